@@ -1,0 +1,21 @@
+// Every check but the tests: types, lint, format, lists in the docs.
+import { spawnSync } from 'node:child_process';
+
+const bin = (name) => `node_modules/.bin/${name}`;
+const checks = [
+  ['types', bin('tsc'), ['--noEmit']],
+  ['lint', bin('oxlint'), ['src', 'test', 'bench', 'scripts']],
+  ['format', bin('oxfmt'), ['--check', 'src', 'test', 'bench', 'scripts']],
+  ['build', bin('tsc'), []],
+  ['docs lists', process.execPath, ['scripts/docs.mjs', '--check']],
+];
+
+let failed = 0;
+for (const [name, command, args] of checks) {
+  const { status, stdout, stderr } = spawnSync(command, args, { encoding: 'utf8' });
+  console.log(`${status === 0 ? 'ok  ' : 'FAIL'} ${name}`);
+  if (status === 0) continue;
+  failed += 1;
+  console.log(`${stdout}${stderr}`);
+}
+process.exit(failed === 0 ? 0 : 1);

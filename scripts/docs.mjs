@@ -1,0 +1,56 @@
+// Writes the lists of the docs from the code, between their markers; with --check only says whether they are true.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { settingsReference } from '../build/src/config/format-config.js';
+import { ERROR_KINDS, STATUS_TEXTS } from '../build/src/errors/codes.js';
+import { OPERATIONS } from '../build/src/operations/registry.js';
+
+const row = (cells) => `| ${cells.map((cell) => String(cell).replaceAll('|', '\\|')).join(' | ')} |`;
+const table = (head, rows) => [row(head), row(head.map(() => '---')), ...rows.map(row)].join('\n');
+const code = (text) => (text === '' ? '' : `\`${text}\``);
+
+const lists = {
+  'docs/errors.md': {
+    errors: table(
+      ['Name', 'Status', '`code`', '`type`', '`title`', 'Try again'],
+      Object.entries(ERROR_KINDS).map(([name, kind]) => {
+        const { type, title } = STATUS_TEXTS[kind.status];
+        return [name, kind.status, kind.code, code(type), title, kind.retryable ? 'yes' : 'no'];
+      }),
+    ),
+  },
+  'docs/settings.md': {
+    settings: table(
+      ['Setting', 'Variable', 'Flag', 'Type', 'Default', 'Range', 'What it does'],
+      settingsReference().map((s) => [code(s.name), code(s.env), code(s.flag), s.type, s.default, s.range, s.help]),
+    ),
+  },
+  'docs/operations.md': {
+    operations: table(
+      ['Operation', 'Method and path', 'Body', 'Permission', 'What it does'],
+      OPERATIONS.map((operation) => [
+        code(operation.id),
+        code(`${operation.method} ${operation.path.replaceAll(/:(\w+)/g, '{$1}')}`),
+        { json: 'JSON', arrow: 'Arrow stream', none: '' }[operation.body.kind],
+        operation.permission,
+        operation.summary,
+      ]),
+    ),
+  },
+};
+
+let stale = 0;
+for (const [file, parts] of Object.entries(lists)) {
+  const before = readFileSync(file, 'utf8');
+  let after = before;
+  for (const [name, text] of Object.entries(parts)) {
+    const [start, end] = [`<!-- list:${name} -->`, `<!-- /list:${name} -->`];
+    if (!after.includes(start) || !after.includes(end)) throw new Error(`${file} lacks the markers of ${name}`);
+    after = `${after.slice(0, after.indexOf(start) + start.length)}\n\n${text}\n\n${after.slice(after.indexOf(end))}`;
+  }
+  if (after === before) continue;
+  if (process.argv.includes('--check')) {
+    console.log(`${file} differs from the code; run: node scripts/docs.mjs`);
+    stale += 1;
+  } else writeFileSync(file, after);
+}
+process.exit(stale === 0 ? 0 : 1);
