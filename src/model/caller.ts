@@ -1,0 +1,63 @@
+import { comparePaths } from './identifier.ts';
+import type { NamespacePath } from './identifier.ts';
+
+/** From least to most: each role may do all that the ones before it may. */
+export const ROLES = ['reader', 'writer', 'owner', 'admin'] as const;
+export type Role = (typeof ROLES)[number];
+
+/** What an operation needs from its caller on the object that it is about. `see`: any role on it, above it or below it. */
+export type Permission = 'see' | 'read' | 'write' | 'manage' | 'administer';
+
+/** A role on a database (empty path), a namespace or a table, inherited downward. A missing database means all of them. */
+export interface Grant {
+  readonly role: Role;
+  readonly database: string | undefined;
+  readonly path: NamespacePath;
+}
+
+/** Who asks. `id` is what logs and transaction records show: never a secret. */
+export interface Caller {
+  readonly id: string;
+  readonly kind: 'key' | 'token' | 'anonymous';
+  readonly grants: readonly Grant[];
+}
+
+const ROLE_NEEDED: Readonly<Record<Exclude<Permission, 'see'>, Role>> = {
+  read: 'reader',
+  write: 'writer',
+  manage: 'owner',
+  administer: 'admin',
+};
+
+export function isPermitted(caller: Caller, permission: Permission, database: string, path: NamespacePath): boolean {
+  if (permission === 'see') return isVisible(caller, database, path);
+  const needed = ROLES.indexOf(ROLE_NEEDED[permission]);
+  return caller.grants.some((grant) => ROLES.indexOf(grant.role) >= needed && covers(grant, database, path));
+}
+
+/** Whether the caller may know that an object is there: any role on it, or on something above or below it. */
+export function isVisible(caller: Caller, database: string, path: NamespacePath): boolean {
+  return caller.grants.some((grant) => covers(grant, database, path) || isAbove(database, path, grant));
+}
+
+/** The paths below which the caller may read all of a database, in order, none inside another. */
+export function readableScopes(caller: Caller, database: string): readonly NamespacePath[] {
+  const paths = caller.grants
+    .filter((grant) => grant.database === undefined || grant.database === database)
+    .map((grant) => grant.path)
+    .toSorted(comparePaths);
+  return paths.filter((path, index) => !paths.slice(0, index).some((other) => isPrefix(other, path)));
+}
+
+export function covers(grant: Grant, database: string, path: NamespacePath): boolean {
+  if (grant.database !== undefined && grant.database !== database) return false;
+  return isPrefix(grant.path, path);
+}
+
+function isAbove(database: string, path: NamespacePath, grant: Grant): boolean {
+  return (grant.database ?? database) === database && isPrefix(path, grant.path);
+}
+
+function isPrefix(prefix: NamespacePath, path: NamespacePath): boolean {
+  return prefix.length <= path.length && prefix.every((name, index) => name === path[index]);
+}

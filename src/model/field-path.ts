@@ -1,0 +1,172 @@
+import { ServiceError } from '../errors/service-error.ts';
+import { quoteForMessage } from './identifier.ts';
+import { childFields } from './schema.ts';
+import type { Field, Schema } from './schema.ts';
+
+/** The names from a top-level field down to one of its descendants. Never empty. */
+export type FieldPath = readonly [string, ...string[]];
+
+const SEGMENTS_MAX = 64;
+const CHARACTERS_MAX = 4096;
+const SUGGESTION_FIELDS_MAX = 2000;
+const SUGGESTION_CHARACTERS_MAX = 64;
+const SUGGESTION_EDITS_MAX = 2;
+const HINT_NAMES_MAX = 10;
+
+export function parseFieldPath(text: string): FieldPath {
+  if (text === '') throw pathFault(text, 'is empty');
+  if (text.length > CHARACTERS_MAX) throw pathFault(text, `is longer than ${CHARACTERS_MAX} characters`);
+  const first = readSegment(text, 0);
+  const rest: string[] = [];
+  let end = first.end;
+  while (end < text.length) {
+    if (rest.length + 1 === SEGMENTS_MAX) throw pathFault(text, `has more than ${SEGMENTS_MAX} segments`);
+    const segment = readSegment(text, end + 1);
+    rest.push(segment.name);
+    end = segment.end;
+  }
+  return [first.name, ...rest];
+}
+
+/** The canonical form: a segment is quoted only where it would otherwise be read differently or be hard to see. */
+export function formatFieldPath(path: FieldPath): string {
+  return path.map(formatSegment).join('.');
+}
+
+/** Exact and case-sensitive: a bare name finds a top-level field only. */
+export function resolveField(schema: Schema, path: FieldPath): Field | undefined {
+  let siblings = schema.fields;
+  let found: Field | undefined;
+  for (const name of path) {
+    found = siblings.find((field) => field.name === name);
+    if (found === undefined) return undefined;
+    siblings = addressableChildren(found);
+  }
+  return found;
+}
+
+export function requireField(schema: Schema, path: FieldPath): Field {
+  const field = resolveField(schema, path);
+  if (field !== undefined) return field;
+  throw new ServiceError('TableColumnNotFound', `The table has no field ${quoteForMessage(formatFieldPath(path))}.`, {
+    hint: missingFieldHint(schema, path),
+  });
+}
+
+/**
+ * The field as the engine's SQL must be told it: a top-level name in backticks is matched exactly, where a bare one is
+ * matched without regard to case, and an index of text reaches children whose names no identifier could carry.
+ */
+export function sqlFieldReference(path: FieldPath): string {
+  const [first, ...rest] = path;
+  return quoteWithBackticks(first) + rest.map((name) => `['${name.replaceAll("'", "''")}']`).join('');
+}
+
+interface Segment {
+  readonly name: string;
+  /** The offset of the dot behind the segment, or of the end of the text. */
+  readonly end: number;
+}
+
+function readSegment(text: string, start: number): Segment {
+  if (text[start] === '`') return readQuotedSegment(text, start);
+  const dot = text.indexOf('.', start);
+  const end = dot === -1 ? text.length : dot;
+  if (end === start) throw pathFault(text, 'has an empty segment', start);
+  const name = text.slice(start, end);
+  const backtick = name.indexOf('`');
+  if (backtick !== -1) throw pathFault(text, 'has a backtick inside an unquoted segment', start + backtick);
+  return { name, end };
+}
+
+function readQuotedSegment(text: string, start: number): Segment {
+  let close = text.indexOf('`', start + 1);
+  while (close !== -1 && text[close + 1] === '`') close = text.indexOf('`', close + 2);
+  if (close === -1) throw pathFault(text, 'has a quoted segment without its closing backtick', start);
+  const end = close + 1;
+  if (end < text.length && text[end] !== '.') throw pathFault(text, 'has text after a closing backtick', end);
+  return { name: text.slice(start + 1, close).replaceAll('``', '`'), end };
+}
+
+function pathFault(text: string, fault: string, offset?: number): ServiceError {
+  const where = offset === undefined ? '' : ` at character ${offset + 1}`;
+  return new ServiceError('InvalidInput', `The field path ${quoteForMessage(text)} ${fault}${where}.`, {
+    hint: 'Segments are separated by dots; one with a dot in it is quoted with backticks, and a backtick in it doubled.',
+  });
+}
+
+function formatSegment(name: string): string {
+  const needsQuotes = name === '' || /[.`]/.test(name) || name.trim() !== name;
+  return needsQuotes ? quoteWithBackticks(name) : name;
+}
+
+function quoteWithBackticks(name: string): string {
+  return `\`${name.replaceAll('`', '``')}\``;
+}
+
+/** What the storage format counts as fields: the item of a vector is none, only that of a list of structs. */
+function addressableChildren(field: Field): readonly Field[] {
+  const { type } = field;
+  if (type.kind === 'fixed-size-list' && type.item.type.kind !== 'struct') return [];
+  return childFields(type);
+}
+
+function missingFieldHint(schema: Schema, path: FieldPath): string {
+  const near = nearestPath(schema, path);
+  if (near !== undefined) return `Did you mean ${quoteForMessage(formatFieldPath(near))}?`;
+  if (schema.fields.length === 0) return 'The table has no fields.';
+  const shown = schema.fields.slice(0, HINT_NAMES_MAX).map((field) => quoteForMessage(formatFieldPath([field.name])));
+  const others = schema.fields.length - shown.length;
+  return `Its top-level fields are ${shown.join(', ')}${others > 0 ? ` and ${others} more` : ''}.`;
+}
+
+function nearestPath(schema: Schema, path: FieldPath): FieldPath | undefined {
+  const wanted = formatFieldPath(path);
+  if (wanted.length > SUGGESTION_CHARACTERS_MAX) return undefined;
+  let nearest: FieldPath | undefined;
+  let fewest = SUGGESTION_EDITS_MAX + 1;
+  for (const candidate of fieldPaths(schema)) {
+    const edits = suggestionEdits(candidate, path, wanted);
+    if (edits < fewest) [nearest, fewest] = [candidate, edits];
+  }
+  return nearest;
+}
+
+/** Breadth first, so that of two equally near fields the outer one is found. */
+function fieldPaths(schema: Schema): readonly FieldPath[] {
+  const paths: FieldPath[] = [];
+  const waiting: { readonly field: Field; readonly path: FieldPath }[] = schema.fields
+    .slice(0, SUGGESTION_FIELDS_MAX)
+    .map((field) => ({ field, path: [field.name] }));
+  for (const { field, path } of waiting) {
+    paths.push(path);
+    const room = SUGGESTION_FIELDS_MAX - waiting.length;
+    for (const child of addressableChildren(field).slice(0, Math.max(room, 0))) {
+      waiting.push({ field: child, path: [...path, child.name] });
+    }
+  }
+  return paths;
+}
+
+/** A field deeper down whose own name is the wanted one counts as near: the caller left out the way to it. */
+function suggestionEdits(candidate: FieldPath, path: FieldPath, wanted: string): number {
+  if (path.length === 1 && candidate.length > 1 && candidate.at(-1) === path[0]) return SUGGESTION_EDITS_MAX;
+  const text = formatFieldPath(candidate);
+  if (Math.abs(text.length - wanted.length) > SUGGESTION_EDITS_MAX) return Number.POSITIVE_INFINITY;
+  if (text.toLowerCase() === wanted.toLowerCase()) return 0;
+  const edits = editDistance(text, wanted);
+  return edits * 2 < wanted.length ? edits : Number.POSITIVE_INFINITY;
+}
+
+function editDistance(left: string, right: string): number {
+  let row = Array.from({ length: right.length + 1 }, (_, column) => column);
+  for (let line = 0; line < left.length; line += 1) {
+    const next = [line + 1];
+    for (let column = 0; column < right.length; column += 1) {
+      const changed = (row[column] ?? 0) + (left[line] === right[column] ? 0 : 1);
+      next.push(Math.min(changed, (row[column + 1] ?? 0) + 1, (next[column] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[right.length] ?? 0;
+}

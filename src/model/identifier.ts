@@ -1,0 +1,109 @@
+import { ServiceError } from '../errors/service-error.ts';
+
+/** A path of checked names below a database. The empty path is the root namespace. */
+export type NamespacePath = readonly string[];
+
+/** A path of checked names whose last is the table's own. Never empty. */
+export type TablePath = readonly [string, ...string[]];
+
+export const DEFAULT_DELIMITER = '$';
+
+const NAME_BYTES_MAX = 255;
+const PATH_NAMES_MAX = 32;
+const DELIMITER_CHARACTERS_MAX = 8;
+
+/** Control, format (invisible), surrogate, line and paragraph separators, and what cannot stand in a URL path. */
+const FORBIDDEN_CHARACTER = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}/\\?#%]/u;
+
+export function parseNamespacePath(text: string, delimiter: string): NamespacePath {
+  checkDelimiter(delimiter);
+  if (text === delimiter) return [];
+  return checkNames(text.split(delimiter), delimiter);
+}
+
+export function parseTablePath(text: string, delimiter: string): TablePath {
+  return toTablePath(parseNamespacePath(text, delimiter), delimiter);
+}
+
+/** Checks names that arrive already split, as the `id` of a body. */
+export function toTablePath(names: readonly string[], delimiter: string): TablePath {
+  const [first, ...rest] = checkNames(names, delimiter);
+  if (first === undefined) {
+    throw new ServiceError('InvalidInput', 'The identifier names the root namespace, where a table is wanted.', {
+      hint: 'Give the path of a table, such as "orders" or "sales$orders".',
+    });
+  }
+  return [first, ...rest];
+}
+
+export function checkNames(names: readonly string[], delimiter: string): readonly string[] {
+  if (names.length > PATH_NAMES_MAX) {
+    throw new ServiceError(
+      'InvalidInput',
+      `The identifier has ${names.length} names; at most ${PATH_NAMES_MAX} are allowed.`,
+    );
+  }
+  for (const name of names) checkName(name, delimiter);
+  return names;
+}
+
+export function checkName(name: string, delimiter: string): void {
+  const fault = nameFault(name, delimiter);
+  if (fault === undefined) return;
+  throw new ServiceError('InvalidInput', `The name ${quoteForMessage(name)} ${fault}.`, {
+    hint: 'A name has 1 to 255 bytes of UTF-8, without control or invisible characters and without / \\ ? # %.',
+  });
+}
+
+export function formatPath(path: NamespacePath, delimiter: string = DEFAULT_DELIMITER): string {
+  return path.length === 0 ? delimiter : path.join(delimiter);
+}
+
+export function namespaceOf(path: TablePath): NamespacePath {
+  return path.slice(0, -1);
+}
+
+export function nameOf(path: TablePath): string {
+  return path[path.length - 1] ?? path[0];
+}
+
+/** Name by name, in the order of the names' UTF-8 bytes: the order in which the catalog lists. */
+export function comparePaths(one: NamespacePath, other: NamespacePath): number {
+  for (const [index, name] of one.entries()) {
+    const against = other[index];
+    if (against === undefined) return 1;
+    const order = Buffer.compare(Buffer.from(name), Buffer.from(against));
+    if (order !== 0) return order;
+  }
+  return one.length - other.length;
+}
+
+/** A caller's text inside a sentence: as JSON, so that nothing invisible stays so, and never long. */
+export function quoteForMessage(text: string): string {
+  const shown = text.length > 80 ? `${text.slice(0, 80)}…` : text;
+  return JSON.stringify(shown).replace(/[\p{Cf}\p{Cs}\p{Zl}\p{Zp}\u007f-\u009f]/gu, escapeCharacter);
+}
+
+function checkDelimiter(delimiter: string): void {
+  const tooLong = delimiter.length === 0 || delimiter.length > DELIMITER_CHARACTERS_MAX;
+  if (tooLong || /[\p{Cc}\p{Cf}\p{Cs}]/u.test(delimiter)) {
+    throw new ServiceError('InvalidInput', `The delimiter ${quoteForMessage(delimiter)} is not usable.`, {
+      hint: `A delimiter has 1 to ${DELIMITER_CHARACTERS_MAX} visible characters; without one it is "${DEFAULT_DELIMITER}".`,
+    });
+  }
+}
+
+function nameFault(name: string, delimiter: string): string | undefined {
+  if (name.length === 0) return 'is empty';
+  if (name === '.' || name === '..') return 'is reserved';
+  if (Buffer.byteLength(name) > NAME_BYTES_MAX) return `is longer than ${NAME_BYTES_MAX} bytes`;
+  if (name.includes(delimiter)) return `contains the delimiter ${quoteForMessage(delimiter)}`;
+  const match = FORBIDDEN_CHARACTER.exec(name);
+  if (match !== null) return `contains the character ${quoteForMessage(match[0])}`;
+  return undefined;
+}
+
+function escapeCharacter(character: string): string {
+  const point = character.codePointAt(0) ?? 0;
+  return `\\u{${point.toString(16)}}`;
+}

@@ -1,0 +1,83 @@
+/** Every bound that the service keeps, as values. Defaults, ranges and help stand in `config/settings.ts`. */
+export interface Limits {
+  readonly http: HttpLimits;
+  readonly arrow: ArrowLimits;
+  readonly sql: SqlLimits;
+  readonly query: QueryLimits;
+  readonly metadata: MetadataLimits;
+  readonly engine: EngineLimits;
+}
+
+export interface HttpLimits {
+  readonly jsonBytesMax: number;
+  /** For a JSON body that is read before its caller is known, because the credential may be in it. */
+  readonly strangerJsonBytesMax: number;
+  readonly jsonDepthMax: number;
+  readonly headerBytesMax: number;
+  readonly requestsMax: number;
+  readonly uploadsMax: number;
+  readonly connectionsMax: number;
+  readonly rateRequestsPerSecond: number;
+  readonly headersSeconds: number;
+  readonly bodyIdleSeconds: number;
+  readonly keepAliveSeconds: number;
+  readonly drainSeconds: number;
+  readonly pageSizeMax: number;
+}
+
+export interface ArrowLimits {
+  readonly streamBytesMax: number;
+  readonly messageBytesMax: number;
+  readonly metadataBytesMax: number;
+  readonly decodedBytesMax: number;
+  /** Decoded bytes may exceed the received bytes by this factor, once past `decodedFloorBytes`. */
+  readonly decodedRatioMax: number;
+  readonly decodedFloorBytes: number;
+  readonly columnsMax: number;
+  readonly depthMax: number;
+  readonly rowsPerBatchMax: number;
+  readonly dictionaryBytesMax: number;
+  readonly chunkBytes: number;
+  readonly chunksMax: number;
+}
+
+export interface SqlLimits {
+  readonly charactersMax: number;
+  readonly operatorsMax: number;
+  readonly depthMax: number;
+  /** Each nesting of `coalesce`, `nvl` or `ifnull` doubles the planner's work. */
+  readonly coalesceDepthMax: number;
+  readonly listItemsMax: number;
+  readonly fullTextDepthMax: number;
+  readonly fullTextClausesMax: number;
+  readonly fullTextCharactersMax: number;
+  readonly updatesMax: number;
+}
+
+export interface QueryLimits {
+  readonly kMax: number;
+  readonly offsetMax: number;
+  readonly vectorsMax: number;
+  readonly dimensionsMax: number;
+  readonly nprobesMax: number;
+  readonly refineFactorMax: number;
+  readonly efMax: number;
+  readonly columnsMax: number;
+  readonly seconds: number;
+}
+
+export interface MetadataLimits {
+  readonly entriesMax: number;
+  readonly keyBytesMax: number;
+  readonly valueBytesMax: number;
+  readonly propertiesMax: number;
+}
+
+export interface EngineLimits {
+  readonly openTablesMax: number;
+  readonly laneWaitingMax: number;
+  readonly laneWaitSeconds: number;
+  readonly writeAttemptsMax: number;
+  readonly indexCacheBytes: number;
+  readonly metadataCacheBytes: number;
+}

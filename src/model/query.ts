@@ -1,0 +1,74 @@
+import type { FieldPath } from './field-path.ts';
+
+declare const guarded: unique symbol;
+
+/** SQL text that a guard has read: one whole expression, within the bounds, safe to hand to the engine. */
+export type GuardedSql = string & { readonly [guarded]: true };
+
+export const DISTANCE_TYPES = ['l2', 'cosine', 'dot', 'hamming'] as const;
+export type DistanceType = (typeof DISTANCE_TYPES)[number];
+
+/** A search or scan, in the house's own words; every number in it has been checked against its bound. */
+export interface Query {
+  /** None: a scan or a full-text search. Several: one search per vector, or one search of a multi-vector column. */
+  readonly vectors: readonly (readonly number[])[];
+  readonly vectorColumn?: FieldPath;
+  readonly fullText?: FullTextQuery;
+  readonly filter?: GuardedSql;
+  readonly prefilter: boolean;
+  readonly projection?: Projection;
+  readonly k?: number;
+  readonly offset?: number;
+  readonly distanceType?: DistanceType;
+  readonly probes?: Probes;
+  readonly ef?: number;
+  readonly refineFactor?: number;
+  readonly lowerBound?: number;
+  readonly upperBound?: number;
+  readonly bypassVectorIndex: boolean;
+  readonly fastSearch: boolean;
+  readonly withRowId: boolean;
+}
+
+/** `maximum` of `undefined` means: no maximum. */
+export interface Probes {
+  readonly minimum: number;
+  readonly maximum: number | undefined;
+}
+
+export type Projection =
+  | { readonly kind: 'names'; readonly paths: readonly FieldPath[] }
+  | { readonly kind: 'aliases'; readonly columns: readonly (readonly [name: string, expression: GuardedSql])[] };
+
+export type FullTextQuery =
+  | { readonly kind: 'text'; readonly terms: string; readonly columns: readonly FieldPath[] }
+  | {
+      readonly kind: 'match';
+      readonly terms: string;
+      readonly column: FieldPath | undefined;
+      readonly boost: number;
+      readonly fuzziness: number | undefined;
+      readonly maxExpansions: number;
+      readonly operator: 'and' | 'or';
+      readonly prefixLength: number;
+    }
+  | { readonly kind: 'phrase'; readonly terms: string; readonly column: FieldPath | undefined; readonly slop: number }
+  | {
+      readonly kind: 'boost';
+      readonly positive: FullTextQuery;
+      readonly negative: FullTextQuery;
+      readonly negativeBoost: number;
+    }
+  | {
+      readonly kind: 'multi-match';
+      readonly terms: string;
+      readonly columns: readonly FieldPath[];
+      readonly boosts: readonly number[] | undefined;
+      readonly operator: 'and' | 'or';
+    }
+  | {
+      readonly kind: 'boolean';
+      readonly must: readonly FullTextQuery[];
+      readonly should: readonly FullTextQuery[];
+      readonly mustNot: readonly FullTextQuery[];
+    };

@@ -1,0 +1,27 @@
+import { ServiceError } from '../errors/service-error.ts';
+import type { Permission } from './caller.ts';
+import { formatPath, quoteForMessage } from './identifier.ts';
+import type { NamespacePath, TablePath } from './identifier.ts';
+
+/** Refusals that several rooms give, worded once. What is hidden and what is absent share a sentence. */
+
+export function databaseNotFound(name: string): ServiceError {
+  return new ServiceError('DatabaseNotFound', `The database ${quoteForMessage(name)} was not found.`);
+}
+
+export function namespaceNotFound(path: NamespacePath, delimiter: string): ServiceError {
+  return new ServiceError(
+    'NamespaceNotFound',
+    `The namespace ${quoteForMessage(formatPath(path, delimiter))} was not found.`,
+  );
+}
+
+export function tableNotFound(path: TablePath, delimiter: string): ServiceError {
+  return new ServiceError('TableNotFound', `The table ${quoteForMessage(formatPath(path, delimiter))} was not found.`);
+}
+
+export function notPermitted(permission: Permission): ServiceError {
+  return new ServiceError('PermissionDenied', `The caller has no permission to ${permission} here.`, {
+    hint: 'Ask an administrator for a grant.',
+  });
+}

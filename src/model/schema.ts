@@ -1,0 +1,61 @@
+/** An Arrow schema as plain values: what the catalog, the guards and the engine room reason about. */
+export interface Schema {
+  readonly fields: readonly Field[];
+  readonly metadata: ReadonlyMap<string, string>;
+}
+
+export interface Field {
+  readonly name: string;
+  readonly nullable: boolean;
+  readonly type: DataType;
+  readonly metadata: ReadonlyMap<string, string>;
+}
+
+export type TimeUnit = 's' | 'ms' | 'us' | 'ns';
+
+export type DataType =
+  | { readonly kind: 'null' }
+  | { readonly kind: 'bool' }
+  | { readonly kind: 'int'; readonly bits: 8 | 16 | 32 | 64; readonly signed: boolean }
+  | { readonly kind: 'float'; readonly bits: 16 | 32 | 64 }
+  | { readonly kind: 'decimal'; readonly bits: 32 | 64 | 128 | 256; readonly precision: number; readonly scale: number }
+  | { readonly kind: 'utf8'; readonly layout: 'plain' | 'large' | 'view' }
+  | { readonly kind: 'binary'; readonly layout: 'plain' | 'large' | 'view' }
+  | { readonly kind: 'fixed-size-binary'; readonly bytes: number }
+  | { readonly kind: 'date'; readonly unit: 'day' | 'ms' }
+  | { readonly kind: 'time'; readonly bits: 32 | 64; readonly unit: TimeUnit }
+  | { readonly kind: 'timestamp'; readonly unit: TimeUnit; readonly timezone: string | undefined }
+  | { readonly kind: 'duration'; readonly unit: TimeUnit }
+  | { readonly kind: 'interval'; readonly unit: 'year-month' | 'day-time' | 'month-day-nano' }
+  | { readonly kind: 'list'; readonly layout: 'plain' | 'large' | 'view' | 'large-view'; readonly item: Field }
+  | { readonly kind: 'fixed-size-list'; readonly length: number; readonly item: Field }
+  | { readonly kind: 'struct'; readonly children: readonly Field[] }
+  | { readonly kind: 'map'; readonly entries: Field; readonly keysSorted: boolean }
+  | { readonly kind: 'union'; readonly children: readonly Field[] }
+  | { readonly kind: 'run-end-encoded'; readonly children: readonly Field[] }
+  | { readonly kind: 'dictionary'; readonly index: DataType; readonly value: DataType; readonly ordered: boolean };
+
+/** The children of a type, whatever it is made of; a leaf has none. */
+export function childFields(type: DataType): readonly Field[] {
+  switch (type.kind) {
+    case 'struct':
+    case 'union':
+    case 'run-end-encoded':
+      return type.children;
+    case 'list':
+    case 'fixed-size-list':
+      return [type.item];
+    case 'map':
+      return [type.entries];
+    default:
+      return [];
+  }
+}
+
+/** The dimension of a vector column, or `undefined` when the type is not a vector that can be searched. */
+export function vectorDimension(type: DataType): number | undefined {
+  if (type.kind === 'list') return vectorDimension(type.item.type);
+  if (type.kind !== 'fixed-size-list') return undefined;
+  const item = type.item.type;
+  return item.kind === 'float' || (item.kind === 'int' && item.bits === 8) ? type.length : undefined;
+}

@@ -1,0 +1,64 @@
+import type { TablePath } from './identifier.ts';
+
+/** The database that a request is about when it names none. */
+export const DEFAULT_DATABASE = 'default';
+
+/** A tenant: its storage root is a local folder or an object-store address. */
+export interface Database {
+  readonly id: string;
+  readonly name: string;
+  readonly root: string;
+}
+
+/**
+ * Where the engine finds a table's data. Tables that we make are `listed`: a directory of our own naming below the root.
+ * Adopted tables of the engine's own namespaces are `namespaced`: opened by the engine's path, as it wrote them.
+ */
+export type Place =
+  | { readonly kind: 'listed'; readonly root: string; readonly directory: string }
+  | {
+      readonly kind: 'namespaced';
+      readonly root: string;
+      readonly enginePath: readonly string[];
+      readonly directory: string;
+    };
+
+/** A published table as the catalog knows it. */
+export interface TableRecord {
+  readonly id: string;
+  readonly databaseId: string;
+  readonly path: TablePath;
+  readonly place: Place;
+  readonly properties: Readonly<Record<string, string>>;
+  /**
+   * Set while a large overwrite is under way: readers see this version, not the latest, until the last chunk is in.
+   * After a crash the table is restored to it.
+   */
+  readonly heldVersion: number | undefined;
+}
+
+/** What a read is about: a table, and which of its states. */
+export interface TableState {
+  readonly place: Place;
+  readonly branch: string | undefined;
+  readonly version: number | undefined;
+}
+
+/**
+ * Whether a directory has the form that the catalog gives: a slug and an id. One that the catalog does not list is litter
+ * of ours, not somebody's table.
+ */
+export function isOwnDirectory(directory: string): boolean {
+  return /-[0-9a-hjkmnp-tv-z]{26}$/.test(directory);
+}
+
+/** A stable text for a place: key of caches and lanes. */
+export function placeKey(place: Place): string {
+  return `${place.root}\u0000${place.kind}\u0000${place.directory}`;
+}
+
+/** The address that an embedded client opens the table by. */
+export function placeLocation(place: Place): string {
+  const folder = place.kind === 'listed' ? `${place.directory}.lance` : place.directory;
+  return `${place.root.replace(/\/+$/, '')}/${folder}`;
+}
