@@ -1,0 +1,60 @@
+import { ServiceError } from '../errors/service-error.ts';
+import type { ArrowLimits } from '../model/limits.ts';
+import type { Schema } from '../model/schema.ts';
+import { ByteSource } from './byte-source.ts';
+import type { ArrowChunk } from './chunk-assembler.ts';
+import { ChunkReader } from './chunk-reader.ts';
+import { HEADER_KIND } from './message-header.ts';
+import { readMessage } from './message-reader.ts';
+import type { FramedMessage } from './message-reader.ts';
+import type { SchemaMessage } from './schema-message.ts';
+import { readSchema } from './schema-reader.ts';
+import type { ReadSchema } from './schema-reader.ts';
+import { checkSchemaRules } from './schema-rules.ts';
+
+export type { ArrowChunk } from './chunk-assembler.ts';
+
+/** An Arrow IPC stream whose schema has been read and whose batches are checked as they come. */
+export interface CheckedStream {
+  readonly schema: Schema;
+  /** To be read once. At least one chunk comes, even without batches; the last only after the stream's proper end. */
+  readonly chunks: AsyncIterable<ArrowChunk>;
+}
+
+/** `V4` and `V5` of the enum `MetadataVersion` in the format's Schema.fbs. */
+const VERSIONS: readonly number[] = [3, 4];
+
+/** Resolves when the schema has been read and checked. From then on `chunks` owns the source, and closes it. */
+export async function openArrowStream(bytes: AsyncIterable<Uint8Array>, limits: ArrowLimits): Promise<CheckedStream> {
+  const source = new ByteSource(bytes, limits.streamBytesMax);
+  try {
+    const message = await readMessage(source, limits, 0);
+    if (message === undefined) {
+      throw new ServiceError('InvalidInput', 'The Arrow stream ends before its schema.');
+    }
+    const { schema, dictionaries } = readSchemaMessage(message, limits);
+    const schemaMessage = toSchemaMessage(message);
+    const reader = new ChunkReader({ source, limits, schema, schemaMessage, dictionaryTypes: dictionaries });
+    return { schema, chunks: reader.read() };
+  } catch (error) {
+    await source.close();
+    throw error;
+  }
+}
+
+function readSchemaMessage({ header, place }: FramedMessage, limits: ArrowLimits): ReadSchema {
+  if (header.kind !== HEADER_KIND.schema) place.refuse('is not a schema', 'A stream starts with its schema.');
+  place.name = 'The schema';
+  if (!VERSIONS.includes(header.version)) {
+    place.refuse(`has the metadata version V${header.version + 1}`, 'Versions V4 and V5 are read.');
+  }
+  if (header.bodyBytes !== 0) place.refuse(`has a body of ${header.bodyBytes} bytes`, 'A schema has none.');
+  const read = readSchema(header.flatbuffer, header.table, limits);
+  checkSchemaRules(read.schema);
+  return read;
+}
+
+function toSchemaMessage({ framed, prefixBytes, header }: FramedMessage): SchemaMessage {
+  const { table, version } = header;
+  return { framed, metadata: framed.subarray(prefixBytes), table, version };
+}

@@ -1,0 +1,130 @@
+import type { ArrowLimits } from '../model/limits.ts';
+import type { Schema } from '../model/schema.ts';
+import { BatchBuffers } from './batch-buffers.ts';
+import { checkBatch } from './batch-check.ts';
+import type { BatchHeader } from './batch-header.ts';
+import { readBatchHeader } from './batch-header.ts';
+import type { ByteSource } from './byte-source.ts';
+import { ChunkAssembler } from './chunk-assembler.ts';
+import type { ArrowChunk } from './chunk-assembler.ts';
+import { DecodedBudget } from './decoded-budget.ts';
+import { Dictionaries } from './dictionaries.ts';
+import type { MessageHeader } from './message-header.ts';
+import { HEADER_KIND } from './message-header.ts';
+import { readMessage, refuseCutOff, requireEnd } from './message-reader.ts';
+import type { FramedMessage } from './message-reader.ts';
+import type { SchemaMessage } from './schema-message.ts';
+import type { DictionaryTypes } from './schema-reader.ts';
+
+export interface ChunkReaderParts {
+  readonly source: ByteSource;
+  readonly limits: ArrowLimits;
+  readonly schema: Schema;
+  readonly schemaMessage: SchemaMessage;
+  readonly dictionaryTypes: DictionaryTypes;
+}
+
+/** Reads what follows the schema: checks each message, and hands it on in chunks. */
+export class ChunkReader {
+  readonly #parts: ChunkReaderParts;
+  readonly #dictionaries: Dictionaries;
+  readonly #budget: DecodedBudget;
+  readonly #assembler: ChunkAssembler;
+  #messages = 1;
+  #batches = 0;
+
+  constructor(parts: ChunkReaderParts) {
+    const { limits, schemaMessage: schema } = parts;
+    const dictionaries = new Dictionaries(parts.dictionaryTypes, limits.dictionaryBytesMax);
+    const budget = new DecodedBudget(limits);
+    this.#parts = parts;
+    this.#dictionaries = dictionaries;
+    this.#budget = budget;
+    this.#assembler = new ChunkAssembler({ limits, schema, dictionaries, budget });
+  }
+
+  async *read(): AsyncGenerator<ArrowChunk, void, void> {
+    const { source } = this.#parts;
+    try {
+      for (;;) {
+        const message = await this.#nextMessage();
+        if (message === undefined) break;
+        if (message.header.kind === HEADER_KIND.dictionaryBatch) {
+          await this.#readDictionary(message);
+        } else {
+          const header = this.#readBatchHeader(message);
+          const full = this.#assembler.takeFull(message.framed.length + header.bodyBytes);
+          if (full !== undefined) yield full;
+          await this.#readBatch(message, header);
+        }
+      }
+      await requireEnd(source);
+      yield this.#assembler.finish();
+    } finally {
+      await source.close();
+    }
+  }
+
+  async #nextMessage(): Promise<FramedMessage | undefined> {
+    const { source, limits, schemaMessage } = this.#parts;
+    const message = await readMessage(source, limits, this.#messages);
+    if (message === undefined) return undefined;
+    const { header, place } = message;
+    this.#messages += 1;
+    this.#budget.receivedBytes = source.offset + header.bodyBytes;
+    if (header.kind === HEADER_KIND.schema)
+      place.refuse('is a second schema', 'A stream has one schema, at its start.');
+    if (header.kind !== HEADER_KIND.recordBatch && header.kind !== HEADER_KIND.dictionaryBatch) {
+      place.refuse(
+        `is of the unknown kind ${header.kind}`,
+        'After the schema come dictionary and record batches only.',
+      );
+    }
+    if (header.version !== schemaMessage.version) place.refuse('has another metadata version than the schema');
+    return message;
+  }
+
+  async #readDictionary({ framed, header, place }: FramedMessage): Promise<void> {
+    const { source, limits, dictionaryTypes } = this.#parts;
+    const { flatbuffer, table, bodyBytes } = header;
+    const id = flatbuffer.i64Field(table, 0, 0);
+    place.name = `A batch of dictionary ${id}`;
+    const values = dictionaryTypes.valuesOf.get(id);
+    if (values === undefined) return place.refuse('belongs to no column of the schema');
+    const batchHeader = readBatchHeader(header, requireData(header), limits.rowsPerBatchMax);
+    this.#dictionaries.requireRoom(framed.length + bodyBytes, place);
+    const body = Buffer.allocUnsafe(bodyBytes);
+    if (!(await source.fill(body))) refuseCutOff(place);
+    const buffers = new BatchBuffers(batchHeader, body, this.#budget);
+    checkBatch(buffers, { columns: [values], hasDictionary: () => false });
+    const isDelta = flatbuffer.u8Field(table, 2, 0) !== 0;
+    if (isDelta) this.#budget.charge(this.#dictionaries.decodedBytesOf(id), place);
+    const message = { id, isDelta, framed, body, decodedBytes: buffers.decodedBytes };
+    this.#assembler.addDictionary(message, this.#dictionaries.add(message, place));
+  }
+
+  #readBatchHeader({ header, place }: FramedMessage): BatchHeader {
+    this.#batches += 1;
+    place.name = `Record batch ${this.#batches}`;
+    return readBatchHeader(header, header.table, this.#parts.limits.rowsPerBatchMax);
+  }
+
+  async #readBatch(message: FramedMessage, header: BatchHeader): Promise<void> {
+    const { source, schema } = this.#parts;
+    const { bodyBytes } = header;
+    const chunk = this.#assembler.beginBatch(message, header.rows);
+    for (let left = bodyBytes; left > 0;) {
+      const piece = await source.take(left);
+      if (piece === undefined) return refuseCutOff(message.place);
+      chunk.append(piece, left);
+      left -= piece.length;
+    }
+    const buffers = new BatchBuffers(header, chunk.tail(bodyBytes), this.#budget);
+    const hasDictionary = this.#dictionaries.hasDictionary.bind(this.#dictionaries);
+    checkBatch(buffers, { columns: schema.fields, hasDictionary });
+  }
+}
+
+function requireData({ flatbuffer, table }: MessageHeader): number {
+  return flatbuffer.tableField(table, 1) ?? flatbuffer.place.refuse('holds no values');
+}
