@@ -1,0 +1,76 @@
+import { createContext } from './context.ts';
+import { createDatabaseStore } from './databases.ts';
+import type { DatabaseStore } from './databases.ts';
+import { readGeneration } from './generation.ts';
+import { createGrantStore } from './grants.ts';
+import type { GrantStore } from './grants.ts';
+import { createKeyStore } from './keys.ts';
+import type { KeyStore } from './keys.ts';
+import { migrate } from './migrations.ts';
+import { createNamespaceStore } from './namespaces.ts';
+import type { NamespaceStore } from './namespaces.ts';
+import { openSqliteStore } from './sqlite.ts';
+import { createTableStore } from './tables.ts';
+import type { TableStore } from './tables.ts';
+import { createTransactionStore } from './transactions.ts';
+import type { TransactionStore } from './transactions.ts';
+
+export type { FoundTable } from './adoption.ts';
+export type { DatabaseStore, NewDatabase } from './databases.ts';
+export type { GrantStore } from './grants.ts';
+export type { KeyRecord, KeyStore, NewKey } from './keys.ts';
+export type { NamespaceStore, NewNamespace } from './namespaces.ts';
+export type { NewTable, PublishEntry, Reservation, Unfinished } from './reservations.ts';
+export type { CommitRecord, TableCommit, TablePage, TableStore } from './tables.ts';
+export type { CommitEntry, TransactionPage, TransactionRecord, TransactionStore } from './transactions.ts';
+
+export interface CatalogSettings {
+  /** Its folder must be there; the file is made when it is not. */
+  readonly file: string;
+  /** Databases whose roots lie below it can be moved with it. */
+  readonly storageRoot: string;
+  /** How long work waits for another process's lock before it is refused. */
+  readonly busyTimeoutMilliseconds: number;
+  /** For each kind of lookup. */
+  readonly cacheEntriesMax: number;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+/** Names, places, keys and grants. What it has acknowledged is on disk, and the next lookup of any process sees it. */
+export interface Catalog {
+  readonly databases: DatabaseStore;
+  readonly namespaces: NamespaceStore;
+  readonly tables: TableStore;
+  readonly keys: KeyStore;
+  readonly grants: GrantStore;
+  readonly transactions: TransactionStore;
+  /** Refuses with `ServiceUnavailable` when the catalog cannot be read. */
+  ping(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function openCatalog(settings: CatalogSettings): Promise<Catalog> {
+  const store = await openSqliteStore(settings);
+  try {
+    await migrate(store, settings.now());
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+  const context = createContext(store, settings);
+  return {
+    databases: createDatabaseStore(context),
+    namespaces: createNamespaceStore(context),
+    tables: createTableStore(context),
+    keys: createKeyStore(context),
+    grants: createGrantStore(context),
+    transactions: createTransactionStore(context),
+    async ping() {
+      await context.read(readGeneration);
+    },
+    async close() {
+      await store.close();
+    },
+  };
+}

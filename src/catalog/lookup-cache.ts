@@ -1,0 +1,80 @@
+export interface LookupCachesParts {
+  /** While it stays the same, nothing at all was committed. */
+  readonly commitMark: () => Promise<number>;
+  /** While it stays the same, nothing was committed that a lookup may have found. Dearer, so asked second. */
+  readonly generation: () => Promise<string>;
+  readonly entriesMax: number;
+}
+
+/** Caches that every lookup first compares with what is committed, by this process or another. */
+export class LookupCaches {
+  readonly #parts: LookupCachesParts;
+  readonly #caches: LookupCache<unknown>[] = [];
+  #commitMark: number | undefined;
+  #generation: string | undefined;
+
+  constructor(parts: LookupCachesParts) {
+    this.#parts = parts;
+  }
+
+  create<Value>(): LookupCache<Value> {
+    const cache = new LookupCache<Value>(() => this.#dropWhenChanged(), this.#parts.entriesMax);
+    this.#caches.push(cache);
+    return cache;
+  }
+
+  async #dropWhenChanged(): Promise<void> {
+    const commitMark = await this.#parts.commitMark();
+    if (commitMark === this.#commitMark) return;
+    const generation = await this.#parts.generation();
+    if (generation !== this.#generation) {
+      for (const cache of this.#caches) cache.clear();
+      this.#generation = generation;
+    }
+    // Last, so that a lookup in the meantime asks for the generation too.
+    this.#commitMark = commitMark;
+  }
+}
+
+/**
+ * The most recently used results, by key. Absence is not kept: anyone can ask for what is not there, without end, and
+ * would push out what is.
+ */
+export class LookupCache<Value> {
+  readonly #dropWhenChanged: () => Promise<void>;
+  readonly #entriesMax: number;
+  readonly #entries = new Map<string, Value>();
+  #clearings = 0;
+
+  constructor(dropWhenChanged: () => Promise<void>, entriesMax: number) {
+    this.#dropWhenChanged = dropWhenChanged;
+    this.#entriesMax = entriesMax;
+  }
+
+  async find(key: string, load: () => Promise<Value | undefined>): Promise<Value | undefined> {
+    await this.#dropWhenChanged();
+    const known = this.#entries.get(key);
+    if (known !== undefined) {
+      this.#keep(key, known);
+      return known;
+    }
+    const clearings = this.#clearings;
+    const loaded = await load();
+    // What was loaded before a change may arrive after the caches were cleared of it.
+    if (loaded !== undefined && clearings === this.#clearings) this.#keep(key, loaded);
+    return loaded;
+  }
+
+  clear(): void {
+    this.#clearings += 1;
+    this.#entries.clear();
+  }
+
+  #keep(key: string, value: Value): void {
+    this.#entries.delete(key);
+    this.#entries.set(key, value);
+    if (this.#entries.size <= this.#entriesMax) return;
+    const oldest = this.#entries.keys().next();
+    if (oldest.done !== true) this.#entries.delete(oldest.value);
+  }
+}

@@ -1,0 +1,43 @@
+import { ServiceError } from '../errors/service-error.ts';
+import { quoteForMessage } from '../model/identifier.ts';
+import type { NamespacePath, TablePath } from '../model/identifier.ts';
+
+/**
+ * Between the names of a stored path. No name holds it, and it sorts before everything that a name may hold, so the
+ * binary order of the text is the order of the paths, name by name, and what lies below a path is one range.
+ */
+const SEPARATOR = '\u001f';
+const NEXT_AFTER_SEPARATOR = '\u0020';
+
+export function toPathText(path: NamespacePath): string {
+  for (const name of path) {
+    if (name === '' || name.includes(SEPARATOR)) {
+      throw new ServiceError('InvalidInput', `The name ${quoteForMessage(name)} cannot be kept in the catalog.`);
+    }
+  }
+  return path.join(SEPARATOR);
+}
+
+export function fromPathText(text: string): NamespacePath {
+  return text === '' ? [] : text.split(SEPARATOR);
+}
+
+export function toTablePath(text: string): TablePath {
+  const [first = '', ...rest] = text.split(SEPARATOR);
+  return [first, ...rest];
+}
+
+/**
+ * What stands at a path or lies below it, however deep: texts from `from`, before `before`. Nothing sorts between a path
+ * and what lies below it. The root has no such range: everything is below it.
+ */
+export function rangeFrom(path: NamespacePath): { readonly from: string; readonly before: string } | undefined {
+  if (path.length === 0) return undefined;
+  const text = toPathText(path);
+  return { from: text, before: text + NEXT_AFTER_SEPARATOR };
+}
+
+/** One text for a path of one database, as a key of caches. */
+export function pathKey(databaseId: string, path: NamespacePath): string {
+  return databaseId + SEPARATOR + toPathText(path);
+}

@@ -1,0 +1,151 @@
+import { ServiceError } from '../errors/service-error.ts';
+import { formatPath, quoteForMessage } from '../model/identifier.ts';
+import type { NamespacePath, TablePath } from '../model/identifier.ts';
+import type { TableRecord } from '../model/table.ts';
+import { adoptTables } from './adoption.ts';
+import type { FoundTable } from './adoption.ts';
+import type { CatalogContext } from './context.ts';
+import { pathKey, rangeFrom, toPathText } from './path-text.ts';
+import { createReservationStore } from './reservations.ts';
+import type { ReservationStore } from './reservations.ts';
+import type { TableRow } from './rows.ts';
+import type { Sql } from './store.ts';
+import { toProperties, toTableRecord } from './table-rows.ts';
+import { recordTransaction } from './transactions.ts';
+import type { CommitEntry } from './transactions.ts';
+
+export interface TablePage {
+  readonly databaseId: string;
+  /** The path of the last table that was seen. */
+  readonly after?: TablePath;
+  /** Only what stands at this path or lies below it, however deep. */
+  readonly under?: NamespacePath;
+  readonly limit: number;
+}
+
+export type TableCommit = CommitEntry & { readonly properties?: Readonly<Record<string, string>> };
+
+/** A write as the catalog has recorded it, with all properties that the table now has. */
+export interface CommitRecord {
+  readonly transactionId: string;
+  readonly properties: Readonly<Record<string, string>>;
+}
+
+export interface TableStore extends ReservationStore {
+  /** Published tables only. */
+  find(databaseId: string, path: TablePath): Promise<TableRecord | undefined>;
+  findAny(databaseId: string, path: TablePath): Promise<'absent' | 'reserved' | 'published'>;
+  /** Published tables in the order of their paths, name by name, byte by byte. */
+  list(page: TablePage): Promise<readonly TableRecord[]>;
+  commit(table: TableRecord, commit: TableCommit): Promise<CommitRecord>;
+  /** From now on readers see this version. Refused while another is held. */
+  hold(tableId: string, version: number): Promise<void>;
+  release(tableId: string): Promise<void>;
+  /** Makes missing namespaces and published tables of what was found; doing so again changes nothing. */
+  adopt(databaseId: string, found: readonly FoundTable[]): Promise<number>;
+}
+
+export function createTableStore(context: CatalogContext): TableStore {
+  const { read, write, append, caches, roots, now } = context;
+  const cache = caches.create<TableRecord>();
+  return {
+    ...createReservationStore(context),
+
+    async find(databaseId, path) {
+      return cache.find(pathKey(databaseId, path), async () => {
+        const row = await read(async (sql) => findRow(sql, databaseId, path));
+        return row?.state === 'published' ? toTableRecord(row, roots) : undefined;
+      });
+    },
+
+    async findAny(databaseId, path) {
+      const row = await read(async (sql) => findRow(sql, databaseId, path));
+      return row?.state ?? 'absent';
+    },
+
+    async list(page) {
+      const rows = await read(async (sql) => listRows(sql, page));
+      return rows.map((row) => toTableRecord(row, roots));
+    },
+
+    async commit(table, commit) {
+      const transact = commit.properties === undefined ? append : write;
+      return transact(async (sql) => commitTable(sql, { table, commit, committedAt: now() }));
+    },
+
+    async hold(tableId, version) {
+      await write(async (sql) => holdVersion(sql, tableId, version));
+    },
+
+    async release(tableId) {
+      await write(async (sql) =>
+        sql.updateTable('tables').set({ held_version: null }).where('id', '=', tableId).execute(),
+      );
+    },
+
+    async adopt(databaseId, found) {
+      return adoptTables(context, databaseId, found);
+    },
+  };
+}
+
+async function findRow(sql: Sql, databaseId: string, path: TablePath): Promise<TableRow | undefined> {
+  return sql
+    .selectFrom('tables')
+    .selectAll()
+    .where('database_id', '=', databaseId)
+    .where('path', '=', toPathText(path))
+    .executeTakeFirst();
+}
+
+async function listRows(sql: Sql, { databaseId, after, under = [], limit }: TablePage): Promise<TableRow[]> {
+  const range = rangeFrom(under);
+  let query = sql
+    .selectFrom('tables')
+    .selectAll()
+    .where('database_id', '=', databaseId)
+    .where('state', '=', 'published');
+  if (after !== undefined) query = query.where('path', '>', toPathText(after));
+  if (range !== undefined) query = query.where('path', '>=', range.from).where('path', '<', range.before);
+  return query.orderBy('path').limit(limit).execute();
+}
+
+interface CommitWork {
+  readonly table: TableRecord;
+  readonly commit: TableCommit;
+  readonly committedAt: number;
+}
+
+async function commitTable(sql: Sql, { table, commit, committedAt }: CommitWork): Promise<CommitRecord> {
+  const { id: tableId, databaseId, path } = table;
+  const row = await sql
+    .selectFrom('tables')
+    .select('properties')
+    .where('id', '=', tableId)
+    .where('state', '=', 'published')
+    .executeTakeFirst();
+  if (row === undefined) {
+    throw new ServiceError('TableNotFound', `The table ${quoteForMessage(formatPath(path))} does not exist any more.`);
+  }
+  const properties = { ...toProperties(row.properties), ...commit.properties };
+  if (commit.properties !== undefined) {
+    const text = JSON.stringify(properties);
+    await sql.updateTable('tables').set({ properties: text }).where('id', '=', tableId).execute();
+  }
+  const transactionId = await recordTransaction(sql, { ...commit, databaseId, tableId, path, committedAt });
+  return { transactionId, properties };
+}
+
+async function holdVersion(sql: Sql, tableId: string, version: number): Promise<void> {
+  const row = await sql
+    .selectFrom('tables')
+    .select('held_version')
+    .where('id', '=', tableId)
+    .where('state', '=', 'published')
+    .executeTakeFirst();
+  if (row === undefined) throw new ServiceError('TableNotFound', 'The table does not exist any more.');
+  if (row.held_version !== null && row.held_version !== version) {
+    throw new ServiceError('ConcurrentModification', 'The table is being overwritten by another request.');
+  }
+  await sql.updateTable('tables').set({ held_version: version }).where('id', '=', tableId).execute();
+}

@@ -1,0 +1,104 @@
+import type { TablePath } from '../model/identifier.ts';
+import type { CatalogContext } from './context.ts';
+import { createIdAfter } from './ids.ts';
+import { toPathText, toTablePath } from './path-text.ts';
+import type { TransactionRow } from './rows.ts';
+import type { Sql } from './store.ts';
+
+/** What a write has to say of itself. `branch` is absent for the main one. */
+export interface CommitEntry {
+  readonly operation: string;
+  readonly caller: string;
+  readonly version: number;
+  readonly branch?: string;
+  readonly requestId: string;
+}
+
+/** A committed write: who, what, which table, which version, when. */
+export interface TransactionRecord extends CommitEntry {
+  readonly id: string;
+  readonly databaseId: string;
+  readonly tableId: string;
+  readonly path: TablePath;
+  readonly committedAt: number;
+}
+
+export interface TransactionPage {
+  readonly databaseId: string;
+  /** The id of the last record that was seen. */
+  readonly after?: string;
+  readonly limit: number;
+}
+
+export interface TransactionStore {
+  find(id: string): Promise<TransactionRecord | undefined>;
+  /** In the order of commits: whoever has read up to a record and goes on after it misses none. */
+  list(page: TransactionPage): Promise<readonly TransactionRecord[]>;
+}
+
+export function createTransactionStore({ read }: CatalogContext): TransactionStore {
+  return {
+    async find(id) {
+      const row = await read(async (sql) =>
+        sql.selectFrom('transactions').selectAll().where('id', '=', id).executeTakeFirst(),
+      );
+      return row === undefined ? undefined : toTransactionRecord(row);
+    },
+
+    async list({ databaseId, after = '', limit }) {
+      const rows = await read(async (sql) =>
+        sql
+          .selectFrom('transactions')
+          .selectAll()
+          .where('database_id', '=', databaseId)
+          .where('id', '>', after)
+          .orderBy('id')
+          .limit(limit)
+          .execute(),
+      );
+      return rows.map(toTransactionRecord);
+    },
+  };
+}
+
+export type NewTransaction = Omit<TransactionRecord, 'id'>;
+
+/** Runs inside of the writing transaction that it records, so that ids grow in the order of commits. */
+export async function recordTransaction(sql: Sql, record: NewTransaction): Promise<string> {
+  const last = await sql
+    .selectFrom('transactions')
+    .select((select) => select.fn.max('id').as('id'))
+    .executeTakeFirst();
+  const id = createIdAfter(last?.id ?? undefined, record.committedAt);
+  await sql
+    .insertInto('transactions')
+    .values({
+      id,
+      database_id: record.databaseId,
+      table_id: record.tableId,
+      table_path: toPathText(record.path),
+      operation: record.operation,
+      caller: record.caller,
+      version: record.version,
+      branch: record.branch ?? null,
+      request_id: record.requestId,
+      committed_at: record.committedAt,
+    })
+    .execute();
+  return id;
+}
+
+function toTransactionRecord(row: TransactionRow): TransactionRecord {
+  return {
+    id: row.id,
+    databaseId: row.database_id,
+    tableId: row.table_id,
+    path: toTablePath(row.table_path),
+    operation: row.operation,
+    caller: row.caller,
+    version: row.version,
+    ...(row.branch === null ? {} : { branch: row.branch }),
+    requestId: row.request_id,
+    committedAt: row.committed_at,
+  };
+}

@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { open, refusal, temporaryCatalog, temporaryFile } from './temporary-catalog.ts';
+
+test('a database is found by its exact name', async (context) => {
+  const { catalog, database } = await temporaryCatalog(context);
+  assert.deepEqual(await catalog.databases.find('default'), database);
+  assert.deepEqual(await catalog.databases.find('default'), database);
+  for (const name of ['Default', 'default ', 'defaul', '%', '']) {
+    assert.equal(await catalog.databases.find(name), undefined, name);
+  }
+});
+
+test('a database that was asked for in vain is found once it is there', async (context) => {
+  const catalog = await open(context, await temporaryFile(context));
+  assert.equal(await catalog.databases.find('sales'), undefined);
+  const created = await catalog.databases.create({ name: 'sales', root: 's3://bucket/sales' });
+  assert.deepEqual(created, { id: created.id, name: 'sales', root: 's3://bucket/sales' });
+  assert.deepEqual(await catalog.databases.find('sales'), created);
+});
+
+test('databases are listed by name', async (context) => {
+  const { catalog } = await temporaryCatalog(context);
+  for (const name of ['sales', 'Sales', 'über', 'a']) await catalog.databases.create({ name, root: '/data' });
+  const names = (await catalog.databases.list()).map(({ name }) => name);
+  assert.deepEqual(names, ['Sales', 'a', 'default', 'sales', 'über']);
+});
+
+test('refuses a name that is taken', async (context) => {
+  const { file, catalog } = await temporaryCatalog(context);
+  const other = await open(context, file);
+  for (const each of [catalog, other]) {
+    await assert.rejects(each.databases.create({ name: 'default', root: '/x' }), refusal('InvalidInput', /"default"/));
+  }
+  assert.equal((await catalog.databases.find('default'))?.root, '/data');
+});
+
+test('refuses a name that breaks the rule of names', async (context) => {
+  const { catalog } = await temporaryCatalog(context);
+  for (const name of ['', '.', '..', 'a/b', 'a$b', 'a\u0000', 'a\nb', '\ud800', 'x'.repeat(256)]) {
+    await assert.rejects(catalog.databases.create({ name, root: '/data' }), refusal('InvalidInput'));
+  }
+});
+
+test('of many who make one database at once, one succeeds', async (context) => {
+  const { catalog } = await temporaryCatalog(context);
+  const making = Array.from({ length: 10 }, async () => catalog.databases.create({ name: 'new', root: '/data' }));
+  const outcomes = await Promise.allSettled(making);
+  assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 1);
+});
