@@ -1,0 +1,20 @@
+import { hash, randomBytes } from 'node:crypto';
+
+const PREFIX = 'ty_';
+const RANDOM_BYTES = 32;
+
+/** The key is for its holder, once; only the digest is kept. */
+export function makeApiKey(): { key: string; digest: string } {
+  const key = PREFIX + randomBytes(RANDOM_BYTES).toString('base64url');
+  return { key, digest: digestApiKey(key) };
+}
+
+/** A plain digest is enough: 256 random bits cannot be guessed, so there is nothing that a slow or salted one would add. */
+export function digestApiKey(key: string): string {
+  return hash('sha256', key, 'hex');
+}
+
+/** No JWT begins so: a "t" stands for a first byte outside ASCII, where its header is a JSON object. */
+export function isApiKey(text: string): boolean {
+  return text.startsWith(PREFIX);
+}

@@ -1,0 +1,105 @@
+import { ServiceError } from '../errors/service-error.ts';
+import type { Caller, Grant } from '../model/caller.ts';
+import { digestApiKey, isApiKey } from './api-key.ts';
+import { checkIssuerSettings } from './settings.ts';
+import type { AuthSettings } from './settings.ts';
+import { TokenVerifier } from './token-verifier.ts';
+
+export { checkIssuerSettings } from './settings.ts';
+export type { AuthSettings, ClaimGrant, IssuerSettings } from './settings.ts';
+
+/** As sent. `undefined` means that the request has no such header; an empty text is a credential, and a bad one. */
+export interface Credentials {
+  readonly apiKey: string | undefined;
+  /** What follows `Bearer`: an access token or, for clients that can set no other header, an API key. */
+  readonly bearer: string | undefined;
+}
+
+/** What the catalog knows of credentials. Times are in milliseconds since 1970. */
+export interface CredentialLookup {
+  /** A revoked key is unknown. */
+  findByDigest(digest: string): Promise<KeyRecord | undefined>;
+  /** Grants that an administrator has given to the holder of a token, by caller id. */
+  grantsOf(principal: string): Promise<readonly Grant[]>;
+}
+
+export interface KeyRecord {
+  readonly id: string;
+  readonly name: string;
+  readonly expiresAt?: number;
+  readonly grants: readonly Grant[];
+}
+
+export interface Authenticator {
+  /** Refuses with `Unauthenticated`, or with `ServiceUnavailable` when a token's issuer cannot be asked for its keys. */
+  authenticate(credentials: Credentials): Promise<Caller>;
+  close(): void;
+}
+
+/** `clock` gives milliseconds since 1970. Throws when an issuer's settings are not safe. */
+export function createAuthenticator(
+  settings: AuthSettings,
+  lookup: CredentialLookup,
+  clock: () => number,
+): Authenticator {
+  requireUsableIssuers(settings);
+  const verifier = new TokenVerifier(settings, clock);
+
+  const authenticate = async ({ apiKey, bearer }: Credentials): Promise<Caller> => {
+    requireOneCredential(apiKey, bearer);
+    const key = apiKey ?? (bearer !== undefined && isApiKey(bearer) ? bearer : undefined);
+    if (key !== undefined) return callerOfKey(key);
+    if (bearer !== undefined) return callerOfToken(bearer);
+    if (settings.required) throw missingCredential();
+    return ANONYMOUS;
+  };
+
+  const callerOfKey = async (key: string): Promise<Caller> => {
+    const isTooLong = Buffer.byteLength(key) > settings.tokenBytesMax;
+    const record = isTooLong ? undefined : await lookup.findByDigest(digestApiKey(key));
+    if (record === undefined) throw new ServiceError('Unauthenticated', 'The API key is not valid.');
+    const hasExpired = record.expiresAt !== undefined && record.expiresAt <= clock();
+    if (hasExpired) throw new ServiceError('Unauthenticated', 'The API key is not valid: it has expired.');
+    return { id: `key:${record.id}`, kind: 'key', grants: record.grants };
+  };
+
+  const callerOfToken = async (token: string): Promise<Caller> => {
+    const { callerId, grants } = await verifier.verify(token);
+    // Asked for every request, so that a grant that is taken away counts for nothing from then on.
+    const given = await lookup.grantsOf(callerId);
+    return { id: callerId, kind: 'token', grants: [...grants, ...given] };
+  };
+
+  return { authenticate, close: () => verifier.close() };
+}
+
+/** The caller without a credential, where none is required. There is no key behind it, and no third kind to name it. */
+const ANONYMOUS: Caller = {
+  id: 'anonymous',
+  kind: 'anonymous',
+  grants: [{ role: 'admin', database: undefined, path: [] }],
+};
+
+function requireUsableIssuers({ issuers }: AuthSettings): void {
+  const faults = issuers.flatMap(checkIssuerSettings);
+  const names = new Set(issuers.map(({ issuer }) => issuer));
+  if (names.size < issuers.length) faults.push('Two issuers have the same address.');
+  if (faults.length > 0) throw new Error(`The issuers of access tokens are not usable. ${faults.join(' ')}`);
+}
+
+/**
+ * Two credentials are refused, even when both are good: whichever of them we chose, half of the readers of a log or of a
+ * proxy's rules would expect the other. RFC 6750, section 2, forbids it for tokens, and clients do it only when told to.
+ */
+function requireOneCredential(apiKey: string | undefined, bearer: string | undefined): void {
+  if (apiKey === undefined || bearer === undefined) return;
+  throw new ServiceError('Unauthenticated', 'The request carries two credentials.', {
+    hint: 'Send either an API key or an access token, not both.',
+  });
+}
+
+function missingCredential(): ServiceError {
+  return new ServiceError('Unauthenticated', 'The request carries no credential.', {
+    hint: 'Send an API key as "x-api-key" or an access token as "Authorization: Bearer".',
+  });
+}

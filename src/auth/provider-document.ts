@@ -1,0 +1,53 @@
+import type { JSONWebKeySet } from 'jose';
+import { discoveryAddress, isKeySetAddressOf } from './provider-address.ts';
+import type { IssuerSettings } from './settings.ts';
+
+/** Real documents have 1 to 20 KB. */
+const DOCUMENT_BYTES_MAX = 256 * 1024;
+
+/** Fetches an issuer's keys, by discovery unless the settings say where they are. The faults are for the log. */
+export async function fetchKeySet(issuer: IssuerSettings, signal: AbortSignal): Promise<JSONWebKeySet> {
+  const address = issuer.keySetUrl ?? (await discoverKeySet(issuer.issuer, signal));
+  const document = await fetchDocument(address, signal);
+  const { keys } = document;
+  if (!Array.isArray(keys)) throw new Error('The key set has no list of keys.');
+  // The members are checked by the reader of key sets.
+  return { keys };
+}
+
+async function discoverKeySet(issuer: string, signal: AbortSignal): Promise<string> {
+  const { issuer: named, jwks_uri: address } = await fetchDocument(discoveryAddress(issuer), signal);
+  // OpenID Connect Discovery 1.0, section 4.3: a document about another issuer must not be used.
+  if (named !== issuer) throw new Error('The discovery document is about another issuer.');
+  if (typeof address !== 'string' || !isKeySetAddressOf(issuer, address)) {
+    throw new Error('The discovery document names no usable key set address.');
+  }
+  return address;
+}
+
+async function fetchDocument(address: string, signal: AbortSignal): Promise<Readonly<Record<string, unknown>>> {
+  // A redirect could lead to an address that nobody has checked.
+  const response = await fetch(address, { redirect: 'error', headers: { accept: 'application/json' }, signal });
+  if (response.status !== 200) {
+    await response.body?.cancel();
+    throw new Error(`The identity provider answered with status ${response.status}.`);
+  }
+  const document: unknown = JSON.parse(await readBounded(response));
+  if (!isRecord(document)) throw new Error('The document is not a JSON object.');
+  return document;
+}
+
+async function readBounded(response: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.byteLength;
+    if (bytes > DOCUMENT_BYTES_MAX) throw new Error(`The document has more than ${DOCUMENT_BYTES_MAX} bytes.`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
+}

@@ -1,0 +1,82 @@
+import type { Grant } from '../model/caller.ts';
+import { isProviderAddress } from './provider-address.ts';
+
+export interface AuthSettings {
+  /** When false, a request without any credential is answered as an administrator's. A bad credential is still refused. */
+  readonly required: boolean;
+  readonly issuers: readonly IssuerSettings[];
+  readonly tokenBytesMax: number;
+  readonly clockSkewSeconds: number;
+  /** The least time between two fetches of one issuer's keys, whether they succeed or not. */
+  readonly keySetCooldownSeconds: number;
+  /** How long fetched keys may be used. They are asked for again at half of it, so that a short outage goes unnoticed. */
+  readonly keySetSeconds: number;
+  /** For discovery and key set together. */
+  readonly fetchSeconds: number;
+}
+
+export interface IssuerSettings {
+  /** Exactly as tokens spell it in `iss`. */
+  readonly issuer: string;
+  readonly audience: string;
+  readonly algorithms: readonly string[];
+  /** Where the keys are. Without it the issuer's discovery document says so. */
+  readonly keySetUrl?: string;
+  readonly subjectClaim: string;
+  readonly grants: readonly ClaimGrant[];
+}
+
+/** Gives `grant` when the claim equals `value`, has it as an element, or as a word of a space-separated text. */
+export interface ClaimGrant {
+  readonly claim: string;
+  readonly value: string;
+  readonly grant: Grant;
+}
+
+/** Signatures that a holder of the public key cannot make: neither `none` nor any HMAC. */
+export const ALGORITHMS: readonly string[] = [
+  'RS256',
+  'RS384',
+  'RS512',
+  'PS256',
+  'PS384',
+  'PS512',
+  'ES256',
+  'ES384',
+  'ES512',
+  'EdDSA',
+  'Ed25519',
+];
+
+/** What is wrong with an issuer's settings, one sentence each. Addresses are not quoted: they may hold a password. */
+export function checkIssuerSettings(issuer: IssuerSettings): string[] {
+  return [
+    ...addressFaults(issuer),
+    ...algorithmFaults(issuer.algorithms),
+    ...(issuer.audience === '' ? ['The audience is empty.'] : []),
+    ...(issuer.subjectClaim === '' ? ['The subject claim is empty.'] : []),
+    ...issuer.grants.flatMap(claimGrantFaults),
+  ];
+}
+
+function addressFaults({ issuer, keySetUrl }: IssuerSettings): string[] {
+  const rule = 'must be https, or http on loopback, without user name and fragment';
+  const faults = [];
+  if (!isProviderAddress(issuer)) faults.push(`The issuer's address ${rule}.`);
+  // OpenID Connect Discovery 1.0, section 2: an issuer has no query.
+  else if (issuer.includes('?')) faults.push("The issuer's address has a query.");
+  if (keySetUrl !== undefined && !isProviderAddress(keySetUrl)) faults.push(`The key set's address ${rule}.`);
+  return faults;
+}
+
+function algorithmFaults(algorithms: readonly string[]): string[] {
+  if (algorithms.length === 0) return ['No signature algorithm is allowed.'];
+  return algorithms
+    .filter((algorithm) => !ALGORITHMS.includes(algorithm))
+    .map((algorithm) => `The algorithm ${JSON.stringify(algorithm)} is not one of ${ALGORITHMS.join(', ')}.`);
+}
+
+function claimGrantFaults({ claim, value }: ClaimGrant): string[] {
+  // An empty value would be found in every empty text.
+  return claim === '' || value === '' ? ['A grant by claim has an empty claim or value.'] : [];
+}
