@@ -1,0 +1,126 @@
+import type { Limits } from '../model/limits.ts';
+import type { IssuerSettings } from './issuers.ts';
+import { LIMIT_SETTINGS, SETTING_NAMES } from './settings.ts';
+import type { SettingName, SettingValues } from './settings.ts';
+
+/** All that the service was told, read once and checked whole. Plain data, so that it can be sent to the worker. */
+export interface Config {
+  readonly data: string;
+  readonly host: string;
+  /** 0 takes any free port. */
+  readonly port: number;
+  /** Empty, or `/x/y`. */
+  readonly basePath: string;
+  readonly hostSuffix: string | undefined;
+  readonly tls: TlsConfig | undefined;
+  /** Secret: never to be logged. */
+  readonly adminKey: string | undefined;
+  readonly auth: AuthConfig;
+  readonly storage: StorageConfig;
+  readonly catalogFile: string;
+  readonly log: LogConfig;
+  readonly watchdogSeconds: number;
+  readonly limits: Limits;
+  /** Every setting as an operator may see it. */
+  readonly shown: readonly ShownSetting[];
+}
+
+export interface TlsConfig {
+  readonly certFile: string;
+  readonly keyFile: string;
+}
+
+export interface AuthConfig {
+  readonly required: boolean;
+  readonly allowOpenNetwork: boolean;
+  readonly issuers: readonly IssuerSettings[];
+  readonly tokenBytesMax: number;
+  readonly clockSkewSeconds: number;
+  readonly keySetCooldownSeconds: number;
+  readonly keySetSeconds: number;
+  readonly fetchSeconds: number;
+}
+
+export interface StorageConfig {
+  /** An absolute folder, or the address of an object store. */
+  readonly root: string;
+  /** Values may be secret: never to be logged. */
+  readonly options: Readonly<Record<string, string>>;
+  readonly allowedCallerOptions: readonly string[];
+}
+
+export interface LogConfig {
+  readonly level: 'error' | 'warn' | 'info' | 'debug';
+  readonly format: 'auto' | 'json' | 'text';
+}
+
+/** `origin` is a flag, a variable, a place in the file, or `default`. */
+export interface ShownSetting {
+  readonly name: SettingName;
+  readonly value: string;
+  readonly origin: string;
+}
+
+/** Values whose paths are absolute, and whose derived defaults are filled in. */
+export type ResolvedValues = SettingValues & { readonly 'storage.root': string; readonly catalogFile: string };
+
+/** Takes values that have been checked together. */
+export function toConfig(values: ResolvedValues, shown: readonly ShownSetting[]): Config {
+  const { 'tls.certFile': certFile, 'tls.keyFile': keyFile } = values;
+  return freezeDeep({
+    data: values.data,
+    host: values.host,
+    port: values.port,
+    basePath: values.basePath,
+    hostSuffix: values.hostSuffix,
+    tls: certFile === undefined || keyFile === undefined ? undefined : { certFile, keyFile },
+    adminKey: values.adminKey,
+    auth: toAuthConfig(values),
+    storage: {
+      root: values['storage.root'],
+      options: values['storage.options'],
+      allowedCallerOptions: values['storage.allowedCallerOptions'],
+    },
+    catalogFile: values.catalogFile,
+    log: { level: values['log.level'], format: values['log.format'] },
+    watchdogSeconds: values.watchdogSeconds,
+    limits: toLimits(values),
+    shown,
+  });
+}
+
+/** Structured cloning loses frozenness: whoever receives a Config from another process freezes it again. */
+export function freezeDeep<T>(value: T): T {
+  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value);
+    for (const part of Object.values(value)) freezeDeep(part);
+  }
+  return value;
+}
+
+function toAuthConfig(values: SettingValues): AuthConfig {
+  return {
+    required: values['auth.required'],
+    allowOpenNetwork: values['auth.allowOpenNetwork'],
+    issuers: values['auth.issuers'],
+    tokenBytesMax: values['auth.tokenBytesMax'],
+    clockSkewSeconds: values['auth.clockSkewSeconds'],
+    keySetCooldownSeconds: values['auth.keySetCooldownSeconds'],
+    keySetSeconds: values['auth.keySetSeconds'],
+    fetchSeconds: values['auth.fetchSeconds'],
+  };
+}
+
+function toLimits(values: SettingValues): Limits {
+  const groups: Record<string, Record<string, number>> = {};
+  for (const name of SETTING_NAMES.filter(isLimitName)) {
+    const [group = '', field = ''] = name.split('.');
+    (groups[group] ??= {})[field] = values[name];
+  }
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- LIMIT_SETTINGS has exactly the fields of Limits.
+  return groups as unknown as Limits;
+}
+
+function isLimitName(name: SettingName): name is keyof typeof LIMIT_SETTINGS {
+  return Object.hasOwn(LIMIT_SETTINGS, name);
+}

@@ -1,0 +1,112 @@
+import { resolve } from 'node:path';
+import { toConfig } from './config.ts';
+import type { Config, ResolvedValues, ShownSetting } from './config.ts';
+import { readConfigFile } from './config-file.ts';
+import { readEnvironment } from './environment.ts';
+import type { Environment } from './environment.ts';
+import { readFlags } from './flags.ts';
+import type { Given, Source } from './given.ts';
+import { isLoopback } from './loopback.ts';
+import { settingRows } from './settings.ts';
+import type { SettingName, SettingValues } from './settings.ts';
+import { isObjectStore } from './text-rules.ts';
+
+export interface ConfigInput {
+  readonly argv: readonly string[];
+  readonly env: Environment;
+  readonly readFile: (path: string) => string;
+  /** What relative paths start from, also those in a file; without it the folder of the process. */
+  readonly workingFolder?: string;
+}
+
+export type LoadedConfig = { readonly config: Config } | { readonly faults: readonly string[] };
+
+/** A flag goes before a variable, a variable before the file. Every value given is checked, also one that is overruled. */
+export function loadConfig(input: ConfigInput): LoadedConfig {
+  const folder = input.workingFolder ?? process.cwd();
+  const sources = readSources(input, folder);
+  const reading = readValues(sources.flatMap((source) => source.given));
+  const values = resolveValues(reading.values, folder);
+  const faults = [...sources.flatMap((source) => source.faults), ...reading.faults, ...checkTogether(values)];
+  return faults.length > 0 ? { faults } : { config: toConfig(values, showValues(values, reading.origins)) };
+}
+
+/** In the order of their weight: what comes later overrules. */
+function readSources(input: ConfigInput, folder: string): readonly Source[] {
+  const flags = readFlags(input.argv);
+  const environment = readEnvironment(input.env);
+  const file = [...environment.given, ...flags.given].findLast((given) => given.name === 'config')?.raw;
+  if (typeof file !== 'string' || file === '') return [environment, flags];
+  return [readConfigFile(resolve(folder, file), input.readFile), environment, flags];
+}
+
+interface ValuesRead {
+  readonly values: SettingValues;
+  readonly origins: ReadonlyMap<SettingName, string>;
+  readonly faults: readonly string[];
+}
+
+/** A faulty value is replaced by its default, so that the checks that follow can still be made. */
+function readValues(given: readonly Given[]): ValuesRead {
+  const values: Record<string, unknown> = {};
+  const origins = new Map<SettingName, string>();
+  const faults: string[] = [];
+  for (const [name, setting] of settingRows()) {
+    values[name] = setting.default;
+    for (const { origin, raw } of given.filter((each) => each.name === name)) {
+      const reading = setting.read(raw);
+      if ('faults' in reading) {
+        faults.push(...reading.faults.map((fault) => toSentence(origin, fault)));
+      } else {
+        values[name] = reading.value;
+        origins.set(name, origin);
+      }
+    }
+  }
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Each value came from its own setting.
+  return { values: values as SettingValues, origins, faults };
+}
+
+/** Faults inside a JSON value start with their place in it: `auth.issuers[0].role must be …`. */
+function toSentence(origin: string, fault: string): string {
+  const sentence = fault.startsWith('[') ? `${origin}${fault}` : `${origin} ${fault}`;
+  return sentence.endsWith('.') ? sentence : `${sentence}.`;
+}
+
+function resolveValues(values: SettingValues, folder: string): ResolvedValues {
+  const absolute = (path: string | undefined): string | undefined =>
+    path === undefined ? path : resolve(folder, path);
+  const data = resolve(folder, values.data);
+  const root = values['storage.root'] ?? data;
+  return {
+    ...values,
+    config: absolute(values.config),
+    data,
+    'tls.certFile': absolute(values['tls.certFile']),
+    'tls.keyFile': absolute(values['tls.keyFile']),
+    'storage.root': isObjectStore(root) ? root : resolve(folder, root),
+    catalogFile: resolve(folder, values.catalogFile ?? resolve(data, 'tiltyard.db')),
+  };
+}
+
+function checkTogether(values: SettingValues): readonly string[] {
+  const faults: string[] = [];
+  if ((values['tls.certFile'] === undefined) !== (values['tls.keyFile'] === undefined)) {
+    faults.push('tls.certFile and tls.keyFile go together: give both or neither.');
+  }
+  if (!isLoopback(values.host) && !values['auth.required'] && !values['auth.allowOpenNetwork']) {
+    faults.push(
+      `The server would be open to everyone who reaches ${values.host}. Keep auth.required, listen on a loopback host, ` +
+        'or set auth.allowOpenNetwork if that is wanted.',
+    );
+  }
+  return faults;
+}
+
+function showValues(values: SettingValues, origins: ReadonlyMap<SettingName, string>): readonly ShownSetting[] {
+  return settingRows().map(([name, setting]) => ({
+    name,
+    value: setting.show(values[name]),
+    origin: origins.get(name) ?? 'default',
+  }));
+}

@@ -1,0 +1,150 @@
+import type { Limits } from '../model/limits.ts';
+import { readIssuers, showIssuer } from './issuers.ts';
+import { boolean, bytes, choice, integer, json, list, options, path, seconds, secret, text } from './setting-types.ts';
+import type { Setting } from './setting.ts';
+import { readAdminKey, readBasePath, readDataFolder, readHost, readHostSuffix, readStorageRoot } from './text-rules.ts';
+
+const KiB = 1024;
+const MiB = 1024 * KiB;
+const GiB = 1024 * MiB;
+const TiB = 1024 * GiB;
+
+const HOUR = 3600;
+const DAY = 24 * HOUR;
+
+type LimitName = { [G in keyof Limits]: `${G}.${keyof Limits[G] & string}` }[keyof Limits];
+
+/**
+ * One row for each field of `Limits`. Where a maximum looks low, the engine ends the process, hangs or takes all memory
+ * not far beyond it.
+ */
+export const LIMIT_SETTINGS = {
+  'http.jsonBytesMax': bytes(16 * MiB, [KiB, GiB], 'Largest JSON body.'),
+  'http.strangerJsonBytesMax': bytes(MiB, [KiB, GiB], 'Largest JSON body read to find the credential inside it.'),
+  'http.jsonDepthMax': integer(64, [4, 1000], 'Deepest nesting of a JSON body.'),
+  'http.headerBytesMax': bytes(32 * KiB, [4 * KiB, MiB], 'Largest sum of request headers.'),
+  'http.requestsMax': integer(256, [1, 65_536], 'Requests served at once; more are told to slow down.'),
+  'http.uploadsMax': integer(16, [1, 4096], 'Arrow bodies received at once; more are told to slow down.'),
+  'http.connectionsMax': integer(4096, [1, 1_000_000], 'Connections held at once; more are closed.'),
+  'http.rateRequestsPerSecond': integer(0, [0, 1_000_000], 'Requests per second and caller; 0 sets no rate.'),
+  'http.headersSeconds': seconds(30, [1, HOUR], 'Time in which the headers of a request must arrive.'),
+  'http.bodyIdleSeconds': seconds(60, [1, HOUR], 'Longest pause between two parts of a request body.'),
+  'http.keepAliveSeconds': seconds(310, [1, DAY], 'How long an idle connection is kept; clients pool for 300.'),
+  'http.drainSeconds': seconds(30, [0, HOUR], 'Time that running requests have to finish at shutdown.'),
+  'http.pageSizeMax': integer(1000, [1, 100_000], 'Most entries on one page of a listing.'),
+
+  'arrow.streamBytesMax': bytes(4 * GiB, [KiB, 16 * TiB], 'Largest Arrow body.'),
+  'arrow.messageBytesMax': bytes(GiB, [KiB, 2 * GiB], 'Largest single message (batch) of an Arrow stream.'),
+  'arrow.metadataBytesMax': bytes(16 * MiB, [KiB, 256 * MiB], 'Largest header of an Arrow message.'),
+  'arrow.decodedBytesMax': bytes(16 * GiB, [KiB, 64 * TiB], 'Largest Arrow body after decompression.'),
+  'arrow.decodedRatioMax': integer(200, [1, 100_000], 'Most that a body may grow by decompression.'),
+  'arrow.decodedFloorBytes': bytes(64 * MiB, [0, TiB], 'Decoded size below which the ratio is not looked at.'),
+  'arrow.columnsMax': integer(2000, [1, 20_000], 'Most columns of a table, nested ones included.'),
+  'arrow.depthMax': integer(32, [1, 64], 'Deepest nesting of a column.'),
+  'arrow.rowsPerBatchMax': integer(16_777_216, [1, 2_147_483_647], 'Most rows in one batch.'),
+  'arrow.dictionaryBytesMax': bytes(256 * MiB, [KiB, 2 * GiB], 'Largest sum of the dictionaries of a stream.'),
+  'arrow.chunkBytes': bytes(64 * MiB, [MiB, GiB], 'Size at which a part of a long stream is written.'),
+  'arrow.chunksMax': integer(4096, [1, 100_000], 'Most parts in which one stream is written.'),
+
+  'sql.charactersMax': integer(1_000_000, [1, 16_000_000], 'Longest SQL text.'),
+  'sql.operatorsMax': integer(256, [1, 400], 'Most operators in one SQL expression.'),
+  'sql.depthMax': integer(24, [1, 40], 'Deepest nesting of an SQL expression.'),
+  'sql.coalesceDepthMax': integer(6, [1, 12], 'Deepest nesting of coalesce, nvl and ifnull.'),
+  'sql.listItemsMax': integer(200_000, [1, 2_000_000], 'Most items in the lists of an SQL expression.'),
+  'sql.fullTextDepthMax': integer(32, [1, 100], 'Deepest nesting of a full-text query.'),
+  'sql.fullTextClausesMax': integer(256, [1, 10_000], 'Most clauses of a full-text query.'),
+  'sql.fullTextCharactersMax': integer(65_536, [1, 1_000_000], 'Longest text of a full-text query.'),
+  'sql.updatesMax': integer(512, [1, 10_000], 'Most fields that one update may set.'),
+
+  'query.kMax': integer(1_000_000, [1, 100_000_000], 'Largest number of results.'),
+  'query.offsetMax': integer(10_000_000, [0, 2_147_483_647], 'Largest number of results to skip.'),
+  'query.vectorsMax': integer(100, [1, 5000], 'Most vectors in one query.'),
+  'query.dimensionsMax': integer(16_384, [1, 65_536], 'Most dimensions of a query vector.'),
+  'query.nprobesMax': integer(100_000, [1, 1_000_000], 'Largest number of probes.'),
+  'query.refineFactorMax': integer(1000, [1, 100_000], 'Largest refine factor.'),
+  'query.efMax': integer(100_000, [1, 1_000_000], 'Largest search effort (ef).'),
+  'query.columnsMax': integer(4096, [1, 100_000], 'Most columns that a query may name.'),
+  'query.seconds': seconds(60, [1, HOUR], 'Time after which a query is stopped.'),
+
+  'metadata.entriesMax': integer(1000, [1, 100_000], 'Most entries in the metadata of a field.'),
+  'metadata.keyBytesMax': bytes(KiB, [1, MiB], 'Longest key of metadata and of properties.'),
+  'metadata.valueBytesMax': bytes(MiB, [1, 64 * MiB], 'Longest value of metadata and of properties.'),
+  'metadata.propertiesMax': integer(1000, [1, 100_000], 'Most properties of a table or namespace.'),
+
+  'engine.openTablesMax': integer(512, [1, 100_000], 'Most tables kept open.'),
+  'engine.laneWaitingMax': integer(1024, [1, 100_000], 'Most writes that wait for one table.'),
+  'engine.laneWaitSeconds': seconds(60, [1, HOUR], 'Longest wait of a write for its table.'),
+  'engine.writeAttemptsMax': integer(5, [1, 100], 'How often a write is tried when another writer was faster.'),
+  'engine.indexCacheBytes': bytes(GiB, [0, TiB], 'Memory for the cache of indexes.'),
+  'engine.metadataCacheBytes': bytes(256 * MiB, [0, TiB], 'Memory for the cache of table metadata.'),
+} satisfies Record<LimitName, Setting<number>>;
+
+export const SETTINGS = {
+  config: path({ default: undefined, help: 'JSON file with settings.' }),
+  data: path({
+    default: './data',
+    help: 'Folder of the catalog and, without storage.root, of the tables; also the argument DATA.',
+    rule: readDataFolder,
+  }),
+  host: text({ default: '127.0.0.1', help: 'Host name or address to listen on.', rule: readHost }),
+  port: integer(2333, [0, 65_535], 'Port to listen on; 0 takes any free one.'),
+  basePath: text({ default: '', help: 'Path in front of every route, such as /lance.', rule: readBasePath }),
+  hostSuffix: text({
+    default: undefined,
+    help: 'Names in front of this host name choose the database: sales.SUFFIX is the database sales.',
+    rule: readHostSuffix,
+  }),
+  'tls.certFile': path({ default: undefined, help: 'PEM file with the certificate chain; needs tls.keyFile.' }),
+  'tls.keyFile': path({ default: undefined, help: 'PEM file with the private key; needs tls.certFile.' }),
+  adminKey: secret(
+    'API key with every right, at least 32 characters; a flag shows it to other users of the machine.',
+    readAdminKey,
+  ),
+  'auth.required': boolean(true, 'Whether every request needs a credential.'),
+  'auth.allowOpenNetwork': boolean(false, 'Allows listening beyond this machine without authentication.'),
+  'auth.issuers': json({
+    range: 'JSON list of issuers',
+    help: 'Identity providers whose access tokens are accepted, and what their claims permit.',
+    read: readIssuers,
+    show: showIssuer,
+  }),
+  'auth.tokenBytesMax': bytes(16 * KiB, [256, 256 * KiB], 'Longest access token that is looked at.'),
+  'auth.clockSkewSeconds': seconds(30, [0, 600], 'How far the clock of an issuer may be off.'),
+  'auth.keySetCooldownSeconds': seconds(30, [1, HOUR], 'Shortest time between two fetches of a key set.'),
+  'auth.keySetSeconds': seconds(600, [1, DAY], 'How long a fetched key set is used.'),
+  'auth.fetchSeconds': seconds(5, [0.1, 60], 'Time in which an issuer must answer.'),
+  'storage.root': text({
+    default: undefined,
+    defaultText: 'the data folder',
+    help: 'Where tables are kept: a folder, or an s3://, gs:// or az:// address.',
+    rule: readStorageRoot,
+  }),
+  'storage.options': options('Options of the storage layer, such as aws_region; values are never shown.'),
+  'storage.allowedCallerOptions': list([], 'Names of storage options that callers may send with a create.'),
+  catalogFile: path({
+    default: undefined,
+    defaultText: 'tiltyard.db in the data folder',
+    help: 'File of the catalog.',
+  }),
+  'log.level': choice('info', ['error', 'warn', 'info', 'debug'], 'Least level that is logged.'),
+  'log.format': choice('auto', ['auto', 'json', 'text'], 'Log lines: auto is text on a terminal, else JSON.'),
+  watchdogSeconds: seconds(10, [0.5, HOUR], 'Time without an answer from the engine after which it is replaced.'),
+  ...LIMIT_SETTINGS,
+};
+
+export type SettingName = keyof typeof SETTINGS;
+
+export const SETTING_NAMES: readonly SettingName[] = Object.keys(SETTINGS).filter(isSettingName);
+
+export type SettingValues = {
+  readonly [N in SettingName]: (typeof SETTINGS)[N] extends Setting<infer T> ? T : never;
+};
+
+/** The rows in the order of the table. */
+export function settingRows(): readonly (readonly [SettingName, Setting<unknown>])[] {
+  return SETTING_NAMES.map((name) => [name, SETTINGS[name]]);
+}
+
+export function isSettingName(name: string): name is SettingName {
+  return Object.hasOwn(SETTINGS, name);
+}

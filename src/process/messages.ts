@@ -1,0 +1,18 @@
+import type { Config } from '../config/config.ts';
+import type { AppReady } from '../app.ts';
+
+export type ToWorker =
+  | { readonly kind: 'start'; readonly config: Config }
+  /** The socket itself travels beside the message. */
+  | { readonly kind: 'socket'; readonly id: number }
+  | { readonly kind: 'drain' };
+
+export type FromWorker =
+  | { readonly kind: 'ready'; readonly ready: AppReady }
+  | { readonly kind: 'failed'; readonly faults: readonly string[] }
+  | { readonly kind: 'taken'; readonly id: number }
+  | { readonly kind: 'alive' }
+  | { readonly kind: 'probe-failed'; readonly reason: string };
+
+/** The exit code of a start that cannot succeed by being repeated. */
+export const EXIT_START_FAILED = 2;

@@ -1,0 +1,201 @@
+import type { Server } from 'node:net';
+import type { Config } from '../config/config.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
+import { listen } from './listen.ts';
+import type { Address } from './listen.ts';
+import { EXIT_START_FAILED } from './messages.ts';
+import type { FromWorker } from './messages.ts';
+import { restartWaitMilliseconds } from './restart-wait.ts';
+import { WaitingSockets } from './waiting-sockets.ts';
+import { startWatchdog } from './watchdog.ts';
+import type { Watchdog } from './watchdog.ts';
+import type { AppReady } from '../app.ts';
+import { startWorker } from './worker-process.ts';
+import type { WorkerEnd, WorkerProcess } from './worker-process.ts';
+
+export interface SupervisorOptions {
+  readonly config: Config;
+  /** A module that calls `runWorker`. */
+  readonly workerFile: URL | string;
+  readonly telemetry: Telemetry;
+  /** Called once, when the first worker can serve. */
+  readonly onListening: (address: Address, ready: AppReady) => void;
+  /** Aborting it does what SIGTERM does. */
+  readonly signal?: AbortSignal;
+}
+
+/** Holds the port and keeps a worker behind it, until a signal ends both. Gives the exit code of the process. */
+export async function runSupervisor(options: SupervisorOptions): Promise<number> {
+  const listening = await listen(options.config);
+  if ('fault' in listening) {
+    options.telemetry.emit({ kind: 'start-failed', reasons: [listening.fault] });
+    return EXIT_START_FAILED;
+  }
+  return new Supervisor(options, listening).run();
+}
+
+class Supervisor {
+  readonly #options: SupervisorOptions;
+  readonly #server: Server;
+  readonly #address: Address;
+  readonly #sockets: WaitingSockets;
+  #worker: WorkerProcess | undefined;
+  #watchdog: Watchdog | undefined;
+  /** Undefined until the first worker is ready; then whether the present one is. */
+  #isReady: boolean | undefined;
+  #isProven = false;
+  #youngDeaths = 0;
+  #isDraining = false;
+  #startedAt = 0;
+  #restartTimer: NodeJS.Timeout | undefined;
+  #killTimer: NodeJS.Timeout | undefined;
+  #end: (exitCode: number) => void = ignore;
+
+  constructor(options: SupervisorOptions, { server, address }: { server: Server; address: Address }) {
+    const { limits } = options.config;
+    this.#options = options;
+    this.#server = server;
+    this.#address = address;
+    this.#sockets = new WaitingSockets({
+      socketsMax: limits.http.connectionsMax,
+      waitSeconds: limits.http.headersSeconds,
+      onRefused: (count) => options.telemetry.emit({ kind: 'connections-refused', count }),
+    });
+  }
+
+  async run(): Promise<number> {
+    const stop = (reason: string): void => (this.#isDraining ? this.#worker?.kill() : this.#drain(reason));
+    const onAbort = (): void => stop('abort');
+    process.on('SIGTERM', stop).on('SIGINT', stop);
+    this.#options.signal?.addEventListener('abort', onAbort);
+    this.#server.on('connection', (socket) => {
+      this.#sockets.add(socket);
+      this.#giveSockets();
+    });
+    const exitCode = await new Promise<number>((resolve) => {
+      this.#end = resolve;
+      this.#start();
+      if (this.#options.signal?.aborted === true) onAbort();
+    });
+    process.off('SIGTERM', stop).off('SIGINT', stop);
+    this.#options.signal?.removeEventListener('abort', onAbort);
+    clearTimeout(this.#killTimer);
+    this.#server.close();
+    this.#sockets.closeAll();
+    return exitCode;
+  }
+
+  #start(): void {
+    this.#isProven = false;
+    this.#startedAt = performance.now();
+    try {
+      this.#worker = startWorker({
+        workerFile: this.#options.workerFile,
+        config: this.#options.config,
+        onMessage: (message) => this.#receive(message),
+        onEnd: (end) => this.#onWorkerEnd(end),
+      });
+    } catch {
+      // A machine without memory or processes left cannot fork now; it may later.
+      this.#onWorkerEnd({ pid: 0, exitCode: undefined, signal: undefined });
+    }
+  }
+
+  #receive(message: FromWorker): void {
+    switch (message.kind) {
+      case 'ready':
+        this.#onReady(message.ready);
+        break;
+      case 'failed':
+        this.#options.telemetry.emit({ kind: 'start-failed', reasons: message.faults });
+        break;
+      case 'taken':
+        this.#sockets.release(message.id);
+        break;
+      case 'alive':
+        this.#isProven = true;
+        this.#watchdog?.heard();
+        break;
+      case 'probe-failed':
+        this.#options.telemetry.emit({ kind: 'background-failed', task: 'probe', cause: message.reason });
+        break;
+      default:
+        message satisfies never;
+    }
+  }
+
+  #onReady(ready: AppReady): void {
+    const { config, telemetry, onListening } = this.#options;
+    const isFirst = this.#isReady === undefined;
+    this.#isReady = true;
+    if (this.#isDraining) return;
+    const milliseconds = Math.round(performance.now() - this.#startedAt);
+    telemetry.emit({ kind: 'worker-started', pid: this.#worker?.pid ?? 0, milliseconds });
+    this.#watchdog = startWatchdog({ seconds: config.watchdogSeconds, onSilent: () => this.#onSilent() });
+    this.#giveSockets();
+    if (!isFirst) return;
+    telemetry.emit({ kind: 'listening', ...this.#address, tls: config.tls !== undefined });
+    onListening(this.#address, ready);
+  }
+
+  #giveSockets(): void {
+    const worker = this.#worker;
+    if (worker !== undefined && this.#isReady === true) this.#sockets.giveAll((id, socket) => worker.give(id, socket));
+  }
+
+  #onSilent(): void {
+    const { config, telemetry } = this.#options;
+    telemetry.emit({ kind: 'engine-stalled', pid: this.#worker?.pid ?? 0, seconds: config.watchdogSeconds });
+    this.#worker?.kill();
+  }
+
+  #onWorkerEnd(end: WorkerEnd): void {
+    const isFirstStart = this.#isReady === undefined;
+    this.#worker = undefined;
+    this.#isReady = isFirstStart ? undefined : false;
+    this.#watchdog?.stop();
+    this.#sockets.takeBack();
+    if (this.#isDraining) this.#onDrained(end);
+    else if (isFirstStart && end.exitCode !== undefined) this.#giveUp(end);
+    else this.#restart(end);
+  }
+
+  /** A first start that ends by itself would end so again. One that was killed may have been in the way of another. */
+  #giveUp(end: WorkerEnd): void {
+    if (end.exitCode !== EXIT_START_FAILED) {
+      const reasons = [`The worker ended with code ${end.exitCode ?? 'none'} before it was ready.`];
+      this.#options.telemetry.emit({ kind: 'start-failed', reasons });
+    }
+    this.#end(EXIT_START_FAILED);
+  }
+
+  #restart(end: WorkerEnd): void {
+    this.#youngDeaths = this.#isProven ? 0 : this.#youngDeaths + 1;
+    const restartMilliseconds = restartWaitMilliseconds(this.#youngDeaths);
+    this.#options.telemetry.emit({ kind: 'worker-died', ...end, restartMilliseconds });
+    this.#restartTimer = setTimeout(() => this.#start(), restartMilliseconds);
+  }
+
+  #drain(reason: string): void {
+    const seconds = this.#options.config.limits.http.drainSeconds;
+    this.#isDraining = true;
+    this.#options.telemetry.emit({ kind: 'draining', reason, seconds });
+    this.#server.close();
+    this.#watchdog?.stop();
+    clearTimeout(this.#restartTimer);
+    if (this.#worker === undefined) {
+      this.#end(0);
+      return;
+    }
+    this.#worker.drain();
+    this.#killTimer = setTimeout(() => this.#worker?.kill(), seconds * 1000);
+  }
+
+  #onDrained(end: WorkerEnd): void {
+    const event = { kind: 'worker-died', ...end, restartMilliseconds: undefined } as const;
+    this.#options.telemetry.emit(end.exitCode === 0 ? { kind: 'worker-stopped', pid: end.pid } : event);
+    this.#end(0);
+  }
+}
+
+function ignore(): void {}

@@ -1,0 +1,33 @@
+export interface WatchdogOptions {
+  readonly seconds: number;
+  /** Called once, when nothing was heard for that long. */
+  readonly onSilent: () => void;
+}
+
+export interface Watchdog {
+  heard(): void;
+  stop(): void;
+}
+
+const CHECKS = 8;
+
+/**
+ * Counts checks without a sign of life instead of reading a clock: when this process itself was stopped for a while, by
+ * a debugger or a paused machine, only one check has passed, and the signs that came meanwhile are still read.
+ */
+export function startWatchdog({ seconds, onSilent }: WatchdogOptions): Watchdog {
+  const checkMilliseconds = (seconds * 1000) / CHECKS;
+  let silentChecks = 0;
+  const check = (): void => {
+    silentChecks += 1;
+    if (silentChecks > CHECKS) onSilent();
+    else timer = setTimeout(check, checkMilliseconds);
+  };
+  let timer = setTimeout(check, checkMilliseconds);
+  return {
+    heard() {
+      silentChecks = 0;
+    },
+    stop: () => clearTimeout(timer),
+  };
+}

@@ -1,0 +1,49 @@
+import type { ErrorName } from '../errors/codes.ts';
+
+/**
+ * All that is observable. The log and the counters are two readers of it. Its fields are safe to print: no credential,
+ * no body, no header, no address with a query. A cause is for the log alone.
+ */
+export type TelemetryEvent =
+  | { readonly kind: 'config-loaded'; readonly settingsGiven: number; readonly data: string; readonly root: string }
+  | { readonly kind: 'start-failed'; readonly reasons: readonly string[] }
+  | { readonly kind: 'listening'; readonly host: string; readonly port: number; readonly tls: boolean }
+  | { readonly kind: 'draining'; readonly reason: string; readonly seconds: number }
+  | { readonly kind: 'worker-started'; readonly pid: number; readonly milliseconds: number }
+  | { readonly kind: 'worker-stopped'; readonly pid: number }
+  | WorkerDied
+  | { readonly kind: 'engine-stalled'; readonly pid: number; readonly seconds: number }
+  | { readonly kind: 'recovery-done'; readonly swept: number; readonly adopted: number; readonly milliseconds: number }
+  | { readonly kind: 'key-set-fetched'; readonly issuer: string; readonly keys: number; readonly milliseconds: number }
+  | { readonly kind: 'key-set-failed'; readonly issuer: string; readonly cause: unknown }
+  | { readonly kind: 'unknown-fields-ignored'; readonly operation: string; readonly names: readonly string[] }
+  | { readonly kind: 'connections-refused'; readonly count: number }
+  | { readonly kind: 'background-failed'; readonly task: string; readonly cause: unknown }
+  | RequestFinished;
+
+export interface WorkerDied {
+  readonly kind: 'worker-died';
+  readonly pid: number;
+  readonly exitCode: number | undefined;
+  readonly signal: string | undefined;
+  /** Until the next one is started; none is when the service is ending. */
+  readonly restartMilliseconds: number | undefined;
+}
+
+export interface RequestFinished {
+  readonly kind: 'request-finished';
+  readonly requestId: string;
+  /** The id of the operation; none when no route matched. */
+  readonly operation: string | undefined;
+  readonly method: string;
+  /** The route's pattern, not the address: addresses may hold what callers did not mean to be logged. */
+  readonly route: string | undefined;
+  readonly status: number;
+  readonly milliseconds: number;
+  readonly caller: string | undefined;
+  readonly database: string | undefined;
+  readonly bytesIn: number;
+  readonly bytesOut: number;
+  readonly errorKind: ErrorName | undefined;
+  readonly cause: unknown;
+}

@@ -1,0 +1,72 @@
+import { describeCause } from './describe-cause.ts';
+import type { RequestFinished, TelemetryEvent } from './events.ts';
+
+export const LOG_LEVELS = ['error', 'warn', 'info', 'debug'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+export interface LogStream {
+  write(text: string): unknown;
+  readonly isTTY?: boolean;
+}
+
+/** Some fields hold names that callers chose. */
+const FIELD_CHARACTERS_MAX = 1024;
+
+/** An event as the log shows it. Lines of `details` stand by themselves: reasons, stacks. */
+export interface LogLine {
+  readonly level: LogLevel;
+  readonly event: TelemetryEvent['kind'];
+  readonly fields: Readonly<Record<string, string | number | boolean>>;
+  readonly details: readonly string[];
+}
+
+export type LogWriter = (line: LogLine) => void;
+
+export function toLogLine(event: TelemetryEvent): LogLine {
+  switch (event.kind) {
+    case 'request-finished':
+      return toRequestLine(event);
+    case 'start-failed':
+      return { level: 'error', event: event.kind, fields: {}, details: event.reasons };
+    case 'key-set-failed':
+      return toLine('warn', event, describeCause(event.cause));
+    case 'background-failed':
+      return toLine('error', event, describeCause(event.cause));
+    case 'worker-died':
+    case 'engine-stalled':
+      return toLine('error', event);
+    case 'connections-refused':
+      return toLine('warn', event);
+    case 'unknown-fields-ignored':
+      return toLine('debug', event);
+    case 'config-loaded':
+    case 'listening':
+    case 'draining':
+    case 'worker-started':
+    case 'worker-stopped':
+    case 'recovery-done':
+    case 'key-set-fetched':
+      return toLine('info', event);
+    default:
+      return event satisfies never;
+  }
+}
+
+/** A refusal is the caller's affair; only a failure of ours has its cause in the log. */
+function toRequestLine(event: RequestFinished): LogLine {
+  if (event.status < 500) return toLine('info', event);
+  return toLine(event.status === 503 ? 'warn' : 'error', event, describeCause(event.cause));
+}
+
+function toLine(level: LogLevel, event: TelemetryEvent, details: readonly string[] = []): LogLine {
+  const entries = Object.entries(event).flatMap(([key, value]) => toField(key, value));
+  return { level, event: event.kind, fields: Object.fromEntries(entries), details };
+}
+
+function toField(key: string, value: unknown): readonly [string, string | number | boolean][] {
+  if (key === 'kind' || key === 'cause') return [];
+  if (typeof value === 'boolean') return [[key, value]];
+  if (typeof value === 'number') return [[key, Number(value.toFixed(3))]];
+  const text = Array.isArray(value) ? value.join(', ') : value;
+  return typeof text === 'string' ? [[key, text.slice(0, FIELD_CHARACTERS_MAX)]] : [];
+}

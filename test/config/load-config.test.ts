@@ -1,0 +1,302 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import type { Config } from '../../src/config/config.ts';
+import { formatConfig, settingsReference } from '../../src/config/format-config.ts';
+import { loadConfig } from '../../src/config/load-config.ts';
+import type { LoadedConfig } from '../../src/config/load-config.ts';
+
+const KEY = 'k'.repeat(32);
+
+interface Given {
+  readonly argv?: readonly string[];
+  readonly env?: Record<string, string>;
+  readonly file?: unknown;
+}
+
+function load({ argv = [], env = {}, file }: Given): LoadedConfig {
+  const argvAll = file === undefined ? argv : ['--config', 'settings.json', ...argv];
+  const readFile = (path: string): string => {
+    assert.equal(path, '/srv/settings.json');
+    return typeof file === 'string' ? file : JSON.stringify(file);
+  };
+  return loadConfig({ argv: argvAll, env, readFile, workingFolder: '/srv' });
+}
+
+function configOf(given: Given): Config {
+  const loaded = load(given);
+  assert.ok('config' in loaded, 'faults' in loaded ? loaded.faults.join('\n') : '');
+  return loaded.config;
+}
+
+function faultsOf(given: Given): readonly string[] {
+  const loaded = load(given);
+  assert.ok('faults' in loaded, 'expected faults');
+  return loaded.faults;
+}
+
+test('needs nothing to be told', () => {
+  const config = configOf({});
+  assert.equal(config.data, '/srv/data');
+  assert.equal(config.host, '127.0.0.1');
+  assert.equal(config.port, 2333);
+  assert.equal(config.basePath, '');
+  assert.equal(config.tls, undefined);
+  assert.equal(config.adminKey, undefined);
+  assert.equal(config.auth.required, true);
+  assert.deepEqual(config.auth.issuers, []);
+  assert.deepEqual(config.storage, { root: '/srv/data', options: {}, allowedCallerOptions: [] });
+  assert.equal(config.catalogFile, '/srv/data/tiltyard.db');
+  assert.deepEqual(config.log, { level: 'info', format: 'auto' });
+  assert.equal(config.watchdogSeconds, 10);
+  assert.equal(config.limits.http.jsonBytesMax, 16 * 1024 * 1024);
+  assert.equal(config.limits.arrow.streamBytesMax, 4 * 1024 ** 3);
+  assert.equal(config.limits.engine.writeAttemptsMax, 5);
+});
+
+test('lets a flag go before a variable, and a variable before the file', () => {
+  const file = { port: 1, host: '127.0.0.2', arrow: { columnsMax: 10 } };
+  const env = { TILTYARD_PORT: '2', TILTYARD_HOST: '127.0.0.3' };
+  const config = configOf({ argv: ['--port', '3'], env, file });
+  assert.equal(config.port, 3);
+  assert.equal(config.host, '127.0.0.3');
+  assert.equal(config.limits.arrow.columnsMax, 10);
+});
+
+test('takes the name of the file from a variable, and a flag before it', () => {
+  const texts: Record<string, string> = { '/etc/a.json': '{"port":1}', '/etc/b.json': '{"port":2}' };
+  const readFile = (path: string): string => texts[path] ?? '';
+  const env = { TILTYARD_CONFIG: '/etc/a.json' };
+  const byVariable = loadConfig({ argv: [], env, readFile });
+  const byFlag = loadConfig({ argv: ['--config=/etc/b.json'], env, readFile });
+  assert.equal('config' in byVariable && byVariable.config.port, 1);
+  assert.equal('config' in byFlag && byFlag.config.port, 2);
+});
+
+test('reads every kind of value from flags', () => {
+  const argv = [
+    ['/var/tables', '--admin-key', KEY, '--tls-cert-file=c.pem', '--tls-key-file', '/k.pem', '--base-path', 'x/y/'],
+    ['--host-suffix', '.Tables.Example.com', '--arrow-message-bytes-max', '64MiB', '--query-seconds', '2.5'],
+    ['--no-auth-required', '--auth-allow-open-network', '--host=0.0.0.0', '--log-level', 'debug'],
+    ['--storage-root', 's3://bucket/tables', '--storage-options', '{"aws_region":"eu-1"}'],
+    ['--storage-allowed-caller-options', 'a, b,'],
+  ].flat();
+  const config = configOf({ argv });
+  assert.equal(config.data, '/var/tables');
+  assert.equal(config.adminKey, KEY);
+  assert.deepEqual(config.tls, { certFile: '/srv/c.pem', keyFile: '/k.pem' });
+  assert.equal(config.basePath, '/x/y');
+  assert.equal(config.hostSuffix, 'tables.example.com');
+  assert.equal(config.limits.arrow.messageBytesMax, 67_108_864);
+  assert.equal(config.limits.query.seconds, 2.5);
+  assert.equal(config.auth.required, false);
+  assert.equal(config.log.level, 'debug');
+  assert.deepEqual(config.storage, {
+    root: 's3://bucket/tables',
+    options: { aws_region: 'eu-1' },
+    allowedCallerOptions: ['a', 'b'],
+  });
+  assert.equal(config.catalogFile, '/var/tables/tiltyard.db');
+});
+
+test('reads every kind of value from a file', () => {
+  const issuer = { issuer: 'https://id.example.com', audience: 'tiltyard' };
+  const file = {
+    adminKey: KEY,
+    auth: { required: true, issuers: [issuer] },
+    storage: { root: 'tables', options: { aws_region: 'eu-1' }, allowedCallerOptions: ['a'] },
+    http: { jsonBytesMax: '1MiB', headersSeconds: 1.5 },
+    arrow: { streamBytesMax: 4096 },
+  };
+  const config = configOf({ file });
+  assert.equal(config.auth.issuers[0]?.issuer, issuer.issuer);
+  assert.equal(config.storage.root, '/srv/tables');
+  assert.deepEqual(config.storage.options, { aws_region: 'eu-1' });
+  assert.equal(config.limits.http.jsonBytesMax, 1_048_576);
+  assert.equal(config.limits.http.headersSeconds, 1.5);
+  assert.equal(config.limits.arrow.streamBytesMax, 4096);
+});
+
+test('freezes the whole and keeps it plain enough to be cloned', () => {
+  const config = configOf({ file: { auth: { issuers: [{ issuer: 'https://a.example.com', audience: 'b' }] } } });
+  assertFrozen(config);
+  assert.deepEqual(structuredClone(config), config);
+});
+
+function assertFrozen(value: unknown): void {
+  if (typeof value !== 'object' || value === null) return;
+  assert.ok(Object.isFrozen(value));
+  for (const part of Object.values(value)) assertFrozen(part);
+}
+
+test('names all faults at once, each with where it stands', () => {
+  const faults = faultsOf({
+    argv: ['--port', '70000', '--prot=1', '--basepath'],
+    env: { TILTYARD_LOG_LEVEL: 'loud', TILTYARD_HOTS: 'x' },
+    file: { htpp: {}, arrow: { columnMax: 1 }, sql: 5, query: { kMax: 0.5 }, config: 'x', auth: { required: 'maybe' } },
+  });
+  assert.deepEqual([...faults].sort(), [
+    '--port must be a whole number from 0 to 65535, not "70000".',
+    '/srv/settings.json: auth.required must be true or false, not "maybe".',
+    '/srv/settings.json: query.kMax must be a whole number from 1 to 100000000, not 0.5.',
+    '/srv/settings.json: sql must be an object.',
+    '/srv/settings.json: there is no setting "arrow.columnMax". Did you mean arrow.columnsMax?',
+    '/srv/settings.json: there is no setting "config".',
+    '/srv/settings.json: there is no setting "htpp". Did you mean http?',
+    'TILTYARD_LOG_LEVEL must be one of error, warn, info, debug, not "loud".',
+    'There is no flag "--basepath". Did you mean --base-path?',
+    'There is no flag "--prot". Did you mean --port?',
+    'There is no setting for the variable "TILTYARD_HOTS". Did you mean TILTYARD_HOST?',
+  ]);
+});
+
+test('checks values that are overruled too', () => {
+  assert.deepEqual(faultsOf({ argv: ['--port', '1'], env: { TILTYARD_PORT: 'x' } }), [
+    'TILTYARD_PORT must be a whole number from 0 to 65535, not "x".',
+  ]);
+});
+
+test('refuses a flag given twice, a second DATA, and DATA beside --data', () => {
+  assert.deepEqual(faultsOf({ argv: ['--port', '1', '--port=2'] }), ['--port is given twice.']);
+  assert.deepEqual(faultsOf({ argv: ['a', 'b'] }), ['DATA is given twice.']);
+  assert.deepEqual(faultsOf({ argv: ['a', '--data', 'b'] }), ['--data and DATA are the same setting.']);
+  assert.deepEqual(faultsOf({ argv: ['--auth-required', '--no-auth-required'] }), [
+    '--no-auth-required and --auth-required are the same setting.',
+  ]);
+});
+
+test('refuses flags without a value, switches with one, and short flags', () => {
+  assert.deepEqual(faultsOf({ argv: ['--port'] }), ['--port needs a value.']);
+  assert.deepEqual(faultsOf({ argv: ['--port', '--host', '127.0.0.1'] }), ['--port needs a value.']);
+  assert.deepEqual(faultsOf({ argv: ['--no-auth-required=1'] }), ['--no-auth-required takes no value.']);
+  assert.deepEqual(faultsOf({ argv: ['-p', '1'] }), ['There is no flag "-p".']);
+});
+
+test('takes all that follows two dashes as arguments', () => {
+  assert.equal(configOf({ argv: ['--', '--odd'] }).data, '/srv/--odd');
+});
+
+test('counts an empty variable as not given', () => {
+  assert.equal(configOf({ env: { TILTYARD_PORT: '', TILTYARD_NO_SUCH: '' } }).port, 2333);
+});
+
+test('passes over the variables that Kubernetes makes for a service called tiltyard', () => {
+  const env = {
+    TILTYARD_PORT: 'tcp://10.0.0.7:2333',
+    TILTYARD_SERVICE_HOST: '10.0.0.7',
+    TILTYARD_SERVICE_PORT: '2333',
+    TILTYARD_SERVICE_PORT_HTTP: '2333',
+    TILTYARD_PORT_2333_TCP: 'tcp://10.0.0.7:2333',
+    TILTYARD_PORT_2333_TCP_ADDR: '10.0.0.7',
+    TILTYARD_READERS_SERVICE_HOST: '10.0.0.8',
+  };
+  assert.equal(configOf({ env }).port, 2333);
+});
+
+test('refuses to serve everyone on an open network unless told so', () => {
+  const open = ['--no-auth-required', '--host'];
+  for (const host of ['0.0.0.0', '::', 'db.example.com']) {
+    assert.match(faultsOf({ argv: [...open, host] }).join(), /open to everyone who reaches/, host);
+    assert.equal(configOf({ argv: [...open, host, '--auth-allow-open-network'] }).host, host);
+    assert.equal(configOf({ argv: ['--host', host] }).host, host);
+  }
+  for (const host of ['localhost', '127.0.0.1', '::1']) assert.equal(configOf({ argv: [...open, host] }).host, host);
+});
+
+test('wants both files for TLS or none', () => {
+  assert.match(faultsOf({ argv: ['--tls-cert-file', 'c'] }).join(), /give both or neither/);
+  assert.match(faultsOf({ argv: ['--tls-key-file', 'c'] }).join(), /give both or neither/);
+});
+
+test('refuses hosts, paths and roots that cannot work', () => {
+  const bad: [string, string][] = [
+    ['--host', 'a b'],
+    ['--host', ''],
+    ['--base-path', '/a//b'],
+    ['--base-path', '/a/../b'],
+    ['--base-path', '/a?b'],
+    ['--host-suffix', 'x_.'],
+    ['--storage-root', 'http://a.example.com'],
+    ['--storage-root', 's3://'],
+    ['--data', 's3://bucket'],
+    ['--data', ''],
+    ['--catalog-file', ''],
+    ['--storage-options', '[]'],
+    ['--storage-options', '{"a":1}'],
+    ['--storage-options', '{'],
+    ['--auth-issuers', '{}'],
+  ];
+  for (const [flag, value] of bad) {
+    assert.match(faultsOf({ argv: [`${flag}=${value}`] }).join(), new RegExp(`^${flag} must be`), `${flag} ${value}`);
+  }
+});
+
+test('wants an administrator key that is long and fits into a header', () => {
+  for (const key of ['k'.repeat(31), 'k'.repeat(513), `${KEY} x`, `${KEY}\n`, 'é'.repeat(32)]) {
+    assert.match(faultsOf({ env: { TILTYARD_ADMIN_KEY: key } }).join(), /^TILTYARD_ADMIN_KEY must be 32 to 512/);
+  }
+});
+
+test('says where a file is broken, without quoting it', () => {
+  assert.deepEqual(faultsOf({ file: '{\n"adminKey": "hidden-value" oops\n}' }), [
+    'The config file /srv/settings.json is not JSON (line 2).',
+  ]);
+  assert.deepEqual(faultsOf({ file: '[]' }), ['The config file /srv/settings.json must hold a JSON object.']);
+});
+
+test('says that a file is not there', () => {
+  const missing = Object.assign(new Error('ENOENT'), { code: 'ENOENT' });
+  const readFile = (): string => {
+    throw missing;
+  };
+  const loaded = loadConfig({ argv: ['--config', '/etc/x.json'], env: {}, readFile });
+  assert.deepEqual('faults' in loaded && loaded.faults, [
+    'The config file /etc/x.json cannot be read: it is not there.',
+  ]);
+});
+
+test('never shows a secret: neither in the listing nor in a fault', () => {
+  const hidden = 'hidden'.repeat(8);
+  const listing = formatConfig(
+    configOf({
+      env: { TILTYARD_ADMIN_KEY: hidden, TILTYARD_STORAGE_OPTIONS: `{"aws_secret_access_key":"${hidden}"}` },
+    }),
+  );
+  assert.match(listing, /^adminKey +\(set\) +TILTYARD_ADMIN_KEY$/m);
+  assert.match(listing, /^storage\.options +aws_secret_access_key=\(set\) +TILTYARD_STORAGE_OPTIONS$/m);
+  assert.doesNotMatch(listing, /hidden/);
+
+  const faults = faultsOf({
+    argv: [`--admin-kee=${hidden}`, `--storage-options={"a":"${hidden}`],
+    env: { TILTYARD_ADMIN_KEY: 'hidden', TILTYARD_ADMIN_KEYS: hidden },
+    file: { adminKey: [hidden], storage: { options: { a: [hidden] } } },
+  });
+  assert.equal(faults.length, 6);
+  assert.doesNotMatch(faults.join('\n'), /hidden/);
+});
+
+test('lists every setting with its value and where it came from', () => {
+  const lines = formatConfig(
+    configOf({ argv: ['/tables', '--port', '1'], file: { http: { jsonBytesMax: 2048 } } }),
+  ).split('\n');
+  assert.equal(lines.length, settingsReference().length + 1);
+  const find = (name: string): string[] | undefined =>
+    lines.find((line) => line.startsWith(`${name} `))?.split(/ {2,}/);
+  assert.deepEqual(find('data'), ['data', '/tables', 'DATA']);
+  assert.deepEqual(find('port'), ['port', '1', '--port']);
+  assert.deepEqual(find('http.jsonBytesMax'), ['http.jsonBytesMax', '2KiB', '/srv/settings.json: http.jsonBytesMax']);
+  assert.deepEqual(find('catalogFile'), ['catalogFile', '/tables/tiltyard.db', 'default']);
+  assert.deepEqual(find('storage.root'), ['storage.root', '/tables', 'default']);
+});
+
+test('never throws, whatever the words, variables and file are', () => {
+  const flags = settingsReference().map((row) => row.flag);
+  const word = fc.oneof(fc.constantFrom(...flags), fc.string(), fc.constantFrom('--', '-', '=', '--=', '--port='));
+  const names = fc.constantFrom(...settingsReference().map((row) => row.env));
+  fc.assert(
+    fc.property(fc.array(word), fc.dictionary(names, fc.string()), fc.json(), (argv, env, file) => {
+      const loaded = loadConfig({ argv, env, readFile: () => file });
+      assert.ok('config' in loaded || loaded.faults.length > 0);
+    }),
+  );
+});
