@@ -98,6 +98,10 @@ function nameFault(name: string, delimiter: string): string | undefined {
   if (name === '.' || name === '..') return 'is reserved';
   if (Buffer.byteLength(name) > NAME_BYTES_MAX) return `is longer than ${NAME_BYTES_MAX} bytes`;
   if (name.includes(delimiter)) return `contains the delimiter ${quoteForMessage(delimiter)}`;
+  // Joined with "::", the name "a:" would be read back as "a".
+  if (`${name}${delimiter}`.indexOf(delimiter) < name.length) {
+    return `ends like the delimiter ${quoteForMessage(delimiter)} begins`;
+  }
   const match = FORBIDDEN_CHARACTER.exec(name);
   if (match !== null) return `contains the character ${quoteForMessage(match[0])}`;
   return undefined;

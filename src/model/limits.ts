@@ -45,7 +45,7 @@ export interface SqlLimits {
   readonly charactersMax: number;
   readonly operatorsMax: number;
   readonly depthMax: number;
-  /** Each nesting of `coalesce`, `nvl` or `ifnull` doubles the planner's work. */
+  /** How deep constructs may nest that double the planner's work: `coalesce`, `CAST`, `BETWEEN`, aliases of functions. */
   readonly coalesceDepthMax: number;
   readonly listItemsMax: number;
   readonly fullTextDepthMax: number;

@@ -1,0 +1,55 @@
+import { ServiceError } from '../errors/service-error.ts';
+import type { QueryLimits } from '../model/limits.ts';
+
+export interface IntegerRule {
+  readonly place: string;
+  readonly minimum: number;
+  readonly maximum: number;
+}
+
+export function requireInteger(value: number, rule: IntegerRule): number {
+  const { place, minimum, maximum } = rule;
+  if (Number.isSafeInteger(value) && value >= minimum && value <= maximum) return value;
+  throw new ServiceError('InvalidInput', `${place} is ${value}, which is ${integerFault(value, rule)}.`, {
+    hint: `Give a whole number from ${minimum} to ${maximum}.`,
+  });
+}
+
+export function requireFinite(value: number, place: string): number {
+  if (Number.isFinite(value)) return value;
+  throw new ServiceError('InvalidInput', `${place} is ${value}, which is not a finite number.`);
+}
+
+export function guardVectors(vectors: readonly (readonly number[])[], limits: QueryLimits): void {
+  requireInteger(vectors.length, { place: 'The number of query vectors', minimum: 0, maximum: limits.vectorsMax });
+  const [first] = vectors;
+  if (first === undefined) return;
+  const dimension = { place: 'The dimension of the query vector', minimum: 1, maximum: limits.dimensionsMax };
+  requireInteger(first.length, dimension);
+  for (const [index, vector] of vectors.entries()) {
+    if (vector.length !== first.length) {
+      throw new ServiceError(
+        'InvalidInput',
+        `Query vector ${index} has ${vector.length} dimensions, and query vector 0 has ${first.length}.`,
+        { hint: 'All query vectors of a request have the same dimension.' },
+      );
+    }
+    checkElements(vector, index);
+  }
+}
+
+function integerFault(value: number, rule: IntegerRule): string {
+  if (value > rule.maximum) return `more than ${rule.maximum}`;
+  if (value < rule.minimum) return `less than ${rule.minimum}`;
+  return 'not a whole number';
+}
+
+/** The engine searches in 32 bits: a number that becomes infinite there would find nothing, in silence. */
+function checkElements(vector: readonly number[], index: number): void {
+  const wrong = vector.findIndex((element) => !Number.isFinite(Math.fround(element)));
+  if (wrong === -1) return;
+  throw new ServiceError(
+    'InvalidInput',
+    `Element ${wrong} of query vector ${index} is ${vector[wrong]}, which is not a finite 32-bit number.`,
+  );
+}

@@ -1,0 +1,147 @@
+/** What the guard knows of a function. Names are matched in lower case, quoted or not. */
+export interface FunctionRule {
+  /** Why it is refused altogether. */
+  readonly refused?: string;
+  /** What would do instead of a refused function, or how a bounded one must be written. */
+  readonly hint?: string;
+  /** How often one call of it doubles the work of planning its arguments. */
+  readonly doublings: 0 | 1 | 2;
+  /** The most characters from its opening to its closing parenthesis. */
+  readonly charactersMax: number;
+  /** Its result may be many times as long as its arguments, so it is not called inside another such function. */
+  readonly multiplies?: boolean;
+  /** May have as many arguments as a list has items. */
+  readonly isList?: boolean;
+  /** The position, from 1, of an argument that must be a plain text literal. */
+  readonly literalArgument?: number;
+  /** The greatest whole number that may stand in that literal. */
+  readonly literalNumberMax?: number;
+  /** What may stand in that literal once only, because it multiplies the work each time. */
+  readonly literalOnce?: string;
+  readonly argumentsMin?: number;
+  readonly argumentsMax?: number;
+  /** Words that separate its arguments besides the comma. */
+  readonly separators?: ReadonlySet<string>;
+  readonly leadingWords?: ReadonlySet<string>;
+  readonly isCast?: boolean;
+}
+
+export function functionRule(name: string): FunctionRule {
+  const key = name.toLowerCase();
+  return RULES.get(key) ?? (LINEAR_FUNCTIONS.has(key) ? LINEAR : UNKNOWN);
+}
+
+const USUAL_CHARACTERS_MAX = 65_536;
+const QUADRATIC_CHARACTERS_MAX = 4096;
+const MULTIPLYING_CHARACTERS_MAX = 256;
+const FIXED_SIZE_MAX = 65_536;
+
+const LINEAR: FunctionRule = { doublings: 0, charactersMax: USUAL_CHARACTERS_MAX };
+
+/**
+ * Calls by another name than the engine's own, and forms with a grammar of their own, are planned or parsed twice at each
+ * level: 24 of them hang the engine. What is not known to be linear counts as one of those.
+ */
+const UNKNOWN: FunctionRule = { doublings: 1, charactersMax: USUAL_CHARACTERS_MAX };
+
+/** Own names of functions that cost the planner the same however deep they stand. A test holds the engine to it. */
+export const LINEAR_FUNCTIONS: ReadonlySet<string> = new Set(
+  `abs acos acosh array_any_value array_dims array_distance array_distinct array_element array_except array_intersect
+  array_length array_max array_min array_ndims array_pop_back array_pop_front array_position array_positions
+  array_prepend array_remove array_remove_all array_remove_n array_reverse array_slice array_sort array_union ascii asin
+  asinh atan atan2 atanh bit_length btrim cardinality cbrt character_length chr contains cos cosh cot date_bin date_part
+  date_trunc decode degrees digest encode ends_with exp factorial flatten from_unixtime gcd greatest initcap
+  isnan iszero lcm least left ln log log10 log2 lower ltrim make_date md5 nanvl now nullif octet_length pi power radians
+  random reverse right round rtrim sha224 sha256 sha384 sha512 signum sin sinh split_part sqrt starts_with
+  string_to_array tan tanh to_date to_hex to_timestamp to_timestamp_micros to_timestamp_millis to_timestamp_nanos
+  to_timestamp_seconds to_unixtime translate trunc upper uuid`.split(/\s+/),
+);
+
+const TOO_LONG = 'can make values of any length from a short text';
+const AGGREGATE = 'is about many rows, where an expression is about one';
+
+const REFUSED: readonly (readonly [reason: string, hint: string, names: string])[] = [
+  [
+    TOO_LONG,
+    'Send the value itself.',
+    `repeat lpad rpad overlay array_repeat list_repeat array_resize list_resize range generate_series gen_series gen_range
+    space`,
+  ],
+  [
+    TOO_LONG,
+    'Compute the new values in the client, or use translate for single characters.',
+    `replace regexp_replace array_replace array_replace_n array_replace_all list_replace list_replace_n
+    list_replace_all`,
+  ],
+  [
+    AGGREGATE,
+    'Ask for rows and compute over them in the client.',
+    `avg sum count min max mean median stddev stddev_pop stddev_samp var var_pop var_samp array_agg string_agg
+    approx_distinct approx_median approx_percentile_cont bool_and bool_or bit_and bit_or bit_xor corr covar_pop covar_samp
+    first_value last_value nth_value row_number rank dense_rank percent_rank cume_dist ntile lag lead grouping unnest`,
+  ],
+  ['begins a sub-query', 'Give the values themselves, for instance in an IN list.', 'values exists any all some'],
+  ['would hold the engine up', 'Leave it out.', 'sleep pg_sleep'],
+  ['tells about the server and not about the table', 'Leave it out.', 'version'],
+];
+
+const quadratic: FunctionRule = { doublings: 0, charactersMax: QUADRATIC_CHARACTERS_MAX };
+const quadraticAlias: FunctionRule = { ...quadratic, doublings: 1 };
+const pattern: FunctionRule = {
+  ...quadratic,
+  literalArgument: 2,
+  hint: 'Give the pattern as one text between single quotes.',
+};
+const jsonPath: FunctionRule = {
+  ...quadratic,
+  literalArgument: 2,
+  literalOnce: '**',
+  hint: "Give the path as one text with at most one **, such as '$.a.b'.",
+};
+const joining: FunctionRule = { doublings: 1, charactersMax: MULTIPLYING_CHARACTERS_MAX, multiplies: true };
+const wide: FunctionRule = { doublings: 0, charactersMax: Number.POSITIVE_INFINITY };
+const wideAlias: FunctionRule = { ...wide, doublings: 1 };
+const list: FunctionRule = { ...wide, isList: true };
+
+function special(words: string, rule: Partial<FunctionRule> = {}): FunctionRule {
+  return { ...UNKNOWN, separators: new Set(words.split(' ')), ...rule };
+}
+
+const RULES: ReadonlyMap<string, FunctionRule> = new Map<string, FunctionRule>([
+  ...REFUSED.flatMap(([refused, hint, names]) =>
+    names.split(/\s+/).map((name): [string, FunctionRule] => [name, { ...LINEAR, refused, hint }]),
+  ),
+  ...named('levenshtein strpos contains_tokens find_in_set', quadratic),
+  ...named('instr position substr_index substring_index', quadraticAlias),
+  ...named('regexp_like regexp_match regexp_count regexp_instr', pattern),
+  ...named('json_extract json_extract_with_type json_exists json_array_contains json_array_length', jsonPath),
+  ...named('concat_ws array_to_string array_join list_to_string list_join', joining),
+  ...named('array_has array_has_any array_append array_concat concat named_struct struct', wide),
+  ...named('list_has list_has_any list_contains array_contains arrays_overlap coalesce nvl nvl2 ifnull', wideAlias),
+  ['make_array', list],
+  ['make_list', { ...list, doublings: 1 }],
+  ['map', { ...UNKNOWN, doublings: 2 }],
+  ['extract', special('FROM')],
+  ['substring', special('FROM FOR')],
+  ['substr', special('FROM FOR')],
+  ['trim', special('FROM', { leadingWords: new Set(['BOTH', 'LEADING', 'TRAILING']) })],
+  ...named('cast try_cast safe_cast', { ...UNKNOWN, isCast: true }),
+  // With fewer arguments these two make the engine panic; of more, is_valid would heed the first only.
+  ['is_valid', { ...LINEAR, argumentsMin: 1, argumentsMax: 1, hint: 'Give one field.' }],
+  ['get_field', { ...LINEAR, argumentsMin: 2, hint: 'Give a struct and the name of a field as text.' }],
+  [
+    'arrow_cast',
+    {
+      ...wide,
+      literalArgument: 2,
+      literalNumberMax: FIXED_SIZE_MAX,
+      argumentsMin: 2,
+      argumentsMax: 2,
+      hint: `Give a value and the name of a type as one text, such as 'Int64', with at most ${FIXED_SIZE_MAX} items.`,
+    },
+  ],
+]);
+
+function named(names: string, rule: FunctionRule): readonly [string, FunctionRule][] {
+  return names.split(' ').map((name): [string, FunctionRule] => [name, rule]);
+}

@@ -1,0 +1,181 @@
+import { refuseAt } from './sql-refusal.ts';
+import type { SqlRefusal } from './sql-refusal.ts';
+
+export type SqlTokenKind = 'word' | 'quoted-name' | 'number' | 'string' | 'hex' | 'symbol';
+
+/** `text` is the word, the name without its quotes, the symbol, or the literal as it was written. */
+export interface SqlToken {
+  readonly kind: SqlTokenKind;
+  readonly text: string;
+  readonly start: number;
+  readonly end: number;
+}
+
+export const OPERATOR_SYMBOLS: ReadonlySet<string> = new Set('+ - * / % = == != <> < > <= >= || :: & | ^'.split(' '));
+
+const PUNCTUATION = new Set(['(', ')', '[', ']', ',']);
+const SPACE = /[ \t\r\n]+/y;
+const WORD = /[\p{Alphabetic}_][\p{Alphabetic}0-9_]*/uy;
+const NUMBER = /(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?/y;
+const ASCII_WORD = /^[A-Za-z0-9_]+$/;
+const WORD_PART = /[\p{Alphabetic}0-9_$@#]/uy;
+const SYMBOL_RUN = /[-+*/%=<>!|&^~:;?$@#\\{}]+/y;
+const HEX_BYTES = /^[xX]'(?:[0-9a-fA-F]{2})*'$/;
+
+/**
+ * Cuts a text where the engine's own tokenizer would cut it. Wherever the two could disagree on the end of a literal, a
+ * comment or a name, the text is refused, so that nothing hides inside what this reads as a literal.
+ */
+export function* readTokens(text: string): Generator<SqlToken, void> {
+  let offset = skipSpace(text, 0);
+  while (offset < text.length) {
+    const token = readToken(text, offset);
+    yield token;
+    offset = skipSpace(text, token.end);
+  }
+}
+
+function readToken(text: string, start: number): SqlToken {
+  const character = text.charAt(start);
+  if (character === "'") return quoted('string', text, start);
+  if (character === '`') return quoted('quoted-name', text, start);
+  if (PUNCTUATION.has(character)) return { kind: 'symbol', text: character, start, end: start + 1 };
+  const number = matchAt(NUMBER, text, start);
+  if (number !== undefined) return readNumber(text, start, number);
+  const word = matchAt(WORD, text, start);
+  if (word !== undefined) return readWord(text, start, word);
+  if (character === '.') return { kind: 'symbol', text: character, start, end: start + 1 };
+  const run = matchAt(SYMBOL_RUN, text, start);
+  if (run !== undefined) return readSymbol(text, start, run);
+  throw strangeCharacter(character, start);
+}
+
+/** A doubled quote stands for itself; the engine gives the backslash no meaning here. */
+function quoted(kind: 'string' | 'quoted-name', text: string, start: number): SqlToken {
+  const quote = text.charAt(start);
+  let close = text.indexOf(quote, start + 1);
+  while (close !== -1 && text[close + 1] === quote) close = text.indexOf(quote, close + 2);
+  if (close === -1) {
+    throw refuseAt(start, 'a quote is opened and not closed', `End the text with ${quote}; inside it, double it.`);
+  }
+  const end = close + 1;
+  if (kind === 'string') return { kind, text: text.slice(start, end), start, end };
+  return { kind, text: text.slice(start + 1, close).replaceAll('``', '`'), start, end };
+}
+
+function readNumber(text: string, start: number, number: string): SqlToken {
+  const end = start + number.length;
+  if (matchAt(WORD_PART, text, end) !== undefined) {
+    throw refuseAt(start, 'a number runs into a name', 'Write numbers as 12, 1.5 or 1e6, and a space before a name.');
+  }
+  return { kind: 'number', text: number, start, end };
+}
+
+function readWord(text: string, start: number, word: string): SqlToken {
+  const end = start + word.length;
+  if (text[end] === "'") return readPrefixedLiteral(text, start, word);
+  const follower = text.charAt(end);
+  if (follower === '$' || follower === '@' || follower === '#') {
+    throw refuseAt(start, `a name contains ${follower}`, 'Write such a name in backticks.');
+  }
+  // Letters such as the long s become ASCII in upper case: to the engine the word might be a keyword.
+  if (!ASCII_WORD.test(word) && ASCII_WORD.test(word.toUpperCase())) {
+    throw refuseAt(start, 'a name looks like a word of SQL', 'Write such a name in backticks.');
+  }
+  return { kind: 'word', text: word, start, end };
+}
+
+/** The engine reads a backslash as an escape in `X'…'` alone, and makes NULL of wrong digits: only whole bytes pass. */
+function readPrefixedLiteral(text: string, start: number, word: string): SqlToken {
+  if (word !== 'x' && word !== 'X') {
+    throw refuseAt(
+      start,
+      `the text literal has the prefix ${word}`,
+      "Only X'…' may stand before a quote; put a space between a word and a text.",
+    );
+  }
+  const { end } = quoted('string', text, start + 1);
+  const literal = text.slice(start, end);
+  if (!HEX_BYTES.test(literal)) {
+    throw refuseAt(start, "the literal X'…' does not hold whole bytes", 'Give two hexadecimal digits for each byte.');
+  }
+  return { kind: 'hex', text: literal, start, end };
+}
+
+function readSymbol(text: string, start: number, run: string): SqlToken {
+  const symbol = OPERATOR_SYMBOLS.has(run) ? run : symbolBeforeSign(run, start);
+  if (symbol === '&' && text[start + 1] === "'" && /[uU]/.test(text.charAt(start - 1))) {
+    throw refuseAt(
+      start - 1,
+      'the text literal has the prefix U&',
+      'Write the characters themselves between the quotes.',
+    );
+  }
+  return { kind: 'symbol', text: symbol, start, end: start + symbol.length };
+}
+
+/** Of a run such as `<=-`, where a sign follows the operator without a space. */
+function symbolBeforeSign(run: string, start: number): string {
+  const comment = /--|\/\*/.exec(run);
+  if (comment !== null) throw refuseAt(start + comment.index, 'comments are not accepted', 'Leave the comment out.');
+  const symbol = /[-+]$/.test(run) ? run.slice(0, -1) : run;
+  if (!OPERATOR_SYMBOLS.has(symbol)) throw refusedSymbol(run, start);
+  return symbol;
+}
+
+function refusedSymbol(run: string, start: number): SqlRefusal {
+  const mark = /[;?$:@#{}\\!~]/.exec(run);
+  const at = start + (mark?.index ?? 0);
+  switch (mark?.[0]) {
+    case ';':
+      return refuseAt(at, 'a semicolon ends a statement', 'Give one expression and nothing else.');
+    case '?':
+    case '$':
+    case '@':
+      return refuseAt(at, 'placeholders are not accepted', 'Write the value itself, text between single quotes.');
+    case ':':
+      return refuseAt(
+        at,
+        'a single colon cannot stand outside quotes',
+        'Write the value in place of a placeholder, and array_slice(list, from, to) for a slice.',
+      );
+    case '!':
+      return refuseAt(at, 'the operator is not known', 'Write NOT to negate, and != for "is not equal".');
+    case '~':
+      return refuseAt(at, 'the operator is not known', 'Write regexp_like(text, pattern) to match.');
+    case undefined:
+      return refuseAt(
+        at,
+        'the operator is not known',
+        `The operators are ${[...OPERATOR_SYMBOLS].join(' ')} AND OR NOT.`,
+      );
+    default:
+      return strangeCharacter(run.charAt(at - start), at);
+  }
+}
+
+function strangeCharacter(character: string, start: number): SqlRefusal {
+  if (character === '"') {
+    return refuseAt(
+      start,
+      'double quotes are not accepted, because the engine reads them as text and not as a name',
+      'Write a field in backticks and a text between single quotes.',
+    );
+  }
+  return refuseAt(
+    start,
+    'the character cannot stand outside quotes',
+    'Write ordinary spaces, single quotes around text, and backticks around unusual names.',
+  );
+}
+
+function skipSpace(text: string, offset: number): number {
+  if (text.charCodeAt(offset) > 32) return offset;
+  return offset + (matchAt(SPACE, text, offset)?.length ?? 0);
+}
+
+/** The pattern is sticky: the rest of the text is neither searched nor copied. */
+function matchAt(pattern: RegExp, text: string, offset: number): string | undefined {
+  pattern.lastIndex = offset;
+  return pattern.test(text) ? text.slice(offset, pattern.lastIndex) : undefined;
+}

@@ -1,0 +1,61 @@
+/** Words of SQL that the guard gives a meaning to, in upper case. Every other word is a name. */
+
+export const VALUE_WORDS: ReadonlySet<string> = new Set(['NULL', 'TRUE', 'FALSE']);
+
+/** Words after which a value follows, once a value came before. */
+export const INFIX_WORDS: ReadonlySet<string> = new Set(['AND', 'OR', 'LIKE', 'ILIKE', 'IN', 'BETWEEN', 'ESCAPE']);
+
+/** What `NOT` between two values may negate. */
+export const NEGATABLE_WORDS: ReadonlySet<string> = new Set(['LIKE', 'ILIKE', 'IN', 'BETWEEN']);
+
+/** Types that may stand before a text to make a literal of it, such as `DATE '2024-01-31'`. */
+export const LITERAL_TYPES: ReadonlySet<string> = new Set('DATE TIME TIMESTAMP DATETIME INTERVAL JSONB'.split(' '));
+
+export const INTERVAL_UNITS: ReadonlySet<string> = new Set(
+  ['YEAR', 'QUARTER', 'MONTH', 'WEEK', 'DAY', 'HOUR', 'MINUTE', 'SECOND', 'MILLISECOND', 'MICROSECOND'].flatMap(
+    (unit) => [unit, `${unit}S`],
+  ),
+);
+
+/** Words that continue the name of a type. What the engine would read and then ignore, such as FORMAT, is not here. */
+export const TYPE_WORDS: ReadonlySet<string> = new Set('UNSIGNED PRECISION VARYING WITH WITHOUT TIME ZONE'.split(' '));
+
+interface WordRefusal {
+  readonly reason: string;
+  readonly hint: string;
+}
+
+const ONE_EXPRESSION = 'Give one expression and nothing else.';
+const STATEMENT: WordRefusal = {
+  reason: 'a statement or a sub-query is not accepted',
+  hint: 'Give one expression and nothing else; a field of that name is written in backticks.',
+};
+const CLAUSE: WordRefusal = {
+  reason: 'the engine would ignore this clause',
+  hint: 'Leave it out; an expression is about one row at a time.',
+};
+const PATTERN: WordRefusal = {
+  reason: 'the operator is not known',
+  hint: 'Use LIKE, or regexp_like(text, pattern).',
+};
+
+/** Words that are refused wherever a value is expected. */
+export const REFUSED_VALUE_WORDS: ReadonlyMap<string, WordRefusal> = new Map([
+  ...'SELECT FROM WHERE UNION INTERSECT EXCEPT HAVING EXISTS ANY ALL SOME'
+    .split(' ')
+    .map((word): [string, WordRefusal] => [word, STATEMENT]),
+  ['CASE', { reason: 'the engine cannot evaluate CASE', hint: 'Use coalesce, nullif or nvl2.' }],
+  ['DISTINCT', CLAUSE],
+]);
+
+/** Words that are refused with more than the usual reason where an operator is expected. */
+export const REFUSED_OPERATOR_WORDS: ReadonlyMap<string, WordRefusal> = new Map([
+  ...'SELECT FROM WHERE UNION INTERSECT EXCEPT GROUP HAVING LIMIT OFFSET'
+    .split(' ')
+    .map((word): [string, WordRefusal] => [word, STATEMENT]),
+  ...'OVER FILTER WITHIN ORDER IGNORE RESPECT FORMAT ARRAY COLLATE'
+    .split(' ')
+    .map((word): [string, WordRefusal] => [word, CLAUSE]),
+  ...'SIMILAR RLIKE REGEXP'.split(' ').map((word): [string, WordRefusal] => [word, PATTERN]),
+  ['AS', { reason: 'a name cannot be given here', hint: ONE_EXPRESSION }],
+]);

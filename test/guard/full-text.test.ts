@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { ServiceError } from '../../src/errors/service-error.ts';
+import { guardFullText } from '../../src/guard/full-text.ts';
+import type { FullTextQuery } from '../../src/model/query.ts';
+import { sqlLimits } from './limits.ts';
+
+type Match = Extract<FullTextQuery, { readonly kind: 'match' }>;
+
+describe('guardFullText', () => {
+  it('gives back a query of every kind as it is', () => {
+    const query = boolean({
+      must: [match(), { kind: 'phrase', terms: 'big red', column: ['body'], slop: 2 }],
+      should: [{ kind: 'boost', positive: match(), negative: match(), negativeBoost: 0.5 }],
+      mustNot: [{ kind: 'multi-match', terms: 'x', columns: [['a'], ['b']], boosts: [1, 2], operator: 'or' }],
+    });
+    assert.equal(guardFullText(query, sqlLimits), query);
+    const text: FullTextQuery = { kind: 'text', terms: 'puppy', columns: [['body']] };
+    assert.equal(guardFullText(text, sqlLimits), text);
+  });
+
+  it('passes a tree of the greatest depth and refuses one level more', () => {
+    guardFullText(nested(31), sqlLimits);
+    assert.match(message(nested(32)), /^full_text_query\.boolean\.must\[0\].* nested more than 32 deep/);
+  });
+
+  it('refuses a tree of a million levels without exhausting the stack', () => {
+    assert.match(message(nested(1_000_000)), /nested more than 32 deep/);
+    let boosted: FullTextQuery = match();
+    for (let level = 0; level < 100_000; level += 1) {
+      boosted = { kind: 'boost', positive: match(), negative: boosted, negativeBoost: 1 };
+    }
+    assert.match(message(boosted), /nested more than 32 deep/);
+  });
+
+  it('counts clauses and columns over the whole tree', () => {
+    guardFullText(boolean({ must: clauses(128), should: clauses(127) }), sqlLimits);
+    assert.match(message(boolean({ must: clauses(128), should: clauses(128) })), /more than 256 clauses and columns/);
+    const columns = Array.from({ length: 256 }, (): [string] => ['c']);
+    assert.match(message({ kind: 'text', terms: 'x', columns }), /more than 256 clauses and columns/);
+  });
+
+  it('counts characters over the whole tree, and says where', () => {
+    const half = 'x'.repeat(32_768);
+    guardFullText(boolean({ must: [match({ terms: half }), match({ terms: half })] }), sqlLimits);
+    assert.match(
+      message(boolean({ must: [match({ terms: half }), match({ terms: half }), match()] })),
+      /more than 65536 characters of text, counted up to full_text_query\.boolean\.must\[2\]\.match\.terms/,
+    );
+  });
+
+  for (const [title, change, place] of [
+    ['an infinite boost', { boost: Number.POSITIVE_INFINITY }, 'boost'],
+    ['a boost that is no number', { boost: Number.NaN }, 'boost'],
+    ['a fuzziness of 3', { fuzziness: 3 }, 'fuzziness'],
+    ['a negative fuzziness', { fuzziness: -1 }, 'fuzziness'],
+    ['no expansions', { maxExpansions: 0 }, 'max_expansions'],
+    ['a billion expansions', { maxExpansions: 1e9 }, 'max_expansions'],
+    ['half an expansion', { maxExpansions: 0.5 }, 'max_expansions'],
+    ['a negative prefix', { prefixLength: -1 }, 'prefix_length'],
+    ['half of a surrogate pair', { terms: 'a\ud800' }, 'terms'],
+  ] as const) {
+    it(`refuses ${title} and names its place`, () => {
+      const query = boolean({ must: [match()], should: [match(), match(change)] });
+      assert.ok(message(query).startsWith(`full_text_query.boolean.should[1].match.${place} `), message(query));
+    });
+  }
+
+  it('passes a fuzziness of 0 to 2 and none', () => {
+    for (const fuzziness of [0, 1, 2, undefined]) guardFullText(match({ fuzziness }), sqlLimits);
+  });
+
+  it('refuses a slop, a boost or columns that do not fit', () => {
+    const phrase: FullTextQuery = { kind: 'phrase', terms: 'x', column: undefined, slop: 2 ** 32 };
+    assert.match(message(phrase), /^full_text_query\.phrase\.slop is 4294967296/);
+    const boost: FullTextQuery = { kind: 'boost', positive: match(), negative: match(), negativeBoost: Number.NaN };
+    assert.match(message(boost), /^full_text_query\.boost\.negative_boost is NaN/);
+    const several = { kind: 'multi-match', terms: 'x', operator: 'or' } as const;
+    assert.match(message({ ...several, columns: [['a']], boosts: [1, 2] }), /boost has 2 numbers, .* 1 columns/);
+    assert.match(message({ ...several, columns: [['a']], boosts: [Number.NaN] }), /multi_match\.boost\[0\] is NaN/);
+    assert.match(message({ ...several, columns: [], boosts: undefined }), /multi_match\.columns is empty/);
+    guardFullText({ ...several, columns: [['a']], boosts: undefined }, sqlLimits);
+  });
+});
+
+function match(change: Partial<Match> = {}): Match {
+  return {
+    kind: 'match',
+    terms: 'puppy',
+    column: ['body'],
+    boost: 1,
+    fuzziness: 0,
+    maxExpansions: 50,
+    operator: 'or',
+    prefixLength: 0,
+    ...change,
+  };
+}
+
+function clauses(count: number): readonly FullTextQuery[] {
+  return Array.from({ length: count }, () => match());
+}
+
+function boolean(groups: Partial<Record<'must' | 'should' | 'mustNot', readonly FullTextQuery[]>>): FullTextQuery {
+  return { kind: 'boolean', must: [], should: [], mustNot: [], ...groups };
+}
+
+function nested(levels: number): FullTextQuery {
+  let query: FullTextQuery = match();
+  for (let level = 0; level < levels; level += 1) query = boolean({ must: [query] });
+  return query;
+}
+
+function message(query: FullTextQuery): string {
+  try {
+    guardFullText(query, sqlLimits);
+  } catch (error) {
+    assert.ok(error instanceof ServiceError && error.kind === 'InvalidInput', String(error));
+    return error.message;
+  }
+  return assert.fail('passed');
+}

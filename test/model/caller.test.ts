@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { ROLES, covers, isPermitted, isVisible, readableScopes } from '../../src/model/caller.ts';
+import type { Caller, Grant, Permission, Role } from '../../src/model/caller.ts';
+
+const NEEDS: readonly (readonly [Permission, Role])[] = [
+  ['read', 'reader'],
+  ['write', 'writer'],
+  ['manage', 'owner'],
+  ['administer', 'admin'],
+];
+
+const path = fc.array(fc.constantFrom('a', 'b', 'c'), { maxLength: 3 });
+const database = fc.constantFrom('one', 'two');
+const grant = fc.record({
+  role: fc.constantFrom(...ROLES),
+  database: fc.option(database, { nil: undefined }),
+  path,
+});
+
+describe('isPermitted', () => {
+  for (const [index, role] of ROLES.entries()) {
+    it(`lets the ${role} do what the roles up to it may, and no more`, () => {
+      const caller = callerWith({ role, database: 'main', path: ['sales'] });
+      for (const [permission, needed] of NEEDS) {
+        const expected = index >= ROLES.indexOf(needed);
+        assert.equal(isPermitted(caller, permission, 'main', ['sales', 'orders']), expected, permission);
+      }
+    });
+  }
+
+  it('reaches downward from where the grant is, and nowhere else', () => {
+    const caller = callerWith({ role: 'admin', database: 'main', path: ['sales', 'eu'] });
+    assert.ok(isPermitted(caller, 'read', 'main', ['sales', 'eu']));
+    assert.ok(isPermitted(caller, 'read', 'main', ['sales', 'eu', 'x', 'y']));
+    assert.ok(!isPermitted(caller, 'read', 'main', ['sales']));
+    assert.ok(!isPermitted(caller, 'read', 'main', []));
+    assert.ok(!isPermitted(caller, 'read', 'main', ['sales', 'europe']));
+    assert.ok(!isPermitted(caller, 'read', 'other', ['sales', 'eu']));
+  });
+
+  it('reaches every database with a grant that names none', () => {
+    const caller = callerWith({ role: 'reader', database: undefined, path: ['sales'] });
+    assert.ok(isPermitted(caller, 'read', 'main', ['sales', 'orders']));
+    assert.ok(isPermitted(caller, 'read', 'other', ['sales']));
+    assert.ok(!isPermitted(caller, 'read', 'main', ['hr']));
+  });
+
+  it('takes the greatest of several grants', () => {
+    const caller = callerWith(
+      { role: 'reader', database: 'main', path: [] },
+      { role: 'writer', database: 'main', path: ['sales'] },
+    );
+    assert.ok(isPermitted(caller, 'write', 'main', ['sales', 'orders']));
+    assert.ok(!isPermitted(caller, 'write', 'main', ['hr']));
+  });
+
+  it('lets nobody do anything without a grant', () => {
+    for (const [permission] of NEEDS) assert.ok(!isPermitted(callerWith(), permission, 'main', []));
+    assert.ok(!isPermitted(callerWith(), 'see', 'main', []));
+  });
+
+  it('never permits what is not visible, and permits below what it permits above', () => {
+    fc.assert(
+      fc.property(
+        fc.array(grant, { maxLength: 4 }),
+        database,
+        path,
+        fc.constantFrom('a', 'b'),
+        (grants, where, at, next) => {
+          const caller = callerWith(...grants);
+          for (const [permission] of NEEDS) {
+            if (!isPermitted(caller, permission, where, at)) continue;
+            assert.ok(isVisible(caller, where, at));
+            assert.ok(isPermitted(caller, permission, where, [...at, next]));
+          }
+        },
+      ),
+    );
+  });
+});
+
+describe('isVisible', () => {
+  it('shows what lies above a grant, and hides what lies beside it', () => {
+    const caller = callerWith({ role: 'reader', database: 'main', path: ['sales', 'eu'] });
+    for (const shown of [[], ['sales'], ['sales', 'eu'], ['sales', 'eu', 'orders']]) {
+      assert.ok(isVisible(caller, 'main', shown), shown.join('$'));
+      assert.equal(isPermitted(caller, 'see', 'main', shown), true);
+    }
+    for (const hidden of [['hr'], ['sales', 'us'], ['sale']]) assert.ok(!isVisible(caller, 'main', hidden));
+    assert.ok(!isVisible(caller, 'other', []));
+  });
+
+  it('shows the way to a grant in every database, when the grant names none', () => {
+    const caller = callerWith({ role: 'reader', database: undefined, path: ['sales', 'eu'] });
+    assert.ok(isVisible(caller, 'main', []));
+    assert.ok(isVisible(caller, 'other', ['sales']));
+  });
+});
+
+describe('readableScopes', () => {
+  it('gives the outermost paths of a database in order', () => {
+    const caller = callerWith(
+      { role: 'reader', database: 'main', path: ['b', 'x'] },
+      { role: 'writer', database: 'main', path: ['b'] },
+      { role: 'reader', database: undefined, path: ['a', 'y'] },
+      { role: 'reader', database: 'other', path: [] },
+      { role: 'admin', database: 'main', path: ['b'] },
+    );
+    assert.deepEqual(readableScopes(caller, 'main'), [['a', 'y'], ['b']]);
+    assert.deepEqual(readableScopes(caller, 'other'), [[]]);
+    assert.deepEqual(readableScopes(callerWith(), 'main'), []);
+  });
+
+  it('covers exactly what may be read', () => {
+    fc.assert(
+      fc.property(fc.array(grant, { maxLength: 5 }), database, path, (grants, where, at) => {
+        const caller = callerWith(...grants);
+        const scopes = readableScopes(caller, where);
+        const covered = scopes.some((scope) => covers({ role: 'reader', database: where, path: scope }, where, at));
+        assert.equal(covered, isPermitted(caller, 'read', where, at));
+      }),
+    );
+  });
+});
+
+function callerWith(...grants: readonly Grant[]): Caller {
+  return { id: 'someone', kind: 'key', grants };
+}
