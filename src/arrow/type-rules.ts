@@ -37,7 +37,9 @@ function remedyFor(type: DataType): string | undefined {
         ? 'Cast it to list or large list.'
         : remedyForItem(type.item.type);
     case 'map':
-      return remedyForItem(type.entries.type);
+      return type.keysSorted
+        ? 'Send the map without the mark that its keys are sorted.'
+        : remedyForItem(type.entries.type);
     case 'fixed-size-list':
       return remedyForFixedSizeList(type.length, type.item.type);
     default:

@@ -83,6 +83,15 @@ describe('column names', () => {
   });
 });
 
+const sortedMap = field('m', [17, [{ u8: 1 }]], {
+  children: [
+    field('entries', TYPES.struct, {
+      children: [field('key', TYPES.utf8), field('value', TYPES.int32)],
+      nullable: false,
+    }),
+  ],
+});
+
 describe('column types', () => {
   const refused: readonly (readonly [string, Table, RegExp])[] = [
     ['a zone by offset', zoned('+05:30'), /"t" has the type timestamp\[us, \+05:30\].*Name the zone/],
@@ -95,6 +104,7 @@ describe('column types', () => {
     ['fixed-size lists of structs, nested', vectorOf(vectorOf(structOf(item))), /"v".*inner fixed-size list a list/],
     ['lists of vectors of structs', listOf(vectorOf(structOf(item))), /"l".*cannot stand inside a list/],
     ['lists of empty structs', listOf(structOf()), /"l".*at least one field/],
+    ['maps with sorted keys', sortedMap, /"m" has the type map.*without the mark/],
     ['maps to empty structs', mapOf(field('key', TYPES.utf8), structOf()), /"m".*at least one field/],
     ['nested ones', structOf(listOf(field('d', decimalType(5, 2, 32)))), /"s\.l\.d" has the type decimal32/],
     [

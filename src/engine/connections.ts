@@ -1,0 +1,130 @@
+import { mkdir, stat } from 'node:fs/promises';
+import { isAbsolute } from 'node:path';
+import { ServiceError } from '../errors/service-error.ts';
+import type { Place } from '../model/table.ts';
+import { engineCall } from './engine-errors.ts';
+import type { NativeConnection, NativeEngine, NativeSession, NativeTable } from './native.ts';
+
+export interface ConnectionSettings {
+  readonly native: NativeEngine;
+  readonly session: NativeSession;
+  readonly storageOptions: Readonly<Record<string, string>>;
+}
+
+/** How the engine is asked for a table: by a name, below a namespace of the engine's own. */
+export interface EngineName {
+  readonly name: string;
+  readonly namespace: readonly string[];
+}
+
+type Mode = Place['kind'];
+
+/**
+ * One connection for each storage root and mode. Listed tables are opened without the engine's own catalog: it costs ten
+ * milliseconds for each create and takes `$` in a name for a separator. Only tables that stand in that catalog need it.
+ */
+export class Connections {
+  readonly #settings: ConnectionSettings;
+  readonly #open = new Map<string, Promise<NativeConnection>>();
+  #isClosed = false;
+
+  constructor(settings: ConnectionSettings) {
+    this.#settings = settings;
+  }
+
+  async find(root: string, mode: Mode): Promise<NativeConnection> {
+    if (this.#isClosed) throw shuttingDown();
+    const key = `${mode}\u0000${root}`;
+    const open = this.#open.get(key);
+    if (open !== undefined) return open;
+    const opening = this.#connect(root, mode);
+    this.#open.set(key, opening);
+    try {
+      return await opening;
+    } catch (error) {
+      this.#open.delete(key);
+      throw error;
+    }
+  }
+
+  async openTable(place: Place): Promise<NativeTable> {
+    const connection = await this.find(place.root, place.kind);
+    const { name, namespace } = engineName(place);
+    return engineCall(async () => connection.openTable(name, namespace, this.#settings.storageOptions));
+  }
+
+  async writeTable(place: Place, file: Buffer, options: WriteTableOptions): Promise<NativeTable> {
+    const connection = await this.find(place.root, place.kind);
+    const { name, namespace } = engineName(place);
+    const storageOptions = { ...this.#settings.storageOptions, ...options.storageOptions };
+    return engineCall(async () => connection.createTable(name, file, options.mode, namespace, storageOptions));
+  }
+
+  /** Also removes what an unfinished create left behind. Data that is not there is fine. */
+  async dropTable(place: Place): Promise<void> {
+    const connection = await this.find(place.root, place.kind);
+    const { name, namespace } = engineName(place);
+    try {
+      await engineCall(async () => connection.dropTable(name, namespace));
+    } catch (error) {
+      if (error instanceof ServiceError && error.kind === 'TableNotFound') return;
+      throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    const connections = await Promise.allSettled(this.#open.values());
+    this.#open.clear();
+    for (const outcome of connections) if (outcome.status === 'fulfilled') outcome.value.close();
+  }
+
+  async #connect(root: string, mode: Mode): Promise<NativeConnection> {
+    if (!isRemote(root)) await requireFolder(root);
+    const { native, session, storageOptions } = this.#settings;
+    const manifestEnabled = mode === 'namespaced';
+    // The engine makes its catalog in every root that it connects to, unless it is told twice.
+    const namespaceClientProperties = { manifest_enabled: String(manifestEnabled) };
+    return engineCall(async () =>
+      native.Connection.new(root, { manifestEnabled, namespaceClientProperties, storageOptions, session }),
+    );
+  }
+}
+
+export interface WriteTableOptions {
+  readonly mode: 'create' | 'overwrite';
+  readonly storageOptions: Readonly<Record<string, string>>;
+}
+
+/** A root on an object store. A file address counts as remote too: the engine resolves it by itself. */
+export function isRemote(root: string): boolean {
+  return root.includes('://');
+}
+
+function engineName(place: Place): EngineName {
+  if (place.kind === 'listed') return { name: place.directory, namespace: [] };
+  return { name: place.enginePath.at(-1) ?? '', namespace: place.enginePath.slice(0, -1) };
+}
+
+/** The engine would take a file for an empty root after seconds of waiting, and a relative path for a cloud address. */
+async function requireFolder(root: string): Promise<void> {
+  if (!isAbsolute(root)) throw new Error(`The storage root is not an absolute path: ${root}`);
+  try {
+    await mkdir(root, { recursive: true });
+    if ((await stat(root)).isDirectory()) return;
+  } catch (cause) {
+    throw rootUnusable(cause);
+  }
+  throw rootUnusable(new Error(`The storage root is not a folder: ${root}`));
+}
+
+function shuttingDown(): ServiceError {
+  return new ServiceError('ServiceUnavailable', 'The service is shutting down.', { retryAfterSeconds: 1 });
+}
+
+function rootUnusable(cause: unknown): ServiceError {
+  return new ServiceError('ServiceUnavailable', 'The storage root of the database cannot be used.', {
+    cause,
+    retryAfterSeconds: 30,
+  });
+}

@@ -1,0 +1,167 @@
+import type { CheckedStream } from '../arrow/checked-stream.ts';
+import type { EngineLimits } from '../model/limits.ts';
+import type { Analysis } from '../model/plan.ts';
+import type { Query } from '../model/query.ts';
+import type { Place, TableState } from '../model/table.ts';
+import { analyzeQuery } from './analyze-query.ts';
+import { Connections } from './connections.ts';
+import { createTable } from './create-table.ts';
+import { engineCall } from './engine-errors.ts';
+import { updateFieldMetadata } from './field-metadata.ts';
+import type { FieldMetadataEntry, FieldMetadataOutcome } from './field-metadata.ts';
+import { findTables } from './find-tables.ts';
+import type { FoundTable } from './find-tables.ts';
+import { loadNative } from './native.ts';
+import type { NativeEngine } from './native.ts';
+import type { TableDescription } from './open-table.ts';
+import { OpenTables } from './open-tables.ts';
+import { overwriteTable, restoreVersion } from './overwrite-table.ts';
+import type { VersionHold } from './overwrite-table.ts';
+import type { WriteTarget } from './table-writes.ts';
+import { updateRows } from './update-rows.ts';
+import type { UpdateOutcome, UpdateRequest } from './update-rows.ts';
+import { giveBack, pullChunks } from './write-chunks.ts';
+import { WriteLanes } from './write-lanes.ts';
+import type { WriteOutcome } from './write-stream.ts';
+
+export type { Assignment } from './assignment-tree.ts';
+export type { FieldMetadataEntry, FieldMetadataOutcome } from './field-metadata.ts';
+export type { FoundTable } from './find-tables.ts';
+export type { TableDescription } from './open-table.ts';
+export type { VersionHold } from './overwrite-table.ts';
+export type { WriteTarget } from './table-writes.ts';
+export type { UpdateOutcome, UpdateRequest } from './update-rows.ts';
+export type { WriteOutcome } from './write-stream.ts';
+
+export interface EngineSettings {
+  readonly limits: EngineLimits;
+  /** For every table: how the storage is reached. */
+  readonly storageOptions: Readonly<Record<string, string>>;
+  readonly querySeconds: number;
+}
+
+export interface OverwriteOptions extends VersionHold {
+  readonly storageOptions: Readonly<Record<string, string>>;
+}
+
+/** Rows, versions and plans of tables on storage. Whatever one call has acknowledged, the next sees. */
+export interface Engine {
+  /** The place is fresh; after a failure nothing is left there. */
+  createTable(
+    place: Place,
+    stream: CheckedStream,
+    storageOptions: Readonly<Record<string, string>>,
+  ): Promise<WriteOutcome>;
+  /** A new version of the same table; after a failure the contents are as before. */
+  overwriteTable(place: Place, stream: CheckedStream, options: OverwriteOptions): Promise<WriteOutcome>;
+  describeTable(state: TableState): Promise<TableDescription>;
+  updateRows(target: WriteTarget, request: UpdateRequest): Promise<UpdateOutcome>;
+  updateFieldMetadata(target: WriteTarget, entries: readonly FieldMetadataEntry[]): Promise<FieldMetadataOutcome>;
+  analyzeQuery(state: TableState, query: Query): Promise<Analysis>;
+  /** Makes the contents of an earlier version the latest, and gives the new version's number. */
+  restoreVersion(place: Place, version: number): Promise<number>;
+  /** Waits for the writes before it. Data that is not there is fine. */
+  removeTable(place: Place): Promise<void>;
+  /** Directories that are known are left out, and not even opened. */
+  findTables(root: string, isKnown: (directory: string) => boolean): Promise<readonly FoundTable[]>;
+  /** Resolves when the engine's own threads answer; while they are stuck it does not. */
+  probe(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function openEngine(settings: EngineSettings): Promise<Engine> {
+  return new NativeBackedEngine(loadNative(), settings);
+}
+
+class NativeBackedEngine implements Engine {
+  readonly #native: NativeEngine;
+  readonly #settings: EngineSettings;
+  readonly #connections: Connections;
+  readonly #tables: OpenTables;
+  readonly #lanes: WriteLanes;
+
+  constructor(native: NativeEngine, settings: EngineSettings) {
+    const { limits, storageOptions } = settings;
+    const session = new native.Session(BigInt(limits.indexCacheBytes), BigInt(limits.metadataCacheBytes));
+    this.#native = native;
+    this.#settings = settings;
+    this.#connections = new Connections({ native, session, storageOptions });
+    this.#tables = new OpenTables(this.#connections, limits.openTablesMax);
+    this.#lanes = new WriteLanes(limits);
+  }
+
+  async createTable(
+    place: Place,
+    stream: CheckedStream,
+    storageOptions: Readonly<Record<string, string>>,
+  ): Promise<WriteOutcome> {
+    const source = await pullChunks(stream, 0);
+    const data = { place, schema: stream.schema, source, storageOptions };
+    return this.#lanes.run(place, async () => createTable(this.#connections, data));
+  }
+
+  async overwriteTable(place: Place, stream: CheckedStream, options: OverwriteOptions): Promise<WriteOutcome> {
+    // Pulled before the lane is taken, so that the sender of a small stream keeps no other writer waiting.
+    const source = await pullChunks(stream, 2);
+    const data = { place, schema: stream.schema, source, storageOptions: options.storageOptions };
+    const context = {
+      connections: this.#connections,
+      tables: this.#tables,
+      writeAttemptsMax: this.#settings.limits.writeAttemptsMax,
+    };
+    try {
+      return await this.#lanes.run(place, async () => overwriteTable(context, data, options));
+    } finally {
+      giveBack(source);
+    }
+  }
+
+  async describeTable(state: TableState): Promise<TableDescription> {
+    return this.#tables.describe(state);
+  }
+
+  async updateRows(target: WriteTarget, request: UpdateRequest): Promise<UpdateOutcome> {
+    return updateRows(this.#writeContext, target, request);
+  }
+
+  async updateFieldMetadata(
+    target: WriteTarget,
+    entries: readonly FieldMetadataEntry[],
+  ): Promise<FieldMetadataOutcome> {
+    return updateFieldMetadata(this.#writeContext, target, entries);
+  }
+
+  async analyzeQuery(state: TableState, query: Query): Promise<Analysis> {
+    const { querySeconds } = this.#settings;
+    return analyzeQuery({ native: this.#native, tables: this.#tables, querySeconds }, state, query);
+  }
+
+  async restoreVersion(place: Place, version: number): Promise<number> {
+    return this.#lanes.run(place, async () => restoreVersion(this.#tables, place, version));
+  }
+
+  async removeTable(place: Place): Promise<void> {
+    await this.#lanes.run(place, async () => {
+      this.#tables.evict(place);
+      await this.#connections.dropTable(place);
+    });
+  }
+
+  async findTables(root: string, isKnown: (directory: string) => boolean): Promise<readonly FoundTable[]> {
+    return findTables(this.#connections, root, isKnown);
+  }
+
+  async probe(): Promise<void> {
+    // Any asynchronous call waits for a thread of the engine's; this one needs nothing else.
+    await engineCall(async () => this.#native.RrfReranker.tryNew(Float32Array.of(1)));
+  }
+
+  async close(): Promise<void> {
+    await this.#tables.close();
+    await this.#connections.close();
+  }
+
+  get #writeContext() {
+    return { lanes: this.#lanes, tables: this.#tables, limits: this.#settings.limits };
+  }
+}

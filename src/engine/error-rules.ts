@@ -1,0 +1,294 @@
+import type { ErrorName } from '../errors/codes.ts';
+import { quoteForMessage } from '../model/identifier.ts';
+
+/**
+ * One way in which the engine fails, known only by its message. `sentence` gets the captured parts: names and types,
+ * never paths or values of rows. A message blamed on the service must be recognised by its beginning, up to the first
+ * quote, because what stands in quotes may be a caller's text.
+ */
+export interface ErrorRule {
+  readonly name: string;
+  readonly blames: 'caller' | 'service';
+  readonly pattern: RegExp;
+  readonly kind: ErrorName;
+  readonly sentence: (...captured: string[]) => string;
+  readonly hint?: string;
+  readonly retryAfterSeconds?: number;
+}
+
+const STORAGE = String.raw`^(?:Failed to [^:]+: (?:GenericFailure, )?)?(?:lance error: )?LanceError\(IO\): [^'"]*`;
+
+/** The first rule that matches decides. A test provokes each against the real engine; the exceptions say why not. */
+export const ERROR_RULES: readonly ErrorRule[] = [
+  {
+    name: 'storage-full',
+    blames: 'service',
+    pattern: new RegExp(String.raw`${STORAGE}\(os error (?:28|122)\)`),
+    kind: 'ServiceUnavailable',
+    sentence: () => 'The storage is full.',
+    retryAfterSeconds: 30,
+  },
+  {
+    name: 'storage-not-writable',
+    blames: 'service',
+    pattern: new RegExp(String.raw`${STORAGE}\(os error (?:1|13|30)\)`),
+    kind: 'ServiceUnavailable',
+    sentence: () => 'The storage does not let the service read or write.',
+    retryAfterSeconds: 30,
+  },
+  {
+    name: 'object-store',
+    blames: 'service',
+    pattern: new RegExp(String.raw`${STORAGE}Generic (?:S3|GCS|MicrosoftAzure|HTTP)\w* error: `),
+    kind: 'ServiceUnavailable',
+    sentence: () => 'The object store cannot be reached.',
+    retryAfterSeconds: 5,
+  },
+  {
+    name: 'commit-conflict',
+    blames: 'service',
+    pattern: /^[^'"]*?(?:Retryable commit conflict|Incompatible transaction: |Concurrent modification: )/,
+    kind: 'ConcurrentModification',
+    sentence: () => 'Other writers changed the table at the same time.',
+    retryAfterSeconds: 1,
+  },
+  {
+    // The engine gives up after 30 seconds of its own retries: only a crowd of other processes brings that about.
+    name: 'commit-starved',
+    blames: 'service',
+    pattern: /^[^'"]*?Too many concurrent writers/,
+    kind: 'ConcurrentModification',
+    sentence: () => 'Too many writers are changing the table at the same time.',
+    retryAfterSeconds: 5,
+  },
+  {
+    name: 'version-missing',
+    blames: 'caller',
+    pattern: /_versions\/(\d+)\.manifest was not found/,
+    kind: 'TableVersionNotFound',
+    sentence: (version) => `The table has no version ${version}.`,
+  },
+  {
+    name: 'branch-missing',
+    blames: 'caller',
+    pattern: /^(?:lance error: )?Not found: .*\/tree\/(.+)\/_versions,/,
+    kind: 'TableBranchNotFound',
+    sentence: (branch) => `The branch ${quoteForMessage(branch ?? '')} was not found.`,
+  },
+  {
+    name: 'branch-invalid',
+    blames: 'caller',
+    pattern: /Ref is invalid: |^Invalid input, branch name must be/,
+    kind: 'InvalidInput',
+    sentence: () => 'The branch name is not valid.',
+    hint: 'A branch name has letters, digits, ".", "-", "_" and "/" between its parts.',
+  },
+  {
+    name: 'table-missing',
+    blames: 'service',
+    pattern: /^Table '[^']*' was not found/,
+    kind: 'TableNotFound',
+    sentence: () => 'The data of the table was not found.',
+  },
+  {
+    name: 'data-missing',
+    blames: 'service',
+    pattern: /^[^'"]*?(?:Not found: |Object at location )\S*\/(?:data|_deletions|_indices|_versions)\b/,
+    kind: 'InvalidTableState',
+    sentence: () => 'The data of this version of the table is gone.',
+    hint: 'It may have been removed by a clean-up; read a newer version.',
+  },
+  {
+    name: 'closed',
+    blames: 'service',
+    pattern: /^(?:Table \S+ is closed|Connection is closed)/,
+    kind: 'ServiceUnavailable',
+    sentence: () => 'The service is shutting down.',
+    retryAfterSeconds: 1,
+  },
+  {
+    name: 'query-timeout',
+    blames: 'service',
+    pattern: /^[^'"]*?Query timeout after \d+ ms/,
+    kind: 'ServiceUnavailable',
+    sentence: () => 'The query took longer than allowed.',
+    hint: 'Ask for fewer rows or add an index.',
+  },
+  {
+    name: 'null-in-required-column',
+    blames: 'caller',
+    pattern: /Column '([^']*)' is declared as non-nullable but contains null values/,
+    kind: 'TableSchemaValidationError',
+    sentence: (column) => `The column ${quoteForMessage(column ?? '')} may not be null.`,
+  },
+  {
+    name: 'null-in-required-field',
+    blames: 'caller',
+    pattern: /Cannot cast nullable struct field '([^']*)' to non-nullable field/,
+    kind: 'InvalidInput',
+    sentence: (field) =>
+      `The struct has the field ${quoteForMessage(field ?? '')}, which may not be null, and cannot be rewritten.`,
+  },
+  {
+    name: 'column-missing-in-expression',
+    blames: 'caller',
+    pattern: /No field named (?:"((?:[^"]|"")*)"|([^\s,]+?))\.(?:\s|,|$)/,
+    kind: 'TableColumnNotFound',
+    sentence: (quoted, plain) => columnNotFound(quoted === '' || quoted === undefined ? (plain ?? '') : quoted),
+  },
+  {
+    name: 'struct-field-missing',
+    blames: 'caller',
+    pattern: /Field (\S+) not found in struct/,
+    kind: 'TableColumnNotFound',
+    sentence: (field) => columnNotFound(field ?? ''),
+  },
+  {
+    name: 'column-missing',
+    blames: 'caller',
+    pattern: /(?:Column '?|column |Field ')([^'\n,]+?)'? (?:does not exist|not found[.,])/,
+    kind: 'TableColumnNotFound',
+    sentence: (column) => columnNotFound(column ?? ''),
+  },
+  {
+    name: 'query-vector-mismatch',
+    blames: 'caller',
+    pattern: /query dim\((\d+)\) doesn't match the column .* vector dim\((\d+)\)/,
+    kind: 'InvalidInput',
+    sentence: (given, wanted) => `The query vector has ${given} dimensions, the column has ${wanted}.`,
+  },
+  {
+    name: 'distance-type-mismatch',
+    blames: 'caller',
+    pattern: /Distance type (\w+) does not support (\w+) vectors/,
+    kind: 'InvalidInput',
+    sentence: (distance, type) => `The distance type ${distance} does not work on vectors of ${type}.`,
+    hint: 'Use hamming for UInt8 vectors; l2, cosine or dot for the others.',
+  },
+  {
+    name: 'ef-below-k',
+    blames: 'caller',
+    pattern: /ef must be greater than or equal to k/,
+    kind: 'InvalidInput',
+    sentence: () => 'ef is smaller than k.',
+    hint: 'Give an ef of at least k.',
+  },
+  {
+    name: 'full-text-index-missing',
+    blames: 'caller',
+    pattern: /unless an INVERTED index has been created|No Inverted index found for column/,
+    kind: 'InvalidInput',
+    sentence: () => 'The full-text query needs a full-text index, which the table does not have.',
+    hint: 'Name the columns of a text or match query, or create an index.',
+  },
+  {
+    name: 'full-text-positions-missing',
+    blames: 'caller',
+    pattern: /position is not found but required for phrase queries/,
+    kind: 'InvalidInput',
+    sentence: () => 'The full-text index has no word positions, which a phrase query needs.',
+    hint: 'Create the index again with positions.',
+  },
+  {
+    name: 'full-text-not-text',
+    blames: 'caller',
+    pattern: /column (\S+) has type .*, is not utf8/,
+    kind: 'InvalidInput',
+    sentence: (column) => `The column ${quoteForMessage(column ?? '')} does not hold text.`,
+  },
+  {
+    name: 'full-text-empty-boolean',
+    blames: 'caller',
+    pattern: /boolean query must have at least one should\/must query/,
+    kind: 'InvalidInput',
+    sentence: () => 'A boolean full-text query needs at least one clause that must or should match.',
+  },
+  {
+    name: 'unsupported-type',
+    blames: 'caller',
+    pattern: /Unsupported data type: (\w+)|(\w+) data type is only supported in Lance file format/,
+    kind: 'TableSchemaValidationError',
+    sentence: (type, other) => `The storage engine cannot store the type ${type === '' ? other : type}.`,
+  },
+  {
+    name: 'column-name-refused',
+    blames: 'caller',
+    pattern: /Top level field (.+) cannot contain `\.`|The column (\S+) is a reserved name/,
+    kind: 'TableSchemaValidationError',
+    sentence: (dotted, reserved) =>
+      `The storage engine cannot store a column named ${quoteForMessage(dotted === '' ? (reserved ?? '') : (dotted ?? ''))}.`,
+  },
+  {
+    name: 'schema-mismatch',
+    blames: 'caller',
+    pattern:
+      /field '.*' does not exist in table schema|cannot cast field '.*' from|fields did not match|marked non-null/,
+    kind: 'TableSchemaValidationError',
+    sentence: () => 'The data does not fit the schema of the table.',
+  },
+  {
+    name: 'malformed-batch',
+    blames: 'caller',
+    pattern:
+      /^Failed to read (?:IPC file|record batch from IPC)|^Arrow error: (?:Ipc|Parser|Io|Invalid argument) error|Cannot scan an empty Vec<RecordBatch>/,
+    kind: 'InvalidInput',
+    sentence: () => 'A record batch of the Arrow stream is malformed.',
+  },
+  {
+    name: 'divide-by-zero',
+    blames: 'caller',
+    pattern: /Divide by zero error/,
+    kind: 'InvalidInput',
+    sentence: () => 'An expression divides by zero.',
+  },
+  {
+    name: 'vector-length',
+    blames: 'caller',
+    pattern: /Cannot cast to FixedSizeList\((\d+)\): value at index \d+ has length (\d+)/,
+    kind: 'InvalidInput',
+    sentence: (wanted, given) => `A value has ${given} elements where the column wants ${wanted}.`,
+  },
+  {
+    name: 'cast',
+    blames: 'caller',
+    pattern:
+      /Cast error: |Unsupported CAST|Cannot automatically convert|could not convert to literal of type|coercion failed|Byte slice does not have the same length|too large to store in a Decimal|Cannot cast /,
+    kind: 'InvalidInput',
+    sentence: () => 'A value cannot be converted to the type that is needed in its place.',
+    hint: "Compare and assign values of the column's type, or convert them with CAST.",
+  },
+  {
+    name: 'not-boolean',
+    blames: 'caller',
+    pattern: /Filter predicate must return BOOLEAN values|does not return a boolean/,
+    kind: 'InvalidInput',
+    sentence: () => 'The filter or predicate is not a condition: it does not give true or false.',
+  },
+  {
+    name: 'function-unknown',
+    blames: 'caller',
+    pattern: /Invalid function '([^']*)'/,
+    kind: 'InvalidInput',
+    sentence: (name) => `The function ${quoteForMessage(name ?? '')} is not known.`,
+  },
+  {
+    name: 'duplicate-column',
+    blames: 'caller',
+    pattern: /Duplicate column name: (.+?), \//,
+    kind: 'InvalidInput',
+    sentence: (column) => `The column ${quoteForMessage(column ?? '')} is selected more than once.`,
+  },
+  {
+    name: 'sql',
+    blames: 'caller',
+    pattern:
+      /Error parsing statement|Error tokenizing statement|Expression is not valid|Filter is not valid|is not supported SQL in lance|Error parsing function|Expected a literal value in array|Operator .* is not supported|feature is not implemented|not yet implemented|Error during planning|Execution error: |concat requires input/,
+    kind: 'InvalidInput',
+    sentence: () => 'The SQL is not valid, or not supported by the storage engine.',
+    hint: 'Use column references, literals, comparisons, arithmetic and functions of one row.',
+  },
+];
+
+function columnNotFound(name: string): string {
+  return `The column ${quoteForMessage(name)} was not found.`;
+}

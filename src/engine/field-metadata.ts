@@ -1,0 +1,87 @@
+import { formatFieldPath, requireField, resolveField } from '../model/field-path.ts';
+import type { FieldPath } from '../model/field-path.ts';
+import type { Schema } from '../model/schema.ts';
+import { engineCall } from './engine-errors.ts';
+import { readSchema } from './open-table.ts';
+import type { OpenTable } from './open-table.ts';
+import { writeInLane } from './table-writes.ts';
+import type { WriteContext, WriteTarget } from './table-writes.ts';
+
+export interface FieldMetadataEntry {
+  readonly path: FieldPath;
+  /** `null` deletes a key. */
+  readonly metadata: Readonly<Record<string, string | null>>;
+  readonly replace: boolean;
+}
+
+export interface FieldMetadataOutcome {
+  readonly version: number;
+  /** By canonical path. */
+  readonly fields: ReadonlyMap<string, Readonly<Record<string, string>>>;
+}
+
+/** All entries or none, in order. */
+export async function updateFieldMetadata(
+  context: WriteContext,
+  target: WriteTarget,
+  entries: readonly FieldMetadataEntry[],
+): Promise<FieldMetadataOutcome> {
+  return writeInLane(context, target, async (table) => {
+    const wanted = applyEntries(entries, await table.schema());
+    const updates = [...wanted.values()].map(({ path, metadata }) => ({
+      path: formatFieldPath(path),
+      metadata: Object.fromEntries(metadata),
+      replace: true,
+    }));
+    const { version } = await engineCall(async () => table.native.updateFieldMetadata(updates));
+    table.forget();
+    return { version, fields: await readBack(table, wanted) };
+  });
+}
+
+interface WantedMetadata {
+  readonly path: FieldPath;
+  readonly metadata: Map<string, string>;
+}
+
+/** One whole map for each field: given several entries for a field, the engine loses keys. */
+function applyEntries(entries: readonly FieldMetadataEntry[], schema: Schema): Map<string, WantedMetadata> {
+  const wanted = new Map<string, WantedMetadata>();
+  for (const entry of entries) {
+    const canonical = formatFieldPath(entry.path);
+    const field = requireField(schema, entry.path);
+    const present = wanted.get(canonical) ?? { path: entry.path, metadata: new Map(field.metadata) };
+    wanted.set(canonical, present);
+    applyEntry(present.metadata, entry);
+  }
+  return wanted;
+}
+
+function applyEntry(metadata: Map<string, string>, entry: FieldMetadataEntry): void {
+  if (entry.replace) {
+    for (const key of metadata.keys()) if (!isStorageKey(key)) metadata.delete(key);
+  }
+  for (const [key, value] of Object.entries(entry.metadata)) {
+    if (value === null) metadata.delete(key);
+    else metadata.set(key, value);
+  }
+}
+
+/** Callers cannot set these, so replacing the metadata keeps them: without them the column loses its type. */
+function isStorageKey(key: string): boolean {
+  return /^(?:ARROW:extension:|lance-|lance:)/.test(key) || key === 'packed';
+}
+
+/** What was committed is never answered with an error: if it cannot be read again, what was written stands for it. */
+async function readBack(
+  table: OpenTable,
+  wanted: ReadonlyMap<string, WantedMetadata>,
+): Promise<ReadonlyMap<string, Readonly<Record<string, string>>>> {
+  const schema = await readSchema(table.native).catch(() => undefined);
+  return new Map(
+    [...wanted].map(([canonical, { path, metadata }]) => {
+      const field = schema === undefined ? undefined : resolveField(schema, path);
+      return [canonical, Object.fromEntries(field?.metadata ?? metadata)];
+    }),
+  );
+}

@@ -1,0 +1,80 @@
+import { existsSync, statSync } from 'node:fs';
+import { statfs } from 'node:fs/promises';
+import { join } from 'node:path';
+import { placeLocation } from '../model/table.ts';
+import type { Place } from '../model/table.ts';
+import { isRemote } from './connections.ts';
+
+/**
+ * Tells cheaply whether a table has new versions. Asking the engine costs a listing of all versions, half a millisecond
+ * when there are a thousand. Every commit makes a new entry in the folder of versions, which changes the folder's time
+ * stamp; so while that stamp stands still, so does the table, but for what happens within one tick of the clock.
+ */
+export interface VersionWatch {
+  /** The stamp of the folder as it is now, or `undefined` when there is none to go by. */
+  read(): Stamp | undefined;
+  /** Whether the folder has this version. */
+  has(version: number): boolean;
+}
+
+export interface Stamp {
+  readonly text: string;
+  /** The clock has left the tick in which the folder changed last: no later change can have the same stamp. */
+  readonly isSettled: boolean;
+}
+
+/** No proof: every read asks the engine. */
+const BLIND: VersionWatch = { read: () => undefined, has: () => false };
+
+export async function watchVersions(place: Place): Promise<VersionWatch> {
+  if (isRemote(place.root) || !(await isLocalFileSystem(place.root))) return BLIND;
+  const folder = join(placeLocation(place), '_versions');
+  return { read: () => readStamp(folder), has: (version) => hasManifest(folder, version) };
+}
+
+/**
+ * Synchronous, because a trip through the thread pool costs more than the engine's own check; the folder is on a local
+ * disk and in the kernel's cache.
+ */
+function readStamp(folder: string): Stamp | undefined {
+  const found = statSync(folder, { throwIfNoEntry: false });
+  if (found === undefined) return undefined;
+  // A folder that was removed and made again may get the same number; it does not get the same time of change.
+  const text = `${found.dev}:${found.ino}:${found.mtimeMs}:${found.ctimeMs}`;
+  return { text, isSettled: isSettled(found.mtimeMs) };
+}
+
+/** Kernels stamp with a clock that ticks every 1 to 10 ms. */
+const SETTLED_MILLISECONDS = 100;
+
+/** A file system that keeps whole seconds shows no fraction: such a stamp may stand for many changes, and never settles. */
+function isSettled(changedAtMilliseconds: number): boolean {
+  return changedAtMilliseconds % 1000 !== 0 && Date.now() - changedAtMilliseconds > SETTLED_MILLISECONDS;
+}
+
+const LAST_NUMBER = 2n ** 64n - 1n;
+
+/** The engine counts the names of manifests down, so that the newest is listed first. */
+function hasManifest(folder: string, version: number): boolean {
+  const number = LAST_NUMBER - BigInt(version);
+  return existsSync(join(folder, `${String(number).padStart(20, '0')}.manifest`));
+}
+
+/** Those of statfs(2) that belong to one machine alone: elsewhere another machine's commit may come late to our cache. */
+const LOCAL_FILE_SYSTEMS: ReadonlySet<number> = new Set([
+  0xef53, // ext2, ext3, ext4
+  0x58465342, // xfs
+  0x9123683e, // btrfs
+  0xf2f52010, // f2fs
+  0x2fc12fc1, // zfs
+  0x01021994, // tmpfs
+  0x794c7630, // overlayfs
+]);
+
+async function isLocalFileSystem(root: string): Promise<boolean> {
+  try {
+    return process.platform === 'linux' && LOCAL_FILE_SYSTEMS.has((await statfs(root)).type);
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,162 @@
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+
+/**
+ * The part of the engine's native layer that this room uses, as its own declarations give it. The JavaScript layer above
+ * it is left out: it brings a second Arrow decoder into the process and hands back decoded values, where we want bytes.
+ */
+export interface NativeEngine {
+  readonly Connection: {
+    'new'(uri: string, options: NativeConnectionOptions): Promise<NativeConnection>;
+  };
+  readonly Session: new (indexCacheBytes: bigint, metadataCacheBytes: bigint) => NativeSession;
+  readonly JsFullTextQuery: NativeFullTextFactory;
+  readonly RrfReranker: { tryNew(k: Float32Array): Promise<NativeReranker> };
+}
+
+export interface NativeConnectionOptions {
+  readonly manifestEnabled: boolean;
+  readonly namespaceClientProperties: Readonly<Record<string, string>>;
+  readonly storageOptions: Readonly<Record<string, string>>;
+  readonly session: NativeSession;
+}
+
+export interface NativeSession {
+  sizeBytes(): bigint;
+}
+
+export interface NativeConnection {
+  close(): void;
+  tableNames(namespacePath: readonly string[], startAfter: string | null, limit: number): Promise<string[]>;
+  createTable(
+    name: string,
+    file: Buffer,
+    mode: 'create' | 'overwrite',
+    namespacePath: readonly string[],
+    storageOptions: Readonly<Record<string, string>>,
+  ): Promise<NativeTable>;
+  openTable(
+    name: string,
+    namespacePath: readonly string[],
+    storageOptions: Readonly<Record<string, string>>,
+  ): Promise<NativeTable>;
+  dropTable(name: string, namespacePath: readonly string[]): Promise<void>;
+  listNamespaces(
+    namespacePath: readonly string[],
+    pageToken: string | null,
+    limit: number,
+  ): Promise<{ readonly namespaces: readonly string[]; readonly pageToken?: string }>;
+}
+
+export interface NativeTable {
+  display(): string;
+  close(): void;
+  /** The schema as an Arrow IPC file without batches. */
+  schema(): Promise<Buffer>;
+  version(): Promise<number>;
+  countRows(): Promise<number>;
+  add(file: Buffer, mode: 'append'): Promise<{ readonly version: number }>;
+  update(
+    predicate: string | null,
+    columns: readonly (readonly [column: string, expression: string])[],
+  ): Promise<{ readonly rowsUpdated: number; readonly version: number }>;
+  updateFieldMetadata(updates: readonly NativeFieldMetadata[]): Promise<{ readonly version: number }>;
+  query(): NativeQuery;
+  checkout(version: number): Promise<void>;
+  checkoutLatest(): Promise<void>;
+  restore(): Promise<void>;
+  branches(): Promise<{ checkout(name: string, version: number | null): Promise<NativeTable> }>;
+  listIndices(): Promise<readonly { readonly indexType: string; readonly columns: readonly string[] }[]>;
+}
+
+export interface NativeFieldMetadata {
+  readonly path: string;
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly replace: boolean;
+}
+
+export interface NativeQueryBase {
+  onlyIf(predicate: string): void;
+  fullTextSearch(query: NativeFullTextSearch): void;
+  select(columns: readonly (readonly [alias: string, expression: string])[]): void;
+  selectColumns(columns: readonly string[]): void;
+  limit(limit: number): void;
+  offset(offset: number): void;
+  fastSearch(): void;
+  withRowId(): void;
+  execute(maxBatchLength: number, timeoutMilliseconds: number): Promise<{ next(): Promise<Buffer | null> }>;
+  analyzePlan(): Promise<string>;
+}
+
+export interface NativeQuery extends NativeQueryBase {
+  nearestTo(vector: Float32Array): NativeVectorQuery;
+}
+
+export interface NativeVectorQuery extends NativeQueryBase {
+  column(column: string): void;
+  addQueryVector(vector: Float32Array): void;
+  distanceType(distanceType: string): void;
+  postfilter(): void;
+  refineFactor(refineFactor: number): void;
+  nprobes(probes: number): void;
+  minimumNprobes(probes: number): void;
+  maximumNprobes(probes: number): void;
+  distanceRange(lowerBound: number | null, upperBound: number | null): void;
+  ef(ef: number): void;
+  bypassVectorIndex(): void;
+  rerank(fuse: (legs: NativeLegs) => Promise<Buffer>): void;
+}
+
+export interface NativeLegs {
+  readonly query: string;
+  readonly vecResults: Buffer;
+  readonly ftsResults: Buffer;
+}
+
+export interface NativeReranker {
+  rerankHybrid(query: string, vectorRows: Buffer, textRows: Buffer): Promise<Buffer>;
+}
+
+/** `columns` of `null` means: every column that has a full-text index. A built query names its own columns. */
+export interface NativeFullTextSearch {
+  readonly query: string | NativeFullTextQuery;
+  readonly columns: readonly string[] | null;
+}
+
+export interface NativeFullTextQuery {
+  readonly queryType: string;
+}
+
+export interface NativeFullTextFactory {
+  // The engine's own parameter list; it cannot be made shorter here.
+  // oxlint-disable-next-line max-params
+  matchQuery(
+    terms: string,
+    column: string,
+    boost: number,
+    fuzziness: number | null,
+    maxExpansions: number,
+    operator: string,
+    prefixLength: number,
+  ): NativeFullTextQuery;
+  phraseQuery(terms: string, column: string, slop: number): NativeFullTextQuery;
+  boostQuery(positive: NativeFullTextQuery, negative: NativeFullTextQuery, negativeBoost: number): NativeFullTextQuery;
+  multiMatchQuery(
+    terms: string,
+    columns: readonly string[],
+    boosts: readonly number[] | null,
+    operator: string,
+  ): NativeFullTextQuery;
+  booleanQuery(clauses: readonly (readonly [occur: string, query: NativeFullTextQuery])[]): NativeFullTextQuery;
+}
+
+/** The library reads these once, when it is loaded. A deep stack lets long SQL chains plan instead of ending the process. */
+const ENVIRONMENT_DEFAULTS = { LANCEDB_LOG: 'off', RUST_BACKTRACE: '0', RUST_MIN_STACK: '67108864' };
+
+export function loadNative(): NativeEngine {
+  for (const [name, value] of Object.entries(ENVIRONMENT_DEFAULTS)) process.env[name] ??= value;
+  const require = createRequire(import.meta.url);
+  const entry = require.resolve('@lancedb/lancedb');
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The shape is that of the package's own native.d.ts.
+  return require(join(dirname(entry), 'native.js')) as NativeEngine;
+}

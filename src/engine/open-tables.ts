@@ -1,0 +1,172 @@
+import { placeKey } from '../model/table.ts';
+import type { Place, TableState } from '../model/table.ts';
+import type { Connections } from './connections.ts';
+import { engineCall } from './engine-errors.ts';
+import type { NativeTable } from './native.ts';
+import { readSchema } from './open-table.ts';
+import type { OpenTable, TableDescription } from './open-table.ts';
+import { SharedTable } from './shared-table.ts';
+
+/** A handle that fails may have been overtaken by a removal; a new one then tells what is wrong. */
+const REFRESH_ATTEMPTS_MAX = 3;
+
+type Work<Value> = (table: OpenTable) => Promise<Value>;
+
+/**
+ * Keeps the latest state of the most recently used tables open. A version or a branch is opened for one piece of work
+ * alone: the engine's handles are mutable, so a reader of the latest must never meet one that was moved elsewhere.
+ */
+export class OpenTables {
+  readonly #connections: Connections;
+  readonly #openTablesMax: number;
+  readonly #shared = new Map<string, Promise<SharedTable>>();
+  /** The versions at which readers of the latest are kept, while a large overwrite takes several commits. */
+  readonly #held = new Map<string, number>();
+
+  constructor(connections: Connections, openTablesMax: number) {
+    this.#connections = connections;
+    this.#openTablesMax = openTablesMax;
+  }
+
+  /** Whatever was acknowledged before this call, by any process, is seen by the work. */
+  async use<Value>(state: TableState, work: Work<Value>): Promise<Value> {
+    const version = state.version ?? this.#heldVersion(state);
+    if (state.branch !== undefined || version !== undefined) return this.useAlone({ ...state, version }, work);
+    const shared = await this.#acquireLatest(state.place);
+    try {
+      return await work(shared);
+    } finally {
+      shared.release();
+    }
+  }
+
+  async describe(state: TableState): Promise<TableDescription> {
+    // While others write through the shared handle, its version and its schema may be of different moments.
+    const described = await this.use(state, describeOnce);
+    return described ?? this.useAlone(state, requireDescription);
+  }
+
+  /**
+   * From now on readers of the latest get this version. The catalog keeps it too, for other processes and for after a
+   * crash; this serves the readers who asked the catalog just before.
+   */
+  hold(place: Place, version: number): void {
+    this.#held.set(placeKey(place), version);
+  }
+
+  release(place: Place): void {
+    this.#held.delete(placeKey(place));
+  }
+
+  /** A handle that nobody else has. */
+  async useAlone<Value>(state: TableState, work: Work<Value>): Promise<Value> {
+    const native = await this.#openAlone(state);
+    try {
+      return await work({ native, schema: async () => readSchema(native), moved: () => {}, forget: () => {} });
+    } finally {
+      native.close();
+    }
+  }
+
+  /** The handle is closed as soon as nobody uses it; the next user opens a new one. */
+  evict(place: Place): void {
+    const key = placeKey(place);
+    const opening = this.#shared.get(key);
+    this.#shared.delete(key);
+    opening?.then(
+      (shared) => shared.retire(),
+      () => {},
+    );
+  }
+
+  async close(): Promise<void> {
+    const outcomes = await Promise.allSettled(this.#shared.values());
+    this.#shared.clear();
+    for (const outcome of outcomes) if (outcome.status === 'fulfilled') outcome.value.retire();
+  }
+
+  #heldVersion({ place, branch }: TableState): number | undefined {
+    return branch === undefined ? this.#held.get(placeKey(place)) : undefined;
+  }
+
+  async #acquireLatest(place: Place): Promise<SharedTable> {
+    for (let attempt = 1; ; attempt += 1) {
+      const shared = await this.#find(place);
+      // It may have been evicted, and closed, between its opening and now.
+      if (!shared.acquire()) continue;
+      try {
+        if (await shared.refresh()) return shared;
+      } catch (error) {
+        if (attempt >= REFRESH_ATTEMPTS_MAX) throw error;
+      }
+      this.evict(place);
+      shared.release();
+    }
+  }
+
+  async #find(place: Place): Promise<SharedTable> {
+    const key = placeKey(place);
+    const known = this.#shared.get(key);
+    const opening = known ?? this.#openShared(place);
+    // Put at the end: the order of the map is the order of use.
+    this.#shared.delete(key);
+    this.#shared.set(key, opening);
+    if (known === undefined) this.#evictOldest();
+    try {
+      return await opening;
+    } catch (error) {
+      if (this.#shared.get(key) === opening) this.#shared.delete(key);
+      throw error;
+    }
+  }
+
+  #evictOldest(): void {
+    if (this.#shared.size <= this.#openTablesMax) return;
+    for (const [key, opening] of this.#shared) {
+      this.#shared.delete(key);
+      opening.then(
+        (shared) => shared.retire(),
+        () => {},
+      );
+      return;
+    }
+  }
+
+  async #openShared(place: Place): Promise<SharedTable> {
+    return SharedTable.open(place, await this.#connections.openTable(place));
+  }
+
+  async #openAlone({ place, branch, version }: TableState): Promise<NativeTable> {
+    const main = await this.#connections.openTable(place);
+    if (branch === undefined) {
+      if (version !== undefined) await closingOnFailure(main, async () => main.checkout(version));
+      return main;
+    }
+    try {
+      return await engineCall(async () => (await main.branches()).checkout(branch, version ?? null));
+    } finally {
+      main.close();
+    }
+  }
+}
+
+async function describeOnce({ native }: OpenTable): Promise<TableDescription | undefined> {
+  const version = await engineCall(async () => native.version());
+  const schema = await readSchema(native);
+  const versionAfter = await engineCall(async () => native.version());
+  return version === versionAfter ? { version, schema } : undefined;
+}
+
+async function requireDescription({ native }: OpenTable): Promise<TableDescription> {
+  const version = await engineCall(async () => native.version());
+  return { version, schema: await readSchema(native) };
+}
+
+async function closingOnFailure(native: NativeTable, step: () => Promise<void>): Promise<void> {
+  try {
+    await engineCall(step);
+  } catch (error) {
+    native.close();
+    throw error;
+  }
+}

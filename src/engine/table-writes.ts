@@ -1,0 +1,51 @@
+import type { EngineLimits } from '../model/limits.ts';
+import type { Place, TableState } from '../model/table.ts';
+import { isRetryableConflict } from './engine-errors.ts';
+import type { OpenTable } from './open-table.ts';
+import type { OpenTables } from './open-tables.ts';
+import type { WriteLanes } from './write-lanes.ts';
+
+/** What a write is about: a table, on its main branch or another. */
+export interface WriteTarget {
+  readonly place: Place;
+  readonly branch: string | undefined;
+}
+
+export interface WriteContext {
+  readonly lanes: WriteLanes;
+  readonly tables: OpenTables;
+  readonly limits: EngineLimits;
+}
+
+/** Runs a write in the lane of its table, on a handle that is up to date, again when another process was faster. */
+export async function writeInLane<Value>(
+  context: WriteContext,
+  target: WriteTarget,
+  write: (table: OpenTable) => Promise<Value>,
+): Promise<Value> {
+  const { lanes, tables, limits } = context;
+  const state: TableState = { ...target, version: undefined };
+  return lanes.run(target.place, async () =>
+    retryConflicts(limits.writeAttemptsMax, async () =>
+      tables.use(state, async (table) => {
+        try {
+          return await write(table);
+        } catch (error) {
+          table.forget();
+          throw error;
+        }
+      }),
+    ),
+  );
+}
+
+/** A conflict commits nothing, so the same write may run again; each attempt starts from the newest version. */
+export async function retryConflicts<Value>(attemptsMax: number, attempt: () => Promise<Value>): Promise<Value> {
+  for (let attempts = 1; ; attempts += 1) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (attempts >= attemptsMax || !isRetryableConflict(error)) throw error;
+    }
+  }
+}

@@ -1,0 +1,137 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { tableFromIPC, tableToIPC } from 'apache-arrow';
+import type { Table } from 'apache-arrow';
+import { openArrowStream } from '../../src/arrow/checked-stream.ts';
+import type { CheckedStream } from '../../src/arrow/checked-stream.ts';
+import { openEngine } from '../../src/engine/engine.ts';
+import type { Engine, EngineSettings } from '../../src/engine/engine.ts';
+import type { ArrowLimits, EngineLimits } from '../../src/model/limits.ts';
+import type { GuardedSql, Query } from '../../src/model/query.ts';
+import type { Place, TableState } from '../../src/model/table.ts';
+import { loadWholeNative } from './whole-native.ts';
+import type { WholeConnection, WholeTable } from './whole-native.ts';
+
+const MiB = 2 ** 20;
+
+export const ARROW_LIMITS: ArrowLimits = {
+  streamBytesMax: 64 * MiB,
+  messageBytesMax: 32 * MiB,
+  metadataBytesMax: 4 * MiB,
+  decodedBytesMax: 256 * MiB,
+  decodedRatioMax: 100,
+  decodedFloorBytes: 64 * MiB,
+  columnsMax: 4000,
+  depthMax: 32,
+  rowsPerBatchMax: 10_000_000,
+  dictionaryBytesMax: 16 * MiB,
+  chunkBytes: 16 * MiB,
+  chunksMax: 1000,
+};
+
+export const ENGINE_LIMITS: EngineLimits = {
+  openTablesMax: 16,
+  laneWaitingMax: 64,
+  laneWaitSeconds: 30,
+  writeAttemptsMax: 5,
+  indexCacheBytes: 64 * MiB,
+  metadataCacheBytes: 64 * MiB,
+};
+
+/** Whoever lives long enough to clean up: a test, or a suite of them. */
+export interface Owner {
+  after(work: () => unknown): void;
+}
+
+/** An engine and a storage root of its own, both gone after the test. */
+export interface EngineRoom {
+  readonly root: string;
+  readonly engine: Engine;
+  readonly place: (directory?: string) => Place;
+}
+
+export async function openRoom(test: Owner, settings: Partial<EngineSettings> = {}): Promise<EngineRoom> {
+  const root = await mkdtemp(join(tmpdir(), 'tiltyard-engine-'));
+  const engine = await openEngine({ limits: ENGINE_LIMITS, storageOptions: {}, querySeconds: 30, ...settings });
+  test.after(async () => {
+    await engine.close();
+    await rm(root, { recursive: true, force: true });
+  });
+  return { root, engine, place: (directory = 'table') => ({ kind: 'listed', root, directory }) };
+}
+
+/** A room with one table in it. */
+export async function openTable(test: Owner, table: Table): Promise<EngineRoom & { readonly table: TableState }> {
+  const room = await openRoom(test);
+  await room.engine.createTable(room.place(), await toStream(table), {});
+  return { ...room, table: latest(room.place()) };
+}
+
+export async function toStream(table: Table, limits: Partial<ArrowLimits> = {}): Promise<CheckedStream> {
+  return openArrowStream(pieces(tableToIPC(table, 'stream')), { ...ARROW_LIMITS, ...limits });
+}
+
+export async function readFixture(name: string): Promise<Buffer> {
+  return readFile(new URL(`../../../test/fixtures/arrow/${name}.stream`, import.meta.url));
+}
+
+export async function openFixture(name: string, limits: Partial<ArrowLimits> = {}): Promise<CheckedStream> {
+  return openArrowStream(pieces(await readFixture(name)), { ...ARROW_LIMITS, ...limits });
+}
+
+export async function* pieces(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
+}
+
+export function latest(place: Place): TableState {
+  return { place, branch: undefined, version: undefined };
+}
+
+/** What a guard would have passed. */
+export function sql(text: string): GuardedSql {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Only a guard makes such texts; here the test vouches.
+  return `(${text})` as GuardedSql;
+}
+
+export function toQuery(query: Partial<Query>): Query {
+  return { vectors: [], prefilter: true, bypassVectorIndex: false, fastSearch: false, withRowId: false, ...query };
+}
+
+/** A connection that shares nothing with the engine under test: what another process would have. */
+export async function connectApart(test: Owner, root: string, manifestEnabled = false): Promise<WholeConnection> {
+  const native = loadWholeNative();
+  const session = new native.Session(BigInt(MiB), BigInt(MiB));
+  const namespaceClientProperties = { manifest_enabled: String(manifestEnabled) };
+  const options = { manifestEnabled, namespaceClientProperties, storageOptions: {}, session };
+  const connection = await native.Connection.new(root, options);
+  test.after(() => connection.close());
+  return connection;
+}
+
+export async function openApart(test: Owner, { place, branch, version }: TableState): Promise<WholeTable> {
+  const connection = await connectApart(test, place.root);
+  const main = await connection.openTable(place.directory, [], {});
+  const table = branch === undefined ? main : await (await main.branches()).checkout(branch, null);
+  if (version !== undefined) await table.checkout(version);
+  return table;
+}
+
+export type Row = Record<string, unknown>;
+
+/** All rows, decoded. Without a filter, because filtered reads lose null structs. */
+export async function readRows(test: Owner, state: TableState): Promise<readonly Row[]> {
+  const table = await openApart(test, state);
+  const batches = await table.query().execute(1_000_000, -1);
+  const rows: Row[] = [];
+  for (let batch = await batches.next(); batch !== null; batch = await batches.next()) {
+    rows.push(...tableFromIPC(batch).toArray().map(toPlain));
+  }
+  return rows;
+}
+
+function toPlain(row: unknown): Row {
+  const text = JSON.stringify(row, (_, value: unknown) => (typeof value === 'bigint' ? Number(value) : value));
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- A row of a table is an object of its columns.
+  return JSON.parse(text) as Row;
+}

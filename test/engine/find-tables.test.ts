@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { tableToIPC } from 'apache-arrow';
+import { placeLocation } from '../../src/model/table.ts';
+import { connectApart, latest, openRoom, sql, toStream } from './engine-room.ts';
+import { toItems } from './sample-tables.ts';
+import type { WholeConnection } from './whole-native.ts';
+
+const FILE = Buffer.from(tableToIPC(toItems(3), 'file'));
+
+/** Makes tables as an embedded client would that uses the engine's own namespaces. */
+async function createNamespaced(connection: WholeConnection, path: readonly string[]): Promise<void> {
+  for (let depth = 1; depth < path.length; depth += 1) {
+    await connection.createNamespace(path.slice(0, depth)).catch(() => {});
+  }
+  await connection.createTable(path.at(-1) ?? '', FILE, 'create', path.slice(0, -1), {});
+}
+
+test('finds directories named *.lance, and leaves what is no table', async (t) => {
+  const { engine, root, place } = await openRoom(t);
+  await engine.createTable(place('orders'), await toStream(toItems(3)), {});
+  await engine.createTable(place('x.y-z_1'), await toStream(toItems(3)), {});
+  await mkdir(join(root, 'empty.lance'));
+  await mkdir(join(root, 'folder'));
+  await writeFile(join(root, 'file.lance'), 'text');
+  const found = await engine.findTables(root, () => false);
+  assert.deepEqual(
+    found.map(({ path }) => path),
+    [['orders'], ['x.y-z_1']],
+  );
+  assert.deepEqual(found[0]?.place, place('orders'));
+});
+
+test("finds tables in the engine's own namespaces, and opens, updates and removes them", async (t) => {
+  const { engine, root } = await openRoom(t);
+  const connection = await connectApart(t, root, true);
+  await createNamespaced(connection, ['flat']);
+  await createNamespaced(connection, ['sales', 'orders']);
+  await createNamespaced(connection, ['sales', 'eu', 'orders']);
+  const found = await engine.findTables(root, () => false);
+  const paths = found.map(({ path }) => path.join('/')).toSorted();
+  assert.deepEqual(paths, ['flat', 'sales/eu/orders', 'sales/orders']);
+
+  const deep = found.find(({ path }) => path.length === 3);
+  assert.ok(deep !== undefined);
+  const { place } = deep;
+  assert.ok((await readdir(root)).includes(place.directory), 'the place names a directory that is there');
+  assert.equal((await engine.describeTable(latest(place))).version, 1);
+  const update = { assignments: [{ path: ['score'] as const, expression: sql('2') }], predicate: undefined };
+  assert.deepEqual(await engine.updateRows({ place, branch: undefined }, update), { rowsUpdated: 3, version: 2 });
+  const options = { storageOptions: {}, hold: async () => {}, release: async () => {} };
+  assert.equal((await engine.overwriteTable(place, await toStream(toItems(5)), options)).version, 3);
+  assert.ok((await readdir(placeLocation(place))).length > 0, 'it is overwritten where it was');
+  await engine.removeTable(place);
+  assert.equal((await engine.findTables(root, () => false)).length, 2);
+});
+
+test('passes over what is known already', async (t) => {
+  const { engine, root, place } = await openRoom(t);
+  await engine.createTable(place('orders'), await toStream(toItems(3)), {});
+  await engine.createTable(place('items'), await toStream(toItems(3)), {});
+  const found = await engine.findTables(root, (directory) => directory === 'orders');
+  assert.deepEqual(
+    found.map(({ path }) => path),
+    [['items']],
+  );
+});
+
+test("leaves a root without the engine's catalog as it is", async (t) => {
+  const { engine, root, place } = await openRoom(t);
+  await engine.createTable(place('orders'), await toStream(toItems(3)), {});
+  await engine.findTables(root, () => false);
+  assert.deepEqual(await readdir(root), ['orders.lance']);
+});
+
+test('finds nothing in a root that is not there yet', async (t) => {
+  const { engine, root } = await openRoom(t);
+  assert.deepEqual(await engine.findTables(join(root, 'new', 'deep'), () => false), []);
+});
