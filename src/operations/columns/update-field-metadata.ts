@@ -1,0 +1,68 @@
+import { ServiceError } from '../../errors/service-error.ts';
+import { guardMetadata } from '../../guard/metadata.ts';
+import { parseFieldPath } from '../../model/field-path.ts';
+import type { MetadataLimits } from '../../model/limits.ts';
+import { UpdateFieldMetadataBody, UpdateFieldMetadataReply } from '../../wire/columns.ts';
+import { DelimiterQuery } from '../../wire/tables.ts';
+import { defineTableOperation } from '../operation.ts';
+import type { Reply, TableRequest } from '../operation.ts';
+import { recordCommit } from '../record-commit.ts';
+import type { Services } from '../services.ts';
+
+export const updateFieldMetadata = defineTableOperation({
+  id: 'update_field_metadata',
+  method: 'POST',
+  path: '/v1/table/:id/update_field_metadata',
+  summary: 'Update the metadata of fields',
+  permission: 'write',
+  body: { kind: 'json', shape: UpdateFieldMetadataBody },
+  query: DelimiterQuery,
+  replies: [
+    {
+      mediaType: 'application/json',
+      shape: UpdateFieldMetadataReply,
+      description: 'The resulting metadata of each field.',
+    },
+  ],
+  statuses: [],
+  run: updateMetadata,
+});
+
+async function updateMetadata(request: TableRequest<UpdateFieldMetadataBody>, services: Services): Promise<Reply> {
+  const { table, caller, requestId, body } = request;
+  const entries = readEntries(body, services.limits.metadata);
+  const target = { place: table.place, branch: body.branch };
+  const { version, fields } = await services.engine.updateFieldMetadata(target, entries);
+  const { transaction_id } = await recordCommit(services, table, {
+    operation: 'update_field_metadata',
+    caller: caller.id,
+    requestId,
+    version,
+    ...(body.branch === undefined ? {} : { branch: body.branch }),
+  });
+  const reply: UpdateFieldMetadataReply = {
+    version,
+    fields: Object.fromEntries(fields),
+    ...(transaction_id === undefined ? {} : { transaction_id }),
+  };
+  return { kind: 'object', body: reply };
+}
+
+function readEntries(body: UpdateFieldMetadataBody, limits: MetadataLimits) {
+  const { updates } = body;
+  if (updates.length === 0) {
+    throw new ServiceError('InvalidInput', 'updates is empty.', {
+      hint: 'Give at least one entry, such as {"path": "price", "metadata": {"unit": "EUR"}}.',
+    });
+  }
+  if (updates.length > limits.entriesMax) {
+    throw new ServiceError(
+      'InvalidInput',
+      `updates has ${updates.length} entries; at most ${limits.entriesMax} are allowed.`,
+    );
+  }
+  return updates.map(({ path, metadata, replace }, index) => {
+    guardMetadata(metadata, `updates[${index}].metadata`, limits);
+    return { path: parseFieldPath(path), metadata, replace: replace ?? false };
+  });
+}

@@ -1,0 +1,133 @@
+import { ServiceError } from '../../errors/service-error.ts';
+import { guardFullText } from '../../guard/full-text.ts';
+import { guardVectors, requireFinite, requireInteger } from '../../guard/numbers.ts';
+import { guardSql } from '../../guard/sql.ts';
+import { parseFieldPath } from '../../model/field-path.ts';
+import { quoteForMessage } from '../../model/identifier.ts';
+import type { Limits, QueryLimits } from '../../model/limits.ts';
+import { DISTANCE_TYPES } from '../../model/query.ts';
+import type { DistanceType, FullTextQuery, Probes, Projection, Query } from '../../model/query.ts';
+import type { AnalyzePlanBody } from '../../wire/data.ts';
+import { readStructuredQuery } from '../../wire/full-text.ts';
+
+/** Turns a query body into the house's own query; every text and number in it passes its guard here. */
+export function readQuery(body: AnalyzePlanBody, limits: Limits): Query {
+  return {
+    vectors: readVectors(body, limits.query),
+    prefilter: body.prefilter ?? true,
+    bypassVectorIndex: body.bypass_vector_index ?? false,
+    fastSearch: body.fast_search ?? false,
+    withRowId: body.with_row_id ?? false,
+    ...given('vectorColumn', body.vector_column === undefined ? undefined : parseFieldPath(body.vector_column)),
+    ...given('fullText', readFullText(body, limits)),
+    ...given('filter', readFilter(body, limits)),
+    ...given('projection', readProjection(body, limits)),
+    ...given('distanceType', readDistanceType(body.distance_type)),
+    ...given('probes', readProbes(body, limits.query)),
+    ...readCounts(body, limits.query),
+    ...given('lowerBound', readBound(body.lower_bound, 'lower_bound')),
+    ...given('upperBound', readBound(body.upper_bound, 'upper_bound')),
+  };
+}
+
+/** Optional fields of a query are absent, never `undefined`. */
+function given<Key extends keyof Query>(key: Key, value: Query[Key] | undefined): Partial<Pick<Query, Key>> {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The object has exactly that key with a value of its type, or no key at all.
+  return (value === undefined ? {} : { [key]: value }) as Partial<Pick<Query, Key>>;
+}
+
+function readVectors(body: AnalyzePlanBody, limits: QueryLimits): readonly (readonly number[])[] {
+  if (body.vector === undefined) return [];
+  const { single_vector: single, multi_vector: several } = body.vector;
+  requireOneOf('vector', { single_vector: single, multi_vector: several });
+  if (several?.length === 0) {
+    throw new ServiceError('InvalidInput', 'vector.multi_vector is empty.', {
+      hint: 'Give at least one vector, or leave vector out to scan the table.',
+    });
+  }
+  const vectors = single === undefined ? (several ?? []) : [single];
+  guardVectors(vectors, limits);
+  return vectors;
+}
+
+function readFullText(body: AnalyzePlanBody, limits: Limits): FullTextQuery | undefined {
+  if (body.full_text_query === undefined) return undefined;
+  const { string_query: text, structured_query: tree } = body.full_text_query;
+  requireOneOf('full_text_query', { string_query: text, structured_query: tree });
+  const query: FullTextQuery =
+    text === undefined
+      ? readStructuredQuery(tree?.query, limits.sql.fullTextDepthMax)
+      : { kind: 'text', terms: text.query, columns: (text.columns ?? []).map(parseFieldPath) };
+  return guardFullText(query, limits.sql);
+}
+
+function readFilter(body: AnalyzePlanBody, limits: Limits) {
+  if (body.filter === undefined) return undefined;
+  return guardSql(body.filter, { name: 'filter', place: 'filter' }, limits.sql);
+}
+
+function readProjection(body: AnalyzePlanBody, limits: Limits): Projection | undefined {
+  if (body.columns === undefined) return undefined;
+  const { column_names: names, column_aliases: aliases } = body.columns;
+  requireOneOf('columns', { column_names: names, column_aliases: aliases });
+  const count = names?.length ?? Object.keys(aliases ?? {}).length;
+  requireInteger(count, { place: 'The number of columns', minimum: 0, maximum: limits.query.columnsMax });
+  if (names !== undefined) return { kind: 'names', paths: names.map(parseFieldPath) };
+  const columns = Object.entries(aliases ?? {}).map(([name, expression]) => {
+    const place = `columns.column_aliases[${quoteForMessage(name)}]`;
+    return [name, guardSql(expression, { name: 'projection', place }, limits.sql)] as const;
+  });
+  return { kind: 'aliases', columns };
+}
+
+function readDistanceType(text: string | undefined): DistanceType | undefined {
+  if (text === undefined) return undefined;
+  const type = DISTANCE_TYPES.find((candidate) => candidate === text.toLowerCase());
+  if (type !== undefined) return type;
+  throw new ServiceError('InvalidInput', `The distance_type ${quoteForMessage(text)} is not known.`, {
+    hint: `The types are ${DISTANCE_TYPES.join(', ')}.`,
+  });
+}
+
+function readProbes(body: AnalyzePlanBody, limits: QueryLimits): Probes | undefined {
+  const exact = readCount(body.nprobes, 'nprobes', limits.nprobesMax);
+  const minimum = readCount(body.minimum_nprobes, 'minimum_nprobes', limits.nprobesMax) ?? exact;
+  const maximum = readCount(body.maximum_nprobes, 'maximum_nprobes', limits.nprobesMax) ?? exact;
+  if (minimum === undefined && maximum === undefined) return undefined;
+  if (maximum !== undefined && maximum > 0 && (minimum ?? 0) > maximum) {
+    throw new ServiceError(
+      'InvalidInput',
+      `minimum_nprobes (${minimum}) is greater than maximum_nprobes (${maximum}).`,
+    );
+  }
+  // 0 as a maximum of its own means none; as the contract's nprobes it means that nothing is probed.
+  const unlimited = maximum === 0 && body.maximum_nprobes === 0;
+  return { minimum: minimum ?? 0, maximum: unlimited ? undefined : maximum };
+}
+
+function readCounts(body: AnalyzePlanBody, limits: QueryLimits): Partial<Query> {
+  return {
+    ...given('k', readCount(body.k, 'k', limits.kMax)),
+    ...given('offset', readCount(body.offset, 'offset', limits.offsetMax)),
+    // 0 is no effort to ask for: the engine then takes what the number of results needs.
+    ...given('ef', readCount(body.ef, 'ef', limits.efMax) || undefined),
+    ...given('refineFactor', readCount(body.refine_factor, 'refine_factor', limits.refineFactorMax)),
+  };
+}
+
+function readCount(value: number | undefined, place: string, maximum: number): number | undefined {
+  return value === undefined ? undefined : requireInteger(value, { place, minimum: 0, maximum });
+}
+
+function readBound(value: number | undefined, place: string): number | undefined {
+  return value === undefined ? undefined : requireFinite(value, place);
+}
+
+function requireOneOf(place: string, choices: Readonly<Record<string, unknown>>): void {
+  const chosen = Object.keys(choices).filter((name) => choices[name] !== undefined);
+  if (chosen.length === 1) return;
+  const names = Object.keys(choices).join(' or ');
+  throw new ServiceError('InvalidInput', `${place} has ${chosen.length === 0 ? 'neither' : 'both'} of ${names}.`, {
+    hint: 'Give exactly one of the two.',
+  });
+}

@@ -1,0 +1,13 @@
+import type { TableRecord, TableState } from '../model/table.ts';
+
+interface StateRequest {
+  readonly branch?: string | undefined;
+  readonly version?: number | undefined;
+}
+
+/** The state that a reader gets: what it asked for; else the latest, or the one held while a large overwrite runs. */
+export function toTableState(table: TableRecord, request: StateRequest): TableState {
+  const { branch } = request;
+  const held = branch === undefined ? table.heldVersion : undefined;
+  return { place: table.place, branch, version: request.version ?? held };
+}

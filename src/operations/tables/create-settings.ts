@@ -1,0 +1,63 @@
+import { ServiceError } from '../../errors/service-error.ts';
+import { guardProperties, guardStorageOptions } from '../../guard/metadata.ts';
+import { quoteForMessage } from '../../model/identifier.ts';
+import type { QueryValues } from '../operation.ts';
+import type { Services } from '../services.ts';
+
+export const CREATE_MODES = ['create', 'exist_ok', 'overwrite'] as const;
+export type CreateMode = (typeof CREATE_MODES)[number];
+
+export interface CreateSettings {
+  readonly mode: CreateMode;
+  readonly properties: Record<string, string> | undefined;
+  readonly storageOptions: Record<string, string>;
+  /** Those that replies repeat. */
+  readonly shownOptions: Record<string, string>;
+}
+
+export function readCreateSettings(query: QueryValues, services: Services): CreateSettings {
+  const properties = readStringMap('properties', query['properties']);
+  const storageOptions = readStringMap('storage_options', query['storage_options']) ?? {};
+  if (properties !== undefined) guardProperties(properties, 'properties', services.limits.metadata);
+  guardStorageOptions(storageOptions, services.allowedStorageOptions);
+  const shownOptions = withoutSecrets(storageOptions, services.allowedStorageOptions);
+  return { mode: readMode(query['mode']), properties, storageOptions, shownOptions };
+}
+
+/** What the administrator let callers send beside the harmless options may be a credential, and is not sent back. */
+function withoutSecrets(options: Readonly<Record<string, string>>, allowed: readonly string[]): Record<string, string> {
+  const hidden = new Set(allowed.map((key) => key.toLowerCase()));
+  return Object.fromEntries(Object.entries(options).filter(([key]) => !hidden.has(key.toLowerCase())));
+}
+
+/** Case and underscore do not matter: clients write `exist_ok`, `ExistOk` and `EXIST_OK`. */
+function readMode(text: string | undefined): CreateMode {
+  if (text === undefined) return 'create';
+  const word = text.toLowerCase().replaceAll('_', '');
+  const mode = CREATE_MODES.find((candidate) => candidate.replaceAll('_', '') === word);
+  if (mode !== undefined) return mode;
+  throw new ServiceError('InvalidInput', `The mode ${quoteForMessage(text)} is not known.`, {
+    hint: `The modes are ${CREATE_MODES.join(', ')}.`,
+  });
+}
+
+function readStringMap(name: string, text: string | undefined): Record<string, string> | undefined {
+  if (text === undefined) return undefined;
+  const value = parseJson(text);
+  const isMap = typeof value === 'object' && value !== null && !Array.isArray(value);
+  if (!isMap || !Object.values(value).every((entry) => typeof entry === 'string')) {
+    throw new ServiceError('InvalidInput', `The query parameter ${name} is not a JSON object of strings.`, {
+      hint: `Send it as ${name}={"key":"value"}, percent-encoded.`,
+    });
+  }
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Just checked to be an object whose values are all strings. Without a prototype, no key is special.
+  return Object.assign(Object.create(null), value) as Record<string, string>;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

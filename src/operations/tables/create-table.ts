@@ -1,0 +1,128 @@
+import { placeLocation } from '../../model/table.ts';
+import type { TableRecord } from '../../model/table.ts';
+import { CreateTableQuery, CreateTableReply } from '../../wire/tables.ts';
+import type { IngestOperation, IngestRequest, Reply } from '../operation.ts';
+import { recordCommit } from '../record-commit.ts';
+import type { Services } from '../services.ts';
+import { readCreateSettings } from './create-settings.ts';
+import type { CreateSettings } from './create-settings.ts';
+import { alreadyExists, claimName } from './name-claim.ts';
+import type { Reservation } from './name-claim.ts';
+
+export const createTable: IngestOperation = {
+  id: 'create_table',
+  method: 'POST',
+  path: '/v1/table/:id/create',
+  summary: 'Create a table from an Arrow IPC stream',
+  target: 'new-table',
+  identifier: 'path',
+  permission: 'write',
+  body: { kind: 'arrow' },
+  query: CreateTableQuery,
+  replies: [{ mediaType: 'application/json', shape: CreateTableReply, description: 'The table as it is now.' }],
+  statuses: [409],
+  run: createFromStream,
+};
+
+export const createNamedTable: IngestOperation = {
+  ...createTable,
+  id: 'create_named_table',
+  path: '/v1/tables/:id',
+  identifier: 'name',
+  summary: 'Create a table in the root namespace by its name',
+};
+
+async function createFromStream(request: IngestRequest, services: Services): Promise<Reply> {
+  const settings = readCreateSettings(request.query, services);
+  const claim = await claimName(request, settings.mode, services);
+  if (claim.kind === 'reserved') return writeFresh(claim.reservation, request, settings, services);
+  switch (settings.mode) {
+    case 'create':
+      throw alreadyExists(request);
+    case 'exist_ok':
+      return replyWithExisting(claim.table, settings, services);
+    case 'overwrite':
+      return overwrite(claim.table, request, settings, services);
+  }
+}
+
+/** The name is reserved: write the data, then publish. Until then nobody sees anything; a crash leaves only litter. */
+async function writeFresh(
+  reservation: Reservation,
+  request: IngestRequest,
+  settings: CreateSettings,
+  services: Services,
+): Promise<Reply> {
+  const { engine, catalog } = services;
+  const properties = settings.properties ?? {};
+  try {
+    const stream = await request.openStream();
+    const { version } = await engine.createTable(reservation.place, stream, settings.storageOptions);
+    const entry = { operation: 'create_table', caller: request.caller.id, requestId: request.requestId, version };
+    const { transactionId } = await catalog.tables.publish(reservation, { ...entry, properties });
+    return toReply({
+      location: placeLocation(reservation.place),
+      version,
+      storage_options: settings.shownOptions,
+      properties,
+      transaction_id: transactionId,
+    });
+  } catch (error) {
+    await discard(reservation, services);
+    throw error;
+  }
+}
+
+/** The reservation is given back last: while its data may still be there, the name is not free. */
+async function discard(reservation: Reservation, services: Services): Promise<void> {
+  try {
+    await services.engine.removeTable(reservation.place);
+    await services.catalog.tables.abandon(reservation);
+  } catch (error) {
+    // The row stays reserved and is swept at the next start; the caller hears of the first failure, not of this one.
+    services.telemetry.emit({ kind: 'background-failed', task: 'removal of an unpublished table', cause: error });
+  }
+}
+
+async function overwrite(
+  table: TableRecord,
+  request: IngestRequest,
+  settings: CreateSettings,
+  services: Services,
+): Promise<Reply> {
+  const { engine, catalog } = services;
+  const stream = await request.openStream();
+  const { version } = await engine.overwriteTable(table.place, stream, {
+    storageOptions: settings.storageOptions,
+    hold: (heldVersion) => catalog.tables.hold(table.id, heldVersion),
+    release: () => catalog.tables.release(table.id),
+  });
+  const recorded = await recordCommit(services, table, {
+    operation: 'overwrite_table',
+    caller: request.caller.id,
+    requestId: request.requestId,
+    version,
+    ...(settings.properties === undefined ? {} : { properties: settings.properties }),
+  });
+  return toReply({
+    location: placeLocation(table.place),
+    version,
+    storage_options: settings.shownOptions,
+    ...recorded,
+  });
+}
+
+async function replyWithExisting(table: TableRecord, settings: CreateSettings, services: Services): Promise<Reply> {
+  const state = { place: table.place, branch: undefined, version: table.heldVersion };
+  const { version } = await services.engine.describeTable(state);
+  return toReply({
+    location: placeLocation(table.place),
+    version,
+    storage_options: settings.shownOptions,
+    properties: { ...table.properties },
+  });
+}
+
+function toReply(body: CreateTableReply): Reply {
+  return { kind: 'object', body };
+}

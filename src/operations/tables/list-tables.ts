@@ -1,0 +1,72 @@
+import { requireInteger } from '../../guard/numbers.ts';
+import { ServiceError } from '../../errors/service-error.ts';
+import { formatPath, parseTablePath } from '../../model/identifier.ts';
+import type { TablePath } from '../../model/identifier.ts';
+import { readableScopes } from '../../model/caller.ts';
+import { ListTablesQuery, ListTablesReply } from '../../wire/tables.ts';
+import type { DatabaseOperation, DatabaseRequest, Reply } from '../operation.ts';
+import type { Services } from '../services.ts';
+
+export const listTables: DatabaseOperation = {
+  id: 'list_tables',
+  method: 'GET',
+  path: '/v1/tables',
+  summary: 'List the tables of the database that the caller may see',
+  target: 'database',
+  permission: 'see',
+  body: { kind: 'none' },
+  query: ListTablesQuery,
+  replies: [{ mediaType: 'application/json', shape: ListTablesReply, description: 'Identifiers in order.' }],
+  statuses: [],
+  run: list,
+};
+
+async function list(request: DatabaseRequest, services: Services): Promise<Reply> {
+  const limit = readLimit(request, services.limits.http.pageSizeMax);
+  const after = readPageToken(request);
+  const found = await findReadable(request, services, { after, limit: limit + 1 });
+  const page = found.slice(0, limit);
+  const last = page.at(-1);
+  const reply: ListTablesReply = {
+    tables: page.map((path) => formatPath(path, request.delimiter)),
+    ...(found.length > limit && last !== undefined ? { page_token: formatPath(last, request.delimiter) } : {}),
+  };
+  return { kind: 'object', body: reply };
+}
+
+interface Window {
+  readonly after: TablePath | undefined;
+  readonly limit: number;
+}
+
+/** Goes through the caller's scopes in order, so that a caller of one namespace never pays for all the others. */
+async function findReadable(request: DatabaseRequest, services: Services, window: Window): Promise<TablePath[]> {
+  const found: TablePath[] = [];
+  for (const under of readableScopes(request.caller, request.database.name)) {
+    if (found.length >= window.limit) break;
+    const tables = await services.catalog.tables.list({
+      databaseId: request.database.id,
+      under,
+      limit: window.limit - found.length,
+      ...(window.after === undefined ? {} : { after: window.after }),
+    });
+    found.push(...tables.map((table) => table.path));
+  }
+  return found;
+}
+
+function readLimit(request: DatabaseRequest, maximum: number): number {
+  const text = request.query['limit'];
+  if (text === undefined) return maximum;
+  if (!/^\d{1,15}$/.test(text)) {
+    throw new ServiceError('InvalidInput', 'The query parameter limit is not a whole number.', {
+      hint: `Give a number from 1 to ${maximum}.`,
+    });
+  }
+  return requireInteger(Number(text), { place: 'limit', minimum: 1, maximum });
+}
+
+function readPageToken(request: DatabaseRequest): TablePath | undefined {
+  const token = request.query['page_token'];
+  return token === undefined || token === '' ? undefined : parseTablePath(token, request.delimiter);
+}

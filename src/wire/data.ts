@@ -1,0 +1,113 @@
+import { Type } from 'typebox';
+import { Branch, Context, StringMap, Version, requestFields } from './shapes.ts';
+
+export const UpdateTableBody = Type.Object(
+  {
+    ...requestFields,
+    updates: Type.Array(Type.Tuple([Type.String(), Type.String()]), {
+      description:
+        'Pairs of field path and SQL expression; the expression sees the values of the row before the update.',
+    }),
+    predicate: Type.Optional(Type.String({ description: 'SQL that selects the rows; all rows when absent.' })),
+    branch: Type.Optional(Branch),
+    properties: Type.Optional(StringMap),
+  },
+  { additionalProperties: false },
+);
+export type UpdateTableBody = Type.Static<typeof UpdateTableBody>;
+
+export const UpdateTableReply = Type.Object({
+  updated_rows: Type.Integer({ minimum: 0 }),
+  rows_updated: Type.Integer({
+    minimum: 0,
+    description: 'The same number, under the name that the LanceDB client reads.',
+  }),
+  version: Version,
+  transaction_id: Type.Optional(Type.String()),
+  properties: Type.Union([StringMap, Type.Null()]),
+  context: Type.Optional(Context),
+});
+export type UpdateTableReply = Type.Static<typeof UpdateTableReply>;
+
+const count = (description: string) => Type.Optional(Type.Integer({ minimum: 0, description }));
+const flag = (description: string) => Type.Optional(Type.Boolean({ description }));
+
+const NumberArray = Type.Array(Type.Number());
+const FieldPathText = Type.String({ minLength: 1 });
+
+export const QueryVector = Type.Object(
+  { single_vector: Type.Optional(NumberArray), multi_vector: Type.Optional(Type.Array(NumberArray)) },
+  { additionalProperties: false, description: 'Exactly one of the two.' },
+);
+
+export const QueryColumns = Type.Object(
+  { column_names: Type.Optional(Type.Array(FieldPathText)), column_aliases: Type.Optional(StringMap) },
+  { additionalProperties: false, description: 'Exactly one of the two.' },
+);
+
+export const StringQuery = Type.Object(
+  { query: Type.String(), columns: Type.Optional(Type.Array(FieldPathText)) },
+  { additionalProperties: false },
+);
+
+/** The tree below `query` is read by `wire/full-text.ts`, which bounds its depth as it goes. */
+export const StructuredQuery = Type.Object(
+  {
+    query: Type.Object(
+      {},
+      { additionalProperties: true, description: 'One of `match`, `phrase`, `boost`, `multi_match`, `boolean`.' },
+    ),
+  },
+  { additionalProperties: false },
+);
+
+export const FullTextBody = Type.Object(
+  { string_query: Type.Optional(StringQuery), structured_query: Type.Optional(StructuredQuery) },
+  { additionalProperties: false, description: 'Exactly one of the two.' },
+);
+
+export const AnalyzePlanBody = Type.Object(
+  {
+    ...requestFields,
+    k: count('Number of results to return.'),
+    vector: Type.Optional(QueryVector),
+    branch: Type.Optional(Branch),
+    bypass_vector_index: flag('Search every row instead of the vector index.'),
+    columns: Type.Optional(QueryColumns),
+    distance_type: Type.Optional(Type.String({ description: '`l2`, `cosine`, `dot` or `hamming`.' })),
+    ef: count('Search effort for an HNSW index.'),
+    fast_search: flag('Search only rows that are in the index.'),
+    filter: Type.Optional(Type.String({ description: 'SQL filter expression.' })),
+    full_text_query: Type.Optional(FullTextBody),
+    lower_bound: Type.Optional(Type.Number({ description: 'Least distance of a result.' })),
+    upper_bound: Type.Optional(Type.Number({ description: 'Distance that results stay below.' })),
+    nprobes: count('Number of probes for an IVF index.'),
+    minimum_nprobes: count('Least number of probes.'),
+    maximum_nprobes: count('Greatest number of probes; 0 means no maximum.'),
+    offset: count('Number of results to skip.'),
+    prefilter: flag('Filter before the vector search (default) or after it.'),
+    refine_factor: count('Re-rank this many times `k` results with the exact vectors.'),
+    vector_column: Type.Optional(
+      Type.String({ minLength: 1, description: 'Field path of the vector field to search.' }),
+    ),
+    version: Type.Optional(Version),
+    with_row_id: flag('Return the row id as a column named `_rowid`.'),
+  },
+  { additionalProperties: false },
+);
+export type AnalyzePlanBody = Type.Static<typeof AnalyzePlanBody>;
+
+export const Metric = Type.Object({
+  value: Type.Number(),
+  unit: Type.String({ description: '`count`, `bytes` or `nanoseconds`.' }),
+  text: Type.String({ description: 'As the engine printed it.' }),
+});
+
+export const PlanReply = Type.Object({
+  text: Type.String({ description: 'The whole analysis as text.' }),
+  plan: Type.Object(
+    {},
+    { additionalProperties: true, description: 'The root step: `operator`, `details`, `metrics`, `children`.' },
+  ),
+  context: Type.Optional(Context),
+});

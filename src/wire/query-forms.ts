@@ -1,0 +1,47 @@
+/**
+ * The LanceDB client writes a query body in shapes of its own. They can be told from the contract's by their look alone,
+ * so both are accepted from everyone, and brought to the contract's form before anything is checked.
+ */
+export function toContractQuery(body: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const result: Record<string, unknown> = { ...body };
+  if ('vector' in body) assign(result, 'vector', toContractVector(body['vector']));
+  if ('columns' in body) assign(result, 'columns', toContractColumns(body['columns']));
+  if ('full_text_query' in body) assign(result, 'full_text_query', toContractFullText(body['full_text_query']));
+  if (isUnlimited(body['k'])) delete result['k'];
+  return result;
+}
+
+/** `[]` stands for "no vector", `[1, 2]` for one, `[[1, 2], [3, 4]]` for several. */
+function toContractVector(vector: unknown): unknown {
+  if (!Array.isArray(vector)) return vector;
+  if (vector.length === 0) return undefined;
+  return Array.isArray(vector[0]) ? { multi_vector: vector } : { single_vector: vector };
+}
+
+/** `["a", "b"]` are names; an object without the contract's two keys, but with others, maps aliases to expressions. */
+function toContractColumns(columns: unknown): unknown {
+  if (Array.isArray(columns)) return { column_names: columns };
+  if (!isObject(columns) || Object.keys(columns).length === 0) return columns;
+  const isContractForm = Array.isArray(columns['column_names']) || isObject(columns['column_aliases']);
+  return isContractForm ? columns : { column_aliases: columns };
+}
+
+/** `{"query": "text", "columns": […]}` is a string query, `{"query": {…}}` a structured one. */
+function toContractFullText(query: unknown): unknown {
+  if (!isObject(query) || !('query' in query)) return query;
+  return typeof query['query'] === 'string' ? { string_query: query } : { structured_query: query };
+}
+
+/** A client without a limit sends 2⁶³−1, which no JavaScript number holds. */
+function isUnlimited(k: unknown): boolean {
+  return typeof k === 'number' && k > Number.MAX_SAFE_INTEGER && k <= 2 ** 63;
+}
+
+function assign(target: Record<string, unknown>, key: string, value: unknown): void {
+  if (value === undefined) delete target[key];
+  else target[key] = value;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
