@@ -1,0 +1,126 @@
+import type { IncomingMessage } from 'node:http';
+import { ServiceError } from '../errors/service-error.ts';
+import type { HttpLimits } from '../model/limits.ts';
+import { parseStrictJson } from './strict-json.ts';
+
+export interface JsonReadOptions {
+  readonly bytesMax: number;
+  readonly limits: HttpLimits;
+}
+
+/** How much of a body is thrown away after an early reply before the connection is cut. */
+export const DISCARD_BOUNDS = { bytesMax: 64 * 1024 * 1024, seconds: 5 };
+
+/** The parsed JSON body; no body at all and the literal `null` are both an empty object, as some clients send them. */
+export async function readJsonBody(
+  message: IncomingMessage,
+  options: JsonReadOptions,
+): Promise<Record<string, unknown>> {
+  requireMediaType(message, ['application/json'], 'application/json');
+  const bytes = await readWhole(message, options);
+  if (bytes.length === 0) return {};
+  const value = parseStrictJson(bytes, { depthMax: options.limits.jsonDepthMax });
+  if (value === null) return {};
+  if (typeof value !== 'object' || Array.isArray(value)) {
+    throw new ServiceError('InvalidInput', 'The body is not a JSON object.');
+  }
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- A parsed JSON value that is an object and no array has string keys.
+  return value as Record<string, unknown>;
+}
+
+/** Checks, without reading, that the body says it is an Arrow stream; some clients say nothing. */
+export function requireArrowStream(message: IncomingMessage): void {
+  requireMediaType(message, ['application/vnd.apache.arrow.stream'], 'application/vnd.apache.arrow.stream');
+}
+
+/** A body that says itself that it is too large is refused before a byte of it is read. */
+export function refuseDeclaredLength(message: IncomingMessage, bytesMax: number): void {
+  if (Number(message.headers['content-length'] ?? 0) <= bytesMax) return;
+  throw new ServiceError('PayloadTooLarge', `The body is larger than ${bytesMax} bytes.`);
+}
+
+/** The pieces of a body as they arrive; a body that pauses too long is a failed request. */
+export async function* readPieces(message: IncomingMessage, idleSeconds: number): AsyncGenerator<Uint8Array> {
+  const iterator = message.iterator({ destroyOnReturn: false })[Symbol.asyncIterator]();
+  for (;;) {
+    const result = await nextPiece(iterator, idleSeconds);
+    if (result.done === true) return;
+    yield result.value;
+  }
+}
+
+/**
+ * With an early reply the rest of a body is thrown away, so that the client can read the reply and the connection stays
+ * usable; one that goes on and on is cut. This must begin before the reply is out: from then on node throws an unread
+ * body away by itself, without any bound.
+ */
+export function discardRest(
+  message: IncomingMessage,
+  bounds: { readonly bytesMax: number; readonly seconds: number },
+): void {
+  if (message.complete || message.destroyed) return;
+  let bytes = 0;
+  const cut = (): void => void message.socket.destroy();
+  const timer = setTimeout(cut, bounds.seconds * 1000);
+  timer.unref();
+  message.on('data', (piece: Uint8Array) => {
+    bytes += piece.length;
+    if (bytes > bounds.bytesMax) cut();
+  });
+  message.once('close', () => clearTimeout(timer));
+  message.once('end', () => clearTimeout(timer));
+  message.once('error', () => clearTimeout(timer));
+  // A reader that gave up in the middle still listens, and a stream that is listened to so does not flow by itself.
+  message.removeAllListeners('readable');
+  message.resume();
+}
+
+async function readWhole(message: IncomingMessage, options: JsonReadOptions): Promise<Buffer> {
+  refuseDeclaredLength(message, options.bytesMax);
+  const pieces: Uint8Array[] = [];
+  let length = 0;
+  for await (const piece of readPieces(message, options.limits.bodyIdleSeconds)) {
+    length += piece.length;
+    if (length > options.bytesMax) {
+      throw new ServiceError('PayloadTooLarge', `The body is larger than ${options.bytesMax} bytes.`);
+    }
+    pieces.push(piece);
+  }
+  return pieces.length === 1 && pieces[0] !== undefined ? Buffer.from(pieces[0]) : Buffer.concat(pieces, length);
+}
+
+async function nextPiece(iterator: AsyncIterator<unknown>, idleSeconds: number): Promise<IteratorResult<Uint8Array>> {
+  let timer: NodeJS.Timeout | undefined;
+  const idle = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(tooSlow(idleSeconds)), idleSeconds * 1000);
+  });
+  try {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- A request without an encoding yields buffers.
+    return (await Promise.race([iterator.next(), idle])) as IteratorResult<Uint8Array>;
+  } catch (error) {
+    if (error instanceof ServiceError) throw error;
+    throw new ServiceError('InvalidInput', 'The connection ended before the body did.', { cause: error });
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function tooSlow(idleSeconds: number): ServiceError {
+  return new ServiceError('RequestTimeout', `No byte of the body arrived for ${idleSeconds} seconds.`);
+}
+
+function requireMediaType(message: IncomingMessage, accepted: readonly string[], wanted: string): void {
+  const encoding = message.headers['content-encoding'];
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
+    throw new ServiceError('UnsupportedMediaType', 'A compressed body (Content-Encoding) is not accepted.', {
+      hint: 'Send it as it is; Arrow streams may compress their buffers with LZ4 or ZSTD.',
+    });
+  }
+  const header = message.headers['content-type'];
+  if (header === undefined) return;
+  const mediaType = header.split(';', 1)[0]?.trim().toLowerCase() ?? '';
+  if (accepted.includes(mediaType)) return;
+  throw new ServiceError('UnsupportedMediaType', 'The Content-Type of the body is not accepted here.', {
+    hint: `Send ${wanted}.`,
+  });
+}

@@ -1,0 +1,27 @@
+import { ERROR_KINDS } from '../errors/codes.ts';
+import type { ErrorName } from '../errors/codes.ts';
+import type { Dialect } from '../operations/operation.ts';
+
+/**
+ * The protocol release that the LanceDB client adapts to: 0.3.0 has several vectors in one query and structured
+ * full-text queries; 0.4.0 would promise multipart writes.
+ */
+export const LANCEDB_PROTOCOL = '0.3.0';
+
+/**
+ * The only place where the client family is decided. The LanceDB client ends the addresses of tables with a slash and
+ * names itself; its name can be configured away, the slash cannot.
+ */
+export function chooseDialect(path: string, userAgent: string | undefined): Dialect {
+  if (path.endsWith('/') && path.length > 1) return 'lancedb';
+  return userAgent?.startsWith('LanceDB-') === true ? 'lancedb' : 'lance';
+}
+
+/**
+ * The LanceDB client reads every 404 as a missing table and repeats a request after 409, so that it gets 400 where neither
+ * is meant.
+ */
+export function statusFor(kind: ErrorName, dialect: Dialect): number {
+  if (dialect === 'lancedb' && (kind === 'TableColumnNotFound' || kind === 'TableAlreadyExists')) return 400;
+  return ERROR_KINDS[kind].status;
+}

@@ -1,0 +1,38 @@
+import { ServiceError } from '../errors/service-error.ts';
+import { OPERATIONS } from '../operations/registry.ts';
+
+export interface NoRoute {
+  readonly refusal: ServiceError;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Addresses beside the operations, all of them to be read. */
+const PAGES = ['/healthz', '/readyz', '/docs', '/openapi.json'];
+
+/** Nothing is at the address, or something is, but not for this method; RFC 9110 wants the methods in `Allow` then. */
+export function explainNoRoute(method: string, path: string, basePath: string): NoRoute {
+  const methods = methodsAt(path.replace(/\/{2,}/g, '/').replace(/(?<=.)\/$/, ''), basePath);
+  if (methods.length === 0) {
+    const hint = `The addresses are listed at ${basePath}/docs and ${basePath}/openapi.json.`;
+    return { refusal: new ServiceError('RouteNotFound', 'There is nothing at this address.', { hint }), headers: {} };
+  }
+  const refusal = new ServiceError('MethodNotAllowed', `The method ${method} is not offered at this address.`, {
+    hint: `Use ${methods.join(' or ')}.`,
+  });
+  return { refusal, headers: { allow: methods.join(', ') } };
+}
+
+function methodsAt(path: string, basePath: string): readonly string[] {
+  const routes = [
+    ...OPERATIONS.map((operation) => ({ method: operation.method, pattern: `${basePath}${operation.path}` })),
+    ...PAGES.map((page) => ({ method: 'GET', pattern: `${basePath}${page}` })),
+  ];
+  const methods = routes.filter(({ pattern }) => fits(pattern, path)).map(({ method }) => method);
+  return [...new Set(methods)].flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
+}
+
+function fits(pattern: string, path: string): boolean {
+  const wanted = pattern.split('/');
+  const given = path.split('/');
+  return wanted.length === given.length && wanted.every((part, index) => part.startsWith(':') || part === given[index]);
+}

@@ -1,0 +1,55 @@
+import type { Reply } from '../operations/operation.ts';
+import { LANCEDB_PROTOCOL } from './dialects.ts';
+
+export interface Outgoing {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+const JSON_TYPE = 'application/json; charset=utf-8';
+
+/** What every reply of ours carries; a JSON object repeats it in its `context`. */
+export function commonHeaders(requestId: string): Record<string, string> {
+  return {
+    'x-request-id': requestId,
+    'phalanx-version': LANCEDB_PROTOCOL,
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+  };
+}
+
+export function toOutgoing(reply: Reply, requestId: string): Outgoing {
+  const headers = { ...commonHeaders(requestId), ...reply.headers, 'content-type': contentType(reply) };
+  return { status: 200, headers, body: toText(reply, headers) };
+}
+
+export function toJsonOutgoing(status: number, headers: Readonly<Record<string, string>>, body: object): Outgoing {
+  return { status, headers: { ...headers, 'content-type': JSON_TYPE }, body: JSON.stringify(body) };
+}
+
+function contentType(reply: Reply): string {
+  switch (reply.kind) {
+    case 'object':
+      return reply.mediaType === undefined ? JSON_TYPE : `${reply.mediaType}; charset=utf-8`;
+    case 'value':
+      return JSON_TYPE;
+    case 'text':
+      return 'text/plain; charset=utf-8';
+  }
+}
+
+function toText(reply: Reply, headers: Readonly<Record<string, string>>): string {
+  switch (reply.kind) {
+    case 'object':
+      return JSON.stringify({ ...reply.body, context: toContext(headers) });
+    case 'value':
+      return JSON.stringify(reply.value);
+    case 'text':
+      return reply.text;
+  }
+}
+
+function toContext(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [`header.${name}`, value]));
+}

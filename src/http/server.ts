@@ -1,0 +1,166 @@
+import Fastify from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Socket } from 'node:net';
+import { ServiceError } from '../errors/service-error.ts';
+import { OPERATIONS } from '../operations/registry.ts';
+import { DISCARD_BOUNDS, discardRest } from './body.ts';
+import { Connections } from './connections.ts';
+import { chooseDialect } from './dialects.ts';
+import { mountDocs } from './docs.ts';
+import { toErrorReply, toServiceError } from './error-reply.ts';
+import { mount } from './mount.ts';
+import type { MountParts } from './mount.ts';
+import { explainNoRoute } from './no-route.ts';
+import { OpenExchanges } from './open-exchanges.ts';
+import { mountProbes } from './probes.ts';
+import type { Health } from './probes.ts';
+import { commonHeaders, toJsonOutgoing } from './reply.ts';
+import { chooseRequestId } from './request-id.ts';
+import { refuseUnreadable } from './unreadable.ts';
+
+export interface HttpSettings extends MountParts {
+  readonly release: string;
+  readonly tls: { readonly cert: Buffer; readonly key: Buffer } | undefined;
+  readonly health: Health;
+}
+
+export interface HttpServer {
+  /** Takes a connection that somebody else accepted. */
+  accept(socket: Socket): void;
+  closeIdleConnections(): void;
+  close(): Promise<void>;
+}
+
+/** How long replies that are on their way have to get out when the server closes. */
+const LAST_REPLIES_MILLISECONDS = 1000;
+
+export async function createHttpServer(settings: HttpSettings): Promise<HttpServer> {
+  const server = createFastify(settings);
+  const exchanges = new OpenExchanges(server.server);
+  const connections = new Connections({
+    connectionsMax: settings.limits.http.connectionsMax,
+    onRefused: (count) => settings.services.telemetry.emit({ kind: 'connections-refused', count }),
+  });
+  await prepareRoutes(server, settings);
+  return {
+    accept(socket) {
+      if (connections.admit(socket)) server.server.emit('connection', socket);
+    },
+    closeIdleConnections() {
+      // Node counts a connection as idle whose reply has been written but is not out yet.
+      if (exchanges.count === 0) server.server.closeIdleConnections();
+    },
+    async close() {
+      await exchanges.whenNone(LAST_REPLIES_MILLISECONDS);
+      server.server.closeAllConnections();
+      await server.close();
+    },
+  };
+}
+
+async function prepareRoutes(server: FastifyInstance, settings: HttpSettings): Promise<void> {
+  const { basePath } = settings;
+  server.removeAllContentTypeParsers();
+  // Bodies stay unread until the caller is known; the life of the request reads them.
+  server.addContentTypeParser('*', (_request, _payload, done) => done(null));
+  server.addHook('onRequest', async (request, reply) => welcome(request, reply, settings));
+  server.setNotFoundHandler((request, reply) => {
+    const { refusal, headers } = explainNoRoute(request.method, pathOf(request), basePath);
+    return refuse(request, reply.headers(headers), refusal, settings);
+  });
+  server.setErrorHandler((error, request, reply) => refuse(request, reply, toServiceError(error), settings));
+  for (const operation of OPERATIONS) mount(server, operation, settings);
+  mountProbes(server, [...new Set(['', basePath])], settings.health);
+  mountDocs(server, settings);
+  await server.ready();
+  // An expectation that we do not know is nothing that RFC 9110 makes us refuse; node would, without a body.
+  server.server.on('checkExpectation', (request, response) => server.server.emit('request', request, response));
+  // Node starts its watch over slow headers when a server listens; ours is handed its connections instead.
+  server.server.emit('listening');
+}
+
+/** What every request meets first, and every reply carries. */
+function welcome(request: FastifyRequest, reply: FastifyReply, settings: HttpSettings): void {
+  void reply.headers(commonHeaders(request.id));
+  if (settings.isDraining()) void reply.header('connection', 'close');
+  if (request.raw.httpVersion === '1.1' && request.headers.host === undefined) {
+    throw new ServiceError('InvalidInput', 'The request has no Host header.');
+  }
+}
+
+function createFastify(settings: HttpSettings): FastifyInstance {
+  const { http } = settings.limits;
+  const options = {
+    logger: false,
+    exposeHeadRoutes: true,
+    requestIdHeader: false,
+    bodyLimit: Number.MAX_SAFE_INTEGER,
+    connectionTimeout: 0,
+    requestTimeout: 0,
+    keepAliveTimeout: http.keepAliveSeconds * 1000,
+    forceCloseConnections: 'idle',
+    return503OnClosing: false,
+    genReqId: chooseRequestId,
+    clientErrorHandler: refuseUnreadable,
+    frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) =>
+      void refuse(
+        request,
+        reply,
+        new ServiceError('InvalidInput', 'The address is malformed.', { cause: error }),
+        settings,
+      ),
+    routerOptions: {
+      ignoreTrailingSlash: true,
+      ignoreDuplicateSlashes: true,
+      caseSensitive: true,
+      maxParamLength: http.headerBytesMax,
+    },
+  } as const;
+  const nodeOptions = {
+    maxHeaderSize: http.headerBytesMax,
+    headersTimeout: http.headersSeconds * 1000,
+    connectionsCheckingInterval: 1000,
+    noDelay: true,
+    requireHostHeader: false,
+  };
+  if (settings.tls === undefined) return Fastify({ ...options, http: nodeOptions });
+  const secure: unknown = Fastify({
+    ...options,
+    https: { ...nodeOptions, handshakeTimeout: nodeOptions.headersTimeout, ...settings.tls },
+  });
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The two kinds of server differ only in the socket below, which nothing here touches.
+  return secure as FastifyInstance;
+}
+
+function refuse(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  error: ServiceError,
+  settings: HttpSettings,
+): FastifyReply {
+  const path = pathOf(request);
+  const place = { instance: path, dialect: chooseDialect(path, request.headers['user-agent']) };
+  const { status, headers, body } = toErrorReply(error, place);
+  const outgoing = toJsonOutgoing(status, { ...commonHeaders(request.id), ...headers }, body);
+  settings.services.telemetry.emit({
+    kind: 'request-finished',
+    requestId: request.id,
+    operation: undefined,
+    method: request.method,
+    route: undefined,
+    status,
+    milliseconds: reply.elapsedTime,
+    caller: undefined,
+    database: undefined,
+    bytesIn: 0,
+    bytesOut: Buffer.byteLength(outgoing.body),
+    errorKind: error.kind,
+    cause: error.cause,
+  });
+  discardRest(request.raw, DISCARD_BOUNDS);
+  return reply.code(status).headers(outgoing.headers).send(outgoing.body);
+}
+
+function pathOf(request: FastifyRequest): string {
+  return request.raw.url?.split('?', 1)[0] ?? '';
+}
