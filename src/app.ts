@@ -1,0 +1,161 @@
+import { readFile } from 'node:fs/promises';
+import type { Socket } from 'node:net';
+import { performance } from 'node:perf_hooks';
+import { createAuthenticator } from './auth/authenticator.ts';
+import type { Authenticator } from './auth/authenticator.ts';
+import type { Catalog } from './catalog/catalog.ts';
+import type { Config } from './config/config.ts';
+import { openConfiguredCatalog } from './configured-catalog.ts';
+import { openEngine } from './engine/engine.ts';
+import type { Engine } from './engine/engine.ts';
+import { Admission } from './http/admission.ts';
+import { CallerRate } from './http/caller-rate.ts';
+import { createHttpServer } from './http/server.ts';
+import type { HttpServer } from './http/server.ts';
+import { ensureAdminKey, ensureDefaultDatabase } from './first-start.ts';
+import { adoptTables, sweepUnfinished } from './recovery.ts';
+import { readRelease } from './release.ts';
+import { createTelemetry } from './telemetry/telemetry.ts';
+import type { Telemetry } from './telemetry/telemetry.ts';
+
+/** A running service, without a port: connections are handed to it. */
+export interface App {
+  readonly ready: AppReady;
+  accept(socket: Socket): void;
+  /** A call through the engine; the watchdog of the supervisor waits for it. */
+  probe(): Promise<void>;
+  /** Lets running requests finish, then closes everything. */
+  drain(): Promise<void>;
+}
+
+export interface AppReady {
+  /** Only when it was made just now: it is shown once. */
+  readonly adminKey?: string;
+  readonly adopted: number;
+  readonly swept: number;
+  readonly databases: number;
+}
+
+/** How many callers' rates are remembered at once. */
+const RATED_CALLERS_MAX = 10_000;
+
+/** The only place where the parts are joined. They are closed in reverse order, also when a later one fails to open. */
+export async function startApp(config: Config): Promise<App> {
+  const parts = new Parts();
+  try {
+    return await joinParts(config, parts);
+  } catch (error) {
+    await parts.close();
+    throw error;
+  }
+}
+
+async function joinParts(config: Config, parts: Parts): Promise<App> {
+  const telemetry = createTelemetry({ ...config.log, stream: process.stderr, clock: Date.now });
+  const catalog = parts.add(await openConfiguredCatalog(config));
+  const isNewCatalog = await ensureDefaultDatabase(catalog, config.storage.root);
+  const adminKey = await ensureAdminKey(catalog, config);
+  const engine = parts.add(await openConfiguredEngine(config));
+  const swept = await sweepUnfinished(catalog, engine, telemetry);
+  const adopted = await adoptTables(catalog, engine, isNewCatalog);
+  const authenticator = parts.add(openAuthenticator(config, catalog));
+  const databases = await catalog.databases.list();
+
+  const admission = new Admission(config.limits.http);
+  const state = { isDraining: false };
+  const joined = { config, telemetry, catalog, engine, authenticator, admission, state };
+  const server = parts.add(await openHttp(joined));
+  return {
+    ready: { adopted, swept, databases: databases.length, ...(adminKey === undefined ? {} : { adminKey }) },
+    accept: (socket) => server.accept(socket),
+    probe: () => engine.probe(),
+    async drain() {
+      state.isDraining = true;
+      server.closeIdleConnections();
+      await admission.whenIdle();
+      await parts.close();
+    },
+  };
+}
+
+async function openConfiguredEngine(config: Config): Promise<Engine> {
+  return openEngine({
+    limits: config.limits.engine,
+    storageOptions: config.storage.options,
+    querySeconds: config.limits.query.seconds,
+  });
+}
+
+function openAuthenticator(config: Config, catalog: Catalog): Authenticator {
+  const lookup = {
+    findByDigest: (digest: string) => catalog.keys.findByDigest(digest),
+    grantsOf: (principal: string) => catalog.grants.of(principal),
+  };
+  return createAuthenticator(config.auth, lookup, Date.now);
+}
+
+interface Joined {
+  readonly config: Config;
+  readonly telemetry: Telemetry;
+  readonly catalog: Catalog;
+  readonly engine: Engine;
+  readonly authenticator: Authenticator;
+  readonly admission: Admission;
+  readonly state: { readonly isDraining: boolean };
+}
+
+async function openHttp(joined: Joined): Promise<HttpServer> {
+  const { config, catalog, engine, telemetry, authenticator, admission, state } = joined;
+  const { limits } = config;
+  return createHttpServer({
+    release: readRelease(),
+    basePath: config.basePath,
+    hostSuffix: config.hostSuffix,
+    tls: await readTls(config),
+    limits,
+    catalog,
+    authenticator,
+    admission,
+    rate: new CallerRate({
+      requestsPerSecond: limits.http.rateRequestsPerSecond,
+      callersMax: RATED_CALLERS_MAX,
+      now: () => performance.now(),
+    }),
+    services: { engine, catalog, telemetry, limits, allowedStorageOptions: config.storage.allowedCallerOptions },
+    isDraining: () => state.isDraining,
+    health: { fault: () => findFault(catalog, state) },
+  });
+}
+
+async function findFault(catalog: Catalog, state: { readonly isDraining: boolean }): Promise<string | undefined> {
+  if (state.isDraining) return 'shutting down';
+  try {
+    await catalog.ping();
+    return undefined;
+  } catch {
+    return 'the catalog is not available';
+  }
+}
+
+async function readTls(config: Config): Promise<{ cert: Buffer; key: Buffer } | undefined> {
+  if (config.tls === undefined) return undefined;
+  const [cert, key] = await Promise.all([readFile(config.tls.certFile), readFile(config.tls.keyFile)]);
+  return { cert, key };
+}
+
+interface Closeable {
+  close(): Promise<void> | void;
+}
+
+class Parts {
+  private readonly open: Closeable[] = [];
+
+  add<Part extends Closeable>(part: Part): Part {
+    this.open.push(part);
+    return part;
+  }
+
+  async close(): Promise<void> {
+    for (let part = this.open.pop(); part !== undefined; part = this.open.pop()) await part.close();
+  }
+}

@@ -1,0 +1,68 @@
+import { readFileSync } from 'node:fs';
+import type { Config } from '../config/config.ts';
+import { loadConfig } from '../config/load-config.ts';
+
+/** What a command may touch of the world around it. */
+export interface Terminal {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly out: (text: string) => void;
+  readonly err: (text: string) => void;
+}
+
+export interface Command {
+  /** The words that choose it, such as `key create`. */
+  readonly words: readonly string[];
+  readonly usage: string;
+  readonly summary: string;
+  readonly help: string;
+  readonly run: (argv: readonly string[], terminal: Terminal) => Promise<number>;
+}
+
+/** The command cannot run as it was given; each fault is a sentence. */
+export class CommandFault extends Error {
+  readonly faults: readonly string[];
+
+  constructor(faults: readonly string[]) {
+    super(faults.join(' '));
+    this.name = 'CommandFault';
+    this.faults = faults;
+  }
+}
+
+export function requireConfig(argv: readonly string[], terminal: Terminal): Config {
+  const loaded = loadConfig({ argv, env: terminal.env, readFile: (path) => readFileSync(path, 'utf8') });
+  if ('faults' in loaded) throw new CommandFault(loaded.faults);
+  return loaded.config;
+}
+
+export interface SplitArguments {
+  readonly names: readonly string[];
+  readonly options: Readonly<Record<string, string>>;
+  /** Flags that are settings, such as `--data`. */
+  readonly settings: readonly string[];
+}
+
+/** Tells a command's own names and options from the settings' flags, which all commands take. */
+export function splitArguments(argv: readonly string[], own: readonly string[]): SplitArguments {
+  const names: string[] = [];
+  const options: Record<string, string> = {};
+  const settings: string[] = [];
+  const rest = [...argv];
+  for (let word = rest.shift(); word !== undefined; word = rest.shift()) {
+    const [flag = '', attached] = word.split(/=(.*)/s, 2);
+    if (!word.startsWith('--')) names.push(word);
+    else if (own.includes(flag.slice(2))) options[flag.slice(2)] = attached ?? requireValue(flag, rest);
+    else settings.push(word, ...(attached === undefined && isValue(rest[0]) ? [rest.shift() ?? ''] : []));
+  }
+  return { names, options, settings };
+}
+
+function requireValue(flag: string, rest: string[]): string {
+  const value = rest.shift();
+  if (value === undefined || value.startsWith('--')) throw new CommandFault([`${flag} needs a value.`]);
+  return value;
+}
+
+function isValue(word: string | undefined): boolean {
+  return word !== undefined && !word.startsWith('--');
+}

@@ -1,0 +1,82 @@
+import { ServiceError } from '../errors/service-error.ts';
+import { readRelease } from '../release.ts';
+import { CommandFault } from './command.ts';
+import type { Command, Terminal } from './command.ts';
+import { configCommand } from './config.ts';
+import { databaseCommands } from './database.ts';
+import { keyCommands } from './key.ts';
+import { serveCommand } from './serve.ts';
+
+/** Wrong words, wrong settings and a start that cannot be: the caller must change something first. */
+const EXIT_USAGE = 2;
+const EXIT_FAILED = 1;
+
+const COMMANDS: readonly Command[] = [serveCommand, configCommand, ...keyCommands, ...databaseCommands];
+
+/** Picks a command by the words in front, runs it, and gives the exit code. */
+export async function runCommand(argv: readonly string[], terminal: Terminal): Promise<number> {
+  if (argv[0] === 'help') {
+    terminal.out(helpText(argv.slice(1)));
+    return 0;
+  }
+  if (argv.some((word) => word === '--help' || word === '-h')) {
+    terminal.out(helpText(argv));
+    return 0;
+  }
+  if (argv[0] === '--version' || argv[0] === 'version') {
+    terminal.out(`${readRelease()}\n`);
+    return 0;
+  }
+  const command = findCommand(argv);
+  if (command === undefined) {
+    const fault = argv.length === 0 ? '' : `There is no command "${argv.slice(0, 2).join(' ')}".\n\n`;
+    terminal.err(`${fault}${helpText([])}`);
+    return EXIT_USAGE;
+  }
+  try {
+    return await command.run(argv.slice(command.words.length), terminal);
+  } catch (error) {
+    return report(error, terminal);
+  }
+}
+
+function findCommand(argv: readonly string[]): Command | undefined {
+  return COMMANDS.find((command) => command.words.every((word, index) => argv[index] === word));
+}
+
+function report(error: unknown, terminal: Terminal): number {
+  if (error instanceof CommandFault) {
+    terminal.err(error.faults.map((fault) => `tiltyard: ${fault}\n`).join(''));
+    return EXIT_USAGE;
+  }
+  if (error instanceof ServiceError) {
+    terminal.err(`tiltyard: ${error.detail}\n`);
+    return EXIT_FAILED;
+  }
+  if (isSystemError(error)) {
+    terminal.err(`tiltyard: ${error.message}\n`);
+    return EXIT_FAILED;
+  }
+  throw error;
+}
+
+/** A folder that is a file, a disk that is full: the operator's to mend, so that a stack trace would tell nothing more. */
+function isSystemError(error: unknown): error is Error {
+  return error instanceof Error && 'syscall' in error;
+}
+
+function helpText(argv: readonly string[]): string {
+  const chosen = argv.length === 0 ? undefined : findCommand(argv);
+  if (chosen !== undefined) return `tiltyard ${chosen.words.join(' ')} ${chosen.usage}\n\n${chosen.help}\n`;
+  const width = Math.max(...COMMANDS.map((command) => command.words.join(' ').length));
+  const lines = COMMANDS.map((command) => `  tiltyard ${command.words.join(' ').padEnd(width)}  ${command.summary}`);
+  return [
+    `Tiltyard ${readRelease()}, the open server for Lance tables`,
+    '',
+    ...lines,
+    '',
+    'Add --help to a command to see what it takes. Every setting is a flag, a variable and a key of the --config file:',
+    'see "tiltyard config" and docs/settings.md.',
+    '',
+  ].join('\n');
+}

@@ -1,0 +1,53 @@
+import type { Config } from '../config/config.ts';
+import { runSupervisor } from '../process/supervisor.ts';
+import type { AppReady } from '../app.ts';
+import { createTelemetry } from '../telemetry/telemetry.ts';
+import type { Command } from './command.ts';
+import { requireConfig } from './command.ts';
+
+export const serveCommand: Command = {
+  words: ['serve'],
+  usage:
+    '[DATA] [--host HOST] [--port PORT] [--base-path PATH] [--tls-cert-file FILE --tls-key-file FILE] [--config FILE]',
+  summary: 'serve the tables in DATA (default ./data)',
+  help: `DATA is a folder; it is made when it is missing, and Lance tables that it already holds are served at once.
+
+Examples:
+  tiltyard serve
+  tiltyard serve ./my-lancedb --port 8080
+  TILTYARD_ADMIN_KEY=... tiltyard serve /srv/tables --host 0.0.0.0`,
+  async run(argv, terminal) {
+    const config = requireConfig(argv, terminal);
+    const telemetry = createTelemetry({ ...config.log, stream: process.stderr, clock: Date.now });
+    return runSupervisor({
+      config,
+      workerFile: new URL('../worker.js', import.meta.url),
+      telemetry,
+      onListening: (address, ready) => terminal.out(bannerText(config, address, ready)),
+    });
+  },
+};
+
+interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
+function bannerText(config: Config, address: Address, ready: AppReady): string {
+  const scheme = config.tls === undefined ? 'http' : 'https';
+  const host = address.host.includes(':') ? `[${address.host}]` : address.host;
+  const base = `${scheme}://${host}:${address.port}${config.basePath}`;
+  const lines = [`Tiltyard listens on ${base}`, `  data   ${config.data}`];
+  if (config.storage.root !== config.data) lines.push(`  tables ${config.storage.root}`);
+  if (ready.adopted > 0) lines.push(`  found  ${ready.adopted} tables that were there before`);
+  if (ready.swept > 0) lines.push(`  swept  ${ready.swept} unfinished writes of an earlier run`);
+  lines.push(`  docs   ${base}/docs`);
+  if (ready.adminKey !== undefined) {
+    lines.push(
+      '',
+      `  administrator key: ${ready.adminKey}`,
+      '  It is shown only now, and kept in admin.key in the data folder.',
+    );
+  }
+  return `${lines.join('\n')}\n`;
+}

@@ -1,0 +1,19 @@
+import { mkdir } from 'node:fs/promises';
+import { openCatalog } from './catalog/catalog.ts';
+import type { Catalog } from './catalog/catalog.ts';
+import type { Config } from './config/config.ts';
+
+const CACHE_ENTRIES_MAX = 10_000;
+const BUSY_MILLISECONDS = 5_000;
+
+/** The catalog that the settings name; commands open it beside a running server. */
+export async function openConfiguredCatalog(config: Config): Promise<Catalog> {
+  await mkdir(config.data, { recursive: true, mode: 0o700 });
+  return openCatalog({
+    file: config.catalogFile,
+    storageRoot: config.storage.root,
+    busyTimeoutMilliseconds: BUSY_MILLISECONDS,
+    cacheEntriesMax: CACHE_ENTRIES_MAX,
+    now: Date.now,
+  });
+}

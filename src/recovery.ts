@@ -1,0 +1,50 @@
+import type { Catalog } from './catalog/catalog.ts';
+import type { Engine } from './engine/engine.ts';
+import { isOwnDirectory } from './model/table.ts';
+import type { Telemetry } from './telemetry/telemetry.ts';
+
+/**
+ * Ends what a crash left unfinished: data of creates that were never published is removed, and a table in the middle of a
+ * large overwrite goes back to the version that its readers saw. What cannot be ended now stays for the next start.
+ */
+export async function sweepUnfinished(catalog: Catalog, engine: Engine, telemetry: Telemetry): Promise<number> {
+  const { reservations, held } = await catalog.tables.unfinished();
+  let swept = 0;
+  const attempt = async (directory: string, work: () => Promise<void>): Promise<void> => {
+    try {
+      await work();
+      swept += 1;
+    } catch (error) {
+      telemetry.emit({ kind: 'background-failed', task: `sweep of ${directory}`, cause: error });
+    }
+  };
+  for (const reservation of reservations) {
+    await attempt(reservation.place.directory, async () => {
+      await engine.removeTable(reservation.place);
+      await catalog.tables.abandon(reservation);
+    });
+  }
+  for (const table of held) {
+    const { heldVersion } = table;
+    if (heldVersion === undefined) continue;
+    await attempt(table.place.directory, async () => {
+      await engine.restoreVersion(table.place, heldVersion);
+      await catalog.tables.release(table.id);
+    });
+  }
+  return swept;
+}
+
+/**
+ * Tables that the engine finds in a storage root and the catalog does not know yet are served from now on. Directories
+ * that look like our own are litter then; only a new catalog, whose predecessor was lost, takes them too.
+ */
+export async function adoptTables(catalog: Catalog, engine: Engine, isNewCatalog: boolean): Promise<number> {
+  const isKnown = isNewCatalog ? () => false : isOwnDirectory;
+  let adopted = 0;
+  for (const database of await catalog.databases.list()) {
+    const found = await engine.findTables(database.root, isKnown);
+    if (found.length > 0) adopted += await catalog.tables.adopt(database.id, found);
+  }
+  return adopted;
+}

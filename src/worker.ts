@@ -1,0 +1,4 @@
+import { startApp } from './app.ts';
+import { runWorker } from './process/worker.ts';
+
+runWorker(startApp);

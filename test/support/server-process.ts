@@ -1,0 +1,56 @@
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { ADMIN_KEY } from './server.ts';
+
+export interface ServerProcess {
+  readonly url: string;
+  /** The worker that serves now; changes with every restart. */
+  workerPid(): number;
+  /** Kills the worker the hard way, and resolves when its successor serves. */
+  killWorker(): Promise<void>;
+  stop(): Promise<number | null>;
+}
+
+/** The server as its users start it: supervisor and worker in processes of their own. */
+export async function startServerProcess(folder: string, flags: readonly string[] = []): Promise<ServerProcess> {
+  const main = fileURLToPath(new URL('../../src/main.js', import.meta.url));
+  const child = spawn(process.execPath, [main, 'serve', folder, '--port=0', '--log-format=json', ...flags], {
+    env: { ...process.env, TILTYARD_ADMIN_KEY: ADMIN_KEY },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  const exited = new Promise<number | null>((resolve) => child.once('exit', resolve));
+  let pid = 0;
+  let waiting: (() => void)[] = [];
+  let onPort: (port: number) => void = () => {};
+  const port = new Promise<number>((resolve) => {
+    onPort = resolve;
+  });
+  createInterface({ input: child.stderr }).on('line', (line) => {
+    if (!line.startsWith('{')) return;
+    const event = JSON.parse(line) as { event: string; pid?: number; port?: number };
+    if (event.event === 'listening' && event.port !== undefined) onPort(event.port);
+    if (event.event !== 'worker-started' || event.pid === undefined) return;
+    pid = event.pid;
+    for (const resolve of waiting) resolve();
+    waiting = [];
+  });
+  const early = exited.then((code) => {
+    throw new Error(`the server ended with ${code} before it listened`);
+  });
+  const url = `http://127.0.0.1:${await Promise.race([port, early])}`;
+  early.catch(() => {});
+  return {
+    url,
+    workerPid: () => pid,
+    async killWorker() {
+      const replaced = new Promise<void>((resolve) => waiting.push(resolve));
+      process.kill(pid, 'SIGKILL');
+      await replaced;
+    },
+    async stop() {
+      child.kill('SIGTERM');
+      return exited;
+    },
+  };
+}

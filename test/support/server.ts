@@ -1,0 +1,69 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startApp } from '../../src/app.ts';
+import type { App } from '../../src/app.ts';
+import type { Config } from '../../src/config/config.ts';
+import { loadConfig } from '../../src/config/load-config.ts';
+
+export const ADMIN_KEY = 'test-administrator-key-of-enough-length';
+
+export interface TestServer {
+  readonly url: string;
+  readonly config: Config;
+  readonly folder: string;
+  readonly app: App;
+  close(): Promise<void>;
+}
+
+export interface TestServerOptions {
+  /** Flags beside the data folder, such as `--sql-operators-max=10`. */
+  readonly flags?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  /** A folder to serve; it is then left alone at the end. */
+  readonly folder?: string;
+}
+
+/** The whole service in this process, on a port and in a folder of its own. */
+export async function startServer(options: TestServerOptions = {}): Promise<TestServer> {
+  const folder = options.folder ?? (await mkdtemp(join(tmpdir(), 'tiltyard-test-')));
+  const config = requireTestConfig(folder, options);
+  const app = await startApp(config);
+  const sockets = new Set<Socket>();
+  const listener = createServer({ pauseOnConnect: true }, (socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+    app.accept(socket);
+    socket.resume();
+  });
+  await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));
+  const { port } = listener.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    config,
+    folder,
+    app,
+    async close() {
+      listener.close();
+      await app.drain();
+      for (const socket of sockets) socket.destroy();
+      if (options.folder === undefined) await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function requireTestConfig(folder: string, options: TestServerOptions): Config {
+  const flags = options.flags ?? [];
+  const quiet = flags.some((flag) => flag.startsWith('--log-level=')) ? [] : ['--log-level=error'];
+  const loaded = loadConfig({
+    argv: [folder, ...quiet, ...flags],
+    env: { TILTYARD_ADMIN_KEY: ADMIN_KEY, ...options.env },
+    readFile: () => {
+      throw new Error('no configuration file in tests');
+    },
+  });
+  if ('faults' in loaded) throw new Error(loaded.faults.join('\n'));
+  return loaded.config;
+}
