@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict';
+import { readFileSync, readdirSync } from 'node:fs';
+import { builtinModules } from 'node:module';
+import { dirname, join, normalize } from 'node:path';
+import { test } from 'node:test';
+
+/** Which rooms a room may import, and which only as types. The same table stands in ARCHITECTURE.md. */
+const ROOMS: Readonly<Record<string, { readonly values: readonly string[]; readonly types?: readonly string[] }>> = {
+  errors: { values: [] },
+  model: { values: ['errors'] },
+  config: { values: ['model', 'errors'] },
+  telemetry: { values: ['model', 'errors'] },
+  wire: { values: ['model', 'errors'] },
+  arrow: { values: ['model', 'errors'] },
+  guard: { values: ['model', 'errors'] },
+  engine: { values: ['model', 'errors', 'arrow', 'guard'] },
+  catalog: { values: ['model', 'errors'] },
+  auth: { values: ['model', 'errors'] },
+  operations: {
+    values: ['model', 'errors', 'wire', 'arrow', 'guard'],
+    types: ['engine', 'catalog', 'auth', 'telemetry'],
+  },
+  http: { values: ['model', 'errors', 'wire', 'arrow', 'operations', 'telemetry'], types: ['auth', 'catalog'] },
+  process: { values: ['model', 'errors', 'config', 'telemetry', 'app'] },
+  cli: { values: ['model', 'errors', 'config', 'telemetry', 'process', 'app', 'auth'], types: ['catalog'] },
+  app: {
+    values: [
+      'model',
+      'errors',
+      'config',
+      'telemetry',
+      'wire',
+      'arrow',
+      'guard',
+      'engine',
+      'catalog',
+      'auth',
+      'operations',
+      'http',
+      'process',
+      'cli',
+    ],
+  },
+};
+
+/** Outside packages have one owner room each. */
+const OWNERS: Readonly<Record<string, readonly string[]>> = {
+  '@lancedb/lancedb': ['engine'],
+  kysely: ['catalog'],
+  libsql: ['catalog'],
+  jose: ['auth'],
+  fastify: ['http'],
+  pino: ['telemetry'],
+  typebox: ['wire', 'operations', 'http'],
+};
+
+interface Import {
+  readonly from: string;
+  readonly to: string;
+  readonly isType: boolean;
+}
+
+const sources = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
+const imports = sources.flatMap(readImports);
+
+test('a room imports only the rooms below it', () => {
+  const wrong = imports.filter(({ to }) => to.endsWith('.ts')).filter((each) => !isAllowed(each));
+  assert.deepEqual(wrong, []);
+});
+
+test('no files import each other in a ring', () => {
+  const targets = new Map(
+    sources.map((file) => [file, imports.filter((each) => each.from === file && !each.isType).map((each) => each.to)]),
+  );
+  const done = new Set<string>();
+  const visit = (file: string, trail: readonly string[]): void => {
+    assert.ok(!trail.includes(file), `ring: ${[...trail, file].join(' → ')}`);
+    if (done.has(file)) return;
+    for (const next of targets.get(file) ?? []) if (next.endsWith('.ts')) visit(next, [...trail, file]);
+    done.add(file);
+  };
+  for (const file of sources) visit(file, []);
+});
+
+test('an outside package is imported by its owner room alone', () => {
+  const outside = imports.filter(({ to }) => !to.endsWith('.ts') && !to.startsWith('node:'));
+  for (const { from, to } of outside) {
+    assert.ok(!builtinModules.includes(to), `${from}: write node:${to}`);
+    const name = to
+      .split('/')
+      .slice(0, to.startsWith('@') ? 2 : 1)
+      .join('/');
+    assert.ok(OWNERS[name]?.includes(roomOf(from)), `${from} imports ${to}`);
+  }
+});
+
+function isAllowed({ from, to, isType }: Import): boolean {
+  const [room, target] = [roomOf(from), roomOf(to)];
+  const rule = ROOMS[room];
+  if (room === target) return true;
+  return rule !== undefined && (rule.values.includes(target) || (isType && rule.types?.includes(target) === true));
+}
+
+/** Files that stand in no folder join the parts, and count as the room `app`. */
+function roomOf(file: string): string {
+  const [room = '', ...rest] = file.split('/');
+  return rest.length === 0 ? 'app' : room;
+}
+
+function readImports(from: string): readonly Import[] {
+  const text = readFileSync(join('src', from), 'utf8');
+  return [...text.matchAll(/^(?:import|export)\s+(type\s)?[^;'"]*?from\s+'([^']+)'/gm)].map(
+    ([, type, specifier = '']) => ({
+      from,
+      to: specifier.startsWith('.') ? normalize(join(dirname(from), specifier)) : specifier,
+      isType: type !== undefined,
+    }),
+  );
+}

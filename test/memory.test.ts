@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { test } from 'node:test';
+import { FixedSizeList, Field, Float32, Int32, toStream } from './support/arrow-tables.ts';
+import { ADMIN_KEY } from './support/server.ts';
+import { startServerProcess } from './support/server-process.ts';
+
+const MEBIBYTE = 1024 ** 2;
+const ROWS = 8192;
+
+test(
+  'a create of 1 GiB adds at most 512 MiB to the memory of the worker',
+  { skip: process.platform !== 'linux' },
+  async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'tiltyard-memory-'));
+    const server = await startServerProcess(folder, ['--log-level=info']);
+    const { schema, batch, end } = makeParts();
+    const batches = Math.ceil((1024 * MEBIBYTE) / batch.length);
+    // A first, small create loads what the engine loads only once.
+    await upload(server.url, 'small', [schema, batch, end]);
+    const before = await readMebibytes(server.workerPid(), 'VmRSS');
+    const reply = await upload(server.url, 'large', repeat(schema, batch, end, batches));
+    const after = await readMebibytes(server.workerPid(), 'VmHWM');
+    await server.stop();
+    await rm(folder, { recursive: true, force: true });
+    assert.equal(reply.status, 200, reply.text);
+    assert.ok(after - before <= 512, `${Math.round(after - before)} MiB were added`);
+  },
+);
+
+function makeParts(): { readonly schema: Buffer; readonly batch: Buffer; readonly end: Buffer } {
+  const vector = new FixedSizeList(128, new Field('item', new Float32(), true));
+  const numbers = Array.from({ length: 128 }, (_unused, index) => Math.sin(index));
+  const stream = Buffer.from(
+    toStream({ id: [new Int32(), (row) => row], vec: [vector, (row) => numbers.map((number) => number + row)] }, ROWS),
+  );
+  const schemaEnd = 8 + stream.readInt32LE(4);
+  return { schema: stream.subarray(0, schemaEnd), batch: stream.subarray(schemaEnd, -8), end: stream.subarray(-8) };
+}
+
+function* repeat(schema: Buffer, batch: Buffer, end: Buffer, batches: number): Generator<Buffer> {
+  yield schema;
+  for (let index = 0; index < batches; index += 1) yield batch;
+  yield end;
+}
+
+async function upload(url: string, name: string, pieces: Iterable<Buffer>): Promise<{ status: number; text: string }> {
+  const headers = { 'x-api-key': ADMIN_KEY, 'content-type': 'application/vnd.apache.arrow.stream' };
+  const sent = request(`${url}/v1/table/${name}/create`, { method: 'POST', headers });
+  const answered = new Promise<{ status: number; text: string }>((resolve, reject) => {
+    sent.once('error', reject);
+    sent.once('response', (response) => {
+      const parts: Buffer[] = [];
+      response.on('data', (part: Buffer) => parts.push(part));
+      response.once('end', () => resolve({ status: response.statusCode ?? 0, text: Buffer.concat(parts).toString() }));
+    });
+  });
+  await pipeline(Readable.from(pieces, { objectMode: true }), sent);
+  return answered;
+}
+
+async function readMebibytes(pid: number, field: 'VmRSS' | 'VmHWM'): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8');
+  return Number(new RegExp(`${field}:\\s+(\\d+) kB`).exec(status)?.[1]) / 1024;
+}
