@@ -1,0 +1,37 @@
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+
+/** The part of the engine's native layer that the comparison calls: the leanest way to use it in process. */
+export interface RawTable {
+  update(onlyIf: string | null, columns: [string, string][]): Promise<unknown>;
+  query(): RawQuery;
+  countRows(): Promise<number>;
+  close(): void;
+}
+
+export interface RawQuery {
+  onlyIf(filter: string): void;
+  limit(count: number): void;
+  nearestTo(vector: Float32Array): RawQuery;
+  column(name: string): void;
+  analyzePlan(): Promise<string>;
+}
+
+export interface RawConnection {
+  createTable(name: string, file: Buffer, mode: string): Promise<RawTable>;
+  openTable(name: string): Promise<RawTable>;
+  dropTable(name: string): Promise<void>;
+}
+
+export async function openRawEngine(folder: string): Promise<RawConnection> {
+  process.env['LANCEDB_LOG'] = 'off';
+  const require = createRequire(import.meta.url);
+  const native = join(dirname(require.resolve('@lancedb/lancedb')), 'native.js');
+  // Sound: the binding's own declarations say so.
+  const { Connection } = require(native) as {
+    Connection: { new (uri: string, options: object): Promise<RawConnection> } & {
+      new: (uri: string, options: object) => Promise<RawConnection>;
+    };
+  };
+  return Connection.new(folder, { manifestEnabled: false });
+}

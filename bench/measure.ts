@@ -1,0 +1,77 @@
+import { performance } from 'node:perf_hooks';
+
+/** One side of a comparison: does a piece of work, and can do several at once. */
+export type Work = (worker: number, turn: number) => Promise<void>;
+
+export interface Side {
+  readonly work: Work;
+}
+
+export interface Comparison {
+  readonly name: string;
+  /** Operations a second, the median of the rounds. */
+  readonly http: number;
+  readonly engine: number;
+  /** Throughput over HTTP in parts of the engine's; the median of the rounds' own ratios. */
+  readonly ratio: number;
+  readonly lowest: number;
+  readonly highest: number;
+  readonly goal: number;
+}
+
+export interface Plan {
+  readonly name: string;
+  readonly goal: number;
+  readonly workers: number;
+  readonly turns: number;
+  readonly rounds: number;
+  readonly http: Work;
+  readonly engine: Work;
+}
+
+/** Runs both sides in turn, the first one changing from round to round, so that a slow minute of the machine hits both. */
+export async function compare(plan: Plan): Promise<Comparison> {
+  await runOnce(plan.http, plan.workers, Math.max(1, Math.ceil(plan.turns / 4)));
+  await runOnce(plan.engine, plan.workers, Math.max(1, Math.ceil(plan.turns / 4)));
+  const http: number[] = [];
+  const engine: number[] = [];
+  for (let round = 0; round < plan.rounds; round += 1) {
+    const sides = [
+      async () => void http.push(await runOnce(plan.http, plan.workers, plan.turns)),
+      async () => void engine.push(await runOnce(plan.engine, plan.workers, plan.turns)),
+    ];
+    for (const side of round % 2 === 0 ? sides : sides.toReversed()) await side();
+  }
+  const ratios = http.map((rate, round) => rate / (engine[round] ?? Number.NaN));
+  return {
+    name: plan.name,
+    http: median(http),
+    engine: median(engine),
+    ratio: median(ratios),
+    lowest: Math.min(...ratios),
+    highest: Math.max(...ratios),
+    goal: plan.goal,
+  };
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((one, other) => one - other);
+  const middle = sorted.length / 2;
+  const upper = sorted[Math.floor(middle)] ?? Number.NaN;
+  return sorted.length % 2 === 1 ? upper : (upper + (sorted[middle - 1] ?? Number.NaN)) / 2;
+}
+
+/** Operations a second. */
+async function runOnce(work: Work, workers: number, turns: number): Promise<number> {
+  let next = 0;
+  const startedAt = performance.now();
+  await Promise.all(
+    Array.from({ length: workers }, async (_unused, worker) => {
+      for (let turn = next; turn < turns; turn = next) {
+        next += 1;
+        await work(worker, turn);
+      }
+    }),
+  );
+  return turns / ((performance.now() - startedAt) / 1000);
+}

@@ -1,0 +1,23 @@
+import type { Comparison } from './measure.ts';
+
+/** A table for people; the same figures are kept as JSON. */
+export function formatTable(results: readonly Comparison[]): string {
+  const head = ['what', 'HTTP a second', 'engine a second', 'ratio', 'range', 'goal', ''];
+  const rows = results.map(({ name, http, engine, ratio, lowest, highest, goal }) => [
+    name,
+    showRate(http),
+    showRate(engine),
+    ratio.toFixed(2),
+    `${lowest.toFixed(2)} to ${highest.toFixed(2)}`,
+    `≥ ${goal.toFixed(2)}`,
+    ratio >= goal ? 'met' : 'missed',
+  ]);
+  const widths = head.map((title, column) => Math.max(title.length, ...rows.map((row) => (row[column] ?? '').length)));
+  const line = (cells: readonly string[]): string =>
+    cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ');
+  return `${[head, ...rows].map((cells) => line(cells).trimEnd()).join('\n')}\n`;
+}
+
+function showRate(rate: number): string {
+  return rate >= 100 ? rate.toFixed(0) : rate.toFixed(2);
+}

@@ -1,0 +1,34 @@
+import type { RawConnection } from '../engine-side.ts';
+import { BareClient, requestHead } from '../http-client.ts';
+import type { Comparison } from '../measure.ts';
+import { BENCH_KEY } from '../server-process.ts';
+
+export interface Bench {
+  readonly port: number;
+  readonly raw: RawConnection;
+  readonly report: (line: string) => void;
+}
+
+export type Scenario = (bench: Bench) => AsyncGenerator<Comparison>;
+
+export async function openClients(port: number, count: number): Promise<readonly BareClient[]> {
+  return Promise.all(Array.from({ length: count }, async () => BareClient.open(port)));
+}
+
+export async function uploadTable(client: BareClient, name: string, stream: readonly Buffer[]): Promise<void> {
+  const length = stream.reduce((sum, part) => sum + part.length, 0);
+  const path = `/v1/table/${name}/create`;
+  const head = requestHead({ path, key: BENCH_KEY, type: 'application/vnd.apache.arrow.stream', length });
+  expectSuccess(await client.send([head, ...stream]));
+}
+
+export function expectSuccess(status: number): void {
+  if (status !== 200) throw new Error(`the server answered ${status}`);
+}
+
+/** The worker's own element; there is one per worker. */
+export function pick<Item>(items: readonly Item[], index: number): Item {
+  const item = items[index];
+  if (item === undefined) throw new Error(`there is no element ${index}`);
+  return item;
+}

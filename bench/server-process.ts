@@ -1,0 +1,40 @@
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+
+export const BENCH_KEY = 'bench-administrator-key-of-enough-length';
+
+export interface ServerProcess {
+  readonly port: number;
+  close(): Promise<void>;
+}
+
+/** The server as its users start it, in a process of its own, on a free port. */
+export async function startServerProcess(folder: string): Promise<ServerProcess> {
+  const main = fileURLToPath(new URL('../src/main.js', import.meta.url));
+  const child = spawn(process.execPath, [main, 'serve', folder, '--port=0', '--log-level=warn'], {
+    env: { ...process.env, TILTYARD_ADMIN_KEY: BENCH_KEY },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const port = await readPort(child);
+  return {
+    port,
+    async close() {
+      const ended = new Promise((resolve) => child.once('exit', resolve));
+      child.kill('SIGTERM');
+      await ended;
+    },
+  };
+}
+
+async function readPort(child: ChildProcess): Promise<number> {
+  return new Promise((resolve, reject) => {
+    let text = '';
+    child.stdout?.on('data', (piece: Buffer) => {
+      text += piece.toString();
+      const match = /listens on http:\/\/127\.0\.0\.1:(\d+)/.exec(text);
+      if (match !== null) resolve(Number(match[1]));
+    });
+    child.once('exit', (code) => reject(new Error(`the server ended with ${code}`)));
+  });
+}
