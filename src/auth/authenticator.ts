@@ -6,7 +6,8 @@ import type { AuthSettings } from './settings.ts';
 import { TokenVerifier } from './token-verifier.ts';
 
 export { checkIssuerSettings } from './settings.ts';
-export type { AuthSettings, ClaimGrant, IssuerSettings } from './settings.ts';
+export type { AuthSettings } from './settings.ts';
+export type { ClaimGrant, IssuerSettings } from '../model/issuer.ts';
 
 /** As sent. `undefined` means that the request has no such header; an empty text is a credential, and a bad one. */
 export interface Credentials {

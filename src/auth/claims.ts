@@ -1,6 +1,6 @@
 import type { JWTPayload } from 'jose';
 import type { Grant } from '../model/caller.ts';
-import type { ClaimGrant } from './settings.ts';
+import type { ClaimGrant } from '../model/issuer.ts';
 
 /** OpenID Connect Core 1.0, section 2, allows 255 characters. */
 const SUBJECT_CHARACTERS_MAX = 255;

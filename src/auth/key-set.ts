@@ -2,7 +2,8 @@ import { createLocalJWKSet, errors } from 'jose';
 import type { CryptoKey, JWSHeaderParameters } from 'jose';
 import { ServiceError } from '../errors/service-error.ts';
 import { fetchKeySet } from './provider-document.ts';
-import type { AuthSettings, IssuerSettings } from './settings.ts';
+import type { IssuerSettings } from '../model/issuer.ts';
+import type { AuthSettings } from './settings.ts';
 
 type KeySetTimes = Pick<AuthSettings, 'keySetCooldownSeconds' | 'keySetSeconds' | 'fetchSeconds'>;
 

@@ -1,6 +1,6 @@
 import type { JSONWebKeySet } from 'jose';
 import { discoveryAddress, isKeySetAddressOf } from './provider-address.ts';
-import type { IssuerSettings } from './settings.ts';
+import type { IssuerSettings } from '../model/issuer.ts';
 
 /** Real documents have 1 to 20 KB. */
 const DOCUMENT_BYTES_MAX = 256 * 1024;

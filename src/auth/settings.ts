@@ -1,4 +1,5 @@
-import type { Grant } from '../model/caller.ts';
+import { SIGNATURE_ALGORITHMS } from '../model/issuer.ts';
+import type { ClaimGrant, IssuerSettings } from '../model/issuer.ts';
 import { isProviderAddress } from './provider-address.ts';
 
 export interface AuthSettings {
@@ -14,39 +15,6 @@ export interface AuthSettings {
   /** For discovery and key set together. */
   readonly fetchSeconds: number;
 }
-
-export interface IssuerSettings {
-  /** Exactly as tokens spell it in `iss`. */
-  readonly issuer: string;
-  readonly audience: string;
-  readonly algorithms: readonly string[];
-  /** Where the keys are. Without it the issuer's discovery document says so. */
-  readonly keySetUrl?: string;
-  readonly subjectClaim: string;
-  readonly grants: readonly ClaimGrant[];
-}
-
-/** Gives `grant` when the claim equals `value`, has it as an element, or as a word of a space-separated text. */
-export interface ClaimGrant {
-  readonly claim: string;
-  readonly value: string;
-  readonly grant: Grant;
-}
-
-/** Signatures that a holder of the public key cannot make: neither `none` nor any HMAC. */
-export const ALGORITHMS: readonly string[] = [
-  'RS256',
-  'RS384',
-  'RS512',
-  'PS256',
-  'PS384',
-  'PS512',
-  'ES256',
-  'ES384',
-  'ES512',
-  'EdDSA',
-  'Ed25519',
-];
 
 /** What is wrong with an issuer's settings, one sentence each. Addresses are not quoted: they may hold a password. */
 export function checkIssuerSettings(issuer: IssuerSettings): string[] {
@@ -72,8 +40,8 @@ function addressFaults({ issuer, keySetUrl }: IssuerSettings): string[] {
 function algorithmFaults(algorithms: readonly string[]): string[] {
   if (algorithms.length === 0) return ['No signature algorithm is allowed.'];
   return algorithms
-    .filter((algorithm) => !ALGORITHMS.includes(algorithm))
-    .map((algorithm) => `The algorithm ${JSON.stringify(algorithm)} is not one of ${ALGORITHMS.join(', ')}.`);
+    .filter((algorithm) => !SIGNATURE_ALGORITHMS.includes(algorithm))
+    .map((algorithm) => `The algorithm ${JSON.stringify(algorithm)} is not one of ${SIGNATURE_ALGORITHMS.join(', ')}.`);
 }
 
 function claimGrantFaults({ claim, value }: ClaimGrant): string[] {

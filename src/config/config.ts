@@ -1,5 +1,5 @@
 import type { Limits } from '../model/limits.ts';
-import type { IssuerSettings } from './issuers.ts';
+import type { IssuerSettings } from '../model/issuer.ts';
 import { LIMIT_SETTINGS, SETTING_NAMES } from './settings.ts';
 import type { SettingName, SettingValues } from './settings.ts';
 

@@ -1,33 +1,13 @@
 import { ROLES } from '../model/caller.ts';
-import type { Grant } from '../model/caller.ts';
 import { ServiceError } from '../errors/service-error.ts';
 import { DEFAULT_DELIMITER, checkName, parseNamespacePath, quoteForMessage } from '../model/identifier.ts';
+import { SIGNATURE_ALGORITHMS } from '../model/issuer.ts';
+import type { ClaimGrant, IssuerSettings } from '../model/issuer.ts';
 import { isLoopback } from './loopback.ts';
 import { nameRaw } from './setting.ts';
 import type { Reading } from './setting.ts';
 
-/** An identity provider whose access tokens are believed, and what their claims permit. */
-export interface IssuerSettings {
-  readonly issuer: string;
-  readonly audience: string;
-  readonly algorithms: readonly string[];
-  /** Absent: found by discovery. */
-  readonly keySetUrl?: string;
-  readonly subjectClaim: string;
-  readonly grants: readonly ClaimGrant[];
-}
-
-/** Whoever has the value in the claim has the grant. */
-export interface ClaimGrant {
-  readonly claim: string;
-  readonly value: string;
-  readonly grant: Grant;
-}
-
 const DEFAULT_ALGORITHMS = ['RS256', 'ES256', 'EdDSA', 'PS256'];
-
-/** Signatures by key pairs only: a shared secret, or none at all, would let the holder of a public key make tokens. */
-const ALGORITHMS = 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(' ');
 
 const ISSUER_KEYS = ['issuer', 'audience', 'algorithms', 'keySetUrl', 'subjectClaim', 'grants'];
 const GRANT_KEYS = ['claim', 'value', 'role', 'database', 'path'];
@@ -71,8 +51,8 @@ function readIssuer(value: unknown, spot: Spot): IssuerSettings {
 
 function readAlgorithms(value: unknown, spot: Spot): readonly string[] {
   const isList = Array.isArray(value) && value.length > 0;
-  if (isList && value.every((each) => typeof each === 'string' && ALGORITHMS.includes(each))) return value;
-  spot.faults.push(`${spot.at}.algorithms must be a list of some of ${ALGORITHMS.join(', ')}`);
+  if (isList && value.every((each) => typeof each === 'string' && SIGNATURE_ALGORITHMS.includes(each))) return value;
+  spot.faults.push(`${spot.at}.algorithms must be a list of some of ${SIGNATURE_ALGORITHMS.join(', ')}`);
   return [];
 }
 
