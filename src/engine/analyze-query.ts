@@ -71,7 +71,7 @@ class QueryAnalysis {
     const { native } = this.#table;
     const analysis = await this.#analyzeOnce(() => build(native, plan));
     if (plan.query.k !== 0 && mayHaveFailed(plan.query, analysis.text)) {
-      const check = { ...plan, query: toCheckQuery(plan.query) };
+      const check = { ...plan, query: toCheckQuery(plan.query, analysis.text) };
       await requireRuns(() => build(native, check), this.#context.querySeconds);
     }
     return analysis;

@@ -91,12 +91,20 @@ export const ERROR_RULES: readonly ErrorRule[] = [
     sentence: () => 'The data of the table was not found.',
   },
   {
+    name: 'data-damaged',
+    // The engine takes a file that is no Lance file for a mistake of its user's.
+    blames: 'caller',
+    pattern:
+      /^(?:Failed to [^:]+: (?:GenericFailure, )?)?(?:lance error: )?Invalid user input: file does not appear to be/,
+    kind: 'Internal',
+    sentence: () => 'The data of the table cannot be read.',
+  },
+  {
     name: 'data-missing',
     blames: 'service',
     pattern: /^[^'"]*?(?:Not found: |Object at location )\S*\/(?:data|_deletions|_indices|_versions)\b/,
-    kind: 'InvalidTableState',
+    kind: 'Internal',
     sentence: () => 'The data of this version of the table is gone.',
-    hint: 'It may have been removed by a clean-up; read a newer version.',
   },
   {
     name: 'closed',
@@ -105,6 +113,15 @@ export const ERROR_RULES: readonly ErrorRule[] = [
     kind: 'ServiceUnavailable',
     sentence: () => 'The service is shutting down.',
     retryAfterSeconds: 1,
+  },
+  {
+    // A write meets this only while an overwrite that failed could not be taken back, and readers are held.
+    name: 'held-version',
+    blames: 'caller',
+    pattern: /^Invalid input, table cannot be modified when a specific version is checked out/,
+    kind: 'ServiceUnavailable',
+    sentence: () => 'The table is held at an earlier version until it has been restored.',
+    retryAfterSeconds: 30,
   },
   {
     name: 'query-timeout',

@@ -14,8 +14,12 @@ export function mayHaveFailed(query: Query, analyzed: string): boolean {
   return !foundRows(analyzed) || expressions.some(calculates);
 }
 
-/** The same query, without columns that only cost reading. */
-export function toCheckQuery(query: Query): Query {
+/**
+ * The same query. When rows were found, their columns have been read, and reading them again would only cost; when none
+ * were, it may be that they cannot be read.
+ */
+export function toCheckQuery(query: Query, analyzed: string): Query {
+  if (!foundRows(analyzed)) return query;
   const projection = query.projection?.kind === 'aliases' ? query.projection : ({ kind: 'names', paths: [] } as const);
   return { ...query, projection, withRowId: true };
 }

@@ -1,6 +1,7 @@
 import type { GuardedSql } from '../model/query.ts';
 import { toAssignmentTree } from './assignment-tree.ts';
 import type { Assignment } from './assignment-tree.ts';
+import { refuseCrossReferences } from './cross-references.ts';
 import { engineCall } from './engine-errors.ts';
 import { touchNullStructs } from './null-structs.ts';
 import { toColumnUpdates } from './struct-rewrite.ts';
@@ -26,6 +27,7 @@ export async function updateRows(
   const tree = toAssignmentTree(assignments);
   return writeInLane(context, target, async (table) => {
     const schema = await table.schema();
+    refuseCrossReferences(tree, schema);
     const columns = toColumnUpdates(tree, schema);
     const guarded = predicate === undefined ? null : touchNullStructs(predicate, schema);
     const { rowsUpdated, version } = await engineCall(async () => table.native.update(guarded, columns));

@@ -57,5 +57,7 @@ export function vectorDimension(type: DataType): number | undefined {
   if (type.kind === 'list') return vectorDimension(type.item.type);
   if (type.kind !== 'fixed-size-list') return undefined;
   const item = type.item.type;
-  return item.kind === 'float' || (item.kind === 'int' && item.bits === 8) ? type.length : undefined;
+  // Signed bytes are stored, but the engine does not search them.
+  const isSearched = item.kind === 'float' || (item.kind === 'int' && item.bits === 8 && !item.signed);
+  return isSearched ? type.length : undefined;
 }

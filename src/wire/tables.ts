@@ -31,7 +31,9 @@ export type CreateTableReply = Type.Static<typeof CreateTableReply>;
 export const ListTablesQuery = Type.Object({
   ...DelimiterQuery.properties,
   limit: Type.Optional(Type.String({ description: 'How many tables at most, as a whole number.' })),
-  page_token: Type.Optional(Type.String({ description: 'The identifier after which to go on.' })),
+  page_token: Type.Optional(
+    Type.String({ description: 'The token of the page before, or the identifier after which to go on.' }),
+  ),
 });
 
 export const ListTablesReply = Type.Object({

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -60,6 +60,16 @@ const PROVOCATIONS: Readonly<Record<string, readonly Provoke[]>> = {
     async ({ connection }) => connection.openTable('nowhere', [], {}),
     async ({ connection }) => connection.dropTable('nowhere', []),
   ],
+  'data-damaged': [
+    async ({ root, table }) => {
+      const folder = join(root, 't.lance', 'data');
+      for (const file of await readdir(folder)) {
+        const { size } = await stat(join(folder, file));
+        await writeFile(join(folder, file), 'x'.repeat(size));
+      }
+      return run(table.query());
+    },
+  ],
   'data-missing': [
     async ({ root, table }) => {
       await rm(join(root, 't.lance', 'data'), { recursive: true });
@@ -74,6 +84,12 @@ const PROVOCATIONS: Readonly<Record<string, readonly Provoke[]>> = {
     async ({ connection }) => {
       connection.close();
       return connection.openTable('t', [], {});
+    },
+  ],
+  'held-version': [
+    async ({ table }) => {
+      await table.checkout(1);
+      return table.update(null, [['id', '1']]);
     },
   ],
   'query-timeout': [async ({ table }) => run(table.query(), 0)],

@@ -1,6 +1,6 @@
 import { requireInteger } from '../../guard/numbers.ts';
 import { ServiceError } from '../../errors/service-error.ts';
-import { formatPath, parseTablePath } from '../../model/identifier.ts';
+import { formatPath, parseTablePath, toTablePath } from '../../model/identifier.ts';
 import type { TablePath } from '../../model/identifier.ts';
 import { readableScopes } from '../../model/caller.ts';
 import { ListTablesQuery, ListTablesReply } from '../../wire/tables.ts';
@@ -29,7 +29,7 @@ async function list(request: DatabaseRequest, services: Services): Promise<Reply
   const last = page.at(-1);
   const reply: ListTablesReply = {
     tables: page.map((path) => formatPath(path, request.delimiter)),
-    ...(found.length > limit && last !== undefined ? { page_token: formatPath(last, request.delimiter) } : {}),
+    ...(found.length > limit && last !== undefined ? { page_token: toPageToken(last, request.delimiter) } : {}),
   };
   return { kind: 'object', body: reply };
 }
@@ -68,5 +68,21 @@ function readLimit(request: DatabaseRequest, maximum: number): number {
 
 function readPageToken(request: DatabaseRequest): TablePath | undefined {
   const token = request.query['page_token'];
-  return token === undefined || token === '' ? undefined : parseTablePath(token, request.delimiter);
+  if (token === undefined || token === '') return undefined;
+  if (!token.startsWith(TOKEN_MARK)) return parseTablePath(token, request.delimiter);
+  return toTablePath(token.slice(TOKEN_MARK.length).split(TOKEN_MARK), TOKEN_MARK);
+}
+
+/** No name holds it, so that it stands between names without doubt, and in front of none that a caller would write. */
+const TOKEN_MARK = '/';
+
+/**
+ * The identifier itself, which clients may also make of a name that they know. Where names hold the delimiter of this
+ * request, because they were made with another, it would be read back as another path, and the pages never end.
+ */
+function toPageToken(path: TablePath, delimiter: string): string {
+  const token = formatPath(path, delimiter);
+  const readBack = token.split(delimiter);
+  const isPlain = readBack.length === path.length && readBack.every((name, index) => name === path[index]);
+  return isPlain ? token : TOKEN_MARK + path.join(TOKEN_MARK);
 }
