@@ -42,6 +42,19 @@ export function makeStreamParts(rows: number, seed: number): StreamParts {
   return splitStream(Buffer.from(tableToIPC(table, 'stream')), rows);
 }
 
+/** A hundred rows of id and price: what counters and states are kept in. */
+export function makeCounterParts(): StreamParts {
+  const ids = Array.from({ length: 100 }, (_unused, row) => row);
+  const table = new Table({
+    id: vectorFromArray(ids, new Int32()),
+    price: vectorFromArray(
+      ids.map((id) => id * 0.5),
+      new Float64(),
+    ),
+  });
+  return splitStream(Buffer.from(tableToIPC(table, 'stream')), ids.length);
+}
+
 export function joinStream(parts: StreamParts, batches: number): readonly Buffer[] {
   return [parts.schema, ...Array.from({ length: batches }, () => parts.batch), parts.end];
 }

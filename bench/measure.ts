@@ -16,6 +16,7 @@ export interface Comparison {
   readonly ratio: number;
   readonly lowest: number;
   readonly highest: number;
+  /** 0: there is none, the figure is for the reader. */
   readonly goal: number;
 }
 

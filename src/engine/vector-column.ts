@@ -108,13 +108,21 @@ function findVectorType(type: DataType): VectorType | undefined {
 /** Query vectors reach the engine as 32-bit floats, which it converts: outside the column's range without a word. */
 function requireValuesFit(vectors: Query['vectors'], type: VectorType, path: FieldPath): void {
   const fits = type.isBytes ? isByte : isSingleFloat;
-  const odd = vectors.flat().find((value) => !fits(value));
+  const odd = findValue(vectors, (value) => !fits(value));
   if (odd === undefined) return;
   const range = type.isBytes ? 'a whole number from 0 to 255' : 'a 32-bit float';
   throw new ServiceError(
     'InvalidInput',
     `The query vector has the value ${odd}, which is not ${range}, as the column ${quoteForMessage(formatFieldPath(path))} needs.`,
   );
+}
+
+/** A plain loop: vectors are long, and every search passes here. */
+function findValue(vectors: Query['vectors'], isMatch: (value: number) => boolean): number | undefined {
+  for (const vector of vectors) {
+    for (const value of vector) if (isMatch(value)) return value;
+  }
+  return undefined;
 }
 
 function isByte(value: number): boolean {

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { ServiceError } from '../errors/service-error.ts';
 import type { HttpLimits } from '../model/limits.ts';
+import { Arrival } from './arrival.ts';
 import { parseStrictJson } from './strict-json.ts';
 
 export interface JsonReadOptions {
@@ -41,11 +42,16 @@ export function refuseDeclaredLength(message: IncomingMessage, bytesMax: number)
 
 /** The pieces of a body as they arrive; a body that pauses too long is a failed request. */
 export async function* readPieces(message: IncomingMessage, idleSeconds: number): AsyncGenerator<Uint8Array> {
-  const iterator = message.iterator({ destroyOnReturn: false })[Symbol.asyncIterator]();
-  for (;;) {
-    const result = await nextPiece(iterator, idleSeconds);
-    if (result.done === true) return;
-    yield result.value;
+  const arrival = new Arrival(message, idleSeconds);
+  try {
+    for (;;) {
+      const piece: unknown = message.read();
+      if (piece instanceof Uint8Array) yield piece;
+      else if (message.readableEnded) return;
+      else await arrival.next();
+    }
+  } finally {
+    arrival.stop();
   }
 }
 
@@ -87,26 +93,6 @@ async function readWhole(message: IncomingMessage, options: JsonReadOptions): Pr
     pieces.push(piece);
   }
   return pieces.length === 1 && pieces[0] !== undefined ? Buffer.from(pieces[0]) : Buffer.concat(pieces, length);
-}
-
-async function nextPiece(iterator: AsyncIterator<unknown>, idleSeconds: number): Promise<IteratorResult<Uint8Array>> {
-  let timer: NodeJS.Timeout | undefined;
-  const idle = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(tooSlow(idleSeconds)), idleSeconds * 1000);
-  });
-  try {
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- A request without an encoding yields buffers.
-    return (await Promise.race([iterator.next(), idle])) as IteratorResult<Uint8Array>;
-  } catch (error) {
-    if (error instanceof ServiceError) throw error;
-    throw new ServiceError('InvalidInput', 'The connection ended before the body did.', { cause: error });
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-function tooSlow(idleSeconds: number): ServiceError {
-  return new ServiceError('RequestTimeout', `No byte of the body arrived for ${idleSeconds} seconds.`);
 }
 
 function requireMediaType(message: IncomingMessage, accepted: readonly string[], wanted: string): void {
