@@ -16,4 +16,10 @@ const files = readdirSync('test', { recursive: true })
   .filter((file) => wanted.length === 0 || wanted.some((part) => file.includes(part)))
   .toSorted();
 const concurrency = Math.max(2, availableParallelism());
-run(process.execPath, ['--enable-source-maps', '--test', '--test-timeout=600000', `--test-concurrency=${concurrency}`, ...files]);
+run(process.execPath, [
+  '--enable-source-maps',
+  '--test',
+  '--test-timeout=600000',
+  `--test-concurrency=${concurrency}`,
+  ...files,
+]);
