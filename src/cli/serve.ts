@@ -7,8 +7,7 @@ import { requireConfig } from './command.ts';
 
 export const serveCommand: Command = {
   words: ['serve'],
-  usage:
-    '[DATA] [--host HOST] [--port PORT] [--base-path PATH] [--tls-cert-file FILE --tls-key-file FILE] [--config FILE]',
+  usage: '[DATA] [--host HOST] [--port PORT] [--base-path PATH] [--tls-cert FILE --tls-key FILE] [--config FILE]',
   summary: 'serve the tables in DATA (default ./data)',
   help: `DATA is a folder; it is made when it is missing, and Lance tables that it already holds are served at once.
 

@@ -66,7 +66,7 @@ export type ResolvedValues = SettingValues & { readonly 'storage.root': string; 
 
 /** Takes values that have been checked together. */
 export function toConfig(values: ResolvedValues, shown: readonly ShownSetting[]): Config {
-  const { 'tls.certFile': certFile, 'tls.keyFile': keyFile } = values;
+  const { 'tls.cert': certFile, 'tls.key': keyFile } = values;
   return freezeDeep({
     data: values.data,
     host: values.host,

@@ -82,8 +82,8 @@ function resolveValues(values: SettingValues, folder: string): ResolvedValues {
     ...values,
     config: absolute(values.config),
     data,
-    'tls.certFile': absolute(values['tls.certFile']),
-    'tls.keyFile': absolute(values['tls.keyFile']),
+    'tls.cert': absolute(values['tls.cert']),
+    'tls.key': absolute(values['tls.key']),
     'storage.root': isObjectStore(root) ? root : resolve(folder, root),
     catalogFile: resolve(folder, values.catalogFile ?? resolve(data, 'tiltyard.db')),
   };
@@ -91,8 +91,8 @@ function resolveValues(values: SettingValues, folder: string): ResolvedValues {
 
 function checkTogether(values: SettingValues): readonly string[] {
   const faults: string[] = [];
-  if ((values['tls.certFile'] === undefined) !== (values['tls.keyFile'] === undefined)) {
-    faults.push('tls.certFile and tls.keyFile go together: give both or neither.');
+  if ((values['tls.cert'] === undefined) !== (values['tls.key'] === undefined)) {
+    faults.push('tls.cert and tls.key go together: give both or neither.');
   }
   if (!isLoopback(values.host) && !values['auth.required'] && !values['auth.allowOpenNetwork']) {
     faults.push(

@@ -98,8 +98,8 @@ export const SETTINGS = {
     help: 'Names in front of this host name choose the database: sales.SUFFIX is the database sales.',
     rule: readHostSuffix,
   }),
-  'tls.certFile': path({ default: undefined, help: 'PEM file with the certificate chain; needs tls.keyFile.' }),
-  'tls.keyFile': path({ default: undefined, help: 'PEM file with the private key; needs tls.certFile.' }),
+  'tls.cert': path({ default: undefined, help: 'PEM file with the certificate chain; needs tls.key.' }),
+  'tls.key': path({ default: undefined, help: 'PEM file with the private key; needs tls.cert.' }),
   adminKey: secret(
     'API key with every right, at least 32 characters; a flag shows it to other users of the machine.',
     readAdminKey,

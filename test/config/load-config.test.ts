@@ -75,7 +75,7 @@ test('takes the name of the file from a variable, and a flag before it', () => {
 
 test('reads every kind of value from flags', () => {
   const argv = [
-    ['/var/tables', '--admin-key', KEY, '--tls-cert-file=c.pem', '--tls-key-file', '/k.pem', '--base-path', 'x/y/'],
+    ['/var/tables', '--admin-key', KEY, '--tls-cert=c.pem', '--tls-key', '/k.pem', '--base-path', 'x/y/'],
     ['--host-suffix', '.Tables.Example.com', '--arrow-message-bytes-max', '64MiB', '--query-seconds', '2.5'],
     ['--no-auth-required', '--auth-allow-open-network', '--host=0.0.0.0', '--log-level', 'debug'],
     ['--storage-root', 's3://bucket/tables', '--storage-options', '{"aws_region":"eu-1"}'],
@@ -204,8 +204,8 @@ test('refuses to serve everyone on an open network unless told so', () => {
 });
 
 test('wants both files for TLS or none', () => {
-  assert.match(faultsOf({ argv: ['--tls-cert-file', 'c'] }).join(), /give both or neither/);
-  assert.match(faultsOf({ argv: ['--tls-key-file', 'c'] }).join(), /give both or neither/);
+  assert.match(faultsOf({ argv: ['--tls-cert', 'c'] }).join(), /give both or neither/);
+  assert.match(faultsOf({ argv: ['--tls-key', 'c'] }).join(), /give both or neither/);
 });
 
 test('refuses hosts, paths and roots that cannot work', () => {

@@ -22,7 +22,7 @@ let server: TestServer;
 
 before(async () => {
   if (skip !== false) return;
-  const flags = [`--tls-cert-file=${certFile}`, `--tls-key-file=${keyFile}`, '--http-headers-seconds=1'];
+  const flags = [`--tls-cert=${certFile}`, `--tls-key=${keyFile}`, '--http-headers-seconds=1'];
   server = await startServer({ flags });
 });
 
