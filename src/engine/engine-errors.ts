@@ -1,6 +1,6 @@
 import { ServiceError } from '../errors/service-error.ts';
+import type { ErrorRule } from './error-rule.ts';
 import { ERROR_RULES } from './error-rules.ts';
-import type { ErrorRule } from './error-rules.ts';
 
 /** Awaits a call of the engine and turns its failure into an error that callers may read. */
 export async function engineCall<Value>(call: () => Promise<Value>): Promise<Value> {

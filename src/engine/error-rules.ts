@@ -1,20 +1,6 @@
-import type { ErrorName } from '../errors/codes.ts';
 import { quoteForMessage } from '../model/identifier.ts';
-
-/**
- * One way in which the engine fails, known only by its message. `sentence` gets the captured parts: names and types,
- * never paths or values of rows. A message blamed on the service must be recognised by its beginning, up to the first
- * quote, because what stands in quotes may be a caller's text.
- */
-export interface ErrorRule {
-  readonly name: string;
-  readonly blames: 'caller' | 'service';
-  readonly pattern: RegExp;
-  readonly kind: ErrorName;
-  readonly sentence: (...captured: string[]) => string;
-  readonly hint?: string;
-  readonly retryAfterSeconds?: number;
-}
+import type { ErrorRule } from './error-rule.ts';
+import { HISTORY_RULES } from './history-rules.ts';
 
 const STORAGE = String.raw`^(?:Failed to [^:]+: (?:GenericFailure, )?)?(?:lance error: )?LanceError\(IO\): [^'"]*`;
 
@@ -61,28 +47,7 @@ export const ERROR_RULES: readonly ErrorRule[] = [
     sentence: () => 'Too many writers are changing the table at the same time.',
     retryAfterSeconds: 5,
   },
-  {
-    name: 'version-missing',
-    blames: 'caller',
-    pattern: /_versions\/(\d+)\.manifest was not found/,
-    kind: 'TableVersionNotFound',
-    sentence: (version) => `The table has no version ${version}.`,
-  },
-  {
-    name: 'branch-missing',
-    blames: 'caller',
-    pattern: /^(?:lance error: )?Not found: .*\/tree\/(.+)\/_versions,/,
-    kind: 'TableBranchNotFound',
-    sentence: (branch) => `The branch ${quoteForMessage(branch ?? '')} was not found.`,
-  },
-  {
-    name: 'branch-invalid',
-    blames: 'caller',
-    pattern: /Ref is invalid: |^Invalid input, branch name must be/,
-    kind: 'InvalidInput',
-    sentence: () => 'The branch name is not valid.',
-    hint: 'A branch name has letters, digits, ".", "-", "_" and "/" between its parts.',
-  },
+  ...HISTORY_RULES,
   {
     name: 'table-missing',
     blames: 'service',

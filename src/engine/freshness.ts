@@ -54,10 +54,13 @@ function isSettled(changedAtMilliseconds: number): boolean {
 
 const LAST_NUMBER = 2n ** 64n - 1n;
 
-/** The engine counts the names of manifests down, so that the newest is listed first. */
 function hasManifest(folder: string, version: number): boolean {
-  const number = LAST_NUMBER - BigInt(version);
-  return existsSync(join(folder, `${String(number).padStart(20, '0')}.manifest`));
+  return existsSync(join(folder, manifestName(version)));
+}
+
+/** The engine counts the names of manifests down, so that the newest is listed first. */
+export function manifestName(version: number): string {
+  return `${String(LAST_NUMBER - BigInt(version)).padStart(20, '0')}.manifest`;
 }
 
 /** Those of statfs(2) that belong to one machine alone: elsewhere another machine's commit may come late to our cache. */

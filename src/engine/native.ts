@@ -64,9 +64,63 @@ export interface NativeTable {
   query(): NativeQuery;
   checkout(version: number): Promise<void>;
   checkoutLatest(): Promise<void>;
+  checkoutTag(tag: string): Promise<void>;
+  /** `null` for the main branch. */
+  currentBranch(): string | null;
   restore(): Promise<void>;
-  branches(): Promise<{ checkout(name: string, version: number | null): Promise<NativeTable> }>;
+  listVersions(): Promise<readonly NativeVersion[]>;
+  /** Whether the names of manifests count down, as those of all but old tables do. */
+  usesV2ManifestPaths(): Promise<boolean>;
+  tags(): Promise<NativeTags>;
+  branches(): Promise<NativeBranches>;
+  stats(): Promise<NativeStatistics>;
+  /** Adds columns of nulls, and sets the keys of the file's schema metadata. */
+  addColumnsWithSchema(file: Buffer): Promise<{ readonly version: number }>;
   listIndices(): Promise<readonly { readonly indexType: string; readonly columns: readonly string[] }[]>;
+}
+
+export interface NativeVersion {
+  readonly version: number;
+  /** In microseconds since 1970. */
+  readonly timestamp: number;
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+export interface NativeTags {
+  list(): Promise<Readonly<Record<string, NativeTag>>>;
+  getVersion(tag: string): Promise<number>;
+  create(tag: string, version: number): Promise<void>;
+  update(tag: string, version: number): Promise<void>;
+  delete(tag: string): Promise<void>;
+}
+
+export interface NativeTag {
+  readonly version: number;
+  readonly manifestSize: number;
+}
+
+export interface NativeBranches {
+  list(): Promise<Readonly<Record<string, NativeBranch>>>;
+  create(name: string, fromBranch: string | null, fromVersion: number | null): Promise<NativeTable>;
+  checkout(name: string, version: number | null): Promise<NativeTable>;
+  delete(name: string): Promise<void>;
+}
+
+export interface NativeBranch {
+  readonly parentBranch: string | null;
+  readonly parentVersion: number;
+  readonly manifestSize: number;
+}
+
+export interface NativeStatistics {
+  readonly totalBytes: number;
+  readonly numRows: number;
+  readonly numIndices: number;
+  readonly fragmentStats: {
+    readonly numFragments: number;
+    readonly numSmallFragments: number;
+    readonly lengths: Readonly<Record<'min' | 'max' | 'mean' | 'p25' | 'p50' | 'p75' | 'p99', number>>;
+  };
 }
 
 export interface NativeFieldMetadata {

@@ -1,4 +1,4 @@
-import { placeKey } from '../model/table.ts';
+import { MAIN_BRANCH, placeKey } from '../model/table.ts';
 import type { Place, TableState } from '../model/table.ts';
 import type { Connections } from './connections.ts';
 import { engineCall } from './engine-errors.ts';
@@ -29,7 +29,8 @@ export class OpenTables {
   }
 
   /** Whatever was acknowledged before this call, by any process, is seen by the work. */
-  async use<Value>(state: TableState, work: Work<Value>): Promise<Value> {
+  async use<Value>(asked: TableState, work: Work<Value>): Promise<Value> {
+    const state = asked.branch === MAIN_BRANCH ? { ...asked, branch: undefined } : asked;
     const version = state.version ?? this.#heldVersion(state);
     if (state.branch !== undefined || version !== undefined) return this.useAlone({ ...state, version }, work);
     const shared = await this.#acquireLatest(state.place);

@@ -24,6 +24,11 @@ const WRITE_OPTIONS: ReadonlyMap<string, RegExp> = new Map([
   ['client_retry_timeout', SECONDS],
 ]);
 
+/** Whether a key steers the storage format. */
+export function isReservedKey(key: string): boolean {
+  return RESERVED_KEY.test(key);
+}
+
 /** For the metadata of one field, where `null` deletes a key. */
 export function guardMetadata(
   entries: Readonly<Record<string, string | null>>,
@@ -32,7 +37,7 @@ export function guardMetadata(
 ): void {
   checkSize(entries, place, { ...limits, countMax: limits.entriesMax });
   for (const key of Object.keys(entries)) {
-    if (!RESERVED_KEY.test(key)) continue;
+    if (!isReservedKey(key)) continue;
     throw new ServiceError(
       'InvalidInput',
       `The key ${quoteForMessage(key)} in ${place} belongs to the storage format and could make the table unreadable.`,

@@ -3,6 +3,9 @@ import type { TablePath } from './identifier.ts';
 /** The database that a request is about when it names none. */
 export const DEFAULT_DATABASE = 'default';
 
+/** The branch that every table has, and that is meant when none is named. */
+export const MAIN_BRANCH = 'main';
+
 /** A tenant: its storage root is a local folder or an object-store address. */
 export interface Database {
   readonly id: string;

@@ -1,3 +1,4 @@
+import { MAIN_BRANCH } from '../model/table.ts';
 import type { TableRecord, TableState } from '../model/table.ts';
 
 interface StateRequest {
@@ -7,7 +8,7 @@ interface StateRequest {
 
 /** The state that a reader gets: what it asked for; else the latest, or the one held while a large overwrite runs. */
 export function toTableState(table: TableRecord, request: StateRequest): TableState {
-  const { branch } = request;
+  const branch = request.branch === MAIN_BRANCH ? undefined : request.branch;
   const held = branch === undefined ? table.heldVersion : undefined;
   return { place: table.place, branch, version: request.version ?? held };
 }

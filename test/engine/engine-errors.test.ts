@@ -56,6 +56,34 @@ const PROVOCATIONS: Readonly<Record<string, readonly Provoke[]>> = {
     async ({ table }) => (await table.branches()).checkout('../x', null),
     async ({ table }) => (await table.branches()).checkout('', null),
   ],
+  'tag-missing': [
+    async ({ table }) => (await table.tags()).getVersion('nowhere'),
+    async ({ table }) => (await table.tags()).update('nowhere', 1),
+    async ({ table }) => (await table.tags()).delete('nowhere'),
+    async ({ table }) => table.checkoutTag('nowhere'),
+  ],
+  'tag-exists': [
+    async ({ table }) => {
+      await (await table.tags()).create('first', 1);
+      return (await table.tags()).create('first', 1);
+    },
+  ],
+  'tagged-version-missing': [async ({ table }) => (await table.tags()).create('later', 999)],
+  'branch-exists': [
+    async ({ table }) => (await table.branches()).create('main'),
+    async ({ table }) => {
+      await (await table.branches()).create('twice');
+      return (await table.branches()).create('twice');
+    },
+  ],
+  'branch-needed': [
+    async ({ table }) => {
+      const branches = await table.branches();
+      await branches.create('parent');
+      await branches.create('child', 'parent');
+      return branches.delete('parent');
+    },
+  ],
   'table-missing': [
     async ({ connection }) => connection.openTable('nowhere', [], {}),
     async ({ connection }) => connection.dropTable('nowhere', []),

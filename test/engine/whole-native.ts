@@ -1,5 +1,11 @@
 import { loadNative } from '../../src/engine/native.ts';
-import type { NativeConnection, NativeConnectionOptions, NativeEngine, NativeTable } from '../../src/engine/native.ts';
+import type {
+  NativeBranches,
+  NativeConnection,
+  NativeConnectionOptions,
+  NativeEngine,
+  NativeTable,
+} from '../../src/engine/native.ts';
 
 /** The engine with those parts that the room does not use, and tests need to set a scene. */
 export interface WholeNative extends NativeEngine {
@@ -23,8 +29,8 @@ export interface WholeTable extends NativeTable {
   branches(): Promise<WholeBranches>;
 }
 
-export interface WholeBranches {
-  create(name: string): Promise<WholeTable>;
+export interface WholeBranches extends NativeBranches {
+  create(name: string, fromBranch?: string | null, fromVersion?: number | null): Promise<WholeTable>;
   checkout(name: string, version: number | null): Promise<WholeTable>;
 }
 

@@ -1,0 +1,46 @@
+import { ServiceError } from '../errors/service-error.ts';
+import { quoteForMessage } from '../model/identifier.ts';
+
+/** Names become file names, with an ending and the marks of an unfinished write behind them. */
+const NAME_BYTES_MAX = 200;
+
+/**
+ * The engine takes letters of every script, but cannot list the tags of a table that has one with such a name; so only
+ * these are accepted.
+ */
+const SEGMENT = /^[A-Za-z0-9_-][A-Za-z0-9._-]*$/;
+
+/** What the engine keeps in the folder of a branch. A branch below another must not get one of these for its own. */
+const ENGINE_FOLDERS: ReadonlySet<string> = new Set([
+  '_deletions',
+  '_indices',
+  '_refs',
+  '_transactions',
+  '_versions',
+  'data',
+  'tree',
+]);
+
+export function guardTagName(name: string): string {
+  if (isSegment(name) && name.length <= NAME_BYTES_MAX) return name;
+  throw new ServiceError('InvalidInput', `${quoteForMessage(name)} is not a name for a tag.`, {
+    hint: `A tag has up to ${NAME_BYTES_MAX} letters, digits, ".", "-" and "_"; it has no dot at either end, no two dots in a row, and does not end with ".lock".`,
+  });
+}
+
+/**
+ * For a branch that is to be made. The engine writes the branch's files before it looks at the name, and so leaves litter,
+ * outside of the branches' own folder at worst.
+ */
+export function guardNewBranchName(name: string): string {
+  const segments = name.split('/');
+  const isUsable = segments.every((segment) => isSegment(segment) && !ENGINE_FOLDERS.has(segment));
+  if (isUsable && name.length <= NAME_BYTES_MAX) return name;
+  throw new ServiceError('InvalidInput', `${quoteForMessage(name)} is not a name for a branch.`, {
+    hint: `A branch has up to ${NAME_BYTES_MAX} letters, digits, ".", "-" and "_", in parts divided by "/"; a part has no dot at either end, no two dots in a row, does not end with ".lock", and is none of the storage's own folders, such as "data".`,
+  });
+}
+
+function isSegment(text: string): boolean {
+  return SEGMENT.test(text) && !text.includes('..') && !text.endsWith('.') && !text.endsWith('.lock');
+}
