@@ -4,7 +4,7 @@ import type { TablePath } from '../model/identifier.ts';
 import type { Place } from '../model/table.ts';
 import type { CatalogContext } from './context.ts';
 import { createId } from './ids.ts';
-import { ensureNamespaceId } from './namespaces.ts';
+import { ensureNamespaceId } from './namespace-rows.ts';
 import { toPathText } from './path-text.ts';
 import type { TableRow } from './rows.ts';
 import type { StorageRoots } from './storage-roots.ts';
@@ -83,7 +83,14 @@ async function withoutKnown(sql: Sql, { databaseId, found, roots }: Adoption): P
       ]),
     )
     .execute();
-  const knownLocations = new Set(rows.map((row) => row.location));
+  const knownLocations = new Set([...rows.map((row) => row.location), ...(await keptLocations(sql, locations))]);
   const knownPaths = new Set(rows.filter((row) => row.database_id === databaseId).map((row) => row.path));
   return found.filter((_, index) => !knownLocations.has(locations[index] ?? '') && !knownPaths.has(paths[index] ?? ''));
+}
+
+/** What was deregistered is its owner's, and what is being removed is nobody's. */
+async function keptLocations(sql: Sql, locations: readonly string[]): Promise<readonly string[]> {
+  const released = await sql.selectFrom('releases').select('location').where('location', 'in', locations).execute();
+  const removed = await sql.selectFrom('removals').select('location').where('location', 'in', locations).execute();
+  return [...released, ...removed].map((row) => row.location);
 }

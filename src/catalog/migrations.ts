@@ -7,7 +7,7 @@ type BinaryText = CatalogStore['binaryText'];
 type Migration = (sql: Sql, binaryText: BinaryText) => Promise<void>;
 
 /** Only ever added to: a released migration stays as it is. */
-const MIGRATIONS: readonly Migration[] = [createFirstTables];
+const MIGRATIONS: readonly Migration[] = [createFirstTables, createLifecycle];
 const APPLIED = 'migrations_applied';
 
 /** All pending migrations or none; of several processes that start at once, one migrates and the others find it done. */
@@ -121,4 +121,31 @@ async function createTransactions(sql: Sql, binaryText: BinaryText): Promise<voi
 
 function createTable(sql: Sql, name: string, binaryText: BinaryText): CreateTableBuilder<string, 'id'> {
   return sql.schema.createTable(name).addColumn('id', binaryText, (column) => column.primaryKey().notNull());
+}
+
+/** What is left of tables that were dropped, deregistered or renamed. */
+async function createLifecycle(sql: Sql, binaryText: BinaryText): Promise<void> {
+  await createTable(sql, 'removals', binaryText)
+    .addColumn('place_kind', 'text', (column) => column.notNull())
+    .addColumn('place_root', 'text', (column) => column.notNull())
+    .addColumn('place_directory', 'text', (column) => column.notNull())
+    .addColumn('engine_path', 'text')
+    .addColumn('location', binaryText, (column) => column.notNull().unique())
+    .addColumn('created_at', 'bigint', (column) => column.notNull())
+    .execute();
+  await sql.schema
+    .createTable('releases')
+    .addColumn('location', binaryText, (column) => column.primaryKey().notNull())
+    .addColumn('database_id', binaryText, (column) => column.notNull().references('databases.id'))
+    .addColumn('path', binaryText, (column) => column.notNull())
+    .addColumn('released_at', 'bigint', (column) => column.notNull())
+    .execute();
+  await sql.schema
+    .createTable('renames')
+    .addColumn('database_id', binaryText, (column) => column.notNull().references('databases.id'))
+    .addColumn('path', binaryText, (column) => column.notNull())
+    .addColumn('table_id', binaryText, (column) => column.notNull())
+    .addColumn('renamed_at', 'bigint', (column) => column.notNull())
+    .addPrimaryKeyConstraint('renames_key', ['database_id', 'path'])
+    .execute();
 }

@@ -3,8 +3,15 @@ import { formatPath, quoteForMessage } from '../model/identifier.ts';
 import type { NamespacePath } from '../model/identifier.ts';
 import type { CatalogContext } from './context.ts';
 import { createId } from './ids.ts';
-import { pathKey, toPathText } from './path-text.ts';
+import { dropNamespace } from './namespace-drop.ts';
+import type { DroppedNamespace, NamespaceDrop } from './namespace-drop.ts';
+import { findNamespaceRow, insertNamespace, requireNamespaceId } from './namespace-rows.ts';
+import { fromPathText, pathKey, toPathText } from './path-text.ts';
+import type { NamespaceRow } from './rows.ts';
 import type { Sql } from './store.ts';
+import { toProperties } from './table-rows.ts';
+import { recordTransaction } from './transactions.ts';
+import type { CommitEntry } from './transactions.ts';
 
 export interface NewNamespace {
   readonly databaseId: string;
@@ -12,88 +19,106 @@ export interface NewNamespace {
   readonly properties: Readonly<Record<string, string>>;
 }
 
+export interface NamespacePage {
+  readonly databaseId: string;
+  readonly parent: NamespacePath;
+  /** The path of the last namespace that was seen. */
+  readonly after?: NamespacePath;
+  /** Only these. */
+  readonly paths?: readonly NamespacePath[];
+  readonly limit: number;
+}
+
+export interface NamespaceRecord {
+  readonly path: NamespacePath;
+  readonly properties: Readonly<Record<string, string>>;
+}
+
 export interface NamespaceStore {
   /** The root is always there. */
   exists(databaseId: string, path: NamespacePath): Promise<boolean>;
-  create(namespace: NewNamespace): Promise<void>;
+  /** The root is always there, without properties. */
+  find(databaseId: string, path: NamespacePath): Promise<NamespaceRecord | undefined>;
+  /** The namespaces directly below one, in the order of their names. */
+  list(page: NamespacePage): Promise<readonly NamespacePath[]>;
+  create(namespace: NewNamespace, entry?: CommitEntry): Promise<{ readonly transactionId: string | undefined }>;
+  /** Gives whose data are to be removed next. `undefined` when there is no such namespace. */
+  drop(drop: NamespaceDrop, entry: CommitEntry): Promise<DroppedNamespace | undefined>;
+  /** An empty namespace in the place of the one that is there, and of all inside it; all at once. */
+  replace(namespace: NewNamespace, entry: CommitEntry): Promise<DroppedNamespace>;
 }
 
-export function createNamespaceStore({ read, append, caches, now }: CatalogContext): NamespaceStore {
+export function createNamespaceStore(context: CatalogContext): NamespaceStore {
+  const { read, write, append, caches, roots, now } = context;
   const present = caches.create<true>();
   return {
     async exists(databaseId, path) {
       if (path.length === 0) return true;
       const known = await present.find(pathKey(databaseId, path), async () => {
-        const id = await read(async (sql) => findNamespaceId(sql, databaseId, path));
-        return id === undefined ? undefined : true;
+        const row = await read(async (sql) => findNamespaceRow(sql, databaseId, path));
+        return row === undefined ? undefined : true;
       });
       return known === true;
     },
 
-    async create(namespace) {
+    async find(databaseId, path) {
+      if (path.length === 0) return { path, properties: {} };
+      const row = await read(async (sql) => findNamespaceRow(sql, databaseId, path));
+      return row === undefined ? undefined : { path, properties: toProperties(row.properties) };
+    },
+
+    async list(page) {
+      const rows = await read(async (sql) => listChildren(sql, page));
+      return rows.map((row) => fromPathText(row.path));
+    },
+
+    async create(namespace, entry) {
       if (namespace.path.length === 0) throw namespaceExists(namespace.path);
-      await append(async (sql) => {
-        const parentId = await requireNamespaceId(sql, namespace.databaseId, namespace.path.slice(0, -1));
-        const isNew = await insertNamespace(sql, { ...namespace, parentId, id: createId(now()), createdAt: now() });
-        if (!isNew) throw namespaceExists(namespace.path);
+      return append(async (sql) => insertNew(sql, { namespace, entry, createdAt: now() }));
+    },
+
+    async drop(drop, entry) {
+      return write(async (sql) => dropNamespace(sql, { drop, entry, roots, droppedAt: now() }));
+    },
+
+    async replace(namespace, entry) {
+      const { databaseId, path } = namespace;
+      if (path.length === 0) throw namespaceExists(path);
+      return write(async (sql) => {
+        const drop = { databaseId, path, behavior: 'cascade' } as const;
+        const dropped = await dropNamespace(sql, { drop, entry, roots, droppedAt: now() });
+        const { transactionId = '' } = await insertNew(sql, { namespace, entry, createdAt: now() });
+        return { transactionId, removals: dropped?.removals ?? [] };
       });
     },
   };
 }
 
-/** `null` for the root, which has no row. */
-export async function requireNamespaceId(sql: Sql, databaseId: string, path: NamespacePath): Promise<string | null> {
-  if (path.length === 0) return null;
-  const id = await findNamespaceId(sql, databaseId, path);
-  if (id !== undefined) return id;
-  throw new ServiceError('NamespaceNotFound', `The namespace ${quoteForMessage(formatPath(path))} does not exist.`);
-}
-
-/** Makes what is missing of a namespace and of those above it. */
-export async function ensureNamespaceId(
-  sql: Sql,
-  databaseId: string,
-  path: NamespacePath,
-  createdAt: number,
-): Promise<string | null> {
-  if (path.length === 0) return null;
-  const known = await findNamespaceId(sql, databaseId, path);
-  if (known !== undefined) return known;
-  const parentId = await ensureNamespaceId(sql, databaseId, path.slice(0, -1), createdAt);
-  await insertNamespace(sql, { databaseId, path, properties: {}, parentId, id: createId(createdAt), createdAt });
-  return requireNamespaceId(sql, databaseId, path);
-}
-
-async function findNamespaceId(sql: Sql, databaseId: string, path: NamespacePath): Promise<string | undefined> {
-  const row = await sql
-    .selectFrom('namespaces')
-    .select('id')
-    .where('database_id', '=', databaseId)
-    .where('path', '=', toPathText(path))
-    .executeTakeFirst();
-  return row?.id;
-}
-
-interface NamespaceValues extends NewNamespace {
-  readonly id: string;
-  readonly parentId: string | null;
+interface Insertion {
+  readonly namespace: NewNamespace;
+  readonly entry: CommitEntry | undefined;
   readonly createdAt: number;
 }
 
-async function insertNamespace(sql: Sql, values: NamespaceValues): Promise<boolean> {
-  const result = await sql
-    .insertInto('namespaces')
-    .values({
-      id: values.id,
-      database_id: values.databaseId,
-      parent_id: values.parentId,
-      path: toPathText(values.path),
-      properties: JSON.stringify(values.properties),
-      created_at: values.createdAt,
-    })
-    .onConflict((conflict) => conflict.columns(['database_id', 'path']).doNothing())
-    .executeTakeFirst();
-  return result.numInsertedOrUpdatedRows === 1n;
+async function insertNew(sql: Sql, { namespace, entry, createdAt }: Insertion) {
+  const { databaseId, path } = namespace;
+  const parentId = await requireNamespaceId(sql, databaseId, path.slice(0, -1));
+  const id = createId(createdAt);
+  const isNew = await insertNamespace(sql, { ...namespace, parentId, id, createdAt });
+  if (!isNew) throw namespaceExists(path);
+  if (entry === undefined) return { transactionId: undefined };
+  const record = { ...entry, databaseId, tableId: id, path, committedAt: createdAt };
+  return { transactionId: await recordTransaction(sql, record) };
+}
+
+async function listChildren(sql: Sql, page: NamespacePage): Promise<readonly Pick<NamespaceRow, 'path'>[]> {
+  const { databaseId, parent, after, paths, limit } = page;
+  const parentId = await requireNamespaceId(sql, databaseId, parent);
+  let query = sql.selectFrom('namespaces').select('path').where('database_id', '=', databaseId);
+  query = parentId === null ? query.where('parent_id', 'is', null) : query.where('parent_id', '=', parentId);
+  if (after !== undefined) query = query.where('path', '>', toPathText(after));
+  if (paths !== undefined) query = query.where('path', 'in', paths.map(toPathText));
+  return query.orderBy('path').limit(limit).execute();
 }
 
 function namespaceExists(path: NamespacePath): ServiceError {

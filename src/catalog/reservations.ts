@@ -4,12 +4,13 @@ import type { TablePath } from '../model/identifier.ts';
 import type { Place, TableRecord } from '../model/table.ts';
 import type { CatalogContext } from './context.ts';
 import { createId } from './ids.ts';
-import { requireNamespaceId } from './namespaces.ts';
+import { requireNamespaceId } from './namespace-rows.ts';
 import { toPathText, toTablePath } from './path-text.ts';
+import { forgetRename } from './renames.ts';
 import { toStorageDirectory } from './storage-directory.ts';
 import type { StorageRoots } from './storage-roots.ts';
 import type { Sql } from './store.ts';
-import { toPlace, toPlaceColumns, toTableRecord } from './table-rows.ts';
+import { toPlace, toPlaceColumns, toProperties, toTableRecord } from './table-rows.ts';
 import { recordTransaction } from './transactions.ts';
 import type { CommitEntry } from './transactions.ts';
 
@@ -19,6 +20,7 @@ export interface Reservation {
   readonly databaseId: string;
   readonly path: TablePath;
   readonly place: Place;
+  readonly fills?: string;
 }
 
 export interface NewTable {
@@ -26,6 +28,8 @@ export interface NewTable {
   readonly path: TablePath;
   readonly root: string;
   readonly caller: string;
+  /** The declared table that gets its data now. It keeps its name; until then it stays as it is. */
+  readonly fills?: string;
 }
 
 export type PublishEntry = CommitEntry & { readonly properties: Readonly<Record<string, string>> };
@@ -47,14 +51,17 @@ export interface ReservationStore {
   unfinished(): Promise<Unfinished>;
 }
 
-export function createReservationStore({ read, append, roots, now }: CatalogContext): ReservationStore {
+export function createReservationStore({ read, write, append, roots, now }: CatalogContext): ReservationStore {
   return {
     async reserve(table) {
       return append(async (sql) => insertReservation(sql, { table, roots, createdAt: now() }));
     },
 
     async publish(reservation, entry) {
-      return append(async (sql) => publishTable(sql, { reservation, entry, committedAt: now() }));
+      const publication = { reservation, entry, committedAt: now() };
+      if (reservation.fills === undefined) return append(async (sql) => publishTable(sql, publication));
+      // Lookups may have found the declared table at its old place.
+      return write(async (sql) => fillDeclared(sql, reservation.fills ?? '', publication));
     },
 
     async abandon({ tableId }) {
@@ -69,6 +76,9 @@ export function createReservationStore({ read, append, roots, now }: CatalogCont
   };
 }
 
+/** No name may hold it, and it does not part names. */
+const UNSPEAKABLE = '\u001e';
+
 interface Insertion {
   readonly table: NewTable;
   readonly roots: StorageRoots;
@@ -76,8 +86,9 @@ interface Insertion {
 }
 
 async function insertReservation(sql: Sql, { table, roots, createdAt }: Insertion): Promise<Reservation> {
-  const { databaseId, path, root, caller } = table;
-  const namespaceId = await requireNamespaceId(sql, databaseId, namespaceOf(path));
+  const { databaseId, path, root, caller, fills } = table;
+  // Hidden data are in no namespace, so that they keep none from being dropped.
+  const namespaceId = fills === undefined ? await requireNamespaceId(sql, databaseId, namespaceOf(path)) : null;
   const tableId = createId(createdAt);
   const place: Place = { kind: 'listed', root, directory: toStorageDirectory(nameOf(path), tableId) };
   const result = await sql
@@ -86,7 +97,8 @@ async function insertReservation(sql: Sql, { table, roots, createdAt }: Insertio
       id: tableId,
       database_id: databaseId,
       namespace_id: namespaceId,
-      path: toPathText(path),
+      // A declared table has the name already: its data wait under a name that nobody can say.
+      path: fills === undefined ? toPathText(path) : UNSPEAKABLE + tableId,
       state: 'reserved',
       ...toPlaceColumns(place, roots),
       properties: '{}',
@@ -96,7 +108,11 @@ async function insertReservation(sql: Sql, { table, roots, createdAt }: Insertio
     })
     .onConflict((conflict) => conflict.columns(['database_id', 'path']).doNothing())
     .executeTakeFirst();
-  if (result.numInsertedOrUpdatedRows === 1n) return { tableId, databaseId, path, place };
+  if (result.numInsertedOrUpdatedRows === 1n) {
+    if (fills !== undefined) return { tableId, databaseId, path, place, fills };
+    await forgetRename(sql, databaseId, toPathText(path));
+    return { tableId, databaseId, path, place };
+  }
   throw new ServiceError('TableAlreadyExists', `The table ${quoteForMessage(formatPath(path))} already exists.`);
 }
 
@@ -125,6 +141,34 @@ async function publishTable(sql: Sql, publication: Publication): Promise<{ reado
   return { transactionId };
 }
 
+/** The declared table takes over the new data. Its own place, where nothing is, is given up. */
+async function fillDeclared(
+  sql: Sql,
+  declaredId: string,
+  { reservation, entry, committedAt }: Publication,
+): Promise<{ readonly transactionId: string }> {
+  const { databaseId, path } = reservation;
+  const declared = sql.selectFrom('tables').selectAll().where('id', '=', declaredId);
+  const row = await declared.where('state', '=', 'declared').where('path', '=', toPathText(path)).executeTakeFirst();
+  if (row === undefined) {
+    throw new ServiceError('TableAlreadyExists', `The table ${quoteForMessage(formatPath(path))} already exists.`);
+  }
+  const written = await sql
+    .selectFrom('tables')
+    .select(['place_kind', 'place_root', 'place_directory', 'engine_path', 'location'])
+    .where('id', '=', reservation.tableId)
+    .executeTakeFirstOrThrow();
+  await sql.deleteFrom('tables').where('id', '=', reservation.tableId).execute();
+  const properties = JSON.stringify({ ...toProperties(row.properties), ...entry.properties });
+  await sql
+    .updateTable('tables')
+    .set({ state: 'published', properties, ...written })
+    .where('id', '=', declaredId)
+    .execute();
+  const record = { ...entry, databaseId, tableId: declaredId, path, committedAt };
+  return { transactionId: await recordTransaction(sql, record) };
+}
+
 async function listUnfinished(sql: Sql, roots: StorageRoots): Promise<Unfinished> {
   const rows = await sql
     .selectFrom('tables')
@@ -140,6 +184,6 @@ async function listUnfinished(sql: Sql, roots: StorageRoots): Promise<Unfinished
       path: toTablePath(row.path),
       place: toPlace(row, roots),
     })),
-    held: rows.filter((row) => row.state === 'published').map((row) => toTableRecord(row, roots)),
+    held: rows.filter((row) => row.state !== 'reserved').map((row) => toTableRecord(row, roots)),
   };
 }

@@ -9,6 +9,9 @@ export interface CatalogTables {
   readonly api_keys: KeyRow;
   readonly grants: GrantRow;
   readonly transactions: TransactionRow;
+  readonly removals: RemovalRow;
+  readonly releases: ReleaseRow;
+  readonly renames: RenameRow;
 }
 
 export interface SettingRow {
@@ -39,7 +42,8 @@ export interface TableRow {
   /** `null` in the root namespace. */
   readonly namespace_id: string | null;
   readonly path: string;
-  readonly state: 'reserved' | 'published';
+  /** `declared`: there for everybody, but its data are written by somebody else, later or never. */
+  readonly state: 'reserved' | 'published' | 'declared';
   readonly place_kind: 'listed' | 'namespaced';
   readonly place_root: string;
   readonly place_directory: string;
@@ -80,4 +84,29 @@ export interface TransactionRow {
   readonly branch: string | null;
   readonly request_id: string;
   readonly committed_at: number;
+}
+
+/** Data of a table that is gone, to be removed. */
+export interface RemovalRow extends PlaceRow {
+  readonly id: string;
+  readonly created_at: number;
+}
+
+export type PlaceRow = Pick<TableRow, 'place_kind' | 'place_root' | 'place_directory' | 'engine_path' | 'location'>;
+
+/** Data that a table was taken from by its owner, who keeps them: neither litter nor a table to be adopted. */
+export interface ReleaseRow {
+  readonly location: string;
+  readonly database_id: string;
+  /** The path that the table had. */
+  readonly path: string;
+  readonly released_at: number;
+}
+
+/** The name that a table had before. */
+export interface RenameRow {
+  readonly database_id: string;
+  readonly path: string;
+  readonly table_id: string;
+  readonly renamed_at: number;
 }

@@ -1,7 +1,7 @@
 import type { Place, TableRecord } from '../model/table.ts';
 import { placeLocation } from '../model/table.ts';
 import { toTablePath } from './path-text.ts';
-import type { TableRow } from './rows.ts';
+import type { PlaceRow, TableRow } from './rows.ts';
 import type { StorageRoots } from './storage-roots.ts';
 
 export function toTableRecord(row: TableRow, roots: StorageRoots): TableRecord {
@@ -12,10 +12,11 @@ export function toTableRecord(row: TableRow, roots: StorageRoots): TableRecord {
     place: toPlace(row, roots),
     properties: toProperties(row.properties),
     heldVersion: row.held_version ?? undefined,
+    ...(row.state === 'declared' ? { isDeclared: true } : {}),
   };
 }
 
-export function toPlace(row: TableRow, roots: StorageRoots): Place {
+export function toPlace(row: PlaceRow, roots: StorageRoots): Place {
   const { place_kind: kind, place_directory: directory } = row;
   const root = roots.fromStored(row.place_root);
   if (kind === 'listed') return { kind, root, directory };
@@ -24,9 +25,7 @@ export function toPlace(row: TableRow, roots: StorageRoots): Place {
   return { kind, root, enginePath, directory };
 }
 
-export type PlaceColumns = Pick<TableRow, 'place_kind' | 'place_root' | 'place_directory' | 'engine_path' | 'location'>;
-
-export function toPlaceColumns(place: Place, roots: StorageRoots): PlaceColumns {
+export function toPlaceColumns(place: Place, roots: StorageRoots): PlaceRow {
   const root = roots.toStored(place.root);
   return {
     place_kind: place.kind,

@@ -5,7 +5,10 @@ import type { TableRecord } from '../model/table.ts';
 import { adoptTables } from './adoption.ts';
 import type { FoundTable } from './adoption.ts';
 import type { CatalogContext } from './context.ts';
+import { createLifecycleStore } from './lifecycle.ts';
+import type { LifecycleStore } from './lifecycle.ts';
 import { pathKey, rangeFrom, toPathText } from './path-text.ts';
+import { requireNamespaceId } from './namespace-rows.ts';
 import { createReservationStore } from './reservations.ts';
 import type { ReservationStore } from './reservations.ts';
 import type { TableRow } from './rows.ts';
@@ -20,6 +23,10 @@ export interface TablePage {
   readonly after?: TablePath;
   /** Only what stands at this path or lies below it, however deep. */
   readonly under?: NamespacePath;
+  /** Only what stands directly in this namespace. */
+  readonly inside?: NamespacePath;
+  /** Only these. */
+  readonly paths?: readonly TablePath[];
   readonly limit: number;
 }
 
@@ -31,11 +38,11 @@ export interface CommitRecord {
   readonly properties: Readonly<Record<string, string>>;
 }
 
-export interface TableStore extends ReservationStore {
-  /** Published tables only. */
+export interface TableStore extends ReservationStore, LifecycleStore {
+  /** Published and declared tables. */
   find(databaseId: string, path: TablePath): Promise<TableRecord | undefined>;
-  findAny(databaseId: string, path: TablePath): Promise<'absent' | 'reserved' | 'published'>;
-  /** Published tables in the order of their paths, name by name, byte by byte. */
+  findAny(databaseId: string, path: TablePath): Promise<'absent' | TableRow['state']>;
+  /** Published and declared tables in the order of their paths, name by name, byte by byte. */
   list(page: TablePage): Promise<readonly TableRecord[]>;
   commit(table: TableRecord, commit: TableCommit): Promise<CommitRecord>;
   /** From now on readers see this version. Refused while another is held. */
@@ -50,11 +57,12 @@ export function createTableStore(context: CatalogContext): TableStore {
   const cache = caches.create<TableRecord>();
   return {
     ...createReservationStore(context),
+    ...createLifecycleStore(context),
 
     async find(databaseId, path) {
       return cache.find(pathKey(databaseId, path), async () => {
         const row = await read(async (sql) => findRow(sql, databaseId, path));
-        return row?.state === 'published' ? toTableRecord(row, roots) : undefined;
+        return row === undefined || row.state === 'reserved' ? undefined : toTableRecord(row, roots);
       });
     },
 
@@ -98,15 +106,22 @@ async function findRow(sql: Sql, databaseId: string, path: TablePath): Promise<T
     .executeTakeFirst();
 }
 
-async function listRows(sql: Sql, { databaseId, after, under = [], limit }: TablePage): Promise<TableRow[]> {
+async function listRows(sql: Sql, page: TablePage): Promise<TableRow[]> {
+  const { databaseId, after, under = [], inside, paths, limit } = page;
   const range = rangeFrom(under);
   let query = sql
     .selectFrom('tables')
     .selectAll()
     .where('database_id', '=', databaseId)
-    .where('state', '=', 'published');
+    .where('state', '!=', 'reserved');
   if (after !== undefined) query = query.where('path', '>', toPathText(after));
   if (range !== undefined) query = query.where('path', '>=', range.from).where('path', '<', range.before);
+  if (paths !== undefined) query = query.where('path', 'in', paths.map(toPathText));
+  if (inside !== undefined) {
+    const namespaceId = await requireNamespaceId(sql, databaseId, inside);
+    query =
+      namespaceId === null ? query.where('namespace_id', 'is', null) : query.where('namespace_id', '=', namespaceId);
+  }
   return query.orderBy('path').limit(limit).execute();
 }
 
@@ -122,7 +137,7 @@ async function commitTable(sql: Sql, { table, commit, committedAt }: CommitWork)
     .selectFrom('tables')
     .select('properties')
     .where('id', '=', tableId)
-    .where('state', '=', 'published')
+    .where('state', '!=', 'reserved')
     .executeTakeFirst();
   if (row === undefined) {
     throw new ServiceError('TableNotFound', `The table ${quoteForMessage(formatPath(path))} does not exist any more.`);
@@ -141,7 +156,7 @@ async function holdVersion(sql: Sql, tableId: string, version: number): Promise<
     .selectFrom('tables')
     .select('held_version')
     .where('id', '=', tableId)
-    .where('state', '=', 'published')
+    .where('state', '!=', 'reserved')
     .executeTakeFirst();
   if (row === undefined) throw new ServiceError('TableNotFound', 'The table does not exist any more.');
   if (row.held_version !== null && row.held_version !== version) {

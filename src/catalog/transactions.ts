@@ -1,11 +1,14 @@
-import type { TablePath } from '../model/identifier.ts';
+import type { NamespacePath, TablePath } from '../model/identifier.ts';
 import type { CatalogContext } from './context.ts';
 import { createIdAfter } from './ids.ts';
 import { toPathText, toTablePath } from './path-text.ts';
 import type { TransactionRow } from './rows.ts';
 import type { Sql } from './store.ts';
 
-/** What a write has to say of itself. `branch` is absent for the main one. */
+/**
+ * What a write has to say of itself. `branch` is absent for the main one. `version` is 0 for a change of names, which
+ * makes no version.
+ */
 export interface CommitEntry {
   readonly operation: string;
   readonly caller: string;
@@ -18,6 +21,7 @@ export interface CommitEntry {
 export interface TransactionRecord extends CommitEntry {
   readonly id: string;
   readonly databaseId: string;
+  /** Of the table or namespace that the write was about. */
   readonly tableId: string;
   readonly path: TablePath;
   readonly committedAt: number;
@@ -61,7 +65,7 @@ export function createTransactionStore({ read }: CatalogContext): TransactionSto
   };
 }
 
-export type NewTransaction = Omit<TransactionRecord, 'id'>;
+export type NewTransaction = Omit<TransactionRecord, 'id' | 'path'> & { readonly path: NamespacePath };
 
 /** Runs inside of the writing transaction that it records, so that ids grow in the order of commits. */
 export async function recordTransaction(sql: Sql, record: NewTransaction): Promise<string> {

@@ -49,6 +49,30 @@ export function readableScopes(caller: Caller, database: string): readonly Names
   return paths.filter((path, index) => !paths.slice(0, index).some((other) => isPrefix(other, path)));
 }
 
+/** Names directly below a path: all of them, or only these. */
+export type Children = 'all' | readonly string[];
+
+/** The namespaces directly below one that the caller may see: those with a grant on them, above them or below them. */
+export function visibleNamespaces(caller: Caller, database: string, path: NamespacePath): Children {
+  return childrenOf(caller, database, path, () => true);
+}
+
+/** The tables directly in a namespace that the caller may read. What is granted below a name is no table's. */
+export function readableTables(caller: Caller, database: string, path: NamespacePath): Children {
+  return childrenOf(caller, database, path, (grant) => grant.path.length === path.length + 1);
+}
+
+function childrenOf(
+  caller: Caller,
+  database: string,
+  path: NamespacePath,
+  isOpen: (grant: Grant) => boolean,
+): Children {
+  if (caller.grants.some((grant) => covers(grant, database, path))) return 'all';
+  const below = caller.grants.filter((grant) => isAbove(database, path, grant) && isOpen(grant));
+  return [...new Set(below.map((grant) => grant.path[path.length] ?? ''))];
+}
+
 export function covers(grant: Grant, database: string, path: NamespacePath): boolean {
   if (grant.database !== undefined && grant.database !== database) return false;
   return isPrefix(grant.path, path);

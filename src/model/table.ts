@@ -38,6 +38,8 @@ export interface TableRecord {
    * After a crash the table is restored to it.
    */
   readonly heldVersion: number | undefined;
+  /** Set for a table that was only declared, as far as the catalog knows: its data may not be there, now or ever. */
+  readonly isDeclared?: true;
 }
 
 /** What a read is about: a table, and which of its states. */
