@@ -29,7 +29,7 @@ const lists = {
       ['Operation', 'Method and path', 'Body', 'Permission', 'What it does'],
       OPERATIONS.map((operation) => [
         code(operation.id),
-        code(`${operation.method} ${operation.path.replaceAll(/:(\w+)/g, '{$1}')}`),
+        code(`${operation.methods[0]} ${operation.path.replaceAll(/:(\w+)/g, '{$1}')}`),
         { json: 'JSON', arrow: 'Arrow stream', none: '' }[operation.body.kind],
         operation.permission,
         operation.summary,

@@ -1,10 +1,8 @@
 import type { CheckedStream } from '../arrow/checked-stream.ts';
-import type { EngineLimits } from '../model/limits.ts';
 import type { Analysis } from '../model/plan.ts';
 import type { Query } from '../model/query.ts';
 import type { Place, TableState } from '../model/table.ts';
 import { analyzeQuery } from './analyze-query.ts';
-import { Connections } from './connections.ts';
 import { createTable } from './create-table.ts';
 import { engineCall } from './engine-errors.ts';
 import { updateFieldMetadata } from './field-metadata.ts';
@@ -12,33 +10,26 @@ import type { FieldMetadataEntry, FieldMetadataOutcome } from './field-metadata.
 import { findTables } from './find-tables.ts';
 import type { FoundTable } from './find-tables.ts';
 import { loadNative } from './native.ts';
-import type { NativeEngine } from './native.ts';
 import type { TableDescription } from './open-table.ts';
-import { OpenTables } from './open-tables.ts';
+import { openParts } from './parts.ts';
+import type { EngineParts, EngineSettings } from './parts.ts';
 import { overwriteTable, restoreVersion } from './overwrite-table.ts';
 import type { VersionHold } from './overwrite-table.ts';
 import type { WriteTarget } from './table-writes.ts';
 import { updateRows } from './update-rows.ts';
 import type { UpdateOutcome, UpdateRequest } from './update-rows.ts';
 import { giveBack, pullChunks } from './write-chunks.ts';
-import { WriteLanes } from './write-lanes.ts';
 import type { WriteOutcome } from './write-stream.ts';
 
 export type { Assignment } from './assignment-tree.ts';
 export type { FieldMetadataEntry, FieldMetadataOutcome } from './field-metadata.ts';
 export type { FoundTable } from './find-tables.ts';
 export type { TableDescription } from './open-table.ts';
+export type { EngineSettings } from './parts.ts';
 export type { VersionHold } from './overwrite-table.ts';
 export type { WriteTarget } from './table-writes.ts';
 export type { UpdateOutcome, UpdateRequest } from './update-rows.ts';
 export type { WriteOutcome } from './write-stream.ts';
-
-export interface EngineSettings {
-  readonly limits: EngineLimits;
-  /** For every table: how the storage is reached. */
-  readonly storageOptions: Readonly<Record<string, string>>;
-  readonly querySeconds: number;
-}
 
 export interface OverwriteOptions extends VersionHold {
   readonly storageOptions: Readonly<Record<string, string>>;
@@ -70,24 +61,14 @@ export interface Engine {
 }
 
 export async function openEngine(settings: EngineSettings): Promise<Engine> {
-  return new NativeBackedEngine(loadNative(), settings);
+  return new NativeBackedEngine(openParts(loadNative(), settings));
 }
 
 class NativeBackedEngine implements Engine {
-  readonly #native: NativeEngine;
-  readonly #settings: EngineSettings;
-  readonly #connections: Connections;
-  readonly #tables: OpenTables;
-  readonly #lanes: WriteLanes;
+  readonly #parts: EngineParts;
 
-  constructor(native: NativeEngine, settings: EngineSettings) {
-    const { limits, storageOptions } = settings;
-    const session = new native.Session(BigInt(limits.indexCacheBytes), BigInt(limits.metadataCacheBytes));
-    this.#native = native;
-    this.#settings = settings;
-    this.#connections = new Connections({ native, session, storageOptions });
-    this.#tables = new OpenTables(this.#connections, limits.openTablesMax);
-    this.#lanes = new WriteLanes(limits);
+  constructor(parts: EngineParts) {
+    this.#parts = parts;
   }
 
   async createTable(
@@ -97,7 +78,7 @@ class NativeBackedEngine implements Engine {
   ): Promise<WriteOutcome> {
     const source = await pullChunks(stream, 0);
     const data = { place, schema: stream.schema, source, storageOptions };
-    return this.#lanes.run(place, async () => createTable(this.#connections, data));
+    return this.#parts.lanes.run(place, async () => createTable(this.#parts.connections, data));
   }
 
   async overwriteTable(place: Place, stream: CheckedStream, options: OverwriteOptions): Promise<WriteOutcome> {
@@ -105,63 +86,58 @@ class NativeBackedEngine implements Engine {
     const source = await pullChunks(stream, 2);
     const data = { place, schema: stream.schema, source, storageOptions: options.storageOptions };
     const context = {
-      connections: this.#connections,
-      tables: this.#tables,
-      writeAttemptsMax: this.#settings.limits.writeAttemptsMax,
+      connections: this.#parts.connections,
+      tables: this.#parts.tables,
+      writeAttemptsMax: this.#parts.limits.writeAttemptsMax,
     };
     try {
-      return await this.#lanes.run(place, async () => overwriteTable(context, data, options));
+      return await this.#parts.lanes.run(place, async () => overwriteTable(context, data, options));
     } finally {
       giveBack(source);
     }
   }
 
   async describeTable(state: TableState): Promise<TableDescription> {
-    return this.#tables.describe(state);
+    return this.#parts.tables.describe(state);
   }
 
   async updateRows(target: WriteTarget, request: UpdateRequest): Promise<UpdateOutcome> {
-    return updateRows(this.#writeContext, target, request);
+    return updateRows(this.#parts, target, request);
   }
 
   async updateFieldMetadata(
     target: WriteTarget,
     entries: readonly FieldMetadataEntry[],
   ): Promise<FieldMetadataOutcome> {
-    return updateFieldMetadata(this.#writeContext, target, entries);
+    return updateFieldMetadata(this.#parts, target, entries);
   }
 
   async analyzeQuery(state: TableState, query: Query): Promise<Analysis> {
-    const { querySeconds } = this.#settings;
-    return analyzeQuery({ native: this.#native, tables: this.#tables, querySeconds }, state, query);
+    return analyzeQuery(this.#parts, state, query);
   }
 
   async restoreVersion(place: Place, version: number): Promise<number> {
-    return this.#lanes.run(place, async () => restoreVersion(this.#tables, place, version));
+    return this.#parts.lanes.run(place, async () => restoreVersion(this.#parts.tables, place, version));
   }
 
   async removeTable(place: Place): Promise<void> {
-    await this.#lanes.run(place, async () => {
-      this.#tables.evict(place);
-      await this.#connections.dropTable(place);
+    await this.#parts.lanes.run(place, async () => {
+      this.#parts.tables.evict(place);
+      await this.#parts.connections.dropTable(place);
     });
   }
 
   async findTables(root: string, isKnown: (directory: string) => boolean): Promise<readonly FoundTable[]> {
-    return findTables(this.#connections, root, isKnown);
+    return findTables(this.#parts.connections, root, isKnown);
   }
 
   async probe(): Promise<void> {
     // Any asynchronous call waits for a thread of the engine's; this one needs nothing else.
-    await engineCall(async () => this.#native.RrfReranker.tryNew(Float32Array.of(1)));
+    await engineCall(async () => this.#parts.native.RrfReranker.tryNew(Float32Array.of(1)));
   }
 
   async close(): Promise<void> {
-    await this.#tables.close();
-    await this.#connections.close();
-  }
-
-  get #writeContext() {
-    return { lanes: this.#lanes, tables: this.#tables, limits: this.#settings.limits };
+    await this.#parts.tables.close();
+    await this.#parts.connections.close();
   }
 }

@@ -37,12 +37,12 @@ export function renderDocsPage(operations: readonly Operation[], settings: OpenA
 }
 
 function renderLink(operation: Operation): string {
-  return `<li><a href="#${escapeHtml(operation.id)}"><code>${operation.method} ${showPath(operation)}</code></a></li>`;
+  return `<li><a href="#${escapeHtml(operation.id)}"><code>${operation.methods[0]} ${showPath(operation)}</code></a></li>`;
 }
 
 function renderOperation(operation: Operation, settings: OpenApiSettings): string {
   const parts = [
-    `<h2><code>${operation.method}</code> <code>${escapeHtml(settings.basePath)}${showPath(operation)}</code></h2>`,
+    `<h2><code>${operation.methods[0]}</code> <code>${escapeHtml(settings.basePath)}${showPath(operation)}</code></h2>`,
     `<p>${escapeHtml(operation.summary)}. Permission: <code>${operation.permission}</code>.</p>`,
     renderFields('Query parameters', operation.query),
     renderBody(operation),

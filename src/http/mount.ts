@@ -1,13 +1,16 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { performance } from 'node:perf_hooks';
+import type { ServiceError } from '../errors/service-error.ts';
 import type { Operation } from '../operations/operation.ts';
-import type { Admission } from './admission.ts';
+import type { Admission, Leave } from './admission.ts';
 import { DISCARD_BOUNDS, discardRest } from './body.ts';
+import { whenClientGone } from './client-gone.ts';
 import { chooseDialect } from './dialects.ts';
 import { toErrorReply, toServiceError } from './error-reply.ts';
 import { commonHeaders, toJsonOutgoing, toOutgoing } from './reply.ts';
 import type { Outgoing } from './reply.ts';
 import { answer } from './request-life.ts';
+import { sendPieces } from './send-pieces.ts';
 import type { Findings, LifeParts } from './request-life.ts';
 import { createShapeCheck } from './shape-check.ts';
 import type { ShapeCheck } from './shape-check.ts';
@@ -24,7 +27,7 @@ export function mount(server: FastifyInstance, operation: Operation, parts: Moun
   if (operation.permission === undefined) throw new Error(`The operation ${operation.id} declares no permission.`);
   const bodyCheck = operation.body.kind === 'json' ? createShapeCheck(operation.body.shape) : undefined;
   server.route({
-    method: operation.method,
+    method: [...operation.methods],
     url: `${parts.basePath}${operation.path}`,
     handler: (request, reply) => serve({ request, reply, operation, bodyCheck }, parts),
   });
@@ -43,56 +46,84 @@ async function serve(exchange: Exchange, parts: MountParts): Promise<FastifyRepl
   const findings: Findings = {};
   const path = request.raw.url?.split('?', 1)[0] ?? '';
   const place = { instance: path, dialect: chooseDialect(path, request.headers['user-agent']) };
-  let outgoing: Outgoing;
   let refusal: ReturnType<typeof toServiceError> | undefined;
+  let outgoing: Outgoing;
+  let leave: Leave | undefined;
   try {
-    outgoing = await answerWithin(exchange, place.dialect, parts, findings);
+    leave = parts.admission.enter(operation.body.kind === 'arrow');
+    outgoing = await answerOnce(exchange, place.dialect, parts, findings);
   } catch (error) {
     refusal = toServiceError(error);
     const { status, headers, body } = toErrorReply(refusal, place);
     const requestId = findings.requestId ?? request.id;
     outgoing = toJsonOutgoing(status, { ...commonHeaders(requestId), ...headers }, body);
   }
-  parts.services.telemetry.emit({
-    kind: 'request-finished',
-    requestId: findings.requestId ?? request.id,
-    operation: operation.id,
-    method: operation.method,
-    route: operation.path,
-    status: outgoing.status,
-    milliseconds: performance.now() - startedAt,
-    caller: findings.caller,
-    database: findings.database,
-    bytesIn: findings.bytesIn ?? Number(request.headers['content-length'] ?? 0),
-    bytesOut: Buffer.byteLength(outgoing.body),
-    errorKind: refusal?.kind,
-    cause: refusal?.cause,
-  });
-  return send(exchange, outgoing, parts);
+  const finish = (bytesOut: number, failure: ServiceError | undefined): void => {
+    leave?.();
+    parts.services.telemetry.emit({
+      kind: 'request-finished',
+      requestId: findings.requestId ?? request.id,
+      operation: operation.id,
+      method: request.method,
+      route: operation.path,
+      status: outgoing.status,
+      milliseconds: performance.now() - startedAt,
+      caller: findings.caller,
+      database: findings.database,
+      bytesIn: findings.bytesIn ?? Number(request.headers['content-length'] ?? 0),
+      bytesOut,
+      errorKind: failure?.kind,
+      cause: failure?.cause,
+    });
+  };
+  const { body } = outgoing;
+  if (typeof body === 'string') {
+    finish(Buffer.byteLength(body), refusal);
+    return send(exchange, { ...outgoing, body }, parts);
+  }
+  return sendStream(exchange, { ...outgoing, body }, parts, finish);
 }
 
-async function answerWithin(
+async function answerOnce(
   exchange: Exchange,
   dialect: ReturnType<typeof chooseDialect>,
   parts: MountParts,
   findings: Findings,
 ): Promise<Outgoing> {
   const { request, operation, bodyCheck } = exchange;
-  const leave = parts.admission.enter(operation.body.kind === 'arrow');
-  try {
+  const incoming = {
+    message: request.raw,
+    requestId: request.id,
+    dialect,
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The router fills it from the operation's path.
-    const params = request.params as { readonly id?: string };
-    const incoming = { message: request.raw, requestId: request.id, dialect, identifier: params.id };
-    const reply = await answer(incoming, { operation, bodyCheck }, parts, findings);
-    return toOutgoing(reply, findings.requestId ?? request.id);
-  } finally {
-    leave();
-  }
+    params: request.params as Readonly<Record<string, string>>,
+    signal: whenClientGone(exchange.reply.raw),
+  };
+  const reply = await answer(incoming, { operation, bodyCheck }, parts, findings);
+  return toOutgoing(reply, findings.requestId ?? request.id);
 }
 
-function send(exchange: Exchange, outgoing: Outgoing, parts: MountParts): FastifyReply {
+function send(exchange: Exchange, outgoing: Outgoing & { readonly body: string }, parts: MountParts): FastifyReply {
   const { request, reply } = exchange;
   if (parts.isDraining()) void reply.header('connection', 'close');
   discardRest(request.raw, DISCARD_BOUNDS);
   return reply.code(outgoing.status).headers(outgoing.headers).send(outgoing.body);
+}
+
+/** The place among the running requests is kept until the last byte is out. */
+async function sendStream(
+  exchange: Exchange,
+  outgoing: Outgoing & { readonly body: AsyncIterable<Uint8Array> },
+  parts: MountParts,
+  finish: (bytesOut: number, failure: ServiceError | undefined) => void,
+): Promise<FastifyReply> {
+  const { request, reply } = exchange;
+  discardRest(request.raw, DISCARD_BOUNDS);
+  reply.hijack();
+  const closing = parts.isDraining() ? { connection: 'close' } : {};
+  reply.raw.writeHead(outgoing.status, { ...outgoing.headers, ...closing });
+  const sending = { pieces: outgoing.body, idleSeconds: parts.limits.http.bodyIdleSeconds };
+  const { bytes, failure } = await sendPieces(reply.raw, sending);
+  finish(bytes, failure === undefined ? undefined : toServiceError(failure));
+  return reply;
 }

@@ -24,10 +24,12 @@ export function explainNoRoute(method: string, path: string, basePath: string): 
 
 function methodsAt(path: string, basePath: string): readonly string[] {
   const routes = [
-    ...OPERATIONS.map((operation) => ({ method: operation.method, pattern: `${basePath}${operation.path}` })),
+    ...OPERATIONS.flatMap(({ methods, path: pattern }) =>
+      methods.map((method) => ({ method, pattern: `${basePath}${pattern}` })),
+    ),
     ...PAGES.map((page) => ({ method: 'GET', pattern: `${basePath}${page}` })),
   ];
-  const methods = routes.filter(({ pattern }) => fits(pattern, path)).map(({ method }) => method);
+  const methods: string[] = routes.filter(({ pattern }) => fits(pattern, path)).map(({ method }) => method);
   return [...new Set(methods)].flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
 }
 

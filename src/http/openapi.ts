@@ -20,7 +20,7 @@ export function toOpenApi(operations: readonly Operation[], settings: OpenApiSet
   const paths: Record<string, Record<string, Json>> = {};
   for (const operation of operations) {
     const path = operation.path.replaceAll(/:(\w+)/g, '{$1}');
-    paths[path] = { ...paths[path], [operation.method.toLowerCase()]: describeOperation(operation) };
+    paths[path] = { ...paths[path], [operation.methods[0].toLowerCase()]: describeOperation(operation) };
   }
   return {
     openapi: '3.1.0',
@@ -74,7 +74,7 @@ function pathParameters(operation: Operation): Json[] {
 }
 
 function describeIdentifier(operation: Operation): string {
-  const isName = operation.target === 'new-table' && operation.identifier === 'name';
+  const isName = operation.identifier === 'name';
   return isName ? 'Name of a table in the root namespace.' : 'Names joined by the delimiter.';
 }
 

@@ -1,31 +1,46 @@
 import { ServiceError } from '../errors/service-error.ts';
-import { parseTablePath, quoteForMessage, toTablePath } from '../model/identifier.ts';
-import type { TablePath } from '../model/identifier.ts';
+import { checkNames, parseNamespacePath, parseTablePath, quoteForMessage, toTablePath } from '../model/identifier.ts';
+import type { NamespacePath, TablePath } from '../model/identifier.ts';
+import type { Operation } from '../operations/operation.ts';
 
 interface Addressed {
-  readonly identifier: string | undefined;
+  readonly operation: Pick<Operation, 'identifier'>;
+  readonly identifier: string;
+  readonly delimiter: string;
+  readonly bodyId: unknown;
 }
 
 /** The table that the address names; a body that names one too must mean the same. */
-export function readTablePath(addressed: Addressed, delimiter: string, bodyId: unknown): TablePath {
-  const identifier = addressed.identifier ?? '';
-  const fromAddress = parseTablePath(identifier, delimiter);
-  if (!Array.isArray(bodyId)) return fromAddress;
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The shape says that `id` is an array of strings.
-  const fromBody = toTablePath(bodyId as string[], delimiter);
-  const joined = fromBody.join(delimiter);
+export function readTablePath(addressed: Addressed): TablePath {
+  const { identifier, delimiter, bodyId, operation } = addressed;
+  const fromAddress =
+    operation.identifier === 'name' ? toTablePath([identifier], delimiter) : parseTablePath(identifier, delimiter);
+  if (!isNames(bodyId)) return fromAddress;
+  const fromBody = toTablePath(bodyId, delimiter);
+  requireSame(fromBody.join(delimiter), identifier);
+  return fromBody;
+}
+
+/** The root is written as the delimiter alone, or, where the router would take that for a dot of the path, left out. */
+export function readNamespacePath({ identifier, delimiter, bodyId }: Addressed): NamespacePath {
+  const fromAddress = identifier === '' ? [] : parseNamespacePath(identifier, delimiter);
+  if (!isNames(bodyId)) return fromAddress;
+  const fromBody = checkNames(bodyId, delimiter);
+  if (fromBody.length === 0 && fromAddress.length === 0) return [];
+  requireSame(fromBody.join(delimiter), identifier);
+  return fromBody;
+}
+
+function isNames(bodyId: unknown): bodyId is string[] {
+  return Array.isArray(bodyId) && bodyId.every((name) => typeof name === 'string');
+}
+
+function requireSame(joined: string, identifier: string): void {
   // The Rust namespace client form-encodes its path, so that a space in a name arrives as a plus sign.
-  if (joined === identifier || joined === identifier.replaceAll('+', ' ')) return fromBody;
+  if (joined === identifier || joined === identifier.replaceAll('+', ' ')) return;
   throw new ServiceError(
     'InvalidInput',
     `The id in the body, ${quoteForMessage(joined)}, is not the one in the address.`,
-    {
-      hint: 'Leave the id out of the body, or let the two agree.',
-    },
+    { hint: 'Leave the id out of the body, or let the two agree.' },
   );
-}
-
-export function readNewTablePath(addressed: Addressed, delimiter: string, kind: 'path' | 'name'): TablePath {
-  const identifier = addressed.identifier ?? '';
-  return kind === 'name' ? toTablePath([identifier], delimiter) : parseTablePath(identifier, delimiter);
 }

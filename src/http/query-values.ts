@@ -1,31 +1,42 @@
 import type { Type } from 'typebox';
 import { ServiceError } from '../errors/service-error.ts';
 import { quoteForMessage } from '../model/identifier.ts';
-import type { Dialect, QueryValues } from '../operations/operation.ts';
+import type { Dialect, QueryLists, QueryValues } from '../operations/operation.ts';
+
+export interface QueryParameters {
+  readonly query: QueryValues;
+  readonly queryLists: QueryLists;
+}
 
 /**
- * The query parameters that an operation knows, each given at most once. Others are refused, so that a misspelt one does
- * not pass; from the LanceDB client, whose newer releases add some, they are ignored.
+ * The query parameters that an operation knows, each given at most once, unless its shape is an array. Others are refused,
+ * so that a misspelt one does not pass; from the LanceDB client, whose newer releases add some, they are ignored.
  */
-export function readQueryValues(url: string, shape: Type.TObject, dialect: Dialect): QueryValues {
+export function readQueryValues(url: string, shape: Type.TObject, dialect: Dialect): QueryParameters {
+  const query: Record<string, string> = {};
+  const queryLists: Record<string, string[]> = {};
   const start = url.indexOf('?');
-  if (start < 0) return {};
+  if (start < 0) return { query, queryLists };
   const text = url.slice(start + 1);
   requireWellFormed(text);
-  const known = Object.keys(shape.properties);
-  const values: Record<string, string> = {};
+  const known: Readonly<Record<string, Type.TSchema & { readonly type?: unknown }>> = shape.properties;
   for (const [name, value] of new URLSearchParams(text)) {
-    if (!known.includes(name)) {
+    const parameter = Object.hasOwn(known, name) ? known[name] : undefined;
+    if (parameter === undefined) {
       if (dialect === 'lancedb') continue;
-      throw new ServiceError('InvalidInput', `The query parameter ${quoteForMessage(name)} is not known here.`, {
-        hint: `Known are ${known.join(', ')}.`,
-      });
+      throw unknownParameter(name, Object.keys(known));
     }
-    if (values[name] !== undefined)
-      throw new ServiceError('InvalidInput', `The query parameter ${name} is given twice.`);
-    values[name] = value;
+    if (parameter.type === 'array') (queryLists[name] ??= []).push(value);
+    else if (query[name] === undefined) query[name] = value;
+    else throw new ServiceError('InvalidInput', `The query parameter ${name} is given twice.`);
   }
-  return values;
+  return { query, queryLists };
+}
+
+function unknownParameter(name: string, known: readonly string[]): ServiceError {
+  return new ServiceError('InvalidInput', `The query parameter ${quoteForMessage(name)} is not known here.`, {
+    hint: `Known are ${known.join(', ')}.`,
+  });
 }
 
 /** `URLSearchParams` replaces what it cannot decode, so that the caller's value would silently become another. */

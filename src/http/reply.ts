@@ -4,7 +4,8 @@ import { LANCEDB_PROTOCOL } from './dialects.ts';
 export interface Outgoing {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
+  /** Text that is there, or bytes that are still to come. */
+  readonly body: string | AsyncIterable<Uint8Array>;
 }
 
 const JSON_TYPE = 'application/json; charset=utf-8';
@@ -20,15 +21,24 @@ export function commonHeaders(requestId: string): Record<string, string> {
 }
 
 export function toOutgoing(reply: Reply, requestId: string): Outgoing {
-  const headers = { ...commonHeaders(requestId), ...reply.headers, 'content-type': contentType(reply) };
-  return { status: 200, headers, body: toText(reply, headers) };
+  const type = contentType(reply);
+  const headers = {
+    ...commonHeaders(requestId),
+    ...reply.headers,
+    ...(type === undefined ? {} : { 'content-type': type }),
+  };
+  return { status: reply.status ?? 200, headers, body: toBody(reply, headers) };
 }
 
-export function toJsonOutgoing(status: number, headers: Readonly<Record<string, string>>, body: object): Outgoing {
+export function toJsonOutgoing(
+  status: number,
+  headers: Readonly<Record<string, string>>,
+  body: object,
+): Outgoing & { readonly body: string } {
   return { status, headers: { ...headers, 'content-type': JSON_TYPE }, body: JSON.stringify(body) };
 }
 
-function contentType(reply: Reply): string {
+function contentType(reply: Reply): string | undefined {
   switch (reply.kind) {
     case 'object':
       return reply.mediaType === undefined ? JSON_TYPE : `${reply.mediaType}; charset=utf-8`;
@@ -36,10 +46,14 @@ function contentType(reply: Reply): string {
       return JSON_TYPE;
     case 'text':
       return 'text/plain; charset=utf-8';
+    case 'stream':
+      return reply.mediaType;
+    case 'empty':
+      return undefined;
   }
 }
 
-function toText(reply: Reply, headers: Readonly<Record<string, string>>): string {
+function toBody(reply: Reply, headers: Readonly<Record<string, string>>): Outgoing['body'] {
   switch (reply.kind) {
     case 'object':
       return JSON.stringify({ ...reply.body, context: toContext(headers) });
@@ -47,6 +61,10 @@ function toText(reply: Reply, headers: Readonly<Record<string, string>>): string
       return JSON.stringify(reply.value);
     case 'text':
       return reply.text;
+    case 'stream':
+      return reply.pieces;
+    case 'empty':
+      return '';
   }
 }
 

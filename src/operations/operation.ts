@@ -8,8 +8,10 @@ import type { Services } from './services.ts';
 /** Which client family asks: the contract's own, or the LanceDB client, which reads some replies differently. */
 export type Dialect = 'lance' | 'lancedb';
 
-/** What the identifier in the address names, and so what the caller needs a permission on. */
-export type Target = 'table' | 'new-table' | 'database';
+/** What the address names, and so what the caller needs a permission on. A `new-` one need not be there yet. */
+export type Target = 'table' | 'new-table' | 'namespace' | 'new-namespace' | 'database';
+
+export type Method = 'GET' | 'POST';
 
 /** What every operation knows of the request that it answers. */
 export interface RequestFacts {
@@ -18,67 +20,59 @@ export interface RequestFacts {
   readonly caller: Caller;
   readonly database: Database;
   readonly delimiter: string;
+  /** The parts of the address that the path writes as `:name`, decoded. */
+  readonly params: Readonly<Record<string, string>>;
+  /** Parameters that may be given once. */
+  readonly query: QueryValues;
+  /** Parameters whose shape is an array: each may be given several times. */
+  readonly queryLists: QueryLists;
   /** The header of that name, or the entry `header.<name>` of the body's context when it was not sent. */
   header(name: string): string | undefined;
+  /** Fires when the client has gone before its reply was out. */
+  signal(): AbortSignal;
 }
 
-interface Described {
-  readonly id: string;
-  readonly method: 'GET' | 'POST';
-  /** Below the base path, with the identifier as `:id`. */
-  readonly path: string;
-  readonly summary: string;
-  readonly permission: Permission;
-  readonly query: Type.TObject;
-  readonly replies: readonly ReplyShape[];
-  /** Statuses that this operation may answer with beside those that all share. */
-  readonly statuses: readonly number[];
+export type QueryValues = Readonly<Record<string, string | undefined>>;
+export type QueryLists = Readonly<Record<string, readonly string[] | undefined>>;
+
+/** About a table that exists. */
+export interface TableRequest<Body = unknown> extends RequestFacts {
+  readonly table: TableRecord;
+  readonly body: Body;
 }
+
+/** About a table that need not be there; its namespace is. */
+export interface NewTableRequest<Body = unknown> extends RequestFacts {
+  readonly path: TablePath;
+  readonly body: Body;
+}
+
+/** About a namespace: one that exists, or, for a `new-namespace`, one whose parent does. */
+export interface NamespaceRequest<Body = unknown> extends RequestFacts {
+  readonly namespace: NamespacePath;
+  readonly body: Body;
+}
+
+export interface DatabaseRequest<Body = unknown> extends RequestFacts {
+  readonly body: Body;
+}
+
+interface WithStream {
+  /** Starts to read the body; an operation that needs no data never calls it. */
+  openStream(): Promise<CheckedStream>;
+}
+
+/** An Arrow stream for a table that may not exist yet. */
+export type IngestRequest = Omit<NewTableRequest, 'body'> & WithStream;
+
+/** An Arrow stream for a table that exists. */
+export type TableIngestRequest = Omit<TableRequest, 'body'> & WithStream;
 
 export interface ReplyShape {
   readonly mediaType: string;
   readonly shape: Type.TSchema;
   readonly description: string;
 }
-
-/** An operation that reads a JSON body about a table that exists. */
-export interface TableOperation extends Described {
-  readonly target: 'table';
-  readonly body: JsonBody;
-  readonly run: (request: TableRequest, services: Services) => Promise<Reply>;
-}
-
-/** The same with its body's type: what `defineTableOperation` takes. */
-export interface TypedTableOperation<Shape extends Type.TObject> extends Described {
-  readonly body: Omit<JsonBody, 'shape'> & { readonly shape: Shape };
-  readonly run: (request: TableRequest<Type.Static<Shape>>, services: Services) => Promise<Reply>;
-}
-
-/** The life of a request checks every body against the operation's shape, so that here, once, the type may be trusted. */
-export function defineTableOperation<Shape extends Type.TObject>(
-  operation: TypedTableOperation<Shape>,
-): TableOperation {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The body has passed the check of its shape.
-  return { ...operation, target: 'table', run: operation.run as TableOperation['run'] };
-}
-
-/** An operation that reads an Arrow stream into a table that may not exist yet. */
-export interface IngestOperation extends Described {
-  readonly target: 'new-table';
-  /** A path of names, or one name in the root namespace. */
-  readonly identifier: 'path' | 'name';
-  readonly body: { readonly kind: 'arrow' };
-  readonly run: (request: IngestRequest, services: Services) => Promise<Reply>;
-}
-
-/** An operation about a whole database, without a body. */
-export interface DatabaseOperation extends Described {
-  readonly target: 'database';
-  readonly body: { readonly kind: 'none' };
-  readonly run: (request: DatabaseRequest, services: Services) => Promise<Reply>;
-}
-
-export type Operation = TableOperation | IngestOperation | DatabaseOperation;
 
 export interface JsonBody {
   readonly kind: 'json';
@@ -87,31 +81,124 @@ export interface JsonBody {
   readonly normalize?: (body: Readonly<Record<string, unknown>>) => Record<string, unknown>;
 }
 
-export type QueryValues = Readonly<Record<string, string | undefined>>;
+export interface ArrowBody {
+  readonly kind: 'arrow';
+}
 
-export interface TableRequest<Body = unknown> extends RequestFacts {
-  readonly table: TableRecord;
-  readonly query: QueryValues;
+export interface NoBody {
+  readonly kind: 'none';
+}
+
+interface Described<Body> {
+  readonly id: string;
+  /** The first is the one that is described. A `GET` reads no body. */
+  readonly methods: readonly [Method, ...Method[]];
+  /** Below the base path, with the identifier as `:id`. */
+  readonly path: string;
+  readonly summary: string;
+  readonly permission: Permission;
   readonly body: Body;
+  readonly query: Type.TObject;
+  readonly replies: readonly ReplyShape[];
+  /** Statuses that this operation may answer with beside those that all share. */
+  readonly statuses: readonly number[];
 }
 
-export interface IngestRequest extends RequestFacts {
-  readonly path: TablePath;
-  readonly query: QueryValues;
-  /** Starts to read the body; an operation that needs no data never calls it. */
-  openStream(): Promise<CheckedStream>;
+/** What an operation is. Made by one of the functions below, which know what its `run` is handed. */
+export interface Operation extends Described<JsonBody | ArrowBody | NoBody> {
+  readonly target: Target;
+  /** Of tables: a path of names, or one name in the root namespace. */
+  readonly identifier: 'path' | 'name';
+  readonly run: (request: OperationRequest, services: Services) => Promise<Reply>;
 }
 
-export interface DatabaseRequest extends RequestFacts {
-  readonly path: NamespacePath;
-  readonly query: QueryValues;
+/** All that a request may be handed; which of it is there follows from the operation's target and body. */
+export interface OperationRequest extends RequestFacts {
+  readonly table?: TableRecord;
+  readonly path?: TablePath;
+  readonly namespace?: NamespacePath;
+  readonly body?: Readonly<Record<string, unknown>>;
+  readonly openStream?: WithStream['openStream'];
 }
 
-export type Reply =
+interface Typed<Body, Request> extends Described<Body> {
+  readonly run: (request: Request, services: Services) => Promise<Reply>;
+}
+
+/** A body has the type of its shape; where there is none, it is an empty object. */
+type BodyOf<Body> = Body extends { readonly shape: infer Shape extends Type.TObject }
+  ? Type.Static<Shape>
+  : Readonly<Record<string, never>>;
+
+export function defineTableOperation<const Body extends JsonBody | NoBody>(
+  operation: Typed<Body, TableRequest<BodyOf<Body>>>,
+): Operation {
+  return define('table', operation);
+}
+
+export function defineTableIngest(operation: Typed<ArrowBody, TableIngestRequest>): Operation {
+  return define('table', operation);
+}
+
+export function defineNewTableOperation<const Body extends JsonBody | NoBody>(
+  operation: Typed<Body, NewTableRequest<BodyOf<Body>>>,
+): Operation {
+  return define('new-table', operation);
+}
+
+export function defineNewTableIngest(
+  operation: Typed<ArrowBody, IngestRequest> & { readonly identifier?: 'path' | 'name' },
+): Operation {
+  return define('new-table', operation);
+}
+
+export function defineNamespaceOperation<const Body extends JsonBody | NoBody>(
+  operation: Typed<Body, NamespaceRequest<BodyOf<Body>>>,
+): Operation {
+  return define('namespace', operation);
+}
+
+export function defineNewNamespaceOperation<const Body extends JsonBody | NoBody>(
+  operation: Typed<Body, NamespaceRequest<BodyOf<Body>>>,
+): Operation {
+  return define('new-namespace', operation);
+}
+
+export function defineDatabaseOperation<const Body extends JsonBody | NoBody>(
+  operation: Typed<Body, DatabaseRequest<BodyOf<Body>>>,
+): Operation {
+  return define('database', operation);
+}
+
+/** The life of a request finds what the target names and checks every body against its shape: here, once, that is trusted. */
+function define<Body extends Operation['body'], Request extends RequestFacts>(
+  target: Target,
+  operation: Typed<Body, Request> & { readonly identifier?: 'path' | 'name' },
+): Operation {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The request has what the target and the checked body give it.
+  const run = operation.run as unknown as Operation['run'];
+  return { identifier: 'path', ...operation, target, run };
+}
+
+interface ReplyFrame {
+  /** 200 when absent. */
+  readonly status?: number;
+  readonly headers?: ReplyHeaders;
+}
+
+export type Reply = ReplyFrame &
   /** An object: gets the reply's `context` added. */
-  | { readonly kind: 'object'; readonly body: object; readonly mediaType?: string; readonly headers?: ReplyHeaders }
-  /** A JSON value that is no object. */
-  | { readonly kind: 'value'; readonly value: string | number; readonly headers?: ReplyHeaders }
-  | { readonly kind: 'text'; readonly text: string; readonly headers?: ReplyHeaders };
+  (
+    | { readonly kind: 'object'; readonly body: object; readonly mediaType?: string }
+    /** A JSON value as it is. */
+    | { readonly kind: 'value'; readonly value: unknown }
+    | { readonly kind: 'text'; readonly text: string }
+    | { readonly kind: 'empty' }
+    /**
+     * Bytes as they come. The status is decided when this is returned, so that the first piece should be known to exist;
+     * a failure after that breaks the connection. When the client goes, the pieces are no longer pulled.
+     */
+    | { readonly kind: 'stream'; readonly mediaType: string; readonly pieces: AsyncIterable<Uint8Array> }
+  );
 
 export type ReplyHeaders = Readonly<Record<string, string>>;

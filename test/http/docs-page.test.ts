@@ -3,13 +3,17 @@ import { test } from 'node:test';
 import { Type } from 'typebox';
 import { ERROR_KINDS } from '../../src/errors/codes.ts';
 import { renderDocsPage } from '../../src/http/docs-page.ts';
-import type { DatabaseOperation } from '../../src/operations/operation.ts';
+import { defineDatabaseOperation } from '../../src/operations/operation.ts';
 import { OPERATIONS } from '../../src/operations/registry.ts';
 
 const page = renderDocsPage(OPERATIONS, { release: '1.2.3', basePath: '/lance' });
 
 test('lists every operation, with its address below the base path, and links to it', () => {
-  for (const { id, method, path } of OPERATIONS) {
+  for (const {
+    id,
+    methods: [method],
+    path,
+  } of OPERATIONS) {
     const shown = path.replace(':id', '{id}');
     assert.ok(page.includes(`<section id="${id}"><h2><code>${method}</code> <code>/lance${shown}</code>`), id);
     assert.ok(page.includes(`<a href="#${id}">`), id);
@@ -44,19 +48,18 @@ test('shows every name as text', () => {
     [evil]: Type.String({ description: evil }),
     list: Type.Array(Type.Object({ [evil]: Type.Null() })),
   });
-  const operation: DatabaseOperation = {
+  const operation = defineDatabaseOperation({
     id: evil,
-    method: 'GET',
+    methods: ['GET'],
     path: `/${evil}`,
     summary: evil,
-    target: 'database',
     permission: 'see',
     body: { kind: 'none' },
     query: shape,
     replies: [{ mediaType: evil, shape, description: evil }],
     statuses: [],
     run: async () => assert.fail('not run'),
-  };
+  });
   const hostile = renderDocsPage([operation], { release: evil, basePath: evil });
   assert.ok(hostile.includes('&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;&amp;'));
   assert.doesNotMatch(hostile, /<script|alert\("/);

@@ -44,7 +44,9 @@ test('says what it describes, in which version of the format, and where', () => 
 });
 
 test('describes every operation once, at its path and method', () => {
-  const expected = OPERATIONS.map(({ id, method, path }) => `${id} ${method} ${path.replace(':id', '{id}')}`);
+  const expected = OPERATIONS.map(
+    ({ id, methods: [method], path }) => `${id} ${method} ${path.replaceAll(/:(\w+)/g, '{$1}')}`,
+  );
   const actual = described.map(
     ({ path, method, operation }) => `${operation.operationId} ${method.toUpperCase()} ${path}`,
   );

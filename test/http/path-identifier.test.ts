@@ -1,43 +1,50 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readNewTablePath, readTablePath } from '../../src/http/path-identifier.ts';
+import { readNamespacePath, readTablePath } from '../../src/http/path-identifier.ts';
 import { refusalOf } from '../support/refusal.ts';
 
+function tablePath(identifier: string, delimiter: string, bodyId: unknown, kind: 'path' | 'name' = 'path') {
+  return readTablePath({ operation: { identifier: kind }, identifier, delimiter, bodyId });
+}
+
+function namespacePath(identifier: string, delimiter: string, bodyId: unknown) {
+  return readNamespacePath({ operation: { identifier: 'path' }, identifier, delimiter, bodyId });
+}
+
 test('reads the table that the address names', () => {
-  assert.deepEqual(readTablePath({ identifier: 'orders' }, '$', undefined), ['orders']);
-  assert.deepEqual(readTablePath({ identifier: 'sales$eu$orders' }, '$', undefined), ['sales', 'eu', 'orders']);
-  assert.deepEqual(readTablePath({ identifier: 'sales::eu' }, '::', undefined), ['sales', 'eu']);
+  assert.deepEqual(tablePath('orders', '$', undefined), ['orders']);
+  assert.deepEqual(tablePath('sales$eu$orders', '$', undefined), ['sales', 'eu', 'orders']);
+  assert.deepEqual(tablePath('sales::eu', '::', undefined), ['sales', 'eu']);
 });
 
 test('takes a body that names the same table', () => {
-  assert.deepEqual(readTablePath({ identifier: 'a$b' }, '$', ['a', 'b']), ['a', 'b']);
-  assert.deepEqual(readTablePath({ identifier: 'a.b' }, '.', ['a', 'b']), ['a', 'b']);
+  assert.deepEqual(tablePath('a$b', '$', ['a', 'b']), ['a', 'b']);
+  assert.deepEqual(tablePath('a.b', '.', ['a', 'b']), ['a', 'b']);
 });
 
 test('takes the body’s word for spaces that a client wrote as plus signs', () => {
-  assert.deepEqual(readTablePath({ identifier: 'my+table' }, '$', ['my table']), ['my table']);
-  assert.deepEqual(readTablePath({ identifier: 'my+table' }, '$', ['my+table']), ['my+table']);
-  assert.deepEqual(readTablePath({ identifier: 'my+table' }, '$', undefined), ['my+table']);
+  assert.deepEqual(tablePath('my+table', '$', ['my table']), ['my table']);
+  assert.deepEqual(tablePath('my+table', '$', ['my+table']), ['my+table']);
+  assert.deepEqual(tablePath('my+table', '$', undefined), ['my+table']);
 });
 
 test('refuses a body that names another table', () => {
   for (const id of [['b'], ['a', 'b', 'c'], ['b', 'a'], ['ab'], ['a b']]) {
-    const refusal = refusalOf(() => readTablePath({ identifier: 'a$b' }, '$', id));
+    const refusal = refusalOf(() => tablePath('a$b', '$', id));
     assert.equal(refusal.kind, 'InvalidInput');
     assert.equal(refusal.message, `The id in the body, "${id.join('$')}", is not the one in the address.`);
   }
 });
 
 test('refuses an id in the body that only looks the same when it is joined', () => {
-  assert.match(refusalOf(() => readTablePath({ identifier: 'a$b' }, '$', ['a$b'])).message, /contains the delimiter/);
-  assert.match(refusalOf(() => readTablePath({ identifier: 'a' }, '$', ['a', ''])).message, /is empty/);
+  assert.match(refusalOf(() => tablePath('a$b', '$', ['a$b'])).message, /contains the delimiter/);
+  assert.match(refusalOf(() => tablePath('a', '$', ['a', ''])).message, /is empty/);
 });
 
 test('refuses the root namespace, empty names and unusable delimiters, with and without an id in the body', () => {
-  const wrong: readonly (readonly [identifier: string | undefined, delimiter: string, id: string[]])[] = [
+  const wrong: readonly (readonly [identifier: string, delimiter: string, id: string[]])[] = [
     ['$', '$', []],
     ['', '$', ['']],
-    [undefined, '$', []],
     ['a$$b', '$', ['a', '', 'b']],
     ['..', '$', ['..']],
     ['a', '', ['a']],
@@ -46,15 +53,31 @@ test('refuses the root namespace, empty names and unusable delimiters, with and 
     ['a/b', '$', ['a/b']],
   ];
   for (const [identifier, delimiter, id] of wrong) {
-    assert.equal(refusalOf(() => readTablePath({ identifier }, delimiter, undefined)).kind, 'InvalidInput');
-    assert.equal(refusalOf(() => readTablePath({ identifier }, delimiter, id)).kind, 'InvalidInput');
+    assert.equal(refusalOf(() => tablePath(identifier, delimiter, undefined)).kind, 'InvalidInput');
+    assert.equal(refusalOf(() => tablePath(identifier, delimiter, id)).kind, 'InvalidInput');
   }
 });
 
-test('reads the path of a new table, or one name that is not split', () => {
-  assert.deepEqual(readNewTablePath({ identifier: 'a$b' }, '$', 'path'), ['a', 'b']);
-  assert.deepEqual(readNewTablePath({ identifier: 'b' }, '$', 'name'), ['b']);
-  assert.equal(refusalOf(() => readNewTablePath({ identifier: 'a$b' }, '$', 'name')).kind, 'InvalidInput');
-  assert.equal(refusalOf(() => readNewTablePath({ identifier: '$' }, '$', 'path')).kind, 'InvalidInput');
-  assert.equal(refusalOf(() => readNewTablePath({ identifier: undefined }, '$', 'name')).kind, 'InvalidInput');
+test('reads one name that is not split', () => {
+  assert.deepEqual(tablePath('b', '$', undefined, 'name'), ['b']);
+  assert.equal(refusalOf(() => tablePath('a$b', '$', undefined, 'name')).kind, 'InvalidInput');
+  assert.equal(refusalOf(() => tablePath('', '$', undefined, 'name')).kind, 'InvalidInput');
+});
+
+test('reads a namespace, and the root however it is written', () => {
+  assert.deepEqual(namespacePath('a$b', '$', undefined), ['a', 'b']);
+  assert.deepEqual(namespacePath('$', '$', undefined), []);
+  assert.deepEqual(namespacePath('', '.', undefined), []);
+  assert.deepEqual(namespacePath('$', '$', []), []);
+  assert.deepEqual(namespacePath('a+b', '$', ['a b']), ['a b']);
+});
+
+test('refuses a body that names another namespace', () => {
+  for (const [identifier, id] of [
+    ['a', []],
+    ['$', ['a']],
+    ['a$b', ['a']],
+  ] as const) {
+    assert.equal(refusalOf(() => namespacePath(identifier, '$', id)).kind, 'InvalidInput');
+  }
 });

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { Type } from 'typebox';
 import { readQueryValues } from '../../src/http/query-values.ts';
 import { CreateTableQuery } from '../../src/wire/tables.ts';
 import { refusalOf } from '../support/refusal.ts';
 
-const read = (url: string) => readQueryValues(url, CreateTableQuery, 'lance');
+const read = (url: string) => readQueryValues(url, CreateTableQuery, 'lance').query;
 
 test('reads the parameters of an address, form-encoded or percent-encoded', () => {
   assert.deepEqual(read('/v1/table/a/create?mode=exist_ok&properties=%7B%22a%22%3A%22b+c%20d%22%7D'), {
@@ -36,7 +37,14 @@ test('refuses a parameter that the operation does not know', () => {
 });
 
 test('ignores a parameter that only newer LanceDB clients send', () => {
-  assert.deepEqual(readQueryValues('/x/?newer=1&mode=create', CreateTableQuery, 'lancedb'), { mode: 'create' });
+  assert.deepEqual(readQueryValues('/x/?newer=1&mode=create', CreateTableQuery, 'lancedb').query, { mode: 'create' });
+});
+
+test('collects a parameter whose shape is an array, in order, however often it comes', () => {
+  const shape = Type.Object({ on: Type.Optional(Type.Array(Type.String())), mode: Type.Optional(Type.String()) });
+  const { query, queryLists } = readQueryValues('/x?on=a&mode=m&on=b&on=a', shape, 'lance');
+  assert.deepEqual(query, { mode: 'm' });
+  assert.deepEqual(queryLists, { on: ['a', 'b', 'a'] });
 });
 
 test('refuses a parameter given twice, also in another spelling', () => {

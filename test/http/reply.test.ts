@@ -5,6 +5,7 @@ import { commonHeaders, toJsonOutgoing, toOutgoing } from '../../src/http/reply.
 test('repeats every header of a reply in the context of its object', () => {
   const reply = toOutgoing({ kind: 'object', body: { version: 3 }, headers: { 'x-lancedb-version': '3' } }, 'r1');
   assert.equal(reply.status, 200);
+  assert.ok(typeof reply.body === 'string');
   const { version, context } = JSON.parse(reply.body) as { version: number; context: Record<string, string> };
   assert.equal(version, 3);
   const expected = Object.entries(reply.headers).map(([name, value]) => [`header.${name}`, value]);
@@ -30,6 +31,17 @@ test('sends a value as JSON and a text as it is', () => {
   const text = toOutgoing({ kind: 'text', text: 'a "plan"\n' }, 'r1');
   assert.equal(text.body, 'a "plan"\n');
   assert.equal(text.headers['content-type'], 'text/plain; charset=utf-8');
+});
+
+test('hands on the bytes of a stream as they are, and sends an empty reply without a type', () => {
+  const pieces = (async function* () {
+    yield Uint8Array.of(1);
+  })();
+  const stream = toOutgoing({ kind: 'stream', mediaType: 'application/x-ndjson', pieces, status: 200 }, 'r1');
+  assert.equal(stream.body, pieces);
+  assert.equal(stream.headers['content-type'], 'application/x-ndjson');
+  const empty = toOutgoing({ kind: 'empty', status: 202 }, 'r1');
+  assert.deepEqual([empty.status, empty.body, empty.headers['content-type']], [202, '', undefined]);
 });
 
 test('keeps the media type that an operation chose', () => {

@@ -11,7 +11,7 @@ import type { Services } from '../services.ts';
 
 export const updateFieldMetadata = defineTableOperation({
   id: 'update_field_metadata',
-  method: 'POST',
+  methods: ['POST'],
   path: '/v1/table/:id/update_field_metadata',
   summary: 'Update the metadata of fields',
   permission: 'write',

@@ -13,7 +13,7 @@ export const PLAN_MEDIA_TYPE = 'application/vnd.tiltyard.plan+json';
 
 export const analyzePlan = defineTableOperation({
   id: 'analyze_plan',
-  method: 'POST',
+  methods: ['POST'],
   path: '/v1/table/:id/analyze_plan',
   summary: 'Run a query and tell what each step of its plan cost',
   permission: 'read',

@@ -12,7 +12,7 @@ import type { Services } from '../services.ts';
 
 export const updateTable = defineTableOperation({
   id: 'update_table',
-  method: 'POST',
+  methods: ['POST'],
   path: '/v1/table/:id/update',
   summary: 'Update rows with SQL expressions',
   permission: 'write',

@@ -1,7 +1,8 @@
 import { placeLocation } from '../../model/table.ts';
 import type { TableRecord } from '../../model/table.ts';
 import { CreateTableQuery, CreateTableReply } from '../../wire/tables.ts';
-import type { IngestOperation, IngestRequest, Reply } from '../operation.ts';
+import { defineNewTableIngest } from '../operation.ts';
+import type { IngestRequest, Operation, Reply } from '../operation.ts';
 import { recordCommit } from '../record-commit.ts';
 import type { Services } from '../services.ts';
 import { readCreateSettings } from './create-settings.ts';
@@ -9,22 +10,20 @@ import type { CreateSettings } from './create-settings.ts';
 import { alreadyExists, claimName } from './name-claim.ts';
 import type { Reservation } from './name-claim.ts';
 
-export const createTable: IngestOperation = {
+export const createTable = defineNewTableIngest({
   id: 'create_table',
-  method: 'POST',
+  methods: ['POST'],
   path: '/v1/table/:id/create',
   summary: 'Create a table from an Arrow IPC stream',
-  target: 'new-table',
-  identifier: 'path',
   permission: 'write',
   body: { kind: 'arrow' },
   query: CreateTableQuery,
   replies: [{ mediaType: 'application/json', shape: CreateTableReply, description: 'The table as it is now.' }],
   statuses: [409],
   run: createFromStream,
-};
+});
 
-export const createNamedTable: IngestOperation = {
+export const createNamedTable: Operation = {
   ...createTable,
   id: 'create_named_table',
   path: '/v1/tables/:id',

@@ -9,7 +9,7 @@ import { toTableState } from '../table-state.ts';
 
 export const describeTable = defineTableOperation({
   id: 'describe_table',
-  method: 'POST',
+  methods: ['POST'],
   path: '/v1/table/:id/describe',
   summary: 'Describe a table: version, schema, location, properties',
   permission: 'read',

@@ -4,22 +4,22 @@ import { formatPath, parseTablePath, toTablePath } from '../../model/identifier.
 import type { TablePath } from '../../model/identifier.ts';
 import { readableScopes } from '../../model/caller.ts';
 import { ListTablesQuery, ListTablesReply } from '../../wire/tables.ts';
-import type { DatabaseOperation, DatabaseRequest, Reply } from '../operation.ts';
+import { defineDatabaseOperation } from '../operation.ts';
+import type { DatabaseRequest, Reply } from '../operation.ts';
 import type { Services } from '../services.ts';
 
-export const listTables: DatabaseOperation = {
+export const listTables = defineDatabaseOperation({
   id: 'list_tables',
-  method: 'GET',
+  methods: ['GET'],
   path: '/v1/tables',
   summary: 'List the tables of the database that the caller may see',
-  target: 'database',
   permission: 'see',
   body: { kind: 'none' },
   query: ListTablesQuery,
   replies: [{ mediaType: 'application/json', shape: ListTablesReply, description: 'Identifiers in order.' }],
   statuses: [],
   run: list,
-};
+});
 
 async function list(request: DatabaseRequest, services: Services): Promise<Reply> {
   const limit = readLimit(request, services.limits.http.pageSizeMax);
