@@ -2,13 +2,15 @@ import { createContext } from './context.ts';
 import { createDatabaseStore } from './databases.ts';
 import type { DatabaseStore } from './databases.ts';
 import { readGeneration } from './generation.ts';
+import { createCredentialStore } from './credentials.ts';
+import type { CredentialStore } from './credentials.ts';
 import { createGrantStore } from './grants.ts';
 import type { GrantStore } from './grants.ts';
-import { createKeyStore } from './keys.ts';
-import type { KeyStore } from './keys.ts';
 import { migrate } from './migrations.ts';
 import { createNamespaceStore } from './namespaces.ts';
 import type { NamespaceStore } from './namespaces.ts';
+import { createSigningKeyStore } from './signing-keys.ts';
+import type { SigningKeyStore } from './signing-keys.ts';
 import { openSqliteStore } from './sqlite.ts';
 import { createTableStore } from './tables.ts';
 import type { TableStore } from './tables.ts';
@@ -17,12 +19,13 @@ import type { TransactionStore } from './transactions.ts';
 
 export type { FoundTable } from './adoption.ts';
 export type { DatabaseStore, NewDatabase } from './databases.ts';
-export type { GrantStore } from './grants.ts';
-export type { KeyRecord, KeyStore, NewKey } from './keys.ts';
+export type { CredentialPage, CredentialRecord, CredentialStore, NewCredential } from './credentials.ts';
+export type { GivenGrant, GrantPage, GrantStore } from './grants.ts';
 export type { LocationOwner, NewDeclaration, NewRecord, NewRegistration } from './declarations.ts';
 export type { DroppedNamespace, NamespaceDrop } from './namespace-drop.ts';
 export type { NamespacePage, NamespaceRecord, NamespaceStore, NewNamespace } from './namespaces.ts';
 export type { Removal } from './removals.ts';
+export type { SigningKey, SigningKeyStore } from './signing-keys.ts';
 export type { NewTable, PublishEntry, Reservation, Unfinished } from './reservations.ts';
 export type { CommitRecord, TableCommit, TablePage, TableStore } from './tables.ts';
 export type { CommitEntry, TransactionPage, TransactionRecord, TransactionStore } from './transactions.ts';
@@ -45,7 +48,10 @@ export interface Catalog {
   readonly databases: DatabaseStore;
   readonly namespaces: NamespaceStore;
   readonly tables: TableStore;
-  readonly keys: KeyStore;
+  readonly keys: CredentialStore;
+  /** Of the token endpoint. */
+  readonly clients: CredentialStore;
+  readonly signingKeys: SigningKeyStore;
   readonly grants: GrantStore;
   readonly transactions: TransactionStore;
   /** Refuses with `ServiceUnavailable` when the catalog cannot be read. */
@@ -66,7 +72,9 @@ export async function openCatalog(settings: CatalogSettings): Promise<Catalog> {
     databases: createDatabaseStore(context),
     namespaces: createNamespaceStore(context),
     tables: createTableStore(context),
-    keys: createKeyStore(context),
+    keys: createCredentialStore(context, { table: 'api_keys', prefix: 'key:' }),
+    clients: createCredentialStore(context, { table: 'oauth_clients', prefix: 'client:' }),
+    signingKeys: createSigningKeyStore(context),
     grants: createGrantStore(context),
     transactions: createTransactionStore(context),
     async ping() {

@@ -1,15 +1,20 @@
 import { ServiceError } from '../errors/service-error.ts';
 import { DEFAULT_DELIMITER, checkName, quoteForMessage } from '../model/identifier.ts';
+import { databaseNotFound } from '../model/refusals.ts';
+import { DEFAULT_DATABASE } from '../model/table.ts';
 import type { Database } from '../model/table.ts';
 import type { CatalogContext } from './context.ts';
 import { createId } from './ids.ts';
 import { toStorageDirectory } from './storage-directory.ts';
+import type { Sql } from './store.ts';
 
 export interface DatabaseStore {
   find(name: string): Promise<Database | undefined>;
   /** By name. */
   list(): Promise<readonly Database[]>;
   create(database: NewDatabase): Promise<Database>;
+  /** With all grants on it, which the next database of this name must not inherit. Refused unless it is empty. */
+  drop(name: string): Promise<void>;
 }
 
 export interface NewDatabase {
@@ -18,7 +23,7 @@ export interface NewDatabase {
   readonly root?: string | undefined;
 }
 
-export function createDatabaseStore({ read, append, caches, roots, now }: CatalogContext): DatabaseStore {
+export function createDatabaseStore({ read, write, append, caches, roots, now }: CatalogContext): DatabaseStore {
   const found = caches.create<Database>();
   return {
     async find(name) {
@@ -49,7 +54,29 @@ export function createDatabaseStore({ read, append, caches, roots, now }: Catalo
           .executeTakeFirst(),
       );
       if (result.numInsertedOrUpdatedRows === 1n) return { id, name, root: roots.fromStored(stored) };
-      throw new ServiceError('InvalidInput', `There is a database ${quoteForMessage(name)} already.`);
+      throw new ServiceError('DatabaseAlreadyExists', `There is a database ${quoteForMessage(name)} already.`);
+    },
+
+    async drop(name) {
+      if (name === DEFAULT_DATABASE) {
+        throw new ServiceError('InvalidInput', 'The default database cannot be dropped.');
+      }
+      await write(async (sql) => dropDatabase(sql, name));
     },
   };
+}
+
+async function dropDatabase(sql: Sql, name: string): Promise<void> {
+  const database = await sql.selectFrom('databases').select('id').where('name', '=', name).executeTakeFirst();
+  if (database === undefined) throw databaseNotFound(name);
+  for (const content of ['tables', 'namespaces'] as const) {
+    const row = await sql.selectFrom(content).select('id').where('database_id', '=', database.id).executeTakeFirst();
+    if (row === undefined) continue;
+    throw new ServiceError('DatabaseNotEmpty', `The database ${quoteForMessage(name)} is not empty.`, {
+      hint: `Drop its ${content} first.`,
+    });
+  }
+  await sql.deleteFrom('transactions').where('database_id', '=', database.id).execute();
+  await sql.deleteFrom('grants').where('database_name', '=', name).execute();
+  await sql.deleteFrom('databases').where('id', '=', database.id).execute();
 }

@@ -1,21 +1,47 @@
 import { ServiceError } from '../errors/service-error.ts';
 import { ROLES } from '../model/caller.ts';
 import type { Grant } from '../model/caller.ts';
+import type { NamespacePath } from '../model/identifier.ts';
+import { databaseNotFound } from '../model/refusals.ts';
+import { refuseLastAdministrator } from './administrators.ts';
 import type { CatalogContext } from './context.ts';
-import { fromPathText, toPathText } from './path-text.ts';
+import { fromPathText, rangeFrom, toPathText } from './path-text.ts';
 import type { GrantRow } from './rows.ts';
 import type { Sql } from './store.ts';
 
-/** A principal is the id of a caller, such as `key:…` or `token:<issuer>#<subject>`. */
+export interface GrantRules {
+  /** For `add`: refuses with `DatabaseNotFound` when the database is not there. */
+  readonly knownDatabasesOnly?: boolean;
+  /** For `remove`: refuses with `LastAdministrator` when nobody could administer the server any more. */
+  readonly keepAdministrator?: boolean;
+}
+
+export interface GivenGrant extends Grant {
+  readonly principal: string;
+}
+
+export interface GrantPage {
+  readonly principal?: string;
+  /** Only grants on these databases; without it also those on all of them. */
+  readonly databases?: readonly string[];
+  /** Only grants at this path or below it. */
+  readonly under?: NamespacePath;
+  readonly after?: GivenGrant;
+  readonly limit: number;
+}
+
+/** A principal is the id of a caller, such as `key:…`, `client:…` or `token:<issuer>#<subject>`. */
 export interface GrantStore {
   of(principal: string): Promise<readonly Grant[]>;
   /** Giving a grant a second time changes nothing. */
-  add(principal: string, grant: Grant): Promise<void>;
+  add(principal: string, grant: Grant, rules?: GrantRules): Promise<void>;
   /** False when there was no such grant. */
-  remove(principal: string, grant: Grant): Promise<boolean>;
+  remove(principal: string, grant: Grant, rules?: GrantRules): Promise<boolean>;
+  /** By principal, database, path and role. */
+  list(page: GrantPage): Promise<readonly GivenGrant[]>;
 }
 
-export function createGrantStore({ read, write, caches }: CatalogContext): GrantStore {
+export function createGrantStore({ read, write, caches, now }: CatalogContext): GrantStore {
   const cache = caches.create<readonly Grant[]>();
   return {
     async of(principal) {
@@ -28,14 +54,35 @@ export function createGrantStore({ read, write, caches }: CatalogContext): Grant
       return grants ?? [];
     },
 
-    async add(principal, grant) {
-      await write(async (sql) => insertGrants(sql, principal, [grant]));
+    async add(principal, grant, rules) {
+      await write(async (sql) => {
+        if (rules?.knownDatabasesOnly === true) await requireDatabases(sql, [grant]);
+        await insertGrants(sql, principal, [grant]);
+      });
     },
 
-    async remove(principal, grant) {
-      return write(async (sql) => deleteGrant(sql, toGrantRow(principal, grant)));
+    async remove(principal, grant, rules) {
+      return write(async (sql) => {
+        const isGuarded = rules?.keepAdministrator === true && isAdministration(grant);
+        if (isGuarded) await refuseLastAdministrator(sql, principal, now());
+        return deleteGrant(sql, toGrantRow(principal, grant));
+      });
+    },
+
+    async list(page) {
+      const rows = await read(async (sql) => listRows(sql, page));
+      return rows.flatMap((row) => toGrants([row]).map((grant) => ({ ...grant, principal: row.principal })));
     },
   };
+}
+
+/** In the same transaction as the grant, so that none is left behind for a database that is being dropped. */
+export async function requireDatabases(sql: Sql, grants: readonly Grant[]): Promise<void> {
+  for (const { database } of grants) {
+    if (database === undefined) continue;
+    const row = await sql.selectFrom('databases').select('id').where('name', '=', database).executeTakeFirst();
+    if (row === undefined) throw databaseNotFound(database);
+  }
 }
 
 export async function insertGrants(sql: Sql, principal: string, grants: readonly Grant[]): Promise<void> {
@@ -56,6 +103,34 @@ export function toGrants(rows: readonly GrantRow[]): readonly Grant[] {
       database: row.database_name === '' ? undefined : row.database_name,
       path: fromPathText(row.path),
     }));
+}
+
+function isAdministration({ role, database, path }: Grant): boolean {
+  return role === 'admin' && database === undefined && path.length === 0;
+}
+
+const ORDER = ['principal', 'database_name', 'path', 'role'] as const;
+
+async function listRows(sql: Sql, page: GrantPage): Promise<readonly GrantRow[]> {
+  const { principal, databases, under = [], after, limit } = page;
+  let query = sql.selectFrom('grants').selectAll();
+  if (principal !== undefined) query = query.where('principal', '=', principal);
+  if (databases !== undefined) {
+    if (databases.length === 0) return [];
+    query = query.where('database_name', 'in', databases);
+  }
+  const range = rangeFrom(under);
+  if (range !== undefined) query = query.where('path', '>=', range.from).where('path', '<', range.before);
+  if (after !== undefined) {
+    const last = toGrantRow(after.principal, after);
+    query = query.where((where) =>
+      where(where.refTuple(...ORDER), '>', where.tuple(last.principal, last.database_name, last.path, last.role)),
+    );
+  }
+  return query
+    .orderBy([...ORDER])
+    .limit(limit)
+    .execute();
 }
 
 async function deleteGrant(sql: Sql, row: GrantRow): Promise<boolean> {

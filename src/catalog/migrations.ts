@@ -7,7 +7,7 @@ type BinaryText = CatalogStore['binaryText'];
 type Migration = (sql: Sql, binaryText: BinaryText) => Promise<void>;
 
 /** Only ever added to: a released migration stays as it is. */
-const MIGRATIONS: readonly Migration[] = [createFirstTables, createLifecycle];
+const MIGRATIONS: readonly Migration[] = [createFirstTables, createLifecycle, createTokenEndpoint];
 const APPLIED = 'migrations_applied';
 
 /** All pending migrations or none; of several processes that start at once, one migrates and the others find it done. */
@@ -101,6 +101,23 @@ async function createAccess(sql: Sql, binaryText: BinaryText): Promise<void> {
     .addColumn('role', 'text', (column) => column.notNull())
     .addPrimaryKeyConstraint('grants_key', ['principal', 'database_name', 'path', 'role'])
     .execute();
+}
+
+/** Clients of the token endpoint, and the keys that it signs with. */
+async function createTokenEndpoint(sql: Sql, binaryText: BinaryText): Promise<void> {
+  await createTable(sql, 'oauth_clients', binaryText)
+    .addColumn('name', 'text', (column) => column.notNull())
+    .addColumn('digest', binaryText, (column) => column.notNull().unique())
+    .addColumn('created_at', 'bigint', (column) => column.notNull())
+    .addColumn('expires_at', 'bigint')
+    .addColumn('revoked_at', 'bigint')
+    .execute();
+  await createTable(sql, 'signing_keys', binaryText)
+    .addColumn('jwk', 'text', (column) => column.notNull())
+    .addColumn('created_at', 'bigint', (column) => column.notNull())
+    .addColumn('retired_at', 'bigint')
+    .execute();
+  await sql.schema.createIndex('grants_database').on('grants').columns(['database_name', 'principal']).execute();
 }
 
 /** No reference to `tables`: the record of a write outlives the table. */

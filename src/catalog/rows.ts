@@ -6,7 +6,9 @@ export interface CatalogTables {
   readonly databases: DatabaseRow;
   readonly namespaces: NamespaceRow;
   readonly tables: TableRow;
-  readonly api_keys: KeyRow;
+  readonly api_keys: CredentialRow;
+  readonly oauth_clients: CredentialRow;
+  readonly signing_keys: SigningKeyRow;
   readonly grants: GrantRow;
   readonly transactions: TransactionRow;
   readonly removals: RemovalRow;
@@ -56,13 +58,21 @@ export interface TableRow {
   readonly created_at: number;
 }
 
-export interface KeyRow {
+export interface CredentialRow {
   readonly id: string;
   readonly name: string;
   readonly digest: string;
   readonly created_at: number;
   readonly expires_at: number | null;
   readonly revoked_at: number | null;
+}
+
+export interface SigningKeyRow {
+  readonly id: string;
+  /** Secret: both halves of the pair, as a JSON Web Key. */
+  readonly jwk: string;
+  readonly created_at: number;
+  readonly retired_at: number | null;
 }
 
 export interface GrantRow {

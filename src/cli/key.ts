@@ -1,6 +1,6 @@
 import { openConfiguredCatalog } from '../configured-catalog.ts';
 import { makeApiKey } from '../auth/api-key.ts';
-import type { KeyRecord } from '../catalog/catalog.ts';
+import type { CredentialRecord } from '../catalog/catalog.ts';
 import { ROLES } from '../model/caller.ts';
 import type { Grant, Role } from '../model/caller.ts';
 import { DEFAULT_DELIMITER, formatPath, parseNamespacePath } from '../model/identifier.ts';
@@ -100,7 +100,7 @@ function readExpiry(days: string | undefined, now: number): number | undefined {
   return now + Number(days) * DAY_MILLISECONDS;
 }
 
-function stateOf(key: KeyRecord, now: number): string {
+function stateOf(key: CredentialRecord, now: number): string {
   if (key.revokedAt !== undefined) return 'revoked';
   return key.expiresAt !== undefined && key.expiresAt <= now ? 'expired' : 'valid  ';
 }

@@ -30,7 +30,8 @@ test('refuses a name that is taken', async (context) => {
   const { file, catalog } = await temporaryCatalog(context);
   const other = await open(context, file);
   for (const each of [catalog, other]) {
-    await assert.rejects(each.databases.create({ name: 'default', root: '/x' }), refusal('InvalidInput', /"default"/));
+    const again = each.databases.create({ name: 'default', root: '/x' });
+    await assert.rejects(again, refusal('DatabaseAlreadyExists', /"default"/));
   }
   assert.equal((await catalog.databases.find('default'))?.root, '/data');
 });
@@ -47,4 +48,32 @@ test('of many who make one database at once, one succeeds', async (context) => {
   const making = Array.from({ length: 10 }, async () => catalog.databases.create({ name: 'new', root: '/data' }));
   const outcomes = await Promise.allSettled(making);
   assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 1);
+});
+
+test('an empty database is dropped with its grants, so that the next of its name inherits none', async (context) => {
+  const { file, catalog } = await temporaryCatalog(context);
+  const other = await open(context, file);
+  await catalog.databases.create({ name: 'sales', root: '/sales' });
+  assert.ok(await other.databases.find('sales'));
+  const grant = { role: 'admin', database: 'sales', path: [] } as const;
+  const everywhere = { role: 'reader', database: undefined, path: [] } as const;
+  for (const each of [grant, everywhere]) await catalog.grants.add('token:x#y', each);
+  await catalog.databases.drop('sales');
+  for (const each of [catalog, other]) {
+    assert.equal(await each.databases.find('sales'), undefined);
+    assert.deepEqual(await each.grants.of('token:x#y'), [everywhere]);
+  }
+  await assert.rejects(catalog.databases.drop('sales'), refusal('DatabaseNotFound', /"sales"/));
+  await catalog.databases.create({ name: 'sales', root: '/sales' });
+});
+
+test('a database that holds anything is not dropped, nor is the default one', async (context) => {
+  const { catalog } = await temporaryCatalog(context);
+  const { id } = await catalog.databases.create({ name: 'sales', root: '/sales' });
+  await catalog.namespaces.create({ databaseId: id, path: ['a'], properties: {} });
+  await assert.rejects(catalog.databases.drop('sales'), refusal('DatabaseNotEmpty', /"sales"/));
+  const stock = await catalog.databases.create({ name: 'stock', root: '/stock' });
+  await catalog.tables.reserve({ databaseId: stock.id, path: ['t'], root: '/stock', caller: 'key:k' });
+  await assert.rejects(catalog.databases.drop('stock'), refusal('DatabaseNotEmpty'));
+  await assert.rejects(catalog.databases.drop('default'), refusal('InvalidInput', /default/));
 });

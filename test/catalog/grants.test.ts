@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import Database from 'libsql';
+import type { GivenGrant } from '../../src/catalog/catalog.ts';
 import type { Grant } from '../../src/model/caller.ts';
 import { open, refusal, temporaryCatalog } from './temporary-catalog.ts';
 
@@ -68,4 +69,39 @@ test('a role that this release does not know gives nothing', async (context) => 
   context.after(() => other.close());
   other.prepare('insert into grants values (?, ?, ?, ?)').run([PRINCIPAL, '', '', 'emperor']);
   assert.deepEqual(await catalog.grants.of(PRINCIPAL), [READER]);
+});
+
+test('are listed by principal, database, path and role, in pages', async (context) => {
+  const { catalog } = await temporaryCatalog(context);
+  const given: GivenGrant[] = [];
+  for (const principal of ['client:b', 'key:a', 'token:i#s']) {
+    for (const database of [undefined, 'default', 'sales']) {
+      const path = database === undefined ? [] : ['x', principal];
+      const grant = { role: 'reader', database, path } as const;
+      given.push({ ...grant, principal });
+      await catalog.grants.add(principal, grant);
+    }
+  }
+  const listed: GivenGrant[] = [];
+  for (let page = await catalog.grants.list({ limit: 2 }); page.length > 0;) {
+    listed.push(...page);
+    const last = listed.at(-1);
+    page = await catalog.grants.list({ limit: 2, ...(last === undefined ? {} : { after: last }) });
+  }
+  assert.deepEqual(listed, given);
+  const ofKey = await catalog.grants.list({ limit: 10, principal: 'key:a' });
+  assert.equal(ofKey.length, 3);
+  const inSales = await catalog.grants.list({ limit: 10, databases: ['sales'], under: ['x'] });
+  assert.equal(inSales.length, 3);
+  assert.deepEqual(await catalog.grants.list({ limit: 10, databases: ['sales'], under: ['y'] }), []);
+  assert.deepEqual(await catalog.grants.list({ limit: 10, databases: [] }), []);
+});
+
+test('on a database that is not there are refused, when asked to', async (context) => {
+  const { catalog } = await temporaryCatalog(context);
+  const grant = { role: 'reader', database: 'nowhere', path: [] } as const;
+  const given = catalog.grants.add(PRINCIPAL, grant, { knownDatabasesOnly: true });
+  await assert.rejects(given, refusal('DatabaseNotFound', /"nowhere"/));
+  await catalog.grants.add(PRINCIPAL, { ...grant, database: 'default' }, { knownDatabasesOnly: true });
+  assert.equal((await catalog.grants.of(PRINCIPAL)).length, 1);
 });

@@ -22,10 +22,12 @@ test('an empty file becomes a catalog', async (context) => {
     'databases',
     'grants',
     'namespaces',
+    'oauth_clients',
     'releases',
     'removals',
     'renames',
     'settings',
+    'signing_keys',
     'tables',
     'transactions',
   ]);
@@ -63,7 +65,7 @@ test('several processes that start at once on an empty file all succeed', async 
   const file = await temporaryFile(context);
   const children = Array.from({ length: 4 }, () => startChild(context, 'open', [file]));
   assert.deepEqual(await Promise.all(children.map(nextMessage)), ['open', 'open', 'open', 'open']);
-  assert.equal(tableNames(file).length, 10);
+  assert.equal(tableNames(file).length, 12);
 });
 
 test('refuses a catalog of a newer release and leaves it as it is', async (context) => {

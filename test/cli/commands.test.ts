@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { openConfiguredCatalog } from '../../src/configured-catalog.ts';
 import { digestApiKey } from '../../src/auth/api-key.ts';
-import type { KeyRecord } from '../../src/catalog/catalog.ts';
+import type { CredentialRecord } from '../../src/catalog/catalog.ts';
 import { runCommand } from '../../src/cli/commands.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { Client } from '../support/client.ts';
@@ -42,7 +42,7 @@ async function run(argv: readonly string[], env: Readonly<Record<string, string>
   return { code, out, err };
 }
 
-async function findKey(key: string): Promise<KeyRecord | undefined> {
+async function findKey(key: string): Promise<CredentialRecord | undefined> {
   const loaded = loadConfig({ argv: [data], env: {}, readFile: () => '' });
   assert.ok('config' in loaded);
   const catalog = await openConfiguredCatalog(loaded.config);
