@@ -3,8 +3,11 @@ import type { Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
 import { createAuthenticator } from './auth/authenticator.ts';
 import type { Authenticator } from './auth/authenticator.ts';
+import { createTokenEndpoint } from './auth/token-endpoint.ts';
+import type { TokenEndpoint } from './auth/token-endpoint.ts';
 import type { Catalog } from './catalog/catalog.ts';
 import type { Config } from './config/config.ts';
+import { TOKEN_ENDPOINT_PATH, ownIssuerOf } from './config/own-issuer.ts';
 import { openConfiguredCatalog } from './configured-catalog.ts';
 import { openEngine } from './engine/engine.ts';
 import type { Engine } from './engine/engine.ts';
@@ -12,7 +15,7 @@ import { Admission } from './http/admission.ts';
 import { CallerRate } from './http/caller-rate.ts';
 import { createHttpServer } from './http/server.ts';
 import type { HttpServer } from './http/server.ts';
-import { ensureAdminKey, ensureDefaultDatabase } from './first-start.ts';
+import { ensureAdminKey, ensureDefaultDatabase, ensureSigningKey } from './first-start.ts';
 import { adoptTables, sweepUnfinished } from './recovery.ts';
 import { readRelease } from './release.ts';
 import { createTelemetry } from './telemetry/telemetry.ts';
@@ -55,6 +58,7 @@ async function joinParts(config: Config, parts: Parts): Promise<App> {
   const catalog = parts.add(await openConfiguredCatalog(config));
   const isNewCatalog = await ensureDefaultDatabase(catalog, config.storage.root);
   const adminKey = await ensureAdminKey(catalog, config);
+  if (ownIssuerOf(config) !== undefined) await ensureSigningKey(catalog);
   const engine = parts.add(await openConfiguredEngine(config));
   const swept = await sweepUnfinished(catalog, engine, telemetry);
   const adopted = await adoptTables(catalog, engine, isNewCatalog);
@@ -90,8 +94,21 @@ function openAuthenticator(config: Config, catalog: Catalog): Authenticator {
   const lookup = {
     findByDigest: (digest: string) => catalog.keys.findByDigest(digest),
     grantsOf: (principal: string) => catalog.grants.of(principal),
+    findClient: (id: string) => catalog.clients.find(id),
+    signingKeys: () => catalog.signingKeys.list(),
   };
-  return createAuthenticator(config.auth, lookup, Date.now);
+  return createAuthenticator({ ...config.auth, ownIssuer: ownIssuerOf(config) }, lookup, Date.now);
+}
+
+function openTokenEndpoint(config: Config, catalog: Catalog): TokenEndpoint | undefined {
+  const issuer = ownIssuerOf(config);
+  if (issuer === undefined) return undefined;
+  const lookup = {
+    findClient: (id: string) => catalog.clients.find(id),
+    isSecretOf: (id: string, digest: string) => catalog.clients.matches(id, digest),
+    signingKeys: () => catalog.signingKeys.list(),
+  };
+  return createTokenEndpoint({ ...config.auth, issuer }, lookup, Date.now);
 }
 
 interface Joined {
@@ -115,6 +132,8 @@ async function openHttp(joined: Joined): Promise<HttpServer> {
     limits,
     catalog,
     authenticator,
+    tokenEndpoint: openTokenEndpoint(config, catalog),
+    tokenEndpointPath: TOKEN_ENDPOINT_PATH,
     admission,
     rate: new CallerRate({
       requestsPerSecond: limits.http.rateRequestsPerSecond,

@@ -49,6 +49,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   kysely: ['catalog'],
   libsql: ['catalog'],
   jose: ['auth'],
+  'oidc-provider': ['auth'],
   fastify: ['http'],
   pino: ['telemetry'],
   typebox: ['wire', 'operations', 'http'],

@@ -1,9 +1,13 @@
 import { ServiceError } from '../errors/service-error.ts';
 import type { Caller, Grant } from '../model/caller.ts';
 import { digestApiKey, isApiKey } from './api-key.ts';
+import { OwnKeys } from './own-keys.ts';
 import { checkIssuerSettings } from './settings.ts';
 import type { AuthSettings } from './settings.ts';
+import type { SigningKeyText } from './signing-key.ts';
+import { tokenRefusal } from './token-refusal.ts';
 import { TokenVerifier } from './token-verifier.ts';
+import type { OwnToken } from './verified-tokens.ts';
 
 export { checkIssuerSettings } from './settings.ts';
 export type { AuthSettings } from './settings.ts';
@@ -22,6 +26,10 @@ export interface CredentialLookup {
   findByDigest(digest: string): Promise<KeyRecord | undefined>;
   /** Grants that an administrator has given to the holder of a token, by caller id. */
   grantsOf(principal: string): Promise<readonly Grant[]>;
+  /** A revoked client of our own token endpoint is unknown. */
+  findClient(id: string): Promise<KeyRecord | undefined>;
+  /** Of our own token endpoint. */
+  signingKeys(): Promise<readonly SigningKeyText[]>;
 }
 
 export interface KeyRecord {
@@ -44,7 +52,10 @@ export function createAuthenticator(
   clock: () => number,
 ): Authenticator {
   requireUsableIssuers(settings);
-  const verifier = new TokenVerifier(settings, clock);
+  const ownKeys = new OwnKeys(async () => lookup.signingKeys());
+  const { ownIssuer } = settings;
+  const ourselves = ownIssuer === undefined ? undefined : { issuer: ownIssuer, keys: ownKeys };
+  const verifier = new TokenVerifier(settings, clock, ourselves);
 
   const authenticate = async ({ apiKey, bearer }: Credentials): Promise<Caller> => {
     requireOneCredential(apiKey, bearer);
@@ -65,10 +76,20 @@ export function createAuthenticator(
   };
 
   const callerOfToken = async (token: string): Promise<Caller> => {
-    const { callerId, grants } = await verifier.verify(token);
+    const { callerId, grants, own } = await verifier.verify(token);
+    if (own !== undefined) return callerOfClient(callerId, own);
     // Asked for every request, so that a grant that is taken away counts for nothing from then on.
     const given = await lookup.grantsOf(callerId);
     return { id: callerId, kind: 'token', grants: [...grants, ...given] };
+  };
+
+  /** Asked for every request, so that a client that is revoked, and a key that is forgotten, count for nothing at once. */
+  const callerOfClient = async (callerId: string, { clientId, keyId }: OwnToken): Promise<Caller> => {
+    const client = await lookup.findClient(clientId);
+    const isValid = client !== undefined && (client.expiresAt === undefined || client.expiresAt > clock());
+    if (!isValid) throw tokenRefusal('its client is no longer valid');
+    if (!(await ownKeys.has(keyId))) throw tokenRefusal('its signature cannot be verified');
+    return { id: callerId, kind: 'token', grants: client.grants };
   };
 
   return { authenticate, close: () => verifier.close() };
@@ -81,10 +102,11 @@ const ANONYMOUS: Caller = {
   grants: [{ role: 'admin', database: undefined, path: [] }],
 };
 
-function requireUsableIssuers({ issuers }: AuthSettings): void {
+function requireUsableIssuers({ issuers, ownIssuer }: AuthSettings): void {
   const faults = issuers.flatMap(checkIssuerSettings);
   const names = new Set(issuers.map(({ issuer }) => issuer));
-  if (names.size < issuers.length) faults.push('Two issuers have the same address.');
+  if (names.size < issuers.length || (ownIssuer !== undefined && names.has(ownIssuer)))
+    faults.push('Two issuers have the same address.');
   if (faults.length > 0) throw new Error(`The issuers of access tokens are not usable. ${faults.join(' ')}`);
 }
 

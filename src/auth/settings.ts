@@ -6,6 +6,8 @@ export interface AuthSettings {
   /** When false, a request without any credential is answered as an administrator's. A bad credential is still refused. */
   readonly required: boolean;
   readonly issuers: readonly IssuerSettings[];
+  /** Of our own token endpoint; `undefined` when there is none. */
+  readonly ownIssuer?: string | undefined;
   readonly tokenBytesMax: number;
   readonly clockSkewSeconds: number;
   /** The least time between two fetches of one issuer's keys, whether they succeed or not. */

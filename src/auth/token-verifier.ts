@@ -1,35 +1,45 @@
 import { decodeJwt, jwtVerify } from 'jose';
-import type { JWTPayload } from 'jose';
+import type { CryptoKey, JWSHeaderParameters, JWTPayload, JWTVerifyResult } from 'jose';
 import { hash } from 'node:crypto';
 import { findSubject, grantsOfClaims } from './claims.ts';
 import { KeySet } from './key-set.ts';
 import type { IssuerSettings } from '../model/issuer.ts';
+import type { OwnKeys } from './own-keys.ts';
 import type { AuthSettings } from './settings.ts';
+import { OWN_ALGORITHM } from './signing-key.ts';
 import { tokenRefusal, toRefusal } from './token-refusal.ts';
 import { VerifiedTokens } from './verified-tokens.ts';
 import type { VerifiedToken } from './verified-tokens.ts';
 
 interface TrustedIssuer {
   readonly settings: IssuerSettings;
-  readonly keySet: KeySet;
+  readonly keySet: { find(header: JWSHeaderParameters): Promise<CryptoKey>; close(): void };
+  readonly isOwn: boolean;
 }
 
-/** Checks access tokens against the configured issuers. Nothing that a token names is ever fetched. */
+/** Our own token endpoint. */
+export interface OwnIssuer {
+  readonly issuer: string;
+  readonly keys: OwnKeys;
+}
+
+/** Checks access tokens against the configured issuers and our own. Nothing that a token names is ever fetched. */
 export class TokenVerifier {
   readonly #settings: AuthSettings;
   readonly #clock: () => number;
   readonly #issuers: ReadonlyMap<string, TrustedIssuer>;
   readonly #verified = new VerifiedTokens();
 
-  constructor(settings: AuthSettings, clock: () => number) {
+  constructor(settings: AuthSettings, clock: () => number, own?: OwnIssuer) {
     this.#settings = settings;
     this.#clock = clock;
-    this.#issuers = new Map(
-      settings.issuers.map((issuer) => [
-        issuer.issuer,
-        { settings: issuer, keySet: new KeySet(issuer, settings, clock) },
-      ]),
-    );
+    const trusted: TrustedIssuer[] = settings.issuers.map((issuer) => ({
+      settings: issuer,
+      keySet: new KeySet(issuer, settings, clock),
+      isOwn: false,
+    }));
+    if (own !== undefined) trusted.push(toTrusted(own));
+    this.#issuers = new Map(trusted.map((each) => [each.settings.issuer, each]));
   }
 
   async verify(token: string): Promise<VerifiedToken> {
@@ -49,7 +59,7 @@ export class TokenVerifier {
   async #check(token: string): Promise<VerifiedToken> {
     try {
       const issuer = this.#chooseIssuer(token);
-      return toVerifiedToken(await this.#readClaims(token, issuer), issuer.settings);
+      return toVerifiedToken(await this.#readClaims(token, issuer), issuer);
     } catch (error) {
       throw toRefusal(error);
     }
@@ -63,30 +73,51 @@ export class TokenVerifier {
     return issuer;
   }
 
-  async #readClaims(token: string, { settings, keySet }: TrustedIssuer): Promise<JWTPayload> {
+  async #readClaims(token: string, { settings, keySet, isOwn }: TrustedIssuer): Promise<JWTVerifyResult> {
     const now = this.#clock();
     // Of the header only `alg` and `kid` are read: `jwk`, `jku`, `x5c` and `x5u` would let the token bring its own key.
-    const { payload } = await jwtVerify(token, (header) => keySet.find(header), {
+    const result = await jwtVerify(token, (header) => keySet.find(header), {
       issuer: settings.issuer,
       audience: settings.audience,
       algorithms: [...settings.algorithms],
       requiredClaims: ['exp'],
       clockTolerance: this.#settings.clockSkewSeconds,
       currentDate: new Date(now),
+      // RFC 9068, section 2.1. Other issuers may be older than that.
+      ...(isOwn ? { typ: 'at+jwt' } : {}),
     });
+    const { iat } = result.payload;
     const latestSeconds = now / 1000 + this.#settings.clockSkewSeconds;
-    if (payload.iat !== undefined && payload.iat > latestSeconds) throw tokenRefusal('it is not valid yet');
-    return payload;
+    if (iat !== undefined && iat > latestSeconds) throw tokenRefusal('it is not valid yet');
+    return result;
   }
 }
 
-function toVerifiedToken(claims: JWTPayload, settings: IssuerSettings): VerifiedToken {
+/** The address of the issuer is also the audience: the server that signs is the one that is asked. */
+function toTrusted({ issuer, keys }: OwnIssuer): TrustedIssuer {
+  const settings = { issuer, audience: issuer, algorithms: [OWN_ALGORITHM], subjectClaim: 'sub', grants: [] };
+  return { settings, keySet: keys, isOwn: true };
+}
+
+function toVerifiedToken(result: JWTVerifyResult, { settings, isOwn }: TrustedIssuer): VerifiedToken {
+  const { payload: claims, protectedHeader } = result;
   const subject = findSubject(claims, settings.subjectClaim);
   if (subject === undefined) throw tokenRefusal('it names no usable subject');
+  if (isOwn) return toOwnToken(claims, subject, protectedHeader.kid ?? '');
   return {
     // An issuer's address holds no "#", so two different pairs never give one text.
     callerId: `token:${settings.issuer}#${subject}`,
     grants: grantsOfClaims(claims, settings.grants),
     expiresAt: (claims.exp ?? 0) * 1000,
+  };
+}
+
+/** What a client may do is asked of the catalog with every request. */
+function toOwnToken(claims: JWTPayload, clientId: string, keyId: string): VerifiedToken {
+  return {
+    callerId: `client:${clientId}`,
+    grants: [],
+    expiresAt: (claims.exp ?? 0) * 1000,
+    own: { clientId, keyId },
   };
 }

@@ -5,6 +5,13 @@ export interface VerifiedToken {
   readonly callerId: string;
   readonly grants: readonly Grant[];
   readonly expiresAt: number;
+  /** When the token is one of ours: what the catalog must still know for it to count. */
+  readonly own?: OwnToken;
+}
+
+export interface OwnToken {
+  readonly clientId: string;
+  readonly keyId: string;
 }
 
 interface Entry {

@@ -76,7 +76,9 @@ async function dropDatabase(sql: Sql, name: string): Promise<void> {
       hint: `Drop its ${content} first.`,
     });
   }
-  await sql.deleteFrom('transactions').where('database_id', '=', database.id).execute();
+  for (const trace of ['transactions', 'releases', 'renames'] as const) {
+    await sql.deleteFrom(trace).where('database_id', '=', database.id).execute();
+  }
   await sql.deleteFrom('grants').where('database_name', '=', name).execute();
   await sql.deleteFrom('databases').where('id', '=', database.id).execute();
 }

@@ -34,6 +34,10 @@ export interface AuthConfig {
   readonly required: boolean;
   readonly allowOpenNetwork: boolean;
   readonly issuers: readonly IssuerSettings[];
+  readonly tokenEndpoint: boolean;
+  readonly issuerUrl: string | undefined;
+  readonly tokenSeconds: number;
+  readonly failuresPerMinuteMax: number;
   readonly tokenBytesMax: number;
   readonly clockSkewSeconds: number;
   readonly keySetCooldownSeconds: number;
@@ -103,6 +107,10 @@ function toAuthConfig(values: SettingValues): AuthConfig {
     required: values['auth.required'],
     allowOpenNetwork: values['auth.allowOpenNetwork'],
     issuers: values['auth.issuers'],
+    tokenEndpoint: values['auth.tokenEndpoint'],
+    issuerUrl: values['auth.issuerUrl'],
+    tokenSeconds: values['auth.tokenSeconds'],
+    failuresPerMinuteMax: values['auth.failuresPerMinuteMax'],
     tokenBytesMax: values['auth.tokenBytesMax'],
     clockSkewSeconds: values['auth.clockSkewSeconds'],
     keySetCooldownSeconds: values['auth.keySetCooldownSeconds'],

@@ -94,6 +94,9 @@ function checkTogether(values: SettingValues): readonly string[] {
   if ((values['tls.cert'] === undefined) !== (values['tls.key'] === undefined)) {
     faults.push('tls.cert and tls.key go together: give both or neither.');
   }
+  if (values['auth.issuers'].some(({ issuer }) => issuer === values['auth.issuerUrl'])) {
+    faults.push('auth.issuerUrl is also one of auth.issuers: an address stands for one issuer.');
+  }
   if (!isLoopback(values.host) && !values['auth.required'] && !values['auth.allowOpenNetwork']) {
     faults.push(
       `The server would be open to everyone who reaches ${values.host}. Keep auth.required, listen on a loopback host, ` +

@@ -2,7 +2,15 @@ import type { Limits } from '../model/limits.ts';
 import { readIssuers, showIssuer } from './issuers.ts';
 import { boolean, bytes, choice, integer, json, list, options, path, seconds, secret, text } from './setting-types.ts';
 import type { Setting } from './setting.ts';
-import { readAdminKey, readBasePath, readDataFolder, readHost, readHostSuffix, readStorageRoot } from './text-rules.ts';
+import {
+  readAdminKey,
+  readBasePath,
+  readDataFolder,
+  readHost,
+  readHostSuffix,
+  readIssuerUrl,
+  readStorageRoot,
+} from './text-rules.ts';
 
 const KiB = 1024;
 const MiB = 1024 * KiB;
@@ -112,6 +120,15 @@ export const SETTINGS = {
     read: readIssuers,
     show: showIssuer,
   }),
+  'auth.tokenEndpoint': boolean(true, 'Whether the server issues access tokens to clients of its own, at /oauth.'),
+  'auth.issuerUrl': text({
+    default: undefined,
+    defaultText: 'on a loopback host its own address and /oauth, else none',
+    help: 'Address of /oauth as clients see it, such as https://tables.example.com/oauth; needed beyond this machine.',
+    rule: readIssuerUrl,
+  }),
+  'auth.tokenSeconds': integer(900, [60, DAY], 'Life of an access token that the server issues.'),
+  'auth.failuresPerMinuteMax': integer(20, [1, 10_000], 'Wrong secrets per minute for one client from one address.'),
   'auth.tokenBytesMax': bytes(16 * KiB, [256, 256 * KiB], 'Longest access token that is looked at.'),
   'auth.clockSkewSeconds': seconds(30, [0, 600], 'How far the clock of an issuer may be off.'),
   'auth.keySetCooldownSeconds': seconds(30, [1, HOUR], 'Shortest time between two fetches of a key set.'),

@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { isLoopback } from './loopback.ts';
 import { mustBe, mustBeOnly } from './setting.ts';
 import type { Reading } from './setting.ts';
 
@@ -45,6 +46,15 @@ export function readDataFolder(text: string): Reading<string> {
 export function readStorageRoot(text: string): Reading<string> {
   if (text !== '' && (isObjectStore(text) || !ADDRESS.test(text))) return { value: text };
   return mustBe('a folder or an address that starts with s3://, gs:// or az:// and a bucket', text);
+}
+
+/** Secrets travel there: over TLS, or without leaving the machine. Kept without a slash at the end. */
+export function readIssuerUrl(text: string): Reading<string> {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const isSafe = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(url.hostname));
+  const isBare = url?.username === '' && url.password === '' && !/[?#]/.test(text);
+  if (isSafe && isBare) return { value: text.replace(/\/+$/, '') };
+  return mustBeOnly('an https address (http on a loopback host only), without user, password, query and fragment');
 }
 
 export function isObjectStore(root: string): boolean {

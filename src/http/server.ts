@@ -9,16 +9,17 @@ import { chooseDialect } from './dialects.ts';
 import { mountDocs } from './docs.ts';
 import { toErrorReply, toServiceError } from './error-reply.ts';
 import { mount } from './mount.ts';
-import type { MountParts } from './mount.ts';
 import { explainNoRoute } from './no-route.ts';
 import { OpenExchanges } from './open-exchanges.ts';
 import { mountProbes } from './probes.ts';
 import type { Health } from './probes.ts';
 import { commonHeaders, toJsonOutgoing } from './reply.ts';
 import { chooseRequestId } from './request-id.ts';
+import { mountTokenEndpoint } from './token-endpoint.ts';
+import type { TokenEndpointParts } from './token-endpoint.ts';
 import { refuseUnreadable } from './unreadable.ts';
 
-export interface HttpSettings extends MountParts {
+export interface HttpSettings extends TokenEndpointParts {
   readonly release: string;
   readonly tls: { readonly cert: Buffer; readonly key: Buffer } | undefined;
   readonly health: Health;
@@ -72,6 +73,7 @@ async function prepareRoutes(server: FastifyInstance, settings: HttpSettings): P
   for (const operation of OPERATIONS) mount(server, operation, settings);
   mountProbes(server, [...new Set(['', basePath])], settings.health);
   mountDocs(server, settings);
+  mountTokenEndpoint(server, settings);
   await server.ready();
   // An expectation that we do not know is nothing that RFC 9110 makes us refuse; node would, without a body.
   server.server.on('checkExpectation', (request, response) => server.server.emit('request', request, response));

@@ -91,7 +91,8 @@ class Supervisor {
     try {
       this.#worker = startWorker({
         workerFile: this.#options.workerFile,
-        config: this.#options.config,
+        // The worker does not listen, and must know the port that 0 became.
+        config: { ...this.#options.config, port: this.#address.port },
         onMessage: (message) => this.#receive(message),
         onEnd: (end) => this.#onWorkerEnd(end),
       });

@@ -51,6 +51,7 @@ suite('a request with an API key', () => {
 
   test('is refused without a look-up when the key is longer than any credential may be', async () => {
     const refusing: CredentialLookup = {
+      ...lookupOf(),
       findByDigest: () => Promise.reject(new Error('The lookup was asked.')),
       grantsOf: () => Promise.reject(new Error('The lookup was asked.')),
     };
@@ -60,6 +61,7 @@ suite('a request with an API key', () => {
 
   test('fails as the look-up fails, so that a catalog that is away is not taken for a bad key', async () => {
     const away: CredentialLookup = {
+      ...lookupOf(),
       findByDigest: () => Promise.reject(new ServiceError('ServiceUnavailable', 'The catalog does not answer.')),
       grantsOf: () => Promise.resolve([]),
     };

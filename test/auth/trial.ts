@@ -39,6 +39,8 @@ export function lookupOf(
   return {
     findByDigest: (digest) => Promise.resolve(keys[digest]),
     grantsOf: (principal) => Promise.resolve(grants[principal] ?? []),
+    findClient: () => Promise.resolve(undefined),
+    signingKeys: () => Promise.resolve([]),
   };
 }
 

@@ -135,7 +135,8 @@ async function makeAnswer(issuer: string, keys: SigningKeys): Promise<RequestLis
     },
     formats: { customizers: { jwt: layClaimsOver } },
   });
-  return provider.callback();
+  const answer = provider.callback();
+  return (request, response) => void answer(request, response);
 }
 
 function layClaimsOver(context: Context, _token: unknown, jwt: StructuredToken): void {

@@ -29,17 +29,23 @@ export interface TestServerOptions {
 /** The whole service in this process, on a port and in a folder of its own. */
 export async function startServer(options: TestServerOptions = {}): Promise<TestServer> {
   const folder = options.folder ?? (await mkdtemp(join(tmpdir(), 'tiltyard-test-')));
-  const config = requireTestConfig(folder, options);
-  const app = await startApp(config);
   const sockets = new Set<Socket>();
+  const accepted: { app?: App } = {};
   const listener = createServer({ pauseOnConnect: true }, (socket) => {
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
-    app.accept(socket);
+    accepted.app?.accept(socket);
     socket.resume();
   });
   await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));
   const { port } = listener.address() as AddressInfo;
+  // As the supervisor does: whoever holds the port tells the service which one it is.
+  const config = { ...requireTestConfig(folder, options), port };
+  const app = await startApp(config).catch((error: unknown) => {
+    listener.close();
+    throw error;
+  });
+  accepted.app = app;
   return {
     url: `http://127.0.0.1:${port}`,
     config,

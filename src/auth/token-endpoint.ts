@@ -1,0 +1,104 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Context, Provider } from 'oidc-provider';
+import { FailedAttempts } from './failed-attempts.ts';
+import { isSameKeys } from './signing-key.ts';
+import type { SigningKeyText } from './signing-key.ts';
+
+export interface TokenEndpointSettings {
+  /** As clients see it, without a slash at the end. Also the audience of its tokens. */
+  readonly issuer: string;
+  readonly tokenSeconds: number;
+  /** Wrong secrets that one address may give for one client in a minute. */
+  readonly failuresPerMinuteMax: number;
+}
+
+/** What the catalog knows of clients. */
+export interface ClientLookup {
+  /** A revoked client is unknown. */
+  findClient(id: string): Promise<ClientRecord | undefined>;
+  isSecretOf(id: string, digest: string): Promise<boolean>;
+  /** Newest first: the first signs. */
+  signingKeys(): Promise<readonly SigningKeyText[]>;
+}
+
+export interface ClientRecord {
+  readonly id: string;
+  readonly expiresAt?: number;
+}
+
+/** As the library knows them. */
+const PATHS = {
+  discovery: '/.well-known/openid-configuration',
+  keys: '/jwks',
+  token: '/token',
+} as const;
+
+export type TokenRoute = keyof typeof PATHS;
+
+/** What the log may know of an answer. */
+export interface TokenOutcome {
+  readonly client: string | undefined;
+  /** What failed on our side; a refusal is none. */
+  readonly failure: unknown;
+}
+
+export interface TokenEndpoint {
+  /** Answers the request itself. The address that was asked for does not matter: the route is given. */
+  answer(route: TokenRoute, request: IncomingMessage, response: ServerResponse): Promise<TokenOutcome>;
+}
+
+const WINDOW_SECONDS = 60;
+const SOURCES_MAX = 10_000;
+
+/**
+ * An authorization server for machines: the client credentials grant and what clients need to find it. The protocol is
+ * the library's; it is loaded with the first request, since most deployments never see one.
+ */
+export function createTokenEndpoint(
+  settings: TokenEndpointSettings,
+  lookup: ClientLookup,
+  clock: () => number,
+): TokenEndpoint {
+  const outcomes = new WeakMap<IncomingMessage, TokenOutcome>();
+  const failures = new FailedAttempts({
+    failuresMax: settings.failuresPerMinuteMax,
+    windowSeconds: WINDOW_SECONDS,
+    sourcesMax: SOURCES_MAX,
+    clock,
+  });
+  let made: { readonly keys: readonly SigningKeyText[]; readonly answer: Promise<Answer> } | undefined;
+
+  /** Keys are fixed when a provider is made, so that other keys make another one. */
+  const findAnswer = async (): Promise<Answer> => {
+    const keys = await lookup.signingKeys();
+    if (made === undefined || !isSameKeys(made.keys, keys)) {
+      const answer = import('./token-provider.ts').then(({ makeProvider }) =>
+        observe(makeProvider({ settings, keys, lookup, failures, clock }), outcomes).callback(),
+      );
+      made = { keys, answer };
+    }
+    return made.answer;
+  };
+
+  return {
+    async answer(route, request, response) {
+      const answer = await findAnswer();
+      Object.assign(request, { url: PATHS[route] });
+      await answer(request, response);
+      return outcomes.get(request) ?? { client: undefined, failure: undefined };
+    },
+  };
+}
+
+type Answer = ReturnType<Provider['callback']>;
+
+function observe(provider: Provider, outcomes: WeakMap<IncomingMessage, TokenOutcome>): Provider {
+  const note = (context: Context | undefined, failure: unknown): void => {
+    if (context !== undefined) outcomes.set(context.req, { client: context.oidc?.client?.clientId, failure });
+  };
+  return provider
+    .on('grant.success', (context) => note(context, undefined))
+    .on('grant.error', (context) => note(context, undefined))
+    .on('server_error', (context, error) => note(context, error))
+    .on('error', (error, context) => note(context, error));
+}
