@@ -18,6 +18,8 @@ import type { VersionHold } from './overwrite-table.ts';
 import type { WriteTarget } from './table-writes.ts';
 import { updateRows } from './update-rows.ts';
 import type { UpdateOutcome, UpdateRequest } from './update-rows.ts';
+import { createVersionsEngine } from './versions-engine.ts';
+import type { VersionsEngine } from './versions-engine.ts';
 import { giveBack, pullChunks } from './write-chunks.ts';
 import type { WriteOutcome } from './write-stream.ts';
 
@@ -27,6 +29,9 @@ export type { FoundTable } from './find-tables.ts';
 export type { TableDescription } from './open-table.ts';
 export type { EngineSettings } from './parts.ts';
 export type { VersionHold } from './overwrite-table.ts';
+export type { Branch } from './table-branches.ts';
+export type { Tag } from './table-tags.ts';
+export type { TableVersion, VersionRange } from './table-versions.ts';
 export type { WriteTarget } from './table-writes.ts';
 export type { UpdateOutcome, UpdateRequest } from './update-rows.ts';
 export type { WriteOutcome } from './write-stream.ts';
@@ -37,6 +42,7 @@ export interface OverwriteOptions extends VersionHold {
 
 /** Rows, versions and plans of tables on storage. Whatever one call has acknowledged, the next sees. */
 export interface Engine {
+  readonly versions: VersionsEngine;
   /** The place is fresh; after a failure nothing is left there. */
   createTable(
     place: Place,
@@ -65,10 +71,12 @@ export async function openEngine(settings: EngineSettings): Promise<Engine> {
 }
 
 class NativeBackedEngine implements Engine {
+  readonly versions: VersionsEngine;
   readonly #parts: EngineParts;
 
   constructor(parts: EngineParts) {
     this.#parts = parts;
+    this.versions = createVersionsEngine(parts);
   }
 
   async createTable(

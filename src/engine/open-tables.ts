@@ -1,3 +1,5 @@
+import { ServiceError } from '../errors/service-error.ts';
+import { branchNotFound } from '../model/refusals.ts';
 import { MAIN_BRANCH, placeKey } from '../model/table.ts';
 import type { Place, TableState } from '../model/table.ts';
 import type { Connections } from './connections.ts';
@@ -145,10 +147,19 @@ export class OpenTables {
     }
     try {
       return await engineCall(async () => (await main.branches()).checkout(branch, version ?? null));
+    } catch (error) {
+      throw await tellMissingBranch(error, main, branch);
     } finally {
       main.close();
     }
   }
+}
+
+/** The engine looks for the version only, and blames it when the whole branch is not there. */
+async function tellMissingBranch(error: unknown, main: NativeTable, branch: string): Promise<unknown> {
+  if (!(error instanceof ServiceError) || error.kind !== 'TableVersionNotFound') return error;
+  const branches = await engineCall(async () => (await main.branches()).list());
+  return Object.hasOwn(branches, branch) ? error : branchNotFound(branch);
 }
 
 async function describeOnce({ native }: OpenTable): Promise<TableDescription | undefined> {

@@ -22,6 +22,13 @@ export function chooseDialect(path: string, userAgent: string | undefined): Dial
  * is meant.
  */
 export function statusFor(kind: ErrorName, dialect: Dialect): number {
-  if (dialect === 'lancedb' && (kind === 'TableColumnNotFound' || kind === 'TableAlreadyExists')) return 400;
-  return ERROR_KINDS[kind].status;
+  return dialect === 'lancedb' && PLAIN_REFUSALS.has(kind) ? 400 : ERROR_KINDS[kind].status;
 }
+
+/** That a branch exists is not among them: the client knows it by its 409. */
+const PLAIN_REFUSALS: ReadonlySet<ErrorName> = new Set([
+  'TableColumnNotFound',
+  'TableAlreadyExists',
+  'TableTagAlreadyExists',
+  'InvalidTableState',
+]);

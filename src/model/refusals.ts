@@ -25,3 +25,7 @@ export function notPermitted(permission: Permission): ServiceError {
     hint: 'Ask an administrator for a grant.',
   });
 }
+
+export function branchNotFound(name: string): ServiceError {
+  return new ServiceError('TableBranchNotFound', `The branch ${quoteForMessage(name)} was not found.`);
+}

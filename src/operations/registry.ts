@@ -1,3 +1,5 @@
+import { createBranch, deleteBranch } from './branches/change-branch.ts';
+import { listBranches } from './branches/list-branches.ts';
 import { updateFieldMetadata } from './columns/update-field-metadata.ts';
 import { analyzePlan } from './data/analyze-plan.ts';
 import { updateTable } from './data/update-table.ts';
@@ -5,6 +7,16 @@ import type { Operation } from './operation.ts';
 import { createNamedTable, createTable } from './tables/create-table.ts';
 import { describeTable } from './tables/describe-table.ts';
 import { listTables } from './tables/list-tables.ts';
+import { restoreTable } from './tables/restore-table.ts';
+import { tableStats } from './tables/table-stats.ts';
+import { updateSchemaMetadata } from './tables/update-schema-metadata.ts';
+import { createTag, deleteTag, updateTag } from './tags/change-tag.ts';
+import { listTags } from './tags/list-tags.ts';
+import { tagVersion } from './tags/tag-version.ts';
+import { UNSUPPORTED_OPERATIONS } from './unsupported.ts';
+import { deleteVersions } from './versions/delete-versions.ts';
+import { describeVersion } from './versions/describe-version.ts';
+import { listVersions } from './versions/list-versions.ts';
 
 /** Every operation that the service offers. Routes, OpenAPI, the permission table and the docs come from this list. */
 export const OPERATIONS: readonly Operation[] = [
@@ -15,4 +27,19 @@ export const OPERATIONS: readonly Operation[] = [
   analyzePlan,
   updateTable,
   updateFieldMetadata,
+  tableStats,
+  updateSchemaMetadata,
+  restoreTable,
+  listVersions,
+  describeVersion,
+  deleteVersions,
+  listTags,
+  tagVersion,
+  createTag,
+  updateTag,
+  deleteTag,
+  listBranches,
+  createBranch,
+  deleteBranch,
+  ...UNSUPPORTED_OPERATIONS,
 ];

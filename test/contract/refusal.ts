@@ -19,6 +19,8 @@ export const CODE = {
   namespaceNotFound: 1,
   tableNotFound: 4,
   tableExists: 5,
+  tagNotFound: 8,
+  tagExists: 9,
   versionNotFound: 11,
   columnNotFound: 12,
   invalidInput: 13,
@@ -27,9 +29,11 @@ export const CODE = {
   unauthenticated: 16,
   unavailable: 17,
   internal: 18,
+  tableState: 19,
   schema: 20,
   throttling: 21,
   branchNotFound: 22,
+  branchExists: 23,
 } as const;
 
 export interface Expected {

@@ -1,0 +1,129 @@
+import { stat, unlink } from 'node:fs/promises';
+import { ServiceError } from '../errors/service-error.ts';
+import { MAIN_BRANCH, placeLocation } from '../model/table.ts';
+import type { Place, TableState } from '../model/table.ts';
+import { isRemote } from './connections.ts';
+import { engineCall } from './engine-errors.ts';
+import { manifestName } from './freshness.ts';
+import type { NativeTable } from './native.ts';
+import type { OpenTables } from './open-tables.ts';
+import type { EngineParts } from './parts.ts';
+import { listBranchForks } from './table-branches.ts';
+import { listTagTargets } from './table-tags.ts';
+import type { WriteTarget } from './table-writes.ts';
+
+export interface TableVersion {
+  readonly version: number;
+  readonly committedAtMicroseconds: number;
+  /** Numbers that the engine keeps of a version, such as how many rows it has. */
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly manifestPath: string;
+}
+
+/** From the oldest to the latest that a reader of this state may see. */
+export async function listVersions(tables: OpenTables, state: TableState): Promise<readonly TableVersion[]> {
+  return tables.use(state, async ({ native }) => {
+    // First the version, then the list: while readers are held at a version, the list holds later ones too.
+    const latest = await engineCall(async () => native.version());
+    const found = await engineCall(async () => native.listVersions());
+    const pathOf = await manifestPaths(native, state);
+    return found
+      .filter(({ version }) => version <= latest)
+      .map(({ version, timestamp, metadata }) => ({
+        version,
+        committedAtMicroseconds: timestamp,
+        metadata,
+        manifestPath: pathOf(version),
+      }));
+  });
+}
+
+export async function requireVersion(tables: OpenTables, state: TableState): Promise<TableVersion> {
+  const versions = await listVersions(tables, { ...state, version: undefined });
+  const wanted = state.version ?? versions.at(-1)?.version;
+  const found = versions.find(({ version }) => version === wanted);
+  if (found !== undefined) return found;
+  throw new ServiceError('TableVersionNotFound', `The table has no version ${wanted}.`);
+}
+
+/** Known without asking the storage service only where the storage is a folder. */
+export async function measureManifest(place: Place, path: string): Promise<number | undefined> {
+  if (isRemote(place.root)) return undefined;
+  return stat(path).then(
+    ({ size }) => size,
+    () => undefined,
+  );
+}
+
+/** From the first on, up to but not including the last. */
+export interface VersionRange {
+  readonly start: number;
+  readonly end: number;
+}
+
+export interface RemovedVersions {
+  readonly count: number;
+  readonly latest: number;
+}
+
+/**
+ * Removes the records of versions, not the data: what no other version uses is swept by the next clean-up. The engine can
+ * only remove all that is older than some time, so that the records, which are files of their own, are removed here.
+ */
+export async function removeVersions(
+  { lanes, tables }: EngineParts,
+  target: WriteTarget,
+  ranges: readonly VersionRange[],
+): Promise<RemovedVersions> {
+  if (isRemote(target.place.root)) throw notOnObjectStore();
+  return lanes.run(target.place, async () => {
+    const versions = await listVersions(tables, { ...target, version: undefined });
+    const latest = versions.at(-1)?.version ?? 0;
+    const doomed = versions.filter(({ version }) => ranges.some(({ start, end }) => version >= start && version < end));
+    if (doomed.some(({ version }) => version === latest)) throw latestKept(latest);
+    await refusePinned(tables, target, new Set(doomed.map(({ version }) => version)));
+    for (const { manifestPath } of doomed) await removeFile(manifestPath);
+    return { count: doomed.length, latest };
+  });
+}
+
+/** The names of manifests in the folder of the branch, as the table's own naming wants them. */
+async function manifestPaths(native: NativeTable, state: TableState): Promise<(version: number) => string> {
+  const { place, branch } = state;
+  const isCountedDown = await engineCall(async () => native.usesV2ManifestPaths());
+  const isMain = branch === undefined || branch === MAIN_BRANCH;
+  const folder = `${placeLocation(place)}/${isMain ? '' : `tree/${branch}/`}_versions`;
+  return (version) => `${folder}/${isCountedDown ? manifestName(version) : `${version}.manifest`}`;
+}
+
+async function refusePinned(tables: OpenTables, target: WriteTarget, doomed: ReadonlySet<number>): Promise<void> {
+  const branch = target.branch === MAIN_BRANCH ? undefined : target.branch;
+  const pins = [...(await listTagTargets(tables, target.place)), ...(await listBranchForks(tables, target.place))];
+  const pin = pins.find((each) => each.branch === branch && doomed.has(each.version));
+  if (pin === undefined) return;
+  throw new ServiceError('InvalidTableState', `Version ${pin.version} is kept by the ${pin.kind} ${pin.name}.`, {
+    hint: `Delete the ${pin.kind} first, or leave the version out.`,
+  });
+}
+
+async function removeFile(path: string): Promise<void> {
+  try {
+    await unlink(path);
+  } catch (cause) {
+    if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return;
+    throw new ServiceError('ServiceUnavailable', 'The storage does not let the service remove a version.', {
+      cause,
+      retryAfterSeconds: 30,
+    });
+  }
+}
+
+function latestKept(latest: number): ServiceError {
+  return new ServiceError('InvalidInput', `Version ${latest} is the latest and cannot be deleted.`, {
+    hint: 'End the range before it, or drop the table.',
+  });
+}
+
+function notOnObjectStore(): ServiceError {
+  return new ServiceError('Unsupported', 'Versions of tables on an object store cannot be deleted one by one.');
+}

@@ -1,0 +1,92 @@
+import { Type } from 'typebox';
+import { ServiceError } from '../errors/service-error.ts';
+import type { Permission } from '../model/caller.ts';
+import { requestFields } from '../wire/shapes.ts';
+import { DelimiterQuery } from '../wire/tables.ts';
+import { defineDatabaseOperation, defineNewTableOperation, defineTableOperation } from './operation.ts';
+import type { Operation, Reply } from './operation.ts';
+
+/** A part of the public descriptions that is not offered here, and why: the caller reads the reason. */
+export interface Unsupported {
+  readonly id: string;
+  readonly path: string;
+  readonly about: 'table' | 'new-table' | 'database';
+  readonly permission: Permission;
+  readonly reason: string;
+}
+
+const CLIENT_COMMITS = 'Versions are made by writes that the service itself commits, never by clients.';
+const MATERIALIZED_VIEWS = 'Materialized views need workers that run queries and functions, which the service has not.';
+const COMPUTED_COLUMNS = 'Backfills fill columns that functions compute, and the service keeps no functions.';
+const LSM_WRITES = 'Writes go to the table at once; there is no write-ahead tree in front of it.';
+const BRANCH_JOINS = 'The storage engine neither compares nor joins branches.';
+
+const CLIENT_COMMIT = { permission: 'write', reason: CLIENT_COMMITS } as const;
+const LSM_WRITE = { about: 'table', permission: 'write', reason: LSM_WRITES } as const;
+const LSM_READ = { ...LSM_WRITE, permission: 'read' } as const;
+const BRANCH_JOIN = { about: 'table', permission: 'write', reason: BRANCH_JOINS } as const;
+
+export const UNSUPPORTED: readonly Unsupported[] = [
+  { id: 'create_table_version', path: '/v1/table/:id/version/create', about: 'table', ...CLIENT_COMMIT },
+  { id: 'batch_create_table_versions', path: '/v1/table/version/batch-create', about: 'database', ...CLIENT_COMMIT },
+  { id: 'batch_commit_tables', path: '/v1/table/batch-commit', about: 'database', ...CLIENT_COMMIT },
+  {
+    id: 'alter_table_backfill_columns',
+    path: '/v1/table/:id/backfill_column',
+    about: 'table',
+    permission: 'write',
+    reason: COMPUTED_COLUMNS,
+  },
+  {
+    id: 'create_materialized_view',
+    path: '/v1/materialized_view/:id/create',
+    about: 'new-table',
+    permission: 'write',
+    reason: MATERIALIZED_VIEWS,
+  },
+  {
+    id: 'refresh_materialized_view',
+    path: '/v1/materialized_view/:id/refresh',
+    about: 'table',
+    permission: 'write',
+    reason: MATERIALIZED_VIEWS,
+  },
+  { id: 'set_lsm_write_spec', path: '/v1/table/:id/set_lsm_write_spec', ...LSM_WRITE },
+  { id: 'unset_lsm_write_spec', path: '/v1/table/:id/unset_lsm_write_spec', ...LSM_WRITE },
+  { id: 'get_lsm_write_spec', path: '/v1/table/:id/get_lsm_write_spec', ...LSM_READ },
+  { id: 'get_lsm_stats', path: '/v1/table/:id/get_lsm_stats', ...LSM_READ },
+  { id: 'flush_lsm', path: '/v1/table/:id/flush_lsm', ...LSM_WRITE },
+  { id: 'compact_lsm', path: '/v1/table/:id/compact_lsm', ...LSM_WRITE },
+  { id: 'diff_table_branches', path: '/v1/table/:id/branches/diff', ...BRANCH_JOIN, permission: 'read' },
+  { id: 'merge_table_branches', path: '/v1/table/:id/branches/merge', ...BRANCH_JOIN },
+  { id: 'cherry_pick_table_branch', path: '/v1/table/:id/branches/cherry_pick', ...BRANCH_JOIN },
+];
+
+const DEFINE = {
+  table: defineTableOperation,
+  'new-table': defineNewTableOperation,
+  database: defineDatabaseOperation,
+} as const;
+
+/** Whatever the request says beside who asks and about what is not read. */
+const AnyBody = Type.Object(requestFields, { additionalProperties: true });
+
+/** Each is an operation like any other: who may not ask is told that first. */
+export const UNSUPPORTED_OPERATIONS: readonly Operation[] = UNSUPPORTED.map(toOperation);
+
+function toOperation({ id, path, about, permission, reason }: Unsupported): Operation {
+  return DEFINE[about]({
+    id,
+    methods: ['POST'],
+    path,
+    summary: `Not offered: ${reason}`,
+    permission,
+    body: { kind: 'json', shape: AnyBody },
+    query: DelimiterQuery,
+    replies: [{ mediaType: 'application/json', shape: Type.Object({}), description: 'Never.' }],
+    statuses: [406],
+    run: async (): Promise<Reply> => {
+      throw new ServiceError('Unsupported', 'This operation is not offered by this service.', { hint: reason });
+    },
+  });
+}
