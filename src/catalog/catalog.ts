@@ -82,6 +82,7 @@ export async function openCatalog(settings: CatalogSettings): Promise<Catalog> {
     },
     async close() {
       await store.close();
+      context.caches.lookAgain();
     },
   };
 }

@@ -27,20 +27,28 @@ export function createContext(
   store: CatalogStore,
   { storageRoot, cacheEntriesMax, now }: ContextSettings,
 ): CatalogContext {
+  const caches = new LookupCaches({
+    commitMark: () => store.commitMark(),
+    generation: async () => store.read(readGeneration),
+    entriesMax: cacheEntriesMax,
+  });
+  const transact: CatalogStore['transact'] = async (work) => {
+    try {
+      return await store.transact(work);
+    } finally {
+      caches.lookAgain();
+    }
+  };
   return {
     read: async (work) => store.read(work),
     write: async (work) =>
-      store.transact(async (sql: Sql) => {
+      transact(async (sql: Sql) => {
         const result = await work(sql);
         await renewGeneration(sql, now());
         return result;
       }),
-    append: async (work) => store.transact(work),
-    caches: new LookupCaches({
-      commitMark: () => store.commitMark(),
-      generation: async () => store.read(readGeneration),
-      entriesMax: cacheEntriesMax,
-    }),
+    append: transact,
+    caches,
     roots: createStorageRoots(storageRoot),
     now,
   };

@@ -12,18 +12,39 @@ export class LookupCaches {
   readonly #caches: LookupCache<unknown>[] = [];
   #commitMark: number | undefined;
   #generation: string | undefined;
+  #look: Promise<void> | undefined;
 
   constructor(parts: LookupCachesParts) {
     this.#parts = parts;
   }
 
   create<Value>(): LookupCache<Value> {
-    const cache = new LookupCache<Value>(() => this.#dropWhenChanged(), this.#parts.entriesMax);
+    const cache = new LookupCache<Value>(async () => this.#dropWhenChanged(), this.#parts.entriesMax);
     this.#caches.push(cache);
     return cache;
   }
 
+  /** What this process has just committed, its next lookup sees. */
+  lookAgain(): void {
+    this.#look = undefined;
+  }
+
+  /**
+   * Lookups that follow one another without waiting for anything share one look: whatever was acknowledged to anyone
+   * before the first of them began reached this process, if at all, in a later turn of the event loop.
+   */
   async #dropWhenChanged(): Promise<void> {
+    if (this.#look === undefined) {
+      const look = this.#compareWithCommitted();
+      this.#look = look;
+      process.nextTick(() => {
+        if (this.#look === look) this.#look = undefined;
+      });
+    }
+    return this.#look;
+  }
+
+  async #compareWithCommitted(): Promise<void> {
     const commitMark = await this.#parts.commitMark();
     if (commitMark === this.#commitMark) return;
     const generation = await this.#parts.generation();

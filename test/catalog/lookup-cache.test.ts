@@ -4,9 +4,12 @@ import { test } from 'node:test';
 import { LookupCaches } from '../../src/catalog/lookup-cache.ts';
 
 function source(entriesMax: number) {
-  const state = { commitMark: 0, generation: 'a', generationReads: 0, loads: [] as string[] };
+  const state = { commitMark: 0, generation: 'a', looks: 0, generationReads: 0, loads: [] as string[] };
   const caches = new LookupCaches({
-    commitMark: async () => state.commitMark,
+    commitMark: async () => {
+      state.looks += 1;
+      return state.commitMark;
+    },
     generation: async () => {
       state.generationReads += 1;
       return state.generation;
@@ -35,6 +38,7 @@ test('asks for the generation only when something was committed', async () => {
   await find('x');
   assert.equal(state.generationReads, 1);
   state.commitMark += 1;
+  await turn();
   await find('x');
   await find('x');
   assert.equal(state.generationReads, 2);
@@ -44,6 +48,7 @@ test('keeps results over a commit that leaves the generation', async () => {
   const { state, find } = source(10);
   await find('x');
   state.commitMark += 1;
+  await turn();
   await find('x');
   assert.deepEqual(state.loads, ['x']);
 });
@@ -57,6 +62,7 @@ test('drops the results of all caches with a new generation', async () => {
   value = 2;
   state.generation = 'b';
   state.commitMark += 1;
+  await turn();
   await find('x');
   assert.deepEqual(state.loads, ['x', 'x']);
   assert.equal(await other.find('y', async () => value), 2);
@@ -84,6 +90,7 @@ test('does not keep what was loaded before a change and arrives after it', async
   await turn();
   state.generation = 'b';
   state.commitMark += 1;
+  await turn();
   await find('y');
   arrival.emit('old');
   assert.equal(await early, 'old');
@@ -95,8 +102,30 @@ test('lookups that overlap the reading of a new generation do not go by the old 
   await cache.find('x', async () => 'old');
   state.generation = 'b';
   state.commitMark += 1;
+  await turn();
   const lookups = Array.from({ length: 5 }, async () => cache.find('x', async () => 'new'));
   assert.deepEqual(await Promise.all(lookups), ['new', 'new', 'new', 'new', 'new']);
+});
+
+test('lookups that follow one another without waiting share one look at what is committed', async () => {
+  const { state, find } = source(10);
+  await find('x');
+  await find('y');
+  await find('x');
+  assert.equal(state.looks, 1);
+  await turn();
+  await find('x');
+  assert.equal(state.looks, 2);
+});
+
+test('looks again after a commit of its own, within the same turn too', async () => {
+  const { state, caches, find } = source(10);
+  await find('x');
+  state.generation = 'b';
+  state.commitMark += 1;
+  caches.lookAgain();
+  await find('x');
+  assert.deepEqual(state.loads, ['x', 'x']);
 });
 
 test('keeps nothing of a lookup that failed', async () => {
