@@ -87,6 +87,7 @@ export const LIMIT_SETTINGS = {
   'engine.laneWaitingMax': integer(1024, [1, 100_000], 'Most writes that wait for one table.'),
   'engine.laneWaitSeconds': seconds(60, [1, HOUR], 'Longest wait of a write for its table.'),
   'engine.writeAttemptsMax': integer(5, [1, 100], 'How often a write is tried when another writer was faster.'),
+  'engine.resultBatchBytes': bytes(MiB, [KiB, GiB], 'Size, about, of the batches in which a result is read and sent.'),
   'engine.indexCacheBytes': bytes(GiB, [0, TiB], 'Memory for the cache of indexes.'),
   'engine.metadataCacheBytes': bytes(256 * MiB, [0, TiB], 'Memory for the cache of table metadata.'),
 } satisfies Record<LimitName, Setting<number>>;

@@ -16,6 +16,8 @@ import type { EngineParts, EngineSettings } from './parts.ts';
 import { overwriteTable, restoreVersion } from './overwrite-table.ts';
 import type { VersionHold } from './overwrite-table.ts';
 import type { WriteTarget } from './table-writes.ts';
+import { createRowsEngine } from './rows-engine.ts';
+import type { RowsEngine } from './rows-engine.ts';
 import { updateRows } from './update-rows.ts';
 import type { UpdateOutcome, UpdateRequest } from './update-rows.ts';
 import { createVersionsEngine } from './versions-engine.ts';
@@ -32,6 +34,7 @@ export type { VersionHold } from './overwrite-table.ts';
 export type { Branch } from './table-branches.ts';
 export type { Tag } from './table-tags.ts';
 export type { TableVersion, VersionRange } from './table-versions.ts';
+export type { RowsEngine } from './rows-engine.ts';
 export type { WriteTarget } from './table-writes.ts';
 export type { UpdateOutcome, UpdateRequest } from './update-rows.ts';
 export type { WriteOutcome } from './write-stream.ts';
@@ -43,6 +46,7 @@ export interface OverwriteOptions extends VersionHold {
 /** Rows, versions and plans of tables on storage. Whatever one call has acknowledged, the next sees. */
 export interface Engine {
   readonly versions: VersionsEngine;
+  readonly rows: RowsEngine;
   /** The place is fresh; after a failure nothing is left there. */
   createTable(
     place: Place,
@@ -72,11 +76,13 @@ export async function openEngine(settings: EngineSettings): Promise<Engine> {
 
 class NativeBackedEngine implements Engine {
   readonly versions: VersionsEngine;
+  readonly rows: RowsEngine;
   readonly #parts: EngineParts;
 
   constructor(parts: EngineParts) {
     this.#parts = parts;
     this.versions = createVersionsEngine(parts);
+    this.rows = createRowsEngine(parts);
   }
 
   async createTable(

@@ -242,7 +242,7 @@ export const ERROR_RULES: readonly ErrorRule[] = [
   {
     name: 'not-boolean',
     blames: 'caller',
-    pattern: /Filter predicate must return BOOLEAN values|does not return a boolean/,
+    pattern: /Filter predicate must return BOOLEAN values|does not return a boolean|for logical boolean operation/,
     kind: 'InvalidInput',
     sentence: () => 'The filter or predicate is not a condition: it does not give true or false.',
   },

@@ -59,6 +59,7 @@ class FullTextBuilder {
       case 'multi-match':
         return this.#buildMultiMatch(query);
       case 'match':
+        if (query.column === undefined && isExact(query)) return this.#buildMultiMatch(toMultiMatch(query));
         return this.#inColumns(query.column, (column) => this.#buildMatch(query, column));
       case 'phrase':
         return this.#inColumns(query.column, (column) => this.#factory.phraseQuery(query.terms, column, query.slop));
@@ -104,6 +105,18 @@ class FullTextBuilder {
       hint: 'Name a column, or create an index.',
     });
   }
+}
+
+type Match = Extract<FullTextQuery, { kind: 'match' }>;
+
+/** A query for several columns knows neither misspellings nor prefixes, nor one weight for all. */
+function isExact({ fuzziness, prefixLength, boost }: Match): boolean {
+  return fuzziness === 0 && prefixLength === 0 && boost === 1;
+}
+
+/** As the engine itself takes plain words: a row counts by the column that fits best, not by all of them together. */
+function toMultiMatch({ terms, operator }: Match): Extract<FullTextQuery, { kind: 'multi-match' }> {
+  return { kind: 'multi-match', terms, columns: [], boosts: undefined, operator };
 }
 
 async function findIndexed(native: NativeTable): Promise<readonly string[]> {

@@ -35,8 +35,8 @@ export async function analyzeHybrid(search: HybridSearch): Promise<Analysis> {
 }
 
 /** The constant of reciprocal rank fusion that the engine's clients use. */
-const FUSION_CONSTANT = 60;
-const ROWS_DEFAULT = 10;
+export const FUSION_CONSTANT = 60;
+export const ROWS_DEFAULT = 10;
 
 interface FusedRun {
   readonly elapsedNanoseconds: number;
@@ -86,10 +86,19 @@ function toFusionStep(run: FusedRun, query: Query, children: readonly PlanStep[]
 }
 
 /** The engine's fusion joins one list of rows with another; several searches beside each other do not fit in. */
-function requireOneSearch(query: Query, column: VectorColumn): void {
+export function requireOneSearch(query: Query, column: VectorColumn): void {
+  requireNoOrder(query);
   if (query.vectors.length === 1 || column.isMultiVector) return;
   throw new ServiceError('InvalidInput', 'A search by vector and full text takes one vector.', {
     hint: 'Send several vectors only for a multi-vector column, or without full text.',
+  });
+}
+
+/** Sorted rows have no rank left that could be fused. */
+function requireNoOrder(query: Query): void {
+  if (query.orderBy === undefined) return;
+  throw new ServiceError('InvalidInput', 'A search by vector and full text cannot be sorted by order_by.', {
+    hint: 'Its rows come in the order of their relevance.',
   });
 }
 

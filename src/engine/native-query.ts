@@ -1,9 +1,10 @@
 import { requireField } from '../model/field-path.ts';
 import type { FieldPath } from '../model/field-path.ts';
-import type { Probes, Projection, Query } from '../model/query.ts';
+import type { Order, Probes, Projection, Query } from '../model/query.ts';
 import type { Schema } from '../model/schema.ts';
 import { engineColumn } from './engine-column.ts';
 import type { NativeFullTextSearch, NativeQueryBase, NativeTable, NativeVectorQuery } from './native.ts';
+import { touchNullStructs } from './null-structs.ts';
 import type { VectorColumn } from './vector-column.ts';
 
 /** What was found out about a query before it is built. */
@@ -42,13 +43,43 @@ export function buildVectorSearch(table: NativeTable, plan: QueryPlan, column: V
   return native;
 }
 
-function applyBase(native: NativeQueryBase, { query, schema }: QueryPlan): void {
-  if (query.filter !== undefined) native.onlyIf(query.filter);
+function applyBase(native: NativeQueryBase, plan: QueryPlan): void {
+  const { query, schema } = plan;
+  const filter = filterOf(plan);
+  if (filter !== undefined) native.onlyIf(filter);
   if (query.projection !== undefined) applyProjection(native, query.projection, schema);
   if (query.k !== undefined) native.limit(query.k);
   if (query.offset !== undefined) native.offset(query.offset);
   if (query.fastSearch) native.fastSearch();
-  if (query.withRowId) native.withRowId();
+  if (query.orderBy !== undefined) applyOrder(native, query.orderBy, schema);
+  if (query.withRowId || hidesRowId(query)) native.withRowId();
+}
+
+/** The engine sorts by a column that is not returned only when it can find its rows again, and so adds the row id. */
+export function hidesRowId(query: Query): boolean {
+  return query.orderBy !== undefined && query.projection !== undefined && !query.withRowId;
+}
+
+/** A query by row ids or offsets reads nothing but its rows, as long as nothing else is asked of them. */
+const TAKES_ROWS = /^\(\s*_row(?:id|offset)\s+in\s*\([\d\s,]*\)\s*\)$/i;
+
+/** A filtered scan loses null structs; searches read the columns of what they found whole. */
+function filterOf({ query, schema, search }: QueryPlan): string | undefined {
+  const { filter } = query;
+  if (filter === undefined || query.vectors.length > 0 || search !== undefined) return filter;
+  if (TAKES_ROWS.test(filter)) return filter;
+  return touchNullStructs(filter, { ...schema, fields: schema.fields.filter(({ name }) => isRead(query, name)) });
+}
+
+function isRead({ projection }: Query, name: string): boolean {
+  if (projection === undefined) return true;
+  if (projection.kind === 'names') return projection.paths.some(([first]) => first === name);
+  return projection.columns.some(([, expression]) => expression.toLowerCase().includes(name.toLowerCase()));
+}
+
+function applyOrder(native: NativeQueryBase, order: readonly Order[], schema: Schema): void {
+  for (const { path } of order) if (!isAdded(path)) requireField(schema, path);
+  native.orderBy(order.map(({ path, ...direction }) => ({ columnName: engineColumn(path), ...direction })));
 }
 
 function applyProjection(native: NativeQueryBase, projection: Projection, schema: Schema): void {
@@ -61,7 +92,7 @@ function applyProjection(native: NativeQueryBase, projection: Projection, schema
 }
 
 /** Columns that a query adds to those of the table. */
-const ADDED_COLUMNS: ReadonlySet<string> = new Set(['_rowid', '_rowaddr', '_distance', '_score']);
+const ADDED_COLUMNS: ReadonlySet<string> = new Set(['_rowid', '_rowaddr', '_rowoffset', '_distance', '_score']);
 
 export function isAdded(path: FieldPath): boolean {
   return path.length === 1 && ADDED_COLUMNS.has(path[0]);

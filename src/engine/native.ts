@@ -54,7 +54,7 @@ export interface NativeTable {
   /** The schema as an Arrow IPC file without batches. */
   schema(): Promise<Buffer>;
   version(): Promise<number>;
-  countRows(): Promise<number>;
+  countRows(filter?: string | null): Promise<number>;
   add(file: Buffer, mode: 'append'): Promise<{ readonly version: number }>;
   update(
     predicate: string | null,
@@ -138,8 +138,23 @@ export interface NativeQueryBase {
   offset(offset: number): void;
   fastSearch(): void;
   withRowId(): void;
-  execute(maxBatchLength: number, timeoutMilliseconds: number): Promise<{ next(): Promise<Buffer | null> }>;
+  orderBy(order: readonly NativeOrder[]): void;
+  /** An Arrow IPC file without batches. */
+  outputSchema(): Promise<Buffer>;
+  execute(maxBatchLength: number, timeoutMilliseconds: number | null): Promise<NativeBatches>;
+  explainPlan(verbose: boolean): Promise<string>;
   analyzePlan(): Promise<string>;
+}
+
+export interface NativeOrder {
+  readonly columnName: string;
+  readonly ascending: boolean;
+  readonly nullsFirst: boolean;
+}
+
+/** Each batch is an Arrow IPC file of its own; `null` at the end. */
+export interface NativeBatches {
+  next(): Promise<Buffer | null>;
 }
 
 export interface NativeQuery extends NativeQueryBase {

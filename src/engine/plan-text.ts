@@ -21,6 +21,16 @@ export function parsePlan(text: string): PlanStep {
   return only === undefined || root.children.length > 1 ? toOneStep(text) : only;
 }
 
+/** Reads a plan that was not run: its steps have no metrics, by whose list the end of a step is known otherwise. */
+export function parseExplanation(text: string): PlanStep {
+  const lines = text.trimEnd().split('\n');
+  const ended = lines.map((line, index) => {
+    const next = lines[index + 1];
+    return next === undefined || STEP_LINE.test(next) ? `${line}, metrics=[]` : line;
+  });
+  return parsePlan(ended.join('\n'));
+}
+
 /** The opposite: a step's line as the engine would write it. */
 export function formatStepLine(operator: string, details: string, metrics: Readonly<Record<string, Metric>>): string {
   const { elapsed, ...others } = metrics;

@@ -80,4 +80,6 @@ export interface EngineLimits {
   readonly writeAttemptsMax: number;
   readonly indexCacheBytes: number;
   readonly metadataCacheBytes: number;
+  /** Batches of a result are about this large. */
+  readonly resultBatchBytes: number;
 }

@@ -27,7 +27,14 @@ export interface Query {
   readonly upperBound?: number;
   readonly bypassVectorIndex: boolean;
   readonly fastSearch: boolean;
+  readonly orderBy?: readonly Order[];
   readonly withRowId: boolean;
+}
+
+export interface Order {
+  readonly path: FieldPath;
+  readonly ascending: boolean;
+  readonly nullsFirst: boolean;
 }
 
 /** `maximum` of `undefined` means: no maximum. */

@@ -2,6 +2,9 @@ import { createBranch, deleteBranch } from './branches/change-branch.ts';
 import { listBranches } from './branches/list-branches.ts';
 import { updateFieldMetadata } from './columns/update-field-metadata.ts';
 import { analyzePlan } from './data/analyze-plan.ts';
+import { countRows } from './data/count-rows.ts';
+import { explainPlan } from './data/explain-plan.ts';
+import { queryTable } from './data/query-table.ts';
 import { updateTable } from './data/update-table.ts';
 import type { Operation } from './operation.ts';
 import { createNamedTable, createTable } from './tables/create-table.ts';
@@ -24,6 +27,9 @@ export const OPERATIONS: readonly Operation[] = [
   createNamedTable,
   describeTable,
   listTables,
+  queryTable,
+  countRows,
+  explainPlan,
   analyzePlan,
   updateTable,
   updateFieldMetadata,

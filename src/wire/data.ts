@@ -66,7 +66,16 @@ export const FullTextBody = Type.Object(
   { additionalProperties: false, description: 'Exactly one of the two.' },
 );
 
-export const AnalyzePlanBody = Type.Object(
+export const QueryOrder = Type.Object(
+  {
+    column_name: FieldPathText,
+    ascending: flag('Smallest first (default) or greatest first.'),
+    nulls_first: flag('Nulls before or after (default) all values.'),
+  },
+  { additionalProperties: false },
+);
+
+export const QueryTableBody = Type.Object(
   {
     ...requestFields,
     k: count('Number of results to return.'),
@@ -85,6 +94,7 @@ export const AnalyzePlanBody = Type.Object(
     minimum_nprobes: count('Least number of probes.'),
     maximum_nprobes: count('Greatest number of probes; 0 means no maximum.'),
     offset: count('Number of results to skip.'),
+    order_by: Type.Optional(Type.Array(QueryOrder, { description: 'Field paths to sort by, the first one first.' })),
     prefilter: flag('Filter before the vector search (default) or after it.'),
     refine_factor: count('Re-rank this many times `k` results with the exact vectors.'),
     vector_column: Type.Optional(
@@ -95,7 +105,35 @@ export const AnalyzePlanBody = Type.Object(
   },
   { additionalProperties: false },
 );
-export type AnalyzePlanBody = Type.Static<typeof AnalyzePlanBody>;
+export type QueryTableBody = Type.Static<typeof QueryTableBody>;
+
+export const ExplainPlanBody = Type.Object(
+  {
+    ...requestFields,
+    query: QueryTableBody,
+    verbose: flag('With more detail.'),
+    branch: Type.Optional(Branch),
+  },
+  { additionalProperties: false },
+);
+export type ExplainPlanBody = Type.Static<typeof ExplainPlanBody>;
+
+export const CountRowsBody = Type.Object(
+  {
+    ...requestFields,
+    predicate: Type.Optional(Type.String({ description: 'SQL that selects the rows; all rows when absent.' })),
+    branch: Type.Optional(Branch),
+    version: Type.Optional(Version),
+  },
+  { additionalProperties: false },
+);
+export type CountRowsBody = Type.Static<typeof CountRowsBody>;
+
+export const RowsReply = Type.Object({
+  rows: Type.Array(Type.Object({}, { additionalProperties: true }), {
+    description: 'One object per row, with a member per column.',
+  }),
+});
 
 export const Metric = Type.Object({
   value: Type.Number(),

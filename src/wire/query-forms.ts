@@ -7,8 +7,16 @@ export function toContractQuery(body: Readonly<Record<string, unknown>>): Record
   if ('vector' in body) assign(result, 'vector', toContractVector(body['vector']));
   if ('columns' in body) assign(result, 'columns', toContractColumns(body['columns']));
   if ('full_text_query' in body) assign(result, 'full_text_query', toContractFullText(body['full_text_query']));
-  if (isUnlimited(body['k'])) delete result['k'];
+  if (isUnlimited(body['k'])) result['k'] = UNLIMITED;
   return result;
+}
+
+/** The query inside a request to explain it; the same forms, and fields that are null in place of absent. */
+export function toContractExplanation(body: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const { query } = body;
+  if (!isObject(query)) return { ...body };
+  const given = Object.fromEntries(Object.entries(query).filter(([, value]) => value !== null));
+  return { ...body, query: toContractQuery(given) };
 }
 
 /** `[]` stands for "no vector", `[1, 2]` for one, `[[1, 2], [3, 4]]` for several. */
@@ -31,6 +39,9 @@ function toContractFullText(query: unknown): unknown {
   if (!isObject(query) || !('query' in query)) return query;
   return typeof query['query'] === 'string' ? { string_query: query } : { structured_query: query };
 }
+
+/** What `k` is when there is no limit. */
+export const UNLIMITED = Number.MAX_SAFE_INTEGER;
 
 /** A client without a limit sends 2⁶³−1, which no JavaScript number holds. */
 function isUnlimited(k: unknown): boolean {

@@ -167,6 +167,12 @@ describe('analysis', () => {
       'a match of every indexed column',
       { fullText: { kind: 'match', column: undefined, ...MATCH }, k: 5 },
       5,
+      'UnionExec',
+    ],
+    [
+      'a match of every indexed column, misspellings included',
+      { fullText: { kind: 'match', column: undefined, ...MATCH, fuzziness: 1 }, k: 5 },
+      5,
       'BooleanQuery',
     ],
     [

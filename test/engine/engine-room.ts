@@ -37,6 +37,7 @@ export const ENGINE_LIMITS: EngineLimits = {
   writeAttemptsMax: 5,
   indexCacheBytes: 64 * MiB,
   metadataCacheBytes: 64 * MiB,
+  resultBatchBytes: MiB,
 };
 
 /** Whoever lives long enough to clean up: a test, or a suite of them. */

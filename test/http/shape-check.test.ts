@@ -4,11 +4,11 @@ import fc from 'fast-check';
 import { Type } from 'typebox';
 import { createShapeCheck } from '../../src/http/shape-check.ts';
 import { UpdateFieldMetadataBody } from '../../src/wire/columns.ts';
-import { AnalyzePlanBody, UpdateTableBody } from '../../src/wire/data.ts';
+import { QueryTableBody, UpdateTableBody } from '../../src/wire/data.ts';
 import { refusalOf } from '../support/refusal.ts';
 
 const update = createShapeCheck(UpdateTableBody);
-const query = createShapeCheck(AnalyzePlanBody);
+const query = createShapeCheck(QueryTableBody);
 const metadata = createShapeCheck(UpdateFieldMetadataBody);
 
 const cases: readonly (readonly [check: typeof update, body: Record<string, unknown>, message: string])[] = [

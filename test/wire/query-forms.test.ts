@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { toContractQuery } from '../../src/wire/query-forms.ts';
+import { UNLIMITED, toContractExplanation, toContractQuery } from '../../src/wire/query-forms.ts';
 
 test('reads a bare array as one vector, an array of arrays as several, an empty one as none', () => {
   assert.deepEqual(toContractQuery({ vector: [1, 2] }), { vector: { single_vector: [1, 2] } });
@@ -25,8 +25,8 @@ test('reads the two forms of a full-text query by what they hold', () => {
 
 test('reads the number that stands for no limit as no limit, and no other', () => {
   const unlimited: unknown = JSON.parse('{"k":9223372036854775807}');
-  assert.deepEqual(toContractQuery(Object(unlimited)), {});
-  assert.deepEqual(toContractQuery({ k: 2 ** 53 }), {});
+  assert.deepEqual(toContractQuery(Object(unlimited)), { k: UNLIMITED });
+  assert.deepEqual(toContractQuery({ k: 2 ** 53 }), { k: UNLIMITED });
   for (const k of [0, 10, 2 ** 53 - 1, 2 ** 64, -1, '10', 1.5]) assert.deepEqual(toContractQuery({ k }), { k });
 });
 
@@ -72,4 +72,13 @@ test('changes nothing the second time, and never the body that it was given', ()
       if (!isAlias) assert.deepEqual(toContractQuery(once), once);
     }),
   );
+});
+
+test('brings the query inside a request to explain it to the same form, without its nulls', () => {
+  const body = { verbose: true, query: { vector: [1, 2], k: 3, ef: null, columns: ['a'] } };
+  assert.deepEqual(toContractExplanation(body), {
+    verbose: true,
+    query: { vector: { single_vector: [1, 2] }, k: 3, columns: { column_names: ['a'] } },
+  });
+  assert.deepEqual(toContractExplanation({ query: 'no object' }), { query: 'no object' });
 });

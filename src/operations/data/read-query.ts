@@ -6,12 +6,13 @@ import { parseFieldPath } from '../../model/field-path.ts';
 import { quoteForMessage } from '../../model/identifier.ts';
 import type { Limits, QueryLimits } from '../../model/limits.ts';
 import { DISTANCE_TYPES } from '../../model/query.ts';
-import type { DistanceType, FullTextQuery, Probes, Projection, Query } from '../../model/query.ts';
-import type { AnalyzePlanBody } from '../../wire/data.ts';
+import type { DistanceType, FullTextQuery, Order, Probes, Projection, Query } from '../../model/query.ts';
+import type { QueryTableBody } from '../../wire/data.ts';
 import { readStructuredQuery } from '../../wire/full-text.ts';
+import { UNLIMITED } from '../../wire/query-forms.ts';
 
 /** Turns a query body into the house's own query; every text and number in it passes its guard here. */
-export function readQuery(body: AnalyzePlanBody, limits: Limits): Query {
+export function readQuery(body: QueryTableBody, limits: Limits): Query {
   return {
     vectors: readVectors(body, limits.query),
     prefilter: body.prefilter ?? true,
@@ -24,6 +25,7 @@ export function readQuery(body: AnalyzePlanBody, limits: Limits): Query {
     ...given('projection', readProjection(body, limits)),
     ...given('distanceType', readDistanceType(body.distance_type)),
     ...given('probes', readProbes(body, limits.query)),
+    ...given('orderBy', readOrder(body, limits.query)),
     ...readCounts(body, limits.query),
     ...given('lowerBound', readBound(body.lower_bound, 'lower_bound')),
     ...given('upperBound', readBound(body.upper_bound, 'upper_bound')),
@@ -36,7 +38,7 @@ function given<Key extends keyof Query>(key: Key, value: Query[Key] | undefined)
   return (value === undefined ? {} : { [key]: value }) as Partial<Pick<Query, Key>>;
 }
 
-function readVectors(body: AnalyzePlanBody, limits: QueryLimits): readonly (readonly number[])[] {
+function readVectors(body: QueryTableBody, limits: QueryLimits): readonly (readonly number[])[] {
   if (body.vector === undefined) return [];
   const { single_vector: single, multi_vector: several } = body.vector;
   requireOneOf('vector', { single_vector: single, multi_vector: several });
@@ -50,7 +52,7 @@ function readVectors(body: AnalyzePlanBody, limits: QueryLimits): readonly (read
   return vectors;
 }
 
-function readFullText(body: AnalyzePlanBody, limits: Limits): FullTextQuery | undefined {
+function readFullText(body: QueryTableBody, limits: Limits): FullTextQuery | undefined {
   if (body.full_text_query === undefined) return undefined;
   const { string_query: text, structured_query: tree } = body.full_text_query;
   requireOneOf('full_text_query', { string_query: text, structured_query: tree });
@@ -61,12 +63,12 @@ function readFullText(body: AnalyzePlanBody, limits: Limits): FullTextQuery | un
   return guardFullText(query, limits.sql);
 }
 
-function readFilter(body: AnalyzePlanBody, limits: Limits) {
+function readFilter(body: QueryTableBody, limits: Limits) {
   if (body.filter === undefined) return undefined;
   return guardSql(body.filter, { name: 'filter', place: 'filter' }, limits.sql);
 }
 
-function readProjection(body: AnalyzePlanBody, limits: Limits): Projection | undefined {
+function readProjection(body: QueryTableBody, limits: Limits): Projection | undefined {
   if (body.columns === undefined) return undefined;
   const { column_names: names, column_aliases: aliases } = body.columns;
   requireOneOf('columns', { column_names: names, column_aliases: aliases });
@@ -89,7 +91,7 @@ function readDistanceType(text: string | undefined): DistanceType | undefined {
   });
 }
 
-function readProbes(body: AnalyzePlanBody, limits: QueryLimits): Probes | undefined {
+function readProbes(body: QueryTableBody, limits: QueryLimits): Probes | undefined {
   const exact = readCount(body.nprobes, 'nprobes', limits.nprobesMax);
   const minimum = readCount(body.minimum_nprobes, 'minimum_nprobes', limits.nprobesMax) ?? exact;
   const maximum = readCount(body.maximum_nprobes, 'maximum_nprobes', limits.nprobesMax) ?? exact;
@@ -105,14 +107,29 @@ function readProbes(body: AnalyzePlanBody, limits: QueryLimits): Probes | undefi
   return { minimum: minimum ?? 0, maximum: unlimited ? undefined : maximum };
 }
 
-function readCounts(body: AnalyzePlanBody, limits: QueryLimits): Partial<Query> {
+function readCounts(body: QueryTableBody, limits: QueryLimits): Partial<Query> {
   return {
-    ...given('k', readCount(body.k, 'k', limits.kMax)),
+    ...given('k', readLimit(body, limits.kMax)),
     ...given('offset', readCount(body.offset, 'offset', limits.offsetMax)),
     // 0 is no effort to ask for: the engine then takes what the number of results needs.
     ...given('ef', readCount(body.ef, 'ef', limits.efMax) || undefined),
     ...given('refineFactor', readCount(body.refine_factor, 'refine_factor', limits.refineFactorMax)),
   };
+}
+
+/** A search by vector sorts all that it may return in memory, so it has a bound; whatever is only read needs none. */
+function readLimit(body: QueryTableBody, kMax: number): number | undefined {
+  const isUnlimited = body.k === UNLIMITED && body.vector === undefined;
+  return isUnlimited ? undefined : readCount(body.k, 'k', kMax);
+}
+
+function readOrder(body: QueryTableBody, limits: QueryLimits): readonly Order[] | undefined {
+  if (body.order_by === undefined || body.order_by.length === 0) return undefined;
+  const count = { place: 'The number of columns in order_by', minimum: 0, maximum: limits.columnsMax };
+  requireInteger(body.order_by.length, count);
+  return body.order_by.map(({ column_name: name, ascending = true, nulls_first: nullsFirst = false }) => {
+    return { path: parseFieldPath(name), ascending, nullsFirst };
+  });
 }
 
 function readCount(value: number | undefined, place: string, maximum: number): number | undefined {

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readQuery } from '../../../src/operations/data/read-query.ts';
-import type { AnalyzePlanBody } from '../../../src/wire/data.ts';
+import type { QueryTableBody } from '../../../src/wire/data.ts';
 import { testLimits } from '../../support/limits.ts';
 import { refusalOf } from '../../support/refusal.ts';
 
 const LIMITS = testLimits();
-const read = (body: AnalyzePlanBody) => readQuery(body, LIMITS);
-const refused = (body: AnalyzePlanBody): string => {
+const read = (body: QueryTableBody) => readQuery(body, LIMITS);
+const refused = (body: QueryTableBody): string => {
   const refusal = refusalOf(() => read(body));
   assert.equal(refusal.kind, 'InvalidInput');
   return refusal.message;

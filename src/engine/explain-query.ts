@@ -1,0 +1,62 @@
+import type { Analysis } from '../model/plan.ts';
+import type { Query } from '../model/query.ts';
+import type { TableState } from '../model/table.ts';
+import { engineCall } from './engine-errors.ts';
+import { FUSION_CONSTANT, ROWS_DEFAULT, requireOneSearch } from './hybrid-analysis.ts';
+import { buildScan, buildVectorSearch } from './native-query.ts';
+import type { QueryPlan } from './native-query.ts';
+import type { NativeEngine, NativeQueryBase } from './native.ts';
+import type { OpenTable } from './open-table.ts';
+import { ParsedOnDemand } from './parsed-on-demand.ts';
+import { redactPlan } from './plan-redaction.ts';
+import { parseExplanation } from './plan-text.ts';
+import { planQuery, toEmptyScan } from './query-plan.ts';
+import type { VectorColumn } from './vector-column.ts';
+
+export interface Explanation {
+  readonly native: NativeEngine;
+  readonly state: TableState;
+  readonly verbose: boolean;
+}
+
+/** The plan of a query, which is not run. */
+export async function explainQuery(about: Explanation, table: OpenTable, query: Query): Promise<Analysis> {
+  const plan = await planQuery(about.native, table, query);
+  const explain = async (native: NativeQueryBase): Promise<Analysis> => {
+    const text = await engineCall(async () => native.explainPlan(about.verbose));
+    return new ParsedOnDemand(redactPlan(text, about.state.place), parseExplanation);
+  };
+  const { vectorColumn: column } = plan;
+  if (query.k === 0) return explain(buildScan(table.native, toEmptyScan(plan)));
+  if (column === undefined) return explain(buildScan(table.native, plan));
+  if (plan.search === undefined) return explain(buildVectorSearch(table.native, plan, column));
+  return explainFusion(plan, column, {
+    vector: await explain(buildVectorSearch(table.native, withRowId(plan), column)),
+    text: await explain(buildScan(table.native, withRowId(plan))),
+  });
+}
+
+interface Legs {
+  readonly vector: Analysis;
+  readonly text: Analysis;
+}
+
+/** The engine refuses to explain both searches together. */
+function explainFusion({ query }: QueryPlan, column: VectorColumn, legs: Legs): Analysis {
+  requireOneSearch(query, column);
+  const operator = 'HybridFusionExec';
+  const details = `reranker=rrf(${FUSION_CONSTANT}), fetch=${query.k ?? ROWS_DEFAULT}`;
+  const children = [legs.vector, legs.text];
+  return {
+    text: [`${operator}: ${details}`, ...children.map(({ text }) => indent(text)), ''].join('\n'),
+    root: { operator, details, metrics: {}, children: children.map(({ root }) => root) },
+  };
+}
+
+function indent(text: string): string {
+  return text.trimEnd().replace(/^/gm, '  ');
+}
+
+function withRowId(plan: QueryPlan): QueryPlan {
+  return { ...plan, query: { ...plan.query, withRowId: true } };
+}

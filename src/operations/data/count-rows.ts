@@ -1,0 +1,37 @@
+import { Type } from 'typebox';
+import { guardSql } from '../../guard/sql.ts';
+import { CountRowsBody } from '../../wire/data.ts';
+import { DelimiterQuery } from '../../wire/tables.ts';
+import { defineTableOperation } from '../operation.ts';
+import type { Reply, TableRequest } from '../operation.ts';
+import type { Services } from '../services.ts';
+import { toTableState } from '../table-state.ts';
+import { readPatience } from './patience.ts';
+import { VERSION_HEADER } from './version-header.ts';
+
+export const countRows = defineTableOperation({
+  id: 'count_table_rows',
+  methods: ['POST', 'GET'],
+  path: '/v1/table/:id/count_rows',
+  summary: 'Count rows',
+  permission: 'read',
+  body: { kind: 'json', shape: CountRowsBody },
+  query: DelimiterQuery,
+  replies: [{ mediaType: 'application/json', shape: Type.Integer({ minimum: 0 }), description: 'The number of rows.' }],
+  statuses: [],
+  run: count,
+});
+
+async function count(request: TableRequest<CountRowsBody>, services: Services): Promise<Reply> {
+  const { body, table } = request;
+  const predicate =
+    body.predicate === undefined
+      ? undefined
+      : guardSql(body.predicate, { name: 'predicate', place: 'predicate' }, services.limits.sql);
+  const { rows, version } = await services.engine.rows.count(
+    toTableState(table, body),
+    predicate,
+    readPatience(request),
+  );
+  return { kind: 'value', value: rows, headers: { [VERSION_HEADER]: String(version) } };
+}

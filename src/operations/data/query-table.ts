@@ -1,0 +1,62 @@
+import { Type } from 'typebox';
+import { writeDocument, writeLines } from '../../arrow/json-rows.ts';
+import { frameAsFile, frameAsStream } from '../../arrow/result-framing.ts';
+import type { ResultFiles } from '../../arrow/result-framing.ts';
+import { QueryTableBody, RowsReply } from '../../wire/data.ts';
+import { toContractQuery } from '../../wire/query-forms.ts';
+import { DelimiterQuery } from '../../wire/tables.ts';
+import { chooseMediaType } from '../media-type.ts';
+import { defineTableOperation } from '../operation.ts';
+import type { Reply, TableRequest } from '../operation.ts';
+import type { Services } from '../services.ts';
+import { toTableState } from '../table-state.ts';
+import { readPatience } from './patience.ts';
+import { readQuery } from './read-query.ts';
+import { VERSION_HEADER } from './version-header.ts';
+
+const ARROW_FILE = 'application/vnd.apache.arrow.file';
+const ARROW_STREAM = 'application/vnd.apache.arrow.stream';
+const NDJSON = 'application/x-ndjson';
+const OFFERED = [ARROW_FILE, ARROW_STREAM, 'application/json', NDJSON] as const;
+
+const Bytes = Type.String({ format: 'binary' });
+
+export const queryTable = defineTableOperation({
+  id: 'query_table',
+  methods: ['POST'],
+  path: '/v1/table/:id/query',
+  summary: 'Find rows by vector, full text and SQL filter',
+  permission: 'read',
+  body: { kind: 'json', shape: QueryTableBody, normalize: toContractQuery },
+  query: DelimiterQuery,
+  replies: [
+    { mediaType: ARROW_FILE, shape: Bytes, description: 'The rows as an Arrow IPC file.' },
+    { mediaType: ARROW_STREAM, shape: Bytes, description: 'The rows as an Arrow IPC stream.' },
+    { mediaType: 'application/json', shape: RowsReply, description: 'The rows as one JSON document.' },
+    { mediaType: NDJSON, shape: Type.String(), description: 'The rows as JSON objects, one per line.' },
+  ],
+  statuses: [],
+  run: findRows,
+});
+
+async function findRows(request: TableRequest<QueryTableBody>, services: Services): Promise<Reply> {
+  const mediaType = chooseMediaType(request.header('accept'), OFFERED);
+  const query = readQuery(request.body, services.limits);
+  const state = toTableState(request.table, request.body);
+  const rows = await services.engine.rows.query(state, query, readPatience(request));
+  const headers = { [VERSION_HEADER]: String(rows.version) };
+  return { kind: 'stream', mediaType, pieces: write(mediaType, rows), headers };
+}
+
+function write(mediaType: string, rows: ResultFiles): AsyncIterable<Uint8Array> {
+  switch (mediaType) {
+    case ARROW_STREAM:
+      return frameAsStream(rows);
+    case 'application/json':
+      return writeDocument(rows);
+    case NDJSON:
+      return writeLines(rows);
+    default:
+      return frameAsFile(rows);
+  }
+}
