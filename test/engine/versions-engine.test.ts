@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict';
+import { stat } from 'node:fs/promises';
+import { suite, test } from 'node:test';
+import type { TestContext } from 'node:test';
+import type { Place, TableState } from '../../src/model/table.ts';
+import type { VersionsEngine } from '../../src/engine/versions-engine.ts';
+import { openRoom, toStream } from './engine-room.ts';
+import { toItems } from './sample-tables.ts';
+
+interface Scene {
+  readonly versions: VersionsEngine;
+  readonly place: Place;
+  readonly latest: TableState;
+}
+
+/** A table of two versions, in a folder that is named as a path or as an address; the engine takes both. */
+async function openScene(t: TestContext, scheme: '' | 'file://', options: Record<string, string> = {}): Promise<Scene> {
+  const { engine, root } = await openRoom(t);
+  const place: Place = { kind: 'listed', root: `${scheme}${root}`, directory: 'table' };
+  await engine.createTable(place, await toStream(toItems(3)), options);
+  await engine.versions.restore({ place, branch: undefined }, 1);
+  return { versions: engine.versions, place, latest: { place, branch: undefined, version: undefined } };
+}
+
+const ALL = { after: undefined, limit: undefined };
+
+for (const scheme of ['', 'file://'] as const) {
+  suite(scheme === '' ? 'on a local disk' : 'where files cannot be looked at', () => {
+    test('tags know their branch', async (t) => {
+      const { versions, place, latest } = await openScene(t, scheme);
+      await versions.createBranch({ ...latest, version: 1 }, 'side');
+      await versions.createTag({ place, branch: 'side' }, { tag: 'a', version: 1 });
+      await versions.createTag({ place, branch: undefined }, { tag: 'b', version: 2 });
+      const tags = await versions.listTags(place, ALL);
+      assert.deepEqual(
+        tags.map(({ name, version, branch }) => [name, version, branch]),
+        [
+          ['a', 1, 'side'],
+          ['b', 2, undefined],
+        ],
+      );
+      assert.equal((await versions.requireTag(place, 'a')).branch, 'side');
+      assert.ok(tags.every(({ manifestBytes }) => manifestBytes > 0));
+      assert.ok(tags.every(({ createdAt }) => (createdAt === undefined) === (scheme !== '')));
+    });
+
+    test('branches know when and where they started', async (t) => {
+      const { versions, place, latest } = await openScene(t, scheme);
+      assert.equal(await versions.createBranch(latest, 'one'), 2);
+      assert.equal(await versions.createBranch({ place, branch: 'one', version: 2 }, 'two/three'), 2);
+      const branches = await versions.listBranches(place, ALL);
+      assert.deepEqual(
+        branches.map(({ name, parentBranch, parentVersion }) => [name, parentBranch, parentVersion]),
+        [
+          ['one', undefined, 2],
+          ['two/three', 'one', 2],
+        ],
+      );
+      for (const { createdAtSeconds } of branches) assert.ok(Math.abs(createdAtSeconds - Date.now() / 1000) < 600);
+      assert.equal(await versions.removeBranch(place, 'two/three'), 2);
+    });
+  });
+}
+
+test('sizes of manifests are told, and versions removed, on a local disk alone', async (t) => {
+  const local = await openScene(t, '');
+  const [first] = await local.versions.list(local.latest);
+  assert.ok(first !== undefined);
+  assert.equal(await local.versions.measure(local.place, first), (await stat(first.manifestPath)).size);
+  const remote = await openScene(t, 'file://');
+  const [same] = await remote.versions.list(remote.latest);
+  assert.ok(same !== undefined);
+  assert.equal(await remote.versions.measure(remote.place, same), undefined);
+  const target = { place: remote.place, branch: undefined };
+  await assert.rejects(remote.versions.remove(target, [{ start: 1, end: 2 }]), { kind: 'Unsupported' });
+});
+
+test('the manifests of old tables are named by their numbers', async (t) => {
+  const { versions, place, latest } = await openScene(t, '', { new_table_enable_v2_manifest_paths: 'false' });
+  const listed = await versions.list(latest);
+  assert.deepEqual(
+    listed.map(({ manifestPath }) => manifestPath.slice(manifestPath.lastIndexOf('/') + 1)),
+    ['1.manifest', '2.manifest'],
+  );
+  for (const { manifestPath } of listed) assert.ok((await stat(manifestPath)).isFile());
+  assert.deepEqual(await versions.remove({ place, branch: undefined }, [{ start: 0, end: 2 }]), {
+    count: 1,
+    latest: 2,
+  });
+  assert.equal((await versions.list(latest)).length, 1);
+});
+
+test('readers who are held at a version are told of no later one', async (t) => {
+  const { versions, latest } = await openScene(t, '');
+  const listed = await versions.list({ ...latest, version: 1 });
+  assert.deepEqual(
+    listed.map(({ version }) => version),
+    [1],
+  );
+});
