@@ -4,6 +4,8 @@ import { dirname, join } from 'node:path';
 /** The part of the engine's native layer that the comparison calls: the leanest way to use it in process. */
 export interface RawTable {
   update(onlyIf: string | null, columns: [string, string][]): Promise<unknown>;
+  add(file: Buffer, mode: string): Promise<unknown>;
+  createIndex(index: unknown, column: string, replace: boolean): Promise<void>;
   query(): RawQuery;
   countRows(): Promise<number>;
   close(): void;
@@ -15,12 +17,14 @@ export interface RawQuery {
   nearestTo(vector: Float32Array): RawQuery;
   column(name: string): void;
   analyzePlan(): Promise<string>;
+  execute(maxBatchLength?: number): Promise<{ next(): Promise<Buffer | null> }>;
 }
 
 export interface RawConnection {
   createTable(name: string, file: Buffer, mode: string): Promise<RawTable>;
   openTable(name: string): Promise<RawTable>;
   dropTable(name: string): Promise<void>;
+  tableNames(namespace: readonly string[], startAfter: string | null, limit: number): Promise<string[]>;
 }
 
 export async function openRawEngine(folder: string): Promise<RawConnection> {

@@ -1,5 +1,6 @@
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
+import { ReplyReader } from './reply-reader.ts';
 
 /**
  * A bare HTTP/1.1 client on one kept-alive connection. The two sides of a comparison share this machine's cores, so the
@@ -7,13 +8,13 @@ import type { Socket } from 'node:net';
  */
 export class BareClient {
   readonly #socket: Socket;
-  #received: Buffer = Buffer.alloc(0);
   #resolve: ((status: number) => void) | undefined;
   #reject: ((error: Error) => void) | undefined;
 
   private constructor(socket: Socket) {
     this.#socket = socket;
-    socket.on('data', (piece) => this.#take(piece));
+    const reader = new ReplyReader((status) => this.#resolve?.(status));
+    socket.on('data', (piece) => reader.take(piece));
     socket.on('error', (error) => this.#reject?.(error));
     socket.on('close', () => this.#reject?.(new Error('the connection was closed')));
   }
@@ -38,19 +39,6 @@ export class BareClient {
     this.#reject = undefined;
     this.#socket.destroy();
   }
-
-  #take(piece: Buffer): void {
-    this.#received = this.#received.length === 0 ? piece : Buffer.concat([this.#received, piece]);
-    const headEnd = this.#received.indexOf('\r\n\r\n');
-    if (headEnd < 0) return;
-    const head = this.#received.toString('latin1', 0, headEnd);
-    const length = Number(/\r\ncontent-length: (\d+)/i.exec(head)?.[1] ?? 0);
-    if (this.#received.length < headEnd + 4 + length) return;
-    const status = Number(head.slice(9, 12));
-    if (status >= 400) process.stderr.write(`${this.#received.toString('utf8', headEnd + 4)}\n`);
-    this.#received = this.#received.subarray(headEnd + 4 + length);
-    this.#resolve?.(status);
-  }
 }
 
 export interface RequestParts {
@@ -58,6 +46,10 @@ export interface RequestParts {
   readonly key: string;
   readonly type: string;
   readonly length: number;
+}
+
+export function getRequest(path: string, key: string): Buffer {
+  return Buffer.from(`GET ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\nx-api-key: ${key}\r\n\r\n`);
 }
 
 export function requestHead({ path, key, type, length }: RequestParts): Buffer {

@@ -6,6 +6,9 @@ import type { Comparison } from './measure.ts';
 import { formatTable } from './report.ts';
 import { compareAnalysis } from './scenarios/analysis.ts';
 import { compareCreate } from './scenarios/create.ts';
+import { compareInsert } from './scenarios/insert.ts';
+import { compareList } from './scenarios/list.ts';
+import { compareQuery } from './scenarios/query.ts';
 import { compareUpdate, compareVersions } from './scenarios/update.ts';
 import type { Bench } from './scenarios/scenario.ts';
 import { startServerProcess } from './server-process.ts';
@@ -15,6 +18,9 @@ const SCENARIOS = {
   update: compareUpdate,
   versions: compareVersions,
   create: compareCreate,
+  insert: compareInsert,
+  query: compareQuery,
+  list: compareList,
 };
 
 /** `npm run bench` runs all; `npm run bench -- update create` those whose names are given. */
