@@ -10,7 +10,8 @@ import { toErrorReply, toServiceError } from './error-reply.ts';
 import { commonHeaders, toJsonOutgoing, toOutgoing } from './reply.ts';
 import type { Outgoing } from './reply.ts';
 import { answer } from './request-life.ts';
-import { sendPieces } from './send-pieces.ts';
+import { gather, sendPieces } from './send-pieces.ts';
+import type { Begun } from './send-pieces.ts';
 import type { Findings, LifeParts } from './request-life.ts';
 import { createShapeCheck } from './shape-check.ts';
 import type { ShapeCheck } from './shape-check.ts';
@@ -47,7 +48,7 @@ async function serve(exchange: Exchange, parts: MountParts): Promise<FastifyRepl
   const path = request.raw.url?.split('?', 1)[0] ?? '';
   const place = { instance: path, dialect: chooseDialect(path, request.headers['user-agent']) };
   let refusal: ReturnType<typeof toServiceError> | undefined;
-  let outgoing: Outgoing;
+  let outgoing: Gathered;
   let leave: Leave | undefined;
   try {
     leave = parts.admission.enter(operation.body.kind === 'arrow');
@@ -77,19 +78,22 @@ async function serve(exchange: Exchange, parts: MountParts): Promise<FastifyRepl
     });
   };
   const { body } = outgoing;
-  if (typeof body === 'string') {
-    finish(Buffer.byteLength(body), refusal);
-    return send(exchange, { ...outgoing, body }, parts);
+  if (typeof body !== 'string' && !(body instanceof Uint8Array)) {
+    return sendOn(exchange, { ...outgoing, body }, parts, finish);
   }
-  return sendStream(exchange, { ...outgoing, body }, parts, finish);
+  finish(Buffer.byteLength(body), refusal);
+  return send(exchange, { ...outgoing, body }, parts);
 }
+
+/** A reply of which either all is there, or so much that the rest is sent as it comes. */
+type Gathered = Omit<Outgoing, 'body'> & { readonly body: string | Buffer | Begun };
 
 async function answerOnce(
   exchange: Exchange,
   dialect: ReturnType<typeof chooseDialect>,
   parts: MountParts,
   findings: Findings,
-): Promise<Outgoing> {
+): Promise<Gathered> {
   const { request, operation, bodyCheck } = exchange;
   const incoming = {
     message: request.raw,
@@ -100,10 +104,15 @@ async function answerOnce(
     signal: whenClientGone(exchange.reply.raw),
   };
   const reply = await answer(incoming, { operation, bodyCheck }, parts, findings);
-  return toOutgoing(reply, findings.requestId ?? request.id);
+  const outgoing = toOutgoing(reply, findings.requestId ?? request.id);
+  return { ...outgoing, body: typeof outgoing.body === 'string' ? outgoing.body : await gather(outgoing.body) };
 }
 
-function send(exchange: Exchange, outgoing: Outgoing & { readonly body: string }, parts: MountParts): FastifyReply {
+function send(
+  exchange: Exchange,
+  outgoing: Gathered & { readonly body: string | Buffer },
+  parts: MountParts,
+): FastifyReply {
   const { request, reply } = exchange;
   if (parts.isDraining()) void reply.header('connection', 'close');
   discardRest(request.raw, DISCARD_BOUNDS);
@@ -111,9 +120,9 @@ function send(exchange: Exchange, outgoing: Outgoing & { readonly body: string }
 }
 
 /** The place among the running requests is kept until the last byte is out. */
-async function sendStream(
+async function sendOn(
   exchange: Exchange,
-  outgoing: Outgoing & { readonly body: AsyncIterable<Uint8Array> },
+  { status, headers, body }: Gathered & { readonly body: Begun },
   parts: MountParts,
   finish: (bytesOut: number, failure: ServiceError | undefined) => void,
 ): Promise<FastifyReply> {
@@ -121,9 +130,8 @@ async function sendStream(
   discardRest(request.raw, DISCARD_BOUNDS);
   reply.hijack();
   const closing = parts.isDraining() ? { connection: 'close' } : {};
-  reply.raw.writeHead(outgoing.status, { ...outgoing.headers, ...closing });
-  const sending = { pieces: outgoing.body, idleSeconds: parts.limits.http.bodyIdleSeconds };
-  const { bytes, failure } = await sendPieces(reply.raw, sending);
+  reply.raw.writeHead(status, { ...headers, ...closing });
+  const { bytes, failure } = await sendPieces(reply.raw, body, parts.limits.http.bodyIdleSeconds);
   finish(bytes, failure === undefined ? undefined : toServiceError(failure));
   return reply;
 }

@@ -1,10 +1,10 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-export interface PieceSending {
-  readonly pieces: AsyncIterable<Uint8Array>;
-  /** How long a client may take no byte before it is given up. */
-  readonly idleSeconds: number;
+/** A reply that has begun to come: what is there of it, and the rest. */
+export interface Begun {
+  readonly first: readonly Uint8Array[];
+  readonly rest: AsyncIterator<Uint8Array>;
 }
 
 export interface PiecesSent {
@@ -13,19 +13,44 @@ export interface PiecesSent {
   readonly failure: unknown;
 }
 
+/** A reply up to this size goes out whole, with its length, in one write. */
+const WHOLE_BYTES_MAX = 64 * 1024;
+
+/** The whole of a small reply, or the beginning of a large one. A failure until here can still be answered. */
+export async function gather(pieces: AsyncIterable<Uint8Array>): Promise<Buffer | Begun> {
+  const rest = pieces[Symbol.asyncIterator]();
+  const first: Uint8Array[] = [];
+  let length = 0;
+  while (length <= WHOLE_BYTES_MAX) {
+    const { done, value } = await rest.next();
+    if (done === true) return Buffer.concat(first, length);
+    first.push(value);
+    length += value.length;
+  }
+  return { first, rest };
+}
+
 /**
- * Sends what comes, no faster than the client takes it. After the first byte there is no other status to send: what fails
- * then breaks the connection, so that no client takes half a reply for a whole one.
+ * Sends what comes, no faster than the client takes it. There is no other status to send any more: what fails now breaks
+ * the connection, so that no client takes half a reply for a whole one.
  */
-export async function sendPieces(response: ServerResponse, sending: PieceSending): Promise<PiecesSent> {
+export async function sendPieces(
+  response: ServerResponse,
+  { first, rest }: Begun,
+  idleSeconds: number,
+): Promise<PiecesSent> {
   let bytes = 0;
+  const send = async (piece: Uint8Array): Promise<void> => {
+    bytes += piece.length;
+    if (!response.write(piece)) await takenOrGone(response, idleSeconds);
+  };
   try {
-    for await (const piece of sending.pieces) {
-      if (response.destroyed) break;
-      bytes += piece.length;
-      if (!response.write(piece)) await takenOrGone(response, sending.idleSeconds);
+    for (const piece of first) await send(piece);
+    for (let next = await rest.next(); next.done !== true && !response.destroyed; next = await rest.next()) {
+      await send(next.value);
     }
-    if (!response.destroyed) response.end();
+    if (response.destroyed) await rest.return?.();
+    else response.end();
     return { bytes, failure: undefined };
   } catch (failure) {
     response.destroy();
@@ -33,6 +58,7 @@ export async function sendPieces(response: ServerResponse, sending: PieceSending
   }
 }
 
+/** Waits until the client has taken what was written; one that takes nothing for too long is given up. */
 async function takenOrGone(response: ServerResponse, idleSeconds: number): Promise<void> {
   if (response.destroyed) return;
   const stop = new AbortController();

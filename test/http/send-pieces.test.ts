@@ -4,7 +4,7 @@ import { createServer, get } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
-import { sendPieces } from '../../src/http/send-pieces.ts';
+import { gather, sendPieces } from '../../src/http/send-pieces.ts';
 import type { PiecesSent } from '../../src/http/send-pieces.ts';
 
 interface Served {
@@ -17,7 +17,8 @@ async function serve(pieces: AsyncIterable<Uint8Array>, idleSeconds: number): Pr
   let resolve: (sent: PiecesSent) => void = () => {};
   const outcome = new Promise<PiecesSent>((done) => (resolve = done));
   const server = createServer((_request, response: ServerResponse) => {
-    void sendPieces(response, { pieces, idleSeconds }).then(resolve);
+    const begun = { first: [], rest: pieces[Symbol.asyncIterator]() };
+    void sendPieces(response, begun, idleSeconds).then(resolve);
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -79,6 +80,26 @@ test('gives up a client that takes nothing', async () => {
   served.reply.on('error', () => {});
   assert.equal((await served.outcome).failure, undefined);
   served.close();
+});
+
+test('gathers a small reply whole, and only the beginning of a large one', async () => {
+  assert.deepEqual(await gather(letters('abc')), Buffer.from('abc'));
+  const large = (async function* () {
+    for (let count = 0; count < 10; count += 1) yield Buffer.alloc(30_000, count);
+  })();
+  const begun = await gather(large);
+  assert.ok(!(begun instanceof Uint8Array));
+  assert.equal(begun.first.length, 3);
+  const fourth = await begun.rest.next();
+  assert.deepEqual(fourth.value, Buffer.alloc(30_000, 3));
+});
+
+test('throws what fails before the reply has begun', async () => {
+  const failing = (async function* () {
+    yield Buffer.from('a');
+    throw new Error('lost');
+  })();
+  await assert.rejects(gather(failing), /lost/);
 });
 
 async function* letters(text: string): AsyncGenerator<Uint8Array> {
