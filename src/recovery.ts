@@ -4,7 +4,8 @@ import { isOwnDirectory } from './model/table.ts';
 import type { Telemetry } from './telemetry/telemetry.ts';
 
 /**
- * Ends what a crash left unfinished: data of creates that were never published is removed, and a table in the middle of a
+ * Ends what a crash left unfinished: data of creates that were never published, and of
+ * tables that were dropped, is removed, and a table in the middle of a
  * large overwrite goes back to the version that its readers saw. What cannot be ended now stays for the next start.
  */
 export async function sweepUnfinished(catalog: Catalog, engine: Engine, telemetry: Telemetry): Promise<number> {
@@ -22,6 +23,12 @@ export async function sweepUnfinished(catalog: Catalog, engine: Engine, telemetr
     await attempt(reservation.place.directory, async () => {
       await engine.removeTable(reservation.place);
       await catalog.tables.abandon(reservation);
+    });
+  }
+  for (const removal of await catalog.tables.removals()) {
+    await attempt(removal.place.directory, async () => {
+      await engine.removeTable(removal.place);
+      await catalog.tables.finishRemoval(removal);
     });
   }
   for (const table of held) {

@@ -40,6 +40,16 @@ export const LIMIT_SETTINGS = {
   'http.keepAliveSeconds': seconds(310, [1, DAY], 'How long an idle connection is kept; clients pool for 300.'),
   'http.drainSeconds': seconds(30, [0, HOUR], 'Time that running requests have to finish at shutdown.'),
   'http.pageSizeMax': integer(1000, [1, 100_000], 'Most entries on one page of a listing.'),
+  'http.unpagedNamesMax': integer(
+    100_000,
+    [1, 1_000_000],
+    'Most names in a listing of one namespace; clients ask for all at once.',
+  ),
+  'http.renamedSeconds': seconds(
+    300,
+    [0, DAY],
+    'How long the old name of a renamed table still leads LanceDB clients to it.',
+  ),
 
   'arrow.streamBytesMax': bytes(4 * GiB, [KiB, 16 * TiB], 'Largest Arrow body.'),
   'arrow.messageBytesMax': bytes(GiB, [KiB, 2 * GiB], 'Largest single message (batch) of an Arrow stream.'),

@@ -9,6 +9,8 @@ import { updateFieldMetadata } from './field-metadata.ts';
 import type { FieldMetadataEntry, FieldMetadataOutcome } from './field-metadata.ts';
 import { findTables } from './find-tables.ts';
 import type { FoundTable } from './find-tables.ts';
+import { createLifecycleEngine } from './lifecycle-engine.ts';
+import type { LifecycleEngine } from './lifecycle-engine.ts';
 import { loadNative } from './native.ts';
 import type { TableDescription } from './open-table.ts';
 import { openParts } from './parts.ts';
@@ -28,6 +30,7 @@ import type { WriteOutcome } from './write-stream.ts';
 export type { Assignment } from './assignment-tree.ts';
 export type { FieldMetadataEntry, FieldMetadataOutcome } from './field-metadata.ts';
 export type { FoundTable } from './find-tables.ts';
+export type { LifecycleEngine } from './lifecycle-engine.ts';
 export type { TableDescription } from './open-table.ts';
 export type { EngineSettings } from './parts.ts';
 export type { VersionHold } from './overwrite-table.ts';
@@ -47,6 +50,7 @@ export interface OverwriteOptions extends VersionHold {
 export interface Engine {
   readonly versions: VersionsEngine;
   readonly rows: RowsEngine;
+  readonly lifecycle: LifecycleEngine;
   /** The place is fresh; after a failure nothing is left there. */
   createTable(
     place: Place,
@@ -77,12 +81,14 @@ export async function openEngine(settings: EngineSettings): Promise<Engine> {
 class NativeBackedEngine implements Engine {
   readonly versions: VersionsEngine;
   readonly rows: RowsEngine;
+  readonly lifecycle: LifecycleEngine;
   readonly #parts: EngineParts;
 
   constructor(parts: EngineParts) {
     this.#parts = parts;
     this.versions = createVersionsEngine(parts);
     this.rows = createRowsEngine(parts);
+    this.lifecycle = createLifecycleEngine(parts);
   }
 
   async createTable(

@@ -27,11 +27,14 @@ export interface MountParts extends LifeParts {
 export function mount(server: FastifyInstance, operation: Operation, parts: MountParts): void {
   if (operation.permission === undefined) throw new Error(`The operation ${operation.id} declares no permission.`);
   const bodyCheck = operation.body.kind === 'json' ? createShapeCheck(operation.body.shape) : undefined;
-  server.route({
-    method: [...operation.methods],
-    url: `${parts.basePath}${operation.path}`,
-    handler: (request, reply) => serve({ request, reply, operation, bodyCheck }, parts),
-  });
+  for (const path of [operation.path, operation.pathOfRoot]) {
+    if (path === undefined) continue;
+    server.route({
+      method: [...operation.methods],
+      url: `${parts.basePath}${path}`,
+      handler: (request, reply) => serve({ request, reply, operation, bodyCheck }, parts),
+    });
+  }
 }
 
 interface Exchange {

@@ -24,8 +24,8 @@ export function explainNoRoute(method: string, path: string, basePath: string): 
 
 function methodsAt(path: string, basePath: string): readonly string[] {
   const routes = [
-    ...OPERATIONS.flatMap(({ methods, path: pattern }) =>
-      methods.map((method) => ({ method, pattern: `${basePath}${pattern}` })),
+    ...OPERATIONS.flatMap(({ methods, path: pattern, pathOfRoot = pattern }) =>
+      methods.flatMap((method) => [pattern, pathOfRoot].map((at) => ({ method, pattern: `${basePath}${at}` }))),
     ),
     ...PAGES.map((page) => ({ method: 'GET', pattern: `${basePath}${page}` })),
   ];

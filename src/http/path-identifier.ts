@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import { ServiceError } from '../errors/service-error.ts';
 import { checkNames, parseNamespacePath, parseTablePath, quoteForMessage, toTablePath } from '../model/identifier.ts';
 import type { NamespacePath, TablePath } from '../model/identifier.ts';
@@ -29,6 +30,24 @@ export function readNamespacePath({ identifier, delimiter, bodyId }: Addressed):
   if (fromBody.length === 0 && fromAddress.length === 0) return [];
   requireSame(fromBody.join(delimiter), identifier);
   return fromBody;
+}
+
+const PREFIX_HEADER = 'x-lancedb-database-prefix';
+
+/** A client whose address of the database goes on with a path works in the namespace of that path, as in a database. */
+export function readPrefix({ headers }: IncomingMessage, delimiter: string): NamespacePath {
+  const header = headers[PREFIX_HEADER];
+  if (typeof header !== 'string') return [];
+  return checkNames(
+    header.split('/').filter((name) => name !== ''),
+    delimiter,
+  );
+}
+
+/** Puts what the caller's identifier means below the prefix of its request. */
+export function belowPrefix(prefix: NamespacePath, [first, ...rest]: TablePath): TablePath {
+  const [top, ...below] = [...prefix, first, ...rest];
+  return [top ?? first, ...below];
 }
 
 function isNames(bodyId: unknown): bodyId is string[] {

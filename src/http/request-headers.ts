@@ -8,6 +8,7 @@ const NEVER_FROM_CONTEXT = new Set([
   'x-api-key',
   'x-service-database',
   'x-lancedb-database',
+  'x-lancedb-database-prefix',
   'host',
   'cookie',
   'connection',

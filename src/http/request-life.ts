@@ -15,6 +15,7 @@ import type { CallerRate } from './caller-rate.ts';
 import { readJsonBody, readPieces, refuseDeclaredLength, requireArrowStream } from './body.ts';
 import { hasCredential, readHeaderCredentials, readIdentity, refuseDoubledHeaders } from './credentials.ts';
 import { readDatabaseName } from './database-name.ts';
+import { readPrefix } from './path-identifier.ts';
 import { readQueryValues } from './query-values.ts';
 import { headerReader } from './request-headers.ts';
 import { REQUEST_ID_HEADER, readRequestId } from './request-id.ts';
@@ -78,8 +79,11 @@ export async function answer(incoming: Incoming, route: Route, parts: LifeParts,
   const body = readsJson ? await decodeBody(incoming, { route, raw }, parts, findings) : {};
   if (operation.body.kind === 'arrow') requireArrowStream(message);
 
+  const prefix = readPrefix(message, delimiter);
   const identifier = params['id'] ?? '';
-  const asked = { operation, caller, database, delimiter, identifier, bodyId: readsJson ? body['id'] : undefined };
+  const bodyId = readsJson ? body['id'] : undefined;
+  const renamedSeconds = followsRename(incoming, operation) ? parts.limits.http.renamedSeconds : 0;
+  const asked = { operation, caller, database, delimiter, prefix, identifier, bodyId, renamedSeconds };
   const subject = await findSubject(asked, parts.catalog);
   const request = {
     requestId: findings.requestId ?? incoming.requestId,
@@ -87,6 +91,7 @@ export async function answer(incoming: Incoming, route: Route, parts: LifeParts,
     caller,
     database,
     delimiter,
+    prefix,
     params,
     query,
     queryLists,
@@ -97,6 +102,15 @@ export async function answer(incoming: Incoming, route: Route, parts: LifeParts,
     ...subject,
   };
   return operation.run(request, parts.services);
+}
+
+/**
+ * The LanceDB client keeps the address of a table that it has renamed for as long as it keeps the table open. When it
+ * opens a table by name it sends no body.
+ */
+function followsRename({ dialect, message }: Incoming, { followsRename: rule }: Operation): boolean {
+  if (dialect !== 'lancedb' || rule === 'never') return false;
+  return rule === undefined || message.headers['content-type'] !== undefined;
 }
 
 /** A `GET` has no body, also where a `POST` to the same address has one. */

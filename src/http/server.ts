@@ -8,6 +8,7 @@ import { Connections } from './connections.ts';
 import { chooseDialect } from './dialects.ts';
 import { mountDocs } from './docs.ts';
 import { toErrorReply, toServiceError } from './error-reply.ts';
+import { decodePlusSigns } from './form-encoded-path.ts';
 import { mount } from './mount.ts';
 import { explainNoRoute } from './no-route.ts';
 import { OpenExchanges } from './open-exchanges.ts';
@@ -103,6 +104,7 @@ function createFastify(settings: HttpSettings): FastifyInstance {
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     genReqId: chooseRequestId,
+    rewriteUrl: decodePlusSigns,
     clientErrorHandler: refuseUnreadable,
     frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) =>
       void refuse(

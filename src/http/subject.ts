@@ -1,5 +1,6 @@
 import type { Catalog } from '../catalog/catalog.ts';
 import { authorize } from '../model/authorize.ts';
+import type { Decision } from '../model/authorize.ts';
 import { isPermitted, isVisible } from '../model/caller.ts';
 import type { Caller, Permission } from '../model/caller.ts';
 import { namespaceOf } from '../model/identifier.ts';
@@ -7,7 +8,7 @@ import type { NamespacePath, TablePath } from '../model/identifier.ts';
 import { namespaceNotFound, notPermitted, tableNotFound } from '../model/refusals.ts';
 import type { Database, TableRecord } from '../model/table.ts';
 import type { Operation, OperationRequest } from '../operations/operation.ts';
-import { readNamespacePath, readTablePath } from './path-identifier.ts';
+import { belowPrefix, readNamespacePath, readTablePath } from './path-identifier.ts';
 
 /** What a request is about, found in the catalog and permitted to the caller. */
 export type Subject = Pick<OperationRequest, 'table' | 'path' | 'namespace'>;
@@ -17,10 +18,14 @@ export interface Asked {
   readonly caller: Caller;
   readonly database: Database;
   readonly delimiter: string;
+  /** The namespace below which the identifiers of the request are meant. */
+  readonly prefix: NamespacePath;
   /** The identifier in the address, decoded. */
   readonly identifier: string;
   /** The body's `id`, where there is one. */
   readonly bodyId: unknown;
+  /** How long the name that a table had before still leads to it, for this request. */
+  readonly renamedSeconds: number;
 }
 
 /** Hidden and absent look the same; what is seen but not permitted says so. */
@@ -41,41 +46,55 @@ export async function findSubject(asked: Asked, catalog: Catalog): Promise<Subje
 }
 
 async function findTable(asked: Asked, catalog: Catalog): Promise<TableRecord> {
-  const { caller, database, delimiter, operation } = asked;
-  const path = readTablePath(asked);
-  const decision = authorize(caller, operation.permission, { database: database.name, path, kind: 'table' });
-  if (decision === 'hidden') throw tableNotFound(path, delimiter);
-  const table = await catalog.tables.find(database.id, path);
-  if (table === undefined) throw tableNotFound(path, delimiter);
-  if (decision === 'forbidden') throw notPermitted(operation.permission);
+  const { database, delimiter, operation, prefix } = asked;
+  const shown = readTablePath(asked);
+  const path = belowPrefix(prefix, shown);
+  const isHidden = decide(asked, path) === 'hidden';
+  const found = isHidden ? undefined : await catalog.tables.find(database.id, path);
+  const table = found ?? (await findRenamed(asked, path, catalog));
+  if (table === undefined) throw tableNotFound(shown, delimiter);
+  if (decide(asked, table.path) === 'forbidden') throw notPermitted(operation.permission);
   return table;
 }
 
+function decide({ caller, database, operation }: Asked, path: TablePath): Decision {
+  return authorize(caller, operation.permission, { database: database.name, path, kind: 'table' });
+}
+
+/** The caller needs the same permission at the name that the table has now. */
+async function findRenamed(asked: Asked, path: TablePath, catalog: Catalog): Promise<TableRecord | undefined> {
+  if (asked.renamedSeconds === 0) return undefined;
+  const table = await catalog.tables.findRenamed(asked.database.id, path, asked.renamedSeconds);
+  return table === undefined || decide(asked, table.path) === 'hidden' ? undefined : table;
+}
+
 async function findPlaceForTable(asked: Asked, catalog: Catalog): Promise<TablePath> {
-  const path = readTablePath(asked);
+  const path = belowPrefix(asked.prefix, readTablePath(asked));
   await requireNamespace(asked, namespaceOf(path), catalog);
   requirePermission(asked, path);
   return path;
 }
 
 async function findNamespace(asked: Asked, catalog: Catalog): Promise<NamespacePath> {
-  const path = readNamespacePath(asked);
-  await requireNamespace(asked, path, catalog);
+  const path = [...asked.prefix, ...readNamespacePath(asked)];
+  const { caller, database, operation } = asked;
+  const isPermittedAnyway = isPermitted(caller, operation.permission, database.name, path);
+  if (operation.mayBeAbsent === undefined || !isPermittedAnyway) await requireNamespace(asked, path, catalog);
   requirePermission(asked, path);
   return path;
 }
 
 async function findPlaceForNamespace(asked: Asked, catalog: Catalog): Promise<NamespacePath> {
-  const path = readNamespacePath(asked);
+  const path = [...asked.prefix, ...readNamespacePath(asked)];
   await requireNamespace(asked, path.slice(0, -1), catalog);
   requirePermission(asked, path);
   return path;
 }
 
 async function requireNamespace(asked: Asked, path: NamespacePath, catalog: Catalog): Promise<void> {
-  const { caller, database, delimiter } = asked;
+  const { caller, database, delimiter, prefix } = asked;
   const isThere = isVisible(caller, database.name, path) && (await catalog.namespaces.exists(database.id, path));
-  if (!isThere) throw namespaceNotFound(path, delimiter);
+  if (!isThere) throw namespaceNotFound(path.slice(prefix.length), delimiter);
 }
 
 function requirePermission({ caller, database, operation }: Asked, path: NamespacePath): void {

@@ -40,13 +40,18 @@ export function isVisible(caller: Caller, database: string, path: NamespacePath)
   return caller.grants.some((grant) => covers(grant, database, path) || isAbove(database, path, grant));
 }
 
-/** The paths below which the caller may read all of a database, in order, none inside another. */
-export function readableScopes(caller: Caller, database: string): readonly NamespacePath[] {
+/**
+ * The paths below which the caller may read all of a database, in order, none inside another. Of those, where `below` is
+ * given, only what lies below it.
+ */
+export function readableScopes(caller: Caller, database: string, below: NamespacePath = []): readonly NamespacePath[] {
   const paths = caller.grants
     .filter((grant) => grant.database === undefined || grant.database === database)
     .map((grant) => grant.path)
     .toSorted(comparePaths);
-  return paths.filter((path, index) => !paths.slice(0, index).some((other) => isPrefix(other, path)));
+  if (paths.some((path) => isPrefix(path, below))) return [below];
+  const inside = paths.filter((path) => isPrefix(below, path));
+  return inside.filter((path, index) => !inside.slice(0, index).some((other) => isPrefix(other, path)));
 }
 
 /** Names directly below a path: all of them, or only these. */

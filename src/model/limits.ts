@@ -23,6 +23,8 @@ export interface HttpLimits {
   readonly keepAliveSeconds: number;
   readonly drainSeconds: number;
   readonly pageSizeMax: number;
+  readonly unpagedNamesMax: number;
+  readonly renamedSeconds: number;
 }
 
 export interface ArrowLimits {

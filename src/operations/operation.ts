@@ -20,6 +20,8 @@ export interface RequestFacts {
   readonly caller: Caller;
   readonly database: Database;
   readonly delimiter: string;
+  /** The namespace below which the caller's identifiers are meant; most often the root. */
+  readonly prefix: NamespacePath;
   /** The parts of the address that the path writes as `:name`, decoded. */
   readonly params: Readonly<Record<string, string>>;
   /** Parameters that may be given once. */
@@ -95,7 +97,16 @@ interface Described<Body> {
   readonly methods: readonly [Method, ...Method[]];
   /** Below the base path, with the identifier as `:id`. */
   readonly path: string;
+  /** Of namespaces: where the root is asked for by clients whose delimiter is a dot, which falls out of the path. */
+  readonly pathOfRoot?: string;
   readonly summary: string;
+  /** Of namespaces: one that is not there is for `run` to answer. */
+  readonly mayBeAbsent?: true;
+  /**
+   * Of tables: whether the name that a table had a moment ago still leads to it, for clients that keep it. Always, unless
+   * the name itself is meant; `with-body` where only the body tells the two apart.
+   */
+  readonly followsRename?: 'never' | 'with-body';
   readonly permission: Permission;
   readonly body: Body;
   readonly query: Type.TObject;

@@ -7,9 +7,13 @@ import { explainPlan } from './data/explain-plan.ts';
 import { queryTable } from './data/query-table.ts';
 import { updateTable } from './data/update-table.ts';
 import type { Operation } from './operation.ts';
+import { createNamespace } from './namespaces/create-namespace.ts';
+import { describeNamespace, namespaceExists } from './namespaces/describe-namespace.ts';
+import { dropNamespace } from './namespaces/drop-namespace.ts';
+import { listNamespaces } from './namespaces/list-namespaces.ts';
+import { cloneTable } from './tables/clone-table.ts';
 import { createNamedTable, createTable } from './tables/create-table.ts';
 import { describeTable } from './tables/describe-table.ts';
-import { listTables } from './tables/list-tables.ts';
 import { restoreTable } from './tables/restore-table.ts';
 import { tableStats } from './tables/table-stats.ts';
 import { updateSchemaMetadata } from './tables/update-schema-metadata.ts';
@@ -20,6 +24,15 @@ import { UNSUPPORTED_OPERATIONS } from './unsupported.ts';
 import { deleteVersions } from './versions/delete-versions.ts';
 import { describeVersion } from './versions/describe-version.ts';
 import { listVersions } from './versions/list-versions.ts';
+import { declareTable } from './tables/declare-table.ts';
+import { deregisterTable, dropTable } from './tables/drop-table.ts';
+import { listAllTables, listTables } from './tables/list-tables.ts';
+import { listTablesOfNamespace } from './tables/list-tables-of-namespace.ts';
+import { registerTable } from './tables/register-table.ts';
+import { renameTable } from './tables/rename-table.ts';
+import { tableExists } from './tables/table-exists.ts';
+import { alterTransaction, describeTransaction } from './transactions/describe-transaction.ts';
+import { listTransactions } from './transactions/list-transactions.ts';
 
 /** Every operation that the service offers. Routes, OpenAPI, the permission table and the docs come from this list. */
 export const OPERATIONS: readonly Operation[] = [
@@ -30,6 +43,23 @@ export const OPERATIONS: readonly Operation[] = [
   queryTable,
   countRows,
   explainPlan,
+  listAllTables,
+  tableExists,
+  declareTable,
+  registerTable,
+  deregisterTable,
+  renameTable,
+  cloneTable,
+  dropTable,
+  listNamespaces,
+  listTablesOfNamespace,
+  createNamespace,
+  describeNamespace,
+  namespaceExists,
+  dropNamespace,
+  listTransactions,
+  describeTransaction,
+  alterTransaction,
   analyzePlan,
   updateTable,
   updateFieldMetadata,

@@ -37,6 +37,9 @@ export const requestFields = {
   id: Type.Optional(IdentifierPath),
 };
 
+/** Of replies that say all by their status. */
+export const NoContent = Type.Null();
+
 export const ErrorBody = Type.Object({
   type: Type.String({ description: 'Path-style error kind; follows the status.' }),
   title: Type.String({ description: 'Short title; follows the status.' }),

@@ -48,6 +48,7 @@ export const DescribeTableBody = Type.Object(
     ...requestFields,
     version: Type.Optional(Version),
     branch: Type.Optional(Branch),
+    tag: Type.Optional(Type.String({ minLength: 1, description: 'Instead of `version` and `branch`.' })),
     with_table_uri: Type.Optional(Type.Boolean()),
     load_detailed_metadata: Type.Optional(Type.Boolean()),
     check_declared: Type.Optional(Type.Boolean()),
@@ -57,13 +58,30 @@ export const DescribeTableBody = Type.Object(
 );
 export type DescribeTableBody = Type.Static<typeof DescribeTableBody>;
 
+const Flag = Type.Optional(Type.String({ description: '`true` or `false`, as in the body.' }));
+
+export const DescribeTableQuery = Type.Object({
+  ...DelimiterQuery.properties,
+  with_table_uri: Flag,
+  load_detailed_metadata: Flag,
+  check_declared: Flag,
+});
+
 export const DescribeTableReply = Type.Object({
   table: Type.String(),
   namespace: Type.Array(Type.String()),
-  version: Version,
+  version: Type.Optional(Version),
   location: Type.String(),
   table_uri: Type.String(),
-  schema: Type.Object({}, { additionalProperties: true, description: 'The Arrow schema as JSON.' }),
+  schema: Type.Optional(Type.Object({}, { additionalProperties: true, description: 'The Arrow schema as JSON.' })),
+  stats: Type.Optional(
+    Type.Object(
+      { num_deleted_rows: Type.Integer(), num_fragments: Type.Integer() },
+      { description: 'With `load_detailed_metadata`.' },
+    ),
+  ),
+  metadata: Type.Optional(StringMap),
+  is_only_declared: Type.Boolean({ description: 'The table has no data yet, and so neither version nor schema.' }),
   storage_options: StringMap,
   properties: Type.Union([StringMap, Type.Null()]),
   context: Type.Optional(Context),

@@ -131,6 +131,13 @@ export class ContractServer {
     return plainRows(await this.embedded(table));
   }
 
+  /** The rows of a table that only its name is known of. */
+  async embeddedByName(id: string): Promise<readonly PlainRow[]> {
+    const { status, text, json } = await this.admin.post(`/v1/table/${encodeURIComponent(id)}/describe`, {});
+    assert.equal(status, 200, text);
+    return this.rows(json);
+  }
+
   async listed(client: Client = this.admin): Promise<readonly string[]> {
     const answer = await client.get('/v1/tables');
     assert.equal(answer.status, 200, answer.text);

@@ -1,8 +1,8 @@
 import { ServiceError } from '../../errors/service-error.ts';
 import { guardProperties, guardStorageOptions } from '../../guard/metadata.ts';
-import { quoteForMessage } from '../../model/identifier.ts';
 import type { QueryValues } from '../operation.ts';
 import type { Services } from '../services.ts';
+import { readWord } from '../words.ts';
 
 export const CREATE_MODES = ['create', 'exist_ok', 'overwrite'] as const;
 export type CreateMode = (typeof CREATE_MODES)[number];
@@ -21,24 +21,13 @@ export function readCreateSettings(query: QueryValues, services: Services): Crea
   if (properties !== undefined) guardProperties(properties, 'properties', services.limits.metadata);
   guardStorageOptions(storageOptions, services.allowedStorageOptions);
   const shownOptions = withoutSecrets(storageOptions, services.allowedStorageOptions);
-  return { mode: readMode(query['mode']), properties, storageOptions, shownOptions };
+  return { mode: readWord('mode', query['mode'], CREATE_MODES), properties, storageOptions, shownOptions };
 }
 
 /** What the administrator let callers send beside the harmless options may be a credential, and is not sent back. */
 function withoutSecrets(options: Readonly<Record<string, string>>, allowed: readonly string[]): Record<string, string> {
   const hidden = new Set(allowed.map((key) => key.toLowerCase()));
   return Object.fromEntries(Object.entries(options).filter(([key]) => !hidden.has(key.toLowerCase())));
-}
-
-/** Case and underscore do not matter: clients write `exist_ok`, `ExistOk` and `EXIST_OK`. */
-function readMode(text: string | undefined): CreateMode {
-  if (text === undefined) return 'create';
-  const word = text.toLowerCase().replaceAll('_', '');
-  const mode = CREATE_MODES.find((candidate) => candidate.replaceAll('_', '') === word);
-  if (mode !== undefined) return mode;
-  throw new ServiceError('InvalidInput', `The mode ${quoteForMessage(text)} is not known.`, {
-    hint: `The modes are ${CREATE_MODES.join(', ')}.`,
-  });
 }
 
 function readStringMap(name: string, text: string | undefined): Record<string, string> | undefined {

@@ -7,6 +7,7 @@ import { recordCommit } from '../record-commit.ts';
 import type { Services } from '../services.ts';
 import { readCreateSettings } from './create-settings.ts';
 import type { CreateSettings } from './create-settings.ts';
+import { isOnlyDeclared } from './declared-tables.ts';
 import { alreadyExists, claimName } from './name-claim.ts';
 import type { Reservation } from './name-claim.ts';
 
@@ -57,6 +58,7 @@ async function writeFresh(
   try {
     const stream = await request.openStream();
     const { version } = await engine.createTable(reservation.place, stream, settings.storageOptions);
+    if (reservation.fills !== undefined) await refuseOvertaken(request, services);
     const entry = { operation: 'create_table', caller: request.caller.id, requestId: request.requestId, version };
     const { transactionId } = await catalog.tables.publish(reservation, { ...entry, properties });
     return toReply({
@@ -72,8 +74,14 @@ async function writeFresh(
   }
 }
 
+/** Somebody may have written the data of a declared table themselves meanwhile. */
+async function refuseOvertaken(request: IngestRequest, services: Services): Promise<void> {
+  const table = await services.catalog.tables.find(request.database.id, request.path);
+  if (table !== undefined && !(await isOnlyDeclared(table, services))) throw alreadyExists(request);
+}
+
 /** The reservation is given back last: while its data may still be there, the name is not free. */
-async function discard(reservation: Reservation, services: Services): Promise<void> {
+export async function discard(reservation: Reservation, services: Services): Promise<void> {
   try {
     await services.engine.removeTable(reservation.place);
     await services.catalog.tables.abandon(reservation);

@@ -1,11 +1,19 @@
+import { pathToFileURL } from 'node:url';
+import { ServiceError } from '../../errors/service-error.ts';
+import { guardTagName } from '../../guard/ref-names.ts';
 import { nameOf, namespaceOf } from '../../model/identifier.ts';
+import { tableNotFound } from '../../model/refusals.ts';
 import { placeLocation } from '../../model/table.ts';
+import type { TableState } from '../../model/table.ts';
 import { toSchemaJson } from '../../wire/schema-json.ts';
-import { DelimiterQuery, DescribeTableBody, DescribeTableReply } from '../../wire/tables.ts';
+import { DescribeTableBody, DescribeTableQuery, DescribeTableReply } from '../../wire/tables.ts';
 import { defineTableOperation } from '../operation.ts';
 import type { Reply, TableRequest } from '../operation.ts';
+import { readFlag } from '../query-flags.ts';
 import type { Services } from '../services.ts';
+import { toShownPath } from '../shown-path.ts';
 import { toTableState } from '../table-state.ts';
+import { isOnlyDeclared } from './declared-tables.ts';
 
 export const describeTable = defineTableOperation({
   id: 'describe_table',
@@ -13,25 +21,78 @@ export const describeTable = defineTableOperation({
   path: '/v1/table/:id/describe',
   summary: 'Describe a table: version, schema, location, properties',
   permission: 'read',
+  followsRename: 'with-body',
   body: { kind: 'json', shape: DescribeTableBody },
-  query: DelimiterQuery,
+  query: DescribeTableQuery,
   replies: [{ mediaType: 'application/json', shape: DescribeTableReply, description: 'The table.' }],
   statuses: [],
   run: describe,
 });
 
-async function describe(request: TableRequest<DescribeTableBody>, services: Services): Promise<Reply> {
-  const { table, body } = request;
-  const { version, schema } = await services.engine.describeTable(toTableState(table, body));
+type Request = TableRequest<DescribeTableBody>;
+
+/** Version and schema are told unasked: clients take a table without them for one that has no data yet. */
+async function describe(request: Request, services: Services): Promise<Reply> {
+  if (await isOnlyDeclared(request.table, services)) return describeDeclared(request);
+  const state = await readState(request, services);
+  const { version, schema } = await services.engine.describeTable(state);
   const reply: DescribeTableReply = {
-    table: nameOf(table.path),
-    namespace: [...namespaceOf(table.path)],
+    ...toFrame(request),
     version,
-    location: placeLocation(table.place),
-    table_uri: placeLocation(table.place),
     schema: toSchemaJson(schema, request.dialect),
+    is_only_declared: false,
+    ...(isDetailed(request) ? await readDetails({ ...state, version }, services) : {}),
+    ...(isDetailed(request) ? { metadata: Object.fromEntries(schema.metadata) } : {}),
+  };
+  return { kind: 'object', body: reply };
+}
+
+/** The LanceDB client cannot read a description without a version: to it, the table is not there. */
+function describeDeclared(request: Request): Reply {
+  const { table, dialect, delimiter, body } = request;
+  const [first = '', ...rest] = toShownPath(request, table.path);
+  const isStateAsked = body.version !== undefined || body.branch !== undefined || body.tag !== undefined;
+  if (dialect === 'lancedb' || isStateAsked) throw tableNotFound([first, ...rest], delimiter);
+  const reply: DescribeTableReply = { ...toFrame(request), is_only_declared: true };
+  return { kind: 'object', body: reply };
+}
+
+async function readState({ table, body }: Request, services: Services): Promise<TableState> {
+  if (body.tag === undefined) return toTableState(table, body);
+  if (body.version !== undefined || body.branch !== undefined) {
+    throw new ServiceError('InvalidInput', 'tag is given together with version or branch.', {
+      hint: 'A tag stands for both; give one or the other.',
+    });
+  }
+  return toTableState(table, await services.engine.versions.requireTag(table.place, guardTagName(body.tag)));
+}
+
+function isDetailed({ body, query }: Request): boolean {
+  return body.load_detailed_metadata ?? readFlag(query, 'load_detailed_metadata') ?? false;
+}
+
+async function readDetails(state: TableState, services: Services): Promise<Pick<DescribeTableReply, 'stats'>> {
+  const { metadata } = await services.engine.versions.require(state);
+  return {
+    stats: {
+      num_deleted_rows: Number(metadata['total_deletion_file_rows'] ?? 0),
+      num_fragments: Number(metadata['total_fragments'] ?? 0),
+    },
+  };
+}
+
+function toFrame(request: Request) {
+  const { table } = request;
+  const location = placeLocation(table.place);
+  const [first = '', ...rest] = toShownPath(request, table.path);
+  const path = [first, ...rest] as const;
+  return {
+    table: nameOf(path),
+    namespace: [...namespaceOf(path)],
+    location,
+    // Unlike the location, always a whole URI.
+    table_uri: location.includes('://') ? location : pathToFileURL(location).href,
     storage_options: {},
     properties: { ...table.properties },
   };
-  return { kind: 'object', body: reply };
 }

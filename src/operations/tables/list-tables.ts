@@ -1,12 +1,18 @@
-import { requireInteger } from '../../guard/numbers.ts';
-import { ServiceError } from '../../errors/service-error.ts';
-import { formatPath, parseTablePath, toTablePath } from '../../model/identifier.ts';
-import type { TablePath } from '../../model/identifier.ts';
 import { readableScopes } from '../../model/caller.ts';
+import { formatPath, parseTablePath, toTablePath } from '../../model/identifier.ts';
+import type { NamespacePath, TablePath } from '../../model/identifier.ts';
+import type { TableRecord } from '../../model/table.ts';
+import { ListTablesOfQuery } from '../../wire/lifecycle.ts';
 import { ListTablesQuery, ListTablesReply } from '../../wire/tables.ts';
 import { defineDatabaseOperation } from '../operation.ts';
 import type { DatabaseRequest, Reply } from '../operation.ts';
+import { readLimit } from '../page-limit.ts';
 import type { Services } from '../services.ts';
+import { toShownPath } from '../shown-path.ts';
+import { leaveOutDeclared } from './declared-tables.ts';
+import { listNames } from './list-tables-of-namespace.ts';
+
+const REPLIES = [{ mediaType: 'application/json', shape: ListTablesReply, description: 'Identifiers in order.' }];
 
 export const listTables = defineDatabaseOperation({
   id: 'list_tables',
@@ -16,20 +22,35 @@ export const listTables = defineDatabaseOperation({
   permission: 'see',
   body: { kind: 'none' },
   query: ListTablesQuery,
-  replies: [{ mediaType: 'application/json', shape: ListTablesReply, description: 'Identifiers in order.' }],
+  replies: REPLIES,
   statuses: [],
   run: list,
 });
 
+export const listAllTables = defineDatabaseOperation({
+  ...listTables,
+  id: 'list_all_tables',
+  path: '/v1/table',
+  summary: 'List the tables of all namespaces; to the LanceDB client, the names of those in the root',
+  body: { kind: 'none' },
+  query: ListTablesOfQuery,
+  // The LanceDB client makes an open table of every name, as if it stood in the root.
+  run: async (request: DatabaseRequest, services: Services) =>
+    request.dialect === 'lancedb' ? listNames(request, request.prefix, services) : list(request, services),
+});
+
 async function list(request: DatabaseRequest, services: Services): Promise<Reply> {
-  const limit = readLimit(request, services.limits.http.pageSizeMax);
+  const limit = readLimit(request.query, services.limits.http.pageSizeMax);
   const after = readPageToken(request);
   const found = await findReadable(request, services, { after, limit: limit + 1 });
   const page = found.slice(0, limit);
   const last = page.at(-1);
+  const shown = await leaveOutDeclared(request, page, services);
   const reply: ListTablesReply = {
-    tables: page.map((path) => formatPath(path, request.delimiter)),
-    ...(found.length > limit && last !== undefined ? { page_token: toPageToken(last, request.delimiter) } : {}),
+    tables: shown.map((table) => formatPath(toShownPath(request, table.path), request.delimiter)),
+    ...(found.length > limit && last !== undefined
+      ? { page_token: toPageToken(toShownPath(request, last.path), request.delimiter) }
+      : {}),
   };
   return { kind: 'object', body: reply };
 }
@@ -40,36 +61,32 @@ interface Window {
 }
 
 /** Goes through the caller's scopes in order, so that a caller of one namespace never pays for all the others. */
-async function findReadable(request: DatabaseRequest, services: Services, window: Window): Promise<TablePath[]> {
-  const found: TablePath[] = [];
-  for (const under of readableScopes(request.caller, request.database.name)) {
+async function findReadable(request: DatabaseRequest, services: Services, window: Window): Promise<TableRecord[]> {
+  const { caller, database, prefix } = request;
+  const found: TableRecord[] = [];
+  for (const under of readableScopes(caller, database.name, prefix)) {
     if (found.length >= window.limit) break;
     const tables = await services.catalog.tables.list({
-      databaseId: request.database.id,
+      databaseId: database.id,
       under,
       limit: window.limit - found.length,
       ...(window.after === undefined ? {} : { after: window.after }),
     });
-    found.push(...tables.map((table) => table.path));
+    found.push(...tables);
   }
   return found;
 }
 
-function readLimit(request: DatabaseRequest, maximum: number): number {
-  const text = request.query['limit'];
-  if (text === undefined) return maximum;
-  if (!/^\d{1,15}$/.test(text)) {
-    throw new ServiceError('InvalidInput', 'The query parameter limit is not a whole number.', {
-      hint: `Give a number from 1 to ${maximum}.`,
-    });
-  }
-  return requireInteger(Number(text), { place: 'limit', minimum: 1, maximum });
+/** Behind the prefix in any case: a table of the same name as the namespace is not inside it. */
+function readPageToken({ query, prefix, delimiter }: DatabaseRequest): TablePath | undefined {
+  const token = query['page_token'];
+  const isAbsent = token === undefined || token === '';
+  const [first, ...rest] = [...prefix, ...(isAbsent ? [] : readToken(token, delimiter))];
+  return first === undefined ? undefined : [first, ...rest];
 }
 
-function readPageToken(request: DatabaseRequest): TablePath | undefined {
-  const token = request.query['page_token'];
-  if (token === undefined || token === '') return undefined;
-  if (!token.startsWith(TOKEN_MARK)) return parseTablePath(token, request.delimiter);
+function readToken(token: string, delimiter: string): TablePath {
+  if (!token.startsWith(TOKEN_MARK)) return parseTablePath(token, delimiter);
   return toTablePath(token.slice(TOKEN_MARK.length).split(TOKEN_MARK), TOKEN_MARK);
 }
 
@@ -80,7 +97,7 @@ const TOKEN_MARK = '/';
  * The identifier itself, which clients may also make of a name that they know. Where names hold the delimiter of this
  * request, because they were made with another, it would be read back as another path, and the pages never end.
  */
-function toPageToken(path: TablePath, delimiter: string): string {
+function toPageToken(path: NamespacePath, delimiter: string): string {
   const token = formatPath(path, delimiter);
   const readBack = token.split(delimiter);
   const isPlain = readBack.length === path.length && readBack.every((name, index) => name === path[index]);

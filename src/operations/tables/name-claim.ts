@@ -6,6 +6,7 @@ import type { TableRecord } from '../../model/table.ts';
 import type { IngestRequest } from '../operation.ts';
 import type { Services } from '../services.ts';
 import type { CreateMode } from './create-settings.ts';
+import { isOnlyDeclared } from './declared-tables.ts';
 
 export type { Reservation } from '../../catalog/catalog.ts';
 
@@ -45,7 +46,7 @@ export function alreadyExists(request: IngestRequest): ServiceError {
 async function tryClaim(request: IngestRequest, services: Services): Promise<NameClaim | undefined> {
   const { tables } = services.catalog;
   const table = await tables.find(request.database.id, request.path);
-  if (table !== undefined) return { kind: 'taken', table };
+  if (table !== undefined && !(await isOnlyDeclared(table, services))) return { kind: 'taken', table };
   // The schema is read first, so that a body that never comes, or is no Arrow stream, never holds a name.
   await request.openStream();
   try {
@@ -54,6 +55,7 @@ async function tryClaim(request: IngestRequest, services: Services): Promise<Nam
       path: request.path,
       root: request.database.root,
       caller: request.caller.id,
+      ...(table === undefined ? {} : { fills: table.id }),
     });
     return { kind: 'reserved', reservation };
   } catch (error) {

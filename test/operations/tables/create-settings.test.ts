@@ -38,11 +38,11 @@ test('reads the mode in every spelling that clients use', () => {
 });
 
 test('refuses any other mode, and lists those there are', () => {
-  for (const mode of ['', 'append', 'exist-ok', '"create"', ' create']) {
+  for (const mode of ['', 'append', 'exist-ok', '"create', ' create']) {
     const refusal = refusalOf(() => read({ mode }));
     assert.equal(refusal.kind, 'InvalidInput');
     assert.equal(refusal.message, `The mode ${JSON.stringify(mode)} is not known.`);
-    assert.equal(refusal.hint, 'The modes are create, exist_ok, overwrite.');
+    assert.equal(refusal.hint, 'Known are create, exist_ok, overwrite.');
   }
 });
 

@@ -1,0 +1,44 @@
+import { ServiceError } from '../errors/service-error.ts';
+import type { Place, TableState } from '../model/table.ts';
+import { cloneTable } from './clone-table.ts';
+import type { EngineParts } from './parts.ts';
+import { locateTable } from './table-location.ts';
+
+/** How tables come and go, apart from their rows. */
+export interface LifecycleEngine {
+  /** Whether there is a table at the place. */
+  hasData(place: Place): Promise<boolean>;
+  /** The place that a caller's location means; nothing outside of the root gets through. */
+  locate(root: string, location: string): Promise<Place>;
+  /** Makes a table of its own out of a state of another, at a fresh place, and gives its version. */
+  clone(source: TableState, target: Place): Promise<number>;
+  /** Lets go of a table that is not ours to serve any more. */
+  close(place: Place): void;
+}
+
+export function createLifecycleEngine({ tables, lanes }: EngineParts): LifecycleEngine {
+  return {
+    async hasData(place) {
+      try {
+        await tables.use({ place, branch: undefined, version: undefined }, async () => {});
+        return true;
+      } catch (error) {
+        if (error instanceof ServiceError && error.kind === 'TableNotFound') return false;
+        throw error;
+      }
+    },
+
+    async locate(root, location) {
+      return locateTable(root, location);
+    },
+
+    async clone(source, target) {
+      // In the lane of the source, so that nothing cleans up what is being taken over.
+      return lanes.run(source.place, async () => cloneTable(tables, source, target));
+    },
+
+    close(place) {
+      tables.evict(place);
+    },
+  };
+}

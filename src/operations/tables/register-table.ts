@@ -1,0 +1,86 @@
+import { ServiceError } from '../../errors/service-error.ts';
+import { guardProperties } from '../../guard/metadata.ts';
+import { isPermitted } from '../../model/caller.ts';
+import { notPermitted } from '../../model/refusals.ts';
+import { placeLocation } from '../../model/table.ts';
+import type { Place } from '../../model/table.ts';
+import { RegisterTableBody, RegisterTableReply } from '../../wire/lifecycle.ts';
+import { DelimiterQuery } from '../../wire/tables.ts';
+import { toNameEntry } from '../name-entry.ts';
+import { defineNewTableOperation } from '../operation.ts';
+import type { NewTableRequest, Reply } from '../operation.ts';
+import type { Services } from '../services.ts';
+import { readWord } from '../words.ts';
+
+export const registerTable = defineNewTableOperation({
+  id: 'register_table',
+  methods: ['POST'],
+  path: '/v1/table/:id/register',
+  summary: 'Make a table of data that are below the storage root of the database already',
+  permission: 'manage',
+  body: { kind: 'json', shape: RegisterTableBody },
+  query: DelimiterQuery,
+  replies: [{ mediaType: 'application/json', shape: RegisterTableReply, description: 'The table as it is now.' }],
+  statuses: [409],
+  run: register,
+});
+
+type Request = NewTableRequest<RegisterTableBody>;
+
+async function register(request: Request, services: Services): Promise<Reply> {
+  const { path, database, body } = request;
+  const mode = readWord('mode', body.mode, ['create', 'overwrite']);
+  const { properties = {} } = body;
+  guardProperties(properties, 'properties', services.limits.metadata);
+  const place = await services.engine.lifecycle.locate(database.root, body.location);
+  await requireUnowned(request, place, services);
+
+  const { version } = await services.engine.describeTable({ place, branch: undefined, version: undefined });
+  const { transactionId } = await services.catalog.tables.register(
+    { databaseId: database.id, path, place, properties, replaces: mode === 'overwrite' },
+    { ...toNameEntry(request, 'register_table'), version },
+  );
+  const reply: RegisterTableReply = {
+    location: placeLocation(place),
+    properties: { ...properties },
+    transaction_id: transactionId,
+  };
+  return { kind: 'object', body: reply };
+}
+
+/**
+ * Data below the root are the database's, so that it takes its owner to make a table of them; data that were a table's
+ * before may also be taken by whoever owned that one. Otherwise the owner of one namespace could read another's.
+ */
+async function requireUnowned(request: Request, place: Place, services: Services): Promise<void> {
+  const { caller, database } = request;
+  const location = placeLocation(place);
+  const owner = await services.catalog.tables.findOwner(database.id, location);
+  const needed = owner?.kind === 'released' ? owner.path : [];
+  if (!isPermitted(caller, 'manage', database.name, needed)) throw notPermitted('manage');
+  const isForeign = await isOtherDatabases(request, location, services);
+  if (isForeign || (await isInsideTable(request, place, services))) {
+    throw new ServiceError('InvalidInput', 'The location is not one of this database.');
+  }
+}
+
+/** The folder of one database may lie below that of another. */
+async function isOtherDatabases({ database }: Request, location: string, services: Services): Promise<boolean> {
+  const databases = await services.catalog.databases.list();
+  return databases.some(
+    ({ id, root }) =>
+      id !== database.id && root.startsWith(`${trim(database.root)}/`) && location.startsWith(`${trim(root)}/`),
+  );
+}
+
+async function isInsideTable({ database }: Request, place: Place, services: Services): Promise<boolean> {
+  const base = trim(database.root);
+  for (let folder = place.root; folder.length > base.length; folder = folder.slice(0, folder.lastIndexOf('/'))) {
+    if ((await services.catalog.tables.findOwner(database.id, folder)) !== undefined) return true;
+  }
+  return false;
+}
+
+function trim(root: string): string {
+  return root.replace(/\/+$/, '');
+}

@@ -1,0 +1,24 @@
+import { ServiceError } from '../errors/service-error.ts';
+import { quoteForMessage } from '../model/identifier.ts';
+
+/**
+ * One of a few words. Case and underscore do not matter: clients write `exist_ok`, `ExistOk` and `EXIST_OK`; the LanceDB
+ * client writes some of them with quotes inside the text.
+ */
+export function readWord<Word extends string>(
+  name: string,
+  text: string | undefined,
+  words: readonly [fallback: Word, ...others: Word[]],
+): Word {
+  if (text === undefined) return words[0];
+  const plain = toPlain(text.replace(/^"(.*)"$/s, '$1'));
+  const word = words.find((candidate) => toPlain(candidate) === plain);
+  if (word !== undefined) return word;
+  throw new ServiceError('InvalidInput', `The ${name} ${quoteForMessage(text)} is not known.`, {
+    hint: `Known are ${words.join(', ')}.`,
+  });
+}
+
+function toPlain(text: string): string {
+  return text.toLowerCase().replaceAll('_', '');
+}
