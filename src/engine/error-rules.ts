@@ -261,6 +261,14 @@ export const ERROR_RULES: readonly ErrorRule[] = [
     sentence: (column) => `The column ${quoteForMessage(column ?? '')} is selected more than once.`,
   },
   {
+    name: 'no-column-read',
+    blames: 'caller',
+    pattern: /Scans must request at least one column/,
+    kind: 'InvalidInput',
+    sentence: () => 'The query returns expressions alone, none of which reads a column.',
+    hint: 'Ask for at least one column of the table.',
+  },
+  {
     name: 'sql',
     blames: 'caller',
     pattern:

@@ -331,6 +331,7 @@ suite('a query is refused', () => {
       },
       /order_by/,
     ],
+    'when it reads no column at all': [{ columns: { column_aliases: { one: '1' } } }, /column/],
     'when it divides by zero in its first batch': [{ filter: 'id / 0 = 1' }, /./],
   };
   for (const [title, [body, detail]] of Object.entries(BAD)) {

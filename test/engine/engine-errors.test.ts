@@ -213,7 +213,11 @@ const PROVOCATIONS: Readonly<Record<string, readonly Provoke[]>> = {
     async ({ table }) => table.update(null, [['vec', "arrow_cast((5), 'FixedSizeList(4, Float32)')"]]),
     async ({ table }) => run(filtered(table, '(CAST(body AS INT) = 1)')),
   ],
-  'not-boolean': [async ({ table }) => table.update('(id)', [['id', '1']])],
+  'not-boolean': [
+    async ({ table }) => table.update('(id)', [['id', '1']]),
+    async ({ table }) => run(filtered(table, '(id) AND (id IS NULL)')),
+  ],
+  'no-column-read': [async ({ table }) => analyze(table, (query) => query.select([['one', '1']]))],
   'function-unknown': [async ({ table }) => table.update(null, [['id', '(frobnicate(1))']])],
   'duplicate-column': [async ({ table }) => analyze(table, (query) => query.selectColumns(['id', 'id']))],
   sql: [
