@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
@@ -15,6 +16,7 @@ import { Admission } from './http/admission.ts';
 import { CallerRate } from './http/caller-rate.ts';
 import { createHttpServer } from './http/server.ts';
 import type { HttpServer } from './http/server.ts';
+import { Jobs } from './jobs/jobs.ts';
 import { ensureAdminKey, ensureDefaultDatabase, ensureSigningKey } from './first-start.ts';
 import { adoptTables, sweepUnfinished } from './recovery.ts';
 import { readRelease } from './release.ts';
@@ -67,7 +69,8 @@ async function joinParts(config: Config, parts: Parts): Promise<App> {
 
   const admission = new Admission(config.limits.http);
   const state = { isDraining: false };
-  const joined = { config, telemetry, catalog, engine, authenticator, admission, state };
+  const jobs = parts.add(openJobs(config, telemetry));
+  const joined = { config, telemetry, catalog, engine, jobs, authenticator, admission, state };
   const server = parts.add(await openHttp(joined));
   return {
     ready: { adopted, swept, databases: databases.length, ...(adminKey === undefined ? {} : { adminKey }) },
@@ -88,6 +91,11 @@ async function openConfiguredEngine(config: Config): Promise<Engine> {
     storageOptions: config.storage.options,
     querySeconds: config.limits.query.seconds,
   });
+}
+
+function openJobs({ limits }: Config, telemetry: Telemetry): Jobs {
+  const { drainSeconds } = limits.http;
+  return new Jobs({ limits: limits.jobs, telemetry, now: Date.now, makeId: randomUUID, drainSeconds });
 }
 
 function openAuthenticator(config: Config, catalog: Catalog): Authenticator {
@@ -116,13 +124,14 @@ interface Joined {
   readonly telemetry: Telemetry;
   readonly catalog: Catalog;
   readonly engine: Engine;
+  readonly jobs: Jobs;
   readonly authenticator: Authenticator;
   readonly admission: Admission;
   readonly state: { readonly isDraining: boolean };
 }
 
 async function openHttp(joined: Joined): Promise<HttpServer> {
-  const { config, catalog, engine, telemetry, authenticator, admission, state } = joined;
+  const { config, catalog, engine, jobs, telemetry, authenticator, admission, state } = joined;
   const { limits } = config;
   return createHttpServer({
     release: readRelease(),
@@ -140,7 +149,7 @@ async function openHttp(joined: Joined): Promise<HttpServer> {
       callersMax: RATED_CALLERS_MAX,
       now: () => performance.now(),
     }),
-    services: { engine, catalog, telemetry, limits, allowedStorageOptions: config.storage.allowedCallerOptions },
+    services: { engine, catalog, jobs, telemetry, limits, allowedStorageOptions: config.storage.allowedCallerOptions },
     isDraining: () => state.isDraining,
     health: { fault: () => findFault(catalog, state) },
   });

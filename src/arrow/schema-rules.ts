@@ -16,7 +16,7 @@ export function checkSchemaRules(schema: Schema): void {
       hint: 'A table has at least one column.',
     });
   }
-  for (const field of schema.fields) checkTopLevelName(field.name);
+  for (const field of schema.fields) checkColumnName(field.name, 'Rename the column in the stream.');
   checkSiblings(schema.fields, []);
   const needsVersion22 = needsStorageVersion22(schema);
   for (const field of schema.fields) checkField(field, [field.name], needsVersion22);
@@ -34,12 +34,11 @@ const RESERVED_NAMES: ReadonlySet<string> = new Set([
   '_relevance_score',
 ]);
 
-function checkTopLevelName(name: string): void {
+/** Of a top-level column. */
+export function checkColumnName(name: string, hint = 'Choose another name.'): void {
   const fault = topLevelNameFault(name);
   if (fault === undefined) return;
-  throw new ServiceError('TableSchemaValidationError', `The column name ${quoteForMessage(name)} ${fault}.`, {
-    hint: 'Rename the column in the stream.',
-  });
+  throw new ServiceError('TableSchemaValidationError', `The column name ${quoteForMessage(name)} ${fault}.`, { hint });
 }
 
 function topLevelNameFault(name: string): string | undefined {

@@ -100,6 +100,24 @@ export const LIMIT_SETTINGS = {
   'engine.resultBatchBytes': bytes(MiB, [KiB, GiB], 'Size, about, of the batches in which a result is read and sent.'),
   'engine.indexCacheBytes': bytes(GiB, [0, TiB], 'Memory for the cache of indexes.'),
   'engine.metadataCacheBytes': bytes(256 * MiB, [0, TiB], 'Memory for the cache of table metadata.'),
+
+  'index.partitionsMax': integer(65_536, [1, 1_000_000], 'Most partitions of a vector index.'),
+  'index.sampleRateMax': integer(65_536, [1, 1_000_000], 'Most rows per partition that train a vector index.'),
+  'index.iterationsMax': integer(1000, [1, 100_000], 'Most rounds of training of a vector index.'),
+  'index.mMax': integer(256, [1, 4096], 'Most neighbours (m) in the graph of an HNSW index.'),
+  'index.efConstructionMax': integer(4096, [1, 100_000], 'Most candidates (ef_construction) while a graph is built.'),
+  'index.tokenLengthMax': integer(65_536, [1, 1_000_000], 'Longest word that a full-text index may keep.'),
+  'index.ngramLengthMax': integer(32, [1, 256], 'Longest n-gram of a full-text index.'),
+
+  'jobs.answerSeconds': seconds(
+    30,
+    [0, 280],
+    'How long a request waits for an index before it gets the job id instead.',
+  ),
+  'jobs.runningMax': integer(2, [1, 64], 'Jobs, such as index builds, that run at once.'),
+  'jobs.waitingMax': integer(64, [0, 10_000], 'Jobs that wait for their turn; more are told to slow down.'),
+  'jobs.waitSeconds': seconds(HOUR, [1, 7 * DAY], 'Longest wait of a job for its turn.'),
+  'jobs.keptMax': integer(1000, [0, 100_000], 'Ended jobs that are remembered until the next start.'),
 } satisfies Record<LimitName, Setting<number>>;
 
 export const SETTINGS = {

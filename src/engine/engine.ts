@@ -3,6 +3,8 @@ import type { Analysis } from '../model/plan.ts';
 import type { Query } from '../model/query.ts';
 import type { Place, TableState } from '../model/table.ts';
 import { analyzeQuery } from './analyze-query.ts';
+import { createColumnsEngine } from './columns-engine.ts';
+import type { ColumnsEngine } from './columns-engine.ts';
 import { createTable } from './create-table.ts';
 import { engineCall } from './engine-errors.ts';
 import { updateFieldMetadata } from './field-metadata.ts';
@@ -11,6 +13,8 @@ import { findTables } from './find-tables.ts';
 import type { FoundTable } from './find-tables.ts';
 import { createLifecycleEngine } from './lifecycle-engine.ts';
 import type { LifecycleEngine } from './lifecycle-engine.ts';
+import { createIndexesEngine } from './indexes-engine.ts';
+import type { IndexesEngine } from './indexes-engine.ts';
 import { loadNative } from './native.ts';
 import type { TableDescription } from './open-table.ts';
 import { openParts } from './parts.ts';
@@ -28,6 +32,7 @@ import { giveBack, pullChunks } from './write-chunks.ts';
 import type { WriteOutcome } from './write-stream.ts';
 
 export type { Assignment } from './assignment-tree.ts';
+export type { ColumnAlteration, NewColumn } from './columns-engine.ts';
 export type { FieldMetadataEntry, FieldMetadataOutcome } from './field-metadata.ts';
 export type { FoundTable } from './find-tables.ts';
 export type { LifecycleEngine } from './lifecycle-engine.ts';
@@ -51,6 +56,8 @@ export interface Engine {
   readonly versions: VersionsEngine;
   readonly rows: RowsEngine;
   readonly lifecycle: LifecycleEngine;
+  readonly columns: ColumnsEngine;
+  readonly indexes: IndexesEngine;
   /** The place is fresh; after a failure nothing is left there. */
   createTable(
     place: Place,
@@ -82,6 +89,8 @@ class NativeBackedEngine implements Engine {
   readonly versions: VersionsEngine;
   readonly rows: RowsEngine;
   readonly lifecycle: LifecycleEngine;
+  readonly columns: ColumnsEngine;
+  readonly indexes: IndexesEngine;
   readonly #parts: EngineParts;
 
   constructor(parts: EngineParts) {
@@ -89,6 +98,8 @@ class NativeBackedEngine implements Engine {
     this.versions = createVersionsEngine(parts);
     this.rows = createRowsEngine(parts);
     this.lifecycle = createLifecycleEngine(parts);
+    this.columns = createColumnsEngine(parts);
+    this.indexes = createIndexesEngine(parts);
   }
 
   async createTable(
@@ -141,10 +152,16 @@ class NativeBackedEngine implements Engine {
   }
 
   async removeTable(place: Place): Promise<void> {
-    await this.#parts.lanes.run(place, async () => {
-      this.#parts.tables.evict(place);
-      await this.#parts.connections.dropTable(place);
+    const { lanes, tables, connections, builds } = this.#parts;
+    await lanes.run(place, async () => {
+      tables.evict(place);
+      await connections.dropTable(place);
     });
+    // A build that still runs may bring the folder back; nobody waits for that.
+    builds
+      .whenOver(place)
+      ?.then(async () => connections.dropTable(place))
+      .catch(() => {});
   }
 
   async findTables(root: string, isKnown: (directory: string) => boolean): Promise<readonly FoundTable[]> {

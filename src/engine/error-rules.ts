@@ -1,6 +1,8 @@
 import { quoteForMessage } from '../model/identifier.ts';
+import { COLUMN_RULES } from './column-rules.ts';
 import type { ErrorRule } from './error-rule.ts';
 import { HISTORY_RULES } from './history-rules.ts';
+import { INDEX_RULES } from './index-rules.ts';
 
 const STORAGE = String.raw`^(?:Failed to [^:]+: (?:GenericFailure, )?)?(?:lance error: )?LanceError\(IO\): [^'"]*`;
 
@@ -48,6 +50,8 @@ export const ERROR_RULES: readonly ErrorRule[] = [
     retryAfterSeconds: 5,
   },
   ...HISTORY_RULES,
+  ...INDEX_RULES,
+  ...COLUMN_RULES,
   {
     name: 'table-missing',
     blames: 'service',

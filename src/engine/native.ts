@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module';
+import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 
 /**
@@ -12,6 +13,7 @@ export interface NativeEngine {
   readonly Session: new (indexCacheBytes: bigint, metadataCacheBytes: bigint) => NativeSession;
   readonly JsFullTextQuery: NativeFullTextFactory;
   readonly RrfReranker: { tryNew(k: Float32Array): Promise<NativeReranker> };
+  readonly Index: NativeIndexFactory;
 }
 
 export interface NativeConnectionOptions {
@@ -76,8 +78,99 @@ export interface NativeTable {
   stats(): Promise<NativeStatistics>;
   /** Adds columns of nulls, and sets the keys of the file's schema metadata. */
   addColumnsWithSchema(file: Buffer): Promise<{ readonly version: number }>;
-  listIndices(): Promise<readonly { readonly indexType: string; readonly columns: readonly string[] }[]>;
+  listIndices(): Promise<readonly NativeIndexConfig[]>;
+  /** `null` when there is none of that name. */
+  indexStats(name: string): Promise<NativeIndexStatistics | null>;
+  // The engine's own parameter list; it cannot be made shorter here.
+  // oxlint-disable-next-line max-params
+  createIndex(
+    index: NativeIndex,
+    column: string,
+    replace: boolean,
+    waitTimeoutSeconds: number | null,
+    name: string,
+    train: boolean,
+  ): Promise<void>;
+  dropIndex(name: string): Promise<void>;
+  prewarmIndex(name: string): Promise<void>;
+  addColumns(columns: readonly { readonly name: string; readonly valueSql: string }[]): Promise<NativeCommit>;
+  alterColumns(alterations: readonly NativeAlteration[]): Promise<NativeCommit>;
+  dropColumns(paths: readonly string[]): Promise<NativeCommit>;
 }
+
+export interface NativeCommit {
+  readonly version: number;
+}
+
+export interface NativeAlteration {
+  readonly path: string;
+  readonly rename?: string;
+  /** A type in the engine's JSON form, as text. */
+  readonly dataType?: string;
+  readonly nullable?: boolean;
+}
+
+export interface NativeIndexConfig {
+  readonly name: string;
+  readonly indexType: string;
+  readonly columns: readonly string[];
+  readonly indexUuid?: string;
+  readonly typeUrl?: string;
+  readonly createdAt?: Date;
+  readonly numIndexedRows?: number;
+  readonly numUnindexedRows?: number;
+  readonly sizeBytes?: number;
+  readonly numSegments?: number;
+  readonly indexVersion?: number;
+  readonly indexDetails?: unknown;
+}
+
+export interface NativeIndexStatistics {
+  readonly numIndexedRows: number;
+  readonly numUnindexedRows: number;
+  readonly indexType: string;
+  readonly distanceType?: string;
+  readonly numIndices?: number;
+}
+
+declare const nativeIndex: unique symbol;
+export interface NativeIndex {
+  readonly [nativeIndex]: true;
+}
+
+type Given<Value> = Value | null;
+
+/** The engine's own parameter lists; what is `null` is left to it. */
+export interface NativeIndexFactory {
+  ivfFlat(...parameters: [...NativeIvf, ...NativeTraining]): NativeIndex;
+  ivfPq(...parameters: [...NativeIvf, subVectors: Given<number>, bits: Given<number>, ...NativeTraining]): NativeIndex;
+  ivfRq(...parameters: [...NativeIvf, bits: Given<number>, ...NativeTraining]): NativeIndex;
+  hnswSq(...parameters: [...NativeIvf, ...NativeTraining, ...NativeGraph]): NativeIndex;
+  hnswPq(...parameters: [...NativeIvf, subVectors: Given<number>, ...NativeTraining, ...NativeGraph]): NativeIndex;
+  btree(): NativeIndex;
+  bitmap(): NativeIndex;
+  labelList(): NativeIndex;
+  fm(): NativeIndex;
+  /** Ends the process when it does not know the language. */
+  fts(...parameters: NativeFullText): NativeIndex;
+}
+
+type NativeIvf = [distanceType: Given<string>, partitions: Given<number>];
+type NativeTraining = [maxIterations: Given<number>, sampleRate: Given<number>];
+type NativeGraph = [m: Given<number>, efConstruction: Given<number>];
+type NativeFullText = [
+  withPosition: Given<boolean>,
+  baseTokenizer: Given<string>,
+  language: Given<string>,
+  maxTokenLength: Given<number>,
+  lowerCase: Given<boolean>,
+  stem: Given<boolean>,
+  removeStopWords: Given<boolean>,
+  asciiFolding: Given<boolean>,
+  ngramMinLength: Given<number>,
+  ngramMaxLength: Given<number>,
+  prefixOnly: Given<boolean>,
+];
 
 export interface NativeVersion {
   readonly version: number;
@@ -219,8 +312,19 @@ export interface NativeFullTextFactory {
   booleanQuery(clauses: readonly (readonly [occur: string, query: NativeFullTextQuery])[]): NativeFullTextQuery;
 }
 
+/**
+ * Threads for calculation: by itself the engine takes two fewer than there are cores, at least one. The graph of an HNSW
+ * index keeps one of them for minutes, and with a single one every write of every table would wait for it.
+ */
+const CALCULATION_THREADS_MIN = 4;
+
 /** The library reads these once, when it is loaded. A deep stack lets long SQL chains plan instead of ending the process. */
-const ENVIRONMENT_DEFAULTS = { LANCEDB_LOG: 'off', RUST_BACKTRACE: '0', RUST_MIN_STACK: '67108864' };
+const ENVIRONMENT_DEFAULTS = {
+  LANCEDB_LOG: 'off',
+  RUST_BACKTRACE: '0',
+  RUST_MIN_STACK: '67108864',
+  LANCE_CPU_THREADS: String(Math.max(CALCULATION_THREADS_MIN, availableParallelism())),
+};
 
 export function loadNative(): NativeEngine {
   for (const [name, value] of Object.entries(ENVIRONMENT_DEFAULTS)) process.env[name] ??= value;

@@ -63,7 +63,7 @@ export class OpenTables {
 
   /** A handle that nobody else has. */
   async useAlone<Value>(state: TableState, work: Work<Value>): Promise<Value> {
-    const native = await this.#openAlone(state);
+    const native = await this.openAlone(state);
     try {
       return await work({ native, schema: async () => readSchema(native), moved: () => {}, forget: () => {} });
     } finally {
@@ -139,7 +139,8 @@ export class OpenTables {
     return SharedTable.open(place, await this.#connections.openTable(place));
   }
 
-  async #openAlone({ place, branch, version }: TableState): Promise<NativeTable> {
+  /** To be closed by the caller. */
+  async openAlone({ place, branch, version }: TableState): Promise<NativeTable> {
     const main = await this.#connections.openTable(place);
     if (branch === undefined) {
       if (version !== undefined) await closingOnFailure(main, async () => main.checkout(version));

@@ -1,5 +1,6 @@
 import type { EngineLimits } from '../model/limits.ts';
 import { Connections } from './connections.ts';
+import { IndexBuilds } from './index-builds.ts';
 import type { NativeEngine } from './native.ts';
 import { OpenTables } from './open-tables.ts';
 import { WriteLanes } from './write-lanes.ts';
@@ -19,6 +20,7 @@ export interface EngineParts {
   readonly connections: Connections;
   readonly tables: OpenTables;
   readonly lanes: WriteLanes;
+  readonly builds: IndexBuilds;
 }
 
 export function openParts(native: NativeEngine, settings: EngineSettings): EngineParts {
@@ -26,5 +28,13 @@ export function openParts(native: NativeEngine, settings: EngineSettings): Engin
   const session = new native.Session(BigInt(limits.indexCacheBytes), BigInt(limits.metadataCacheBytes));
   const connections = new Connections({ native, session, storageOptions });
   const tables = new OpenTables(connections, limits.openTablesMax);
-  return { native, limits, querySeconds, connections, tables, lanes: new WriteLanes(limits) };
+  return {
+    native,
+    limits,
+    querySeconds,
+    connections,
+    tables,
+    lanes: new WriteLanes(limits),
+    builds: new IndexBuilds(),
+  };
 }

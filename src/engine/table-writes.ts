@@ -1,4 +1,5 @@
 import type { EngineLimits } from '../model/limits.ts';
+import { MAIN_BRANCH } from '../model/table.ts';
 import type { Place, TableState } from '../model/table.ts';
 import { isRetryableConflict } from './engine-errors.ts';
 import type { OpenTable } from './open-table.ts';
@@ -24,7 +25,7 @@ export async function writeInLane<Value>(
   write: (table: OpenTable) => Promise<Value>,
 ): Promise<Value> {
   const { lanes, tables, limits } = context;
-  const state: TableState = { ...target, version: undefined };
+  const state = toWriteState(target);
   return lanes.run(target.place, async () =>
     retryConflicts(limits.writeAttemptsMax, async () =>
       tables.use(state, async (table) => {
@@ -37,6 +38,11 @@ export async function writeInLane<Value>(
       }),
     ),
   );
+}
+
+/** The latest state of what is written to. */
+export function toWriteState({ place, branch }: WriteTarget): TableState {
+  return { place, branch: branch === MAIN_BRANCH ? undefined : branch, version: undefined };
 }
 
 /** A conflict commits nothing, so the same write may run again; each attempt starts from the newest version. */

@@ -30,5 +30,6 @@ const PLAIN_REFUSALS: ReadonlySet<ErrorName> = new Set([
   'TableColumnNotFound',
   'TableAlreadyExists',
   'TableTagAlreadyExists',
+  'TableIndexAlreadyExists',
   'InvalidTableState',
 ]);

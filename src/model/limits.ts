@@ -6,6 +6,8 @@ export interface Limits {
   readonly query: QueryLimits;
   readonly metadata: MetadataLimits;
   readonly engine: EngineLimits;
+  readonly index: IndexLimits;
+  readonly jobs: JobLimits;
 }
 
 export interface HttpLimits {
@@ -84,4 +86,25 @@ export interface EngineLimits {
   readonly metadataCacheBytes: number;
   /** Batches of a result are about this large. */
   readonly resultBatchBytes: number;
+}
+
+/** Bounds of what an index is built with. */
+export interface IndexLimits {
+  readonly partitionsMax: number;
+  readonly sampleRateMax: number;
+  readonly iterationsMax: number;
+  readonly mMax: number;
+  readonly efConstructionMax: number;
+  readonly tokenLengthMax: number;
+  readonly ngramLengthMax: number;
+}
+
+export interface JobLimits {
+  /** How long a request waits for the job that it started, before it is told the job's id instead. */
+  readonly answerSeconds: number;
+  readonly runningMax: number;
+  readonly waitingMax: number;
+  readonly waitSeconds: number;
+  /** Ended jobs that are remembered. */
+  readonly keptMax: number;
 }

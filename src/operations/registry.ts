@@ -1,11 +1,22 @@
 import { createBranch, deleteBranch } from './branches/change-branch.ts';
 import { listBranches } from './branches/list-branches.ts';
+import { addColumns } from './columns/add-columns.ts';
+import { alterColumns } from './columns/alter-columns.ts';
+import { dropColumns } from './columns/drop-columns.ts';
 import { updateFieldMetadata } from './columns/update-field-metadata.ts';
 import { analyzePlan } from './data/analyze-plan.ts';
 import { countRows } from './data/count-rows.ts';
 import { explainPlan } from './data/explain-plan.ts';
 import { queryTable } from './data/query-table.ts';
 import { updateTable } from './data/update-table.ts';
+import { createIndex, createScalarIndex } from './indexes/create-index.ts';
+import { describeIndexStats } from './indexes/describe-index-stats.ts';
+import { dropIndex } from './indexes/drop-index.ts';
+import { listIndices } from './indexes/list-indices.ts';
+import { prewarmIndex, prewarmPageCache } from './indexes/prewarm.ts';
+import { cancelJob } from './jobs/cancel-job.ts';
+import { describeJob } from './jobs/describe-job.ts';
+import { listJobs } from './jobs/list-jobs.ts';
 import type { Operation } from './operation.ts';
 import { createNamespace } from './namespaces/create-namespace.ts';
 import { describeNamespace, namespaceExists } from './namespaces/describe-namespace.ts';
@@ -78,4 +89,17 @@ export const OPERATIONS: readonly Operation[] = [
   createBranch,
   deleteBranch,
   ...UNSUPPORTED_OPERATIONS,
+  addColumns,
+  alterColumns,
+  dropColumns,
+  createIndex,
+  createScalarIndex,
+  listIndices,
+  describeIndexStats,
+  dropIndex,
+  prewarmIndex,
+  prewarmPageCache,
+  listJobs,
+  describeJob,
+  cancelJob,
 ];

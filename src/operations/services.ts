@@ -1,5 +1,6 @@
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Engine } from '../engine/engine.ts';
+import type { Jobs } from '../jobs/jobs.ts';
 import type { Limits } from '../model/limits.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 
@@ -7,6 +8,7 @@ import type { Telemetry } from '../telemetry/telemetry.ts';
 export interface Services {
   readonly engine: Engine;
   readonly catalog: Catalog;
+  readonly jobs: Jobs;
   readonly telemetry: Telemetry;
   readonly limits: Limits;
   /** Storage options that callers may set beside the harmless ones. */

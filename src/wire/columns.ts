@@ -37,3 +37,62 @@ export const UpdateFieldMetadataReply = Type.Object({
   context: Type.Optional(Context),
 });
 export type UpdateFieldMetadataReply = Type.Static<typeof UpdateFieldMetadataReply>;
+
+export const AddColumnsEntry = Type.Object(
+  {
+    name: Type.String({ description: 'Name of the new column.' }),
+    expression: Type.Optional(Type.String({ description: 'SQL that gives the values of the rows that are there.' })),
+    data_type: Type.Optional(
+      Type.Unknown({ description: 'Type of a column of nulls, as JSON or as a name, in place of an expression.' }),
+    ),
+    computed: Type.Optional(Type.Unknown({ description: 'Not offered.' })),
+    virtual_column: Type.Optional(Type.Unknown({ description: 'Not offered.' })),
+    all_null: Type.Optional(Type.Unknown({ description: 'Not offered without a data_type.' })),
+  },
+  { additionalProperties: false },
+);
+
+export const AddColumnsBody = Type.Object(
+  {
+    ...requestFields,
+    new_columns: Type.Array(AddColumnsEntry),
+    function: Type.Optional(Type.Unknown({ description: 'Not offered.' })),
+    branch: Type.Optional(Branch),
+  },
+  { additionalProperties: false },
+);
+export type AddColumnsBody = Type.Static<typeof AddColumnsBody>;
+
+export const AlterColumnsEntry = Type.Object(
+  {
+    path: Type.String({ minLength: 1, description: 'Path of the field.' }),
+    rename: Type.Optional(Type.Union([Type.String(), Type.Null()], { description: 'New name.' })),
+    nullable: Type.Optional(Type.Union([Type.Boolean(), Type.Null()], { description: 'Whether it may be null.' })),
+    data_type: Type.Optional(Type.Unknown({ description: 'New type, as JSON or as a name.' })),
+    virtual_column: Type.Optional(Type.Unknown({ description: 'Not offered.' })),
+  },
+  { additionalProperties: false },
+);
+
+export const AlterColumnsBody = Type.Object(
+  { ...requestFields, alterations: Type.Array(AlterColumnsEntry), branch: Type.Optional(Branch) },
+  { additionalProperties: false },
+);
+export type AlterColumnsBody = Type.Static<typeof AlterColumnsBody>;
+
+export const DropColumnsBody = Type.Object(
+  {
+    ...requestFields,
+    columns: Type.Array(Type.String({ minLength: 1 }), { description: 'Paths of the fields to drop.' }),
+    branch: Type.Optional(Branch),
+  },
+  { additionalProperties: false },
+);
+export type DropColumnsBody = Type.Static<typeof DropColumnsBody>;
+
+export const ColumnsReply = Type.Object({
+  version: Version,
+  transaction_id: Type.Optional(Type.String()),
+  context: Type.Optional(Context),
+});
+export type ColumnsReply = Type.Static<typeof ColumnsReply>;

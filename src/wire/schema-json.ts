@@ -3,7 +3,7 @@ import type { DataType, Field, Schema } from '../model/schema.ts';
 /** `lance`: the names of the public namespace description. `lancedb`: those that the LanceDB client reads. */
 export type SchemaVocabulary = 'lance' | 'lancedb';
 
-interface TypeJson {
+export interface TypeJson {
   type: string;
   fields?: FieldJson[];
   length?: number;
@@ -32,7 +32,7 @@ function toFieldJson(field: Field, vocabulary: SchemaVocabulary): FieldJson {
   return json;
 }
 
-function toTypeJson(type: DataType, vocabulary: SchemaVocabulary): TypeJson {
+export function toTypeJson(type: DataType, vocabulary: SchemaVocabulary): TypeJson {
   switch (type.kind) {
     case 'list':
       return { type: type.layout === 'large' ? 'large_list' : 'list', fields: [toFieldJson(type.item, vocabulary)] };

@@ -56,6 +56,41 @@ const PROVOCATIONS: Readonly<Record<string, readonly Provoke[]>> = {
     async ({ table }) => (await table.branches()).checkout('../x', null),
     async ({ table }) => (await table.branches()).checkout('', null),
   ],
+  'index-missing': [
+    async ({ table }) => table.dropIndex('nowhere'),
+    async ({ table }) => table.prewarmIndex('nowhere'),
+  ],
+  'index-name-taken': [
+    async ({ table }) => {
+      await table.createIndex(Index.btree(), 'id', true, null, 'mine', true);
+      return table.createIndex(Index.btree(), 'body', true, null, 'mine', true);
+    },
+  ],
+  'index-column-type': [
+    async ({ table }) => table.createIndex(Index.btree(), 'vec'),
+    async ({ table }) => table.createIndex(Index.ivfFlat('l2', 1), 'id'),
+    async ({ table }) => table.createIndex(Index.fts(true), 'id'),
+  ],
+  'index-rows-missing': [
+    async ({ connection }) => {
+      const few = await connection.createTable('few', toFile(toDocuments(10)), 'create', [], {});
+      return few.createIndex(Index.ivfPq('l2', 1, 1), 'vec');
+    },
+  ],
+  'index-vectors-missing': [async ({ table }) => table.createIndex(Index.ivfFlat('l2', 1000), 'vec')],
+  'column-type-change': [async ({ table }) => table.alterColumns([{ path: 'id', dataType: '{"type":"string"}' }])],
+  'column-type-indexed': [
+    async ({ table }) => {
+      await table.createIndex(Index.btree(), 'id');
+      return table.alterColumns([{ path: 'id', dataType: '{"type":"int64"}' }]);
+    },
+  ],
+  'column-has-nulls': [
+    async ({ table }) => {
+      await table.update(null, [['body', 'NULL']]);
+      return table.alterColumns([{ path: 'body', nullable: false }]);
+    },
+  ],
   'tag-missing': [
     async ({ table }) => (await table.tags()).getVersion('nowhere'),
     async ({ table }) => (await table.tags()).update('nowhere', 1),

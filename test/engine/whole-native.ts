@@ -8,9 +8,10 @@ import type {
 } from '../../src/engine/native.ts';
 
 /** The engine with those parts that the room does not use, and tests need to set a scene. */
-export interface WholeNative extends NativeEngine {
+export interface WholeNative extends Omit<NativeEngine, 'Connection' | 'Index'> {
   readonly Connection: { 'new'(uri: string, options: NativeConnectionOptions): Promise<WholeConnection> };
   readonly Index: {
+    ivfFlat(distanceType: string, partitions: number): object;
     ivfPq(distanceType: string, partitions: number, subVectors: number): object;
     hnswSq(distanceType: string, partitions: number): object;
     fts(withPosition: boolean): object;
@@ -25,7 +26,14 @@ export interface WholeConnection extends NativeConnection {
 }
 
 export interface WholeTable extends NativeTable {
-  createIndex(index: object, column: string): Promise<void>;
+  createIndex(
+    index: object,
+    column: string,
+    replace?: boolean,
+    waitTimeoutSeconds?: number | null,
+    name?: string,
+    train?: boolean,
+  ): Promise<void>;
   branches(): Promise<WholeBranches>;
 }
 
@@ -36,5 +44,5 @@ export interface WholeBranches extends NativeBranches {
 
 export function loadWholeNative(): WholeNative {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The shape is that of the package's own native.d.ts.
-  return loadNative() as WholeNative;
+  return loadNative() as unknown as WholeNative;
 }

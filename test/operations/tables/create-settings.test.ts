@@ -16,6 +16,9 @@ function services(allowedStorageOptions: readonly string[] = [], flags: readonly
     get catalog() {
       return unused();
     },
+    get jobs() {
+      return unused();
+    },
     get telemetry() {
       return unused();
     },

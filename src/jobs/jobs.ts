@@ -1,0 +1,269 @@
+import { ServiceError } from '../errors/service-error.ts';
+import type { TablePath } from '../model/identifier.ts';
+import type { JobLimits } from '../model/limits.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
+
+export type JobState = 'IN_PROGRESS' | 'DONE' | 'FAILED' | 'CANCELLED' | 'TIMED_OUT';
+
+/** What a job is about. Two jobs of one `lane` never run at the same time. */
+export interface JobSubject {
+  readonly kind: string;
+  readonly databaseId: string;
+  readonly table: TablePath;
+  readonly caller: string;
+  readonly lane: string;
+  /** A request that is sent again while its job is not over joins that job. */
+  readonly sameAs: string;
+  /** What was asked for, as a reply may show it. */
+  readonly spec: Readonly<Record<string, unknown>>;
+}
+
+export interface Job {
+  readonly id: string;
+  readonly subject: JobSubject;
+  readonly state: JobState;
+  /** What it is doing, or was when it ended. */
+  readonly phase: string;
+  readonly isCancelRequested: boolean;
+  readonly createdAt: number;
+  readonly endedAt: number | undefined;
+  readonly result: JobResult | undefined;
+  readonly failure: JobFailure | undefined;
+}
+
+export type JobResult = Readonly<Record<string, unknown>>;
+
+export interface JobFailure {
+  readonly phase: string;
+  /** A sentence for callers. */
+  readonly message: string;
+  readonly isRetryable: boolean;
+}
+
+/** Says what the job does now. Throws when the job was cancelled meanwhile: work that began cannot be stopped inside. */
+export type EnterPhase = (phase: string) => void;
+
+export interface StartedJob<Result extends JobResult> {
+  readonly id: string;
+  /** Rejects with what the caller may read. */
+  readonly outcome: Promise<Result>;
+}
+
+export interface JobsSettings {
+  readonly limits: JobLimits;
+  readonly telemetry: Telemetry;
+  readonly now: () => number;
+  readonly makeId: () => string;
+  /** How long jobs that run have to end when the service closes. */
+  readonly drainSeconds: number;
+}
+
+interface Entry {
+  job: Job;
+  readonly work: (enter: EnterPhase) => Promise<JobResult>;
+  readonly outcome: Promise<JobResult>;
+  readonly settle: { readonly resolve: (result: JobResult) => void; readonly reject: (error: unknown) => void };
+  timer: NodeJS.Timeout | undefined;
+}
+
+const WAITING = 'waiting';
+
+/**
+ * Work that may outlast its request: index builds. Kept in memory only. What a job commits, it commits at its end and
+ * whole, so a job that is lost in a restart has done nothing.
+ */
+export class Jobs {
+  readonly #settings: JobsSettings;
+  /** In order of their start; ended ones leave by age. */
+  readonly #entries = new Map<string, Entry>();
+  readonly #waiting = new Set<Entry>();
+  readonly #running = new Set<Entry>();
+  #isClosed = false;
+
+  constructor(settings: JobsSettings) {
+    this.#settings = settings;
+  }
+
+  start<Result extends JobResult>(
+    subject: JobSubject,
+    work: (enter: EnterPhase) => Promise<Result>,
+  ): StartedJob<Result> {
+    const known = this.#findSame(subject.sameAs);
+    const entry = known ?? this.#add(subject, work);
+    if (known === undefined) this.#runNext();
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The same request asks for the same kind of work.
+    return { id: entry.job.id, outcome: entry.outcome as Promise<Result> };
+  }
+
+  find(id: string): Job | undefined {
+    return this.#entries.get(id)?.job;
+  }
+
+  /** Newest first. */
+  list(databaseId: string): readonly Job[] {
+    return [...this.#entries.values()]
+      .map(({ job }) => job)
+      .filter(({ subject }) => subject.databaseId === databaseId)
+      .toReversed();
+  }
+
+  /** One that waits ends at once; one that runs ends before its next phase, if there is one. */
+  cancel(id: string): Job | undefined {
+    const entry = this.#entries.get(id);
+    if (entry === undefined) return undefined;
+    if (this.#waiting.has(entry)) this.#drop(entry, 'CANCELLED', cancelled());
+    else if (this.#running.has(entry)) entry.job = { ...entry.job, isCancelRequested: true };
+    return entry.job;
+  }
+
+  /** Jobs that wait are cancelled; those that run have some time to end. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    for (const entry of this.#waiting) this.#drop(entry, 'CANCELLED', shuttingDown());
+    const ends = Promise.allSettled([...this.#running].map(({ outcome }) => outcome));
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, this.#settings.drainSeconds * 1000);
+    });
+    await Promise.race([ends, late]);
+    clearTimeout(timer);
+  }
+
+  #findSame(sameAs: string): Entry | undefined {
+    return [...this.#waiting, ...this.#running].find(({ job }) => job.subject.sameAs === sameAs);
+  }
+
+  #add(subject: JobSubject, work: Entry['work']): Entry {
+    const { limits, now, makeId } = this.#settings;
+    if (this.#isClosed) throw shuttingDown();
+    if (this.#running.size >= limits.runningMax && this.#waiting.size >= limits.waitingMax) {
+      throw tooManyWait(limits.waitingMax);
+    }
+    const job: Job = {
+      id: makeId(),
+      subject,
+      state: 'IN_PROGRESS',
+      phase: WAITING,
+      isCancelRequested: false,
+      createdAt: now(),
+      endedAt: undefined,
+      result: undefined,
+      failure: undefined,
+    };
+    const entry = newEntry(job, work);
+    this.#entries.set(job.id, entry);
+    this.#waiting.add(entry);
+    entry.timer = setTimeout(
+      () => this.#drop(entry, 'TIMED_OUT', waitedTooLong(limits.waitSeconds)),
+      limits.waitSeconds * 1000,
+    );
+    entry.timer.unref();
+    return entry;
+  }
+
+  #runNext(): void {
+    for (const entry of this.#waiting) {
+      if (this.#running.size >= this.#settings.limits.runningMax) return;
+      if (this.#isLaneTaken(entry.job.subject.lane)) continue;
+      this.#waiting.delete(entry);
+      this.#running.add(entry);
+      clearTimeout(entry.timer);
+      void this.#run(entry);
+    }
+  }
+
+  #isLaneTaken(lane: string): boolean {
+    return [...this.#running].some(({ job }) => job.subject.lane === lane);
+  }
+
+  async #run(entry: Entry): Promise<void> {
+    const enter: EnterPhase = (phase) => {
+      if (entry.job.isCancelRequested) throw new Cancelled();
+      entry.job = { ...entry.job, phase };
+    };
+    try {
+      const result = await entry.work(enter);
+      this.#end(entry, { state: 'DONE', result });
+      entry.settle.resolve(result);
+    } catch (error) {
+      this.#fail(entry, error);
+    } finally {
+      this.#running.delete(entry);
+      this.#forgetOldest();
+      this.#runNext();
+    }
+  }
+
+  #fail(entry: Entry, error: unknown): void {
+    if (error instanceof Cancelled) {
+      this.#end(entry, { state: 'CANCELLED' });
+      entry.settle.reject(cancelled());
+      return;
+    }
+    if (!(error instanceof ServiceError) || error.row.status >= 500) {
+      const task = `job ${entry.job.subject.kind}`;
+      this.#settings.telemetry.emit({ kind: 'background-failed', task, cause: error });
+    }
+    this.#end(entry, { state: 'FAILED', failure: toFailure(entry.job.phase, error) });
+    entry.settle.reject(error);
+  }
+
+  #drop(entry: Entry, state: 'CANCELLED' | 'TIMED_OUT', error: ServiceError): void {
+    clearTimeout(entry.timer);
+    this.#waiting.delete(entry);
+    this.#end(entry, { state, failure: toFailure(WAITING, error) });
+    entry.settle.reject(error);
+    this.#forgetOldest();
+  }
+
+  #end(entry: Entry, end: Partial<Job>): void {
+    entry.job = { ...entry.job, ...end, endedAt: this.#settings.now() };
+  }
+
+  #forgetOldest(): void {
+    const unfinished = this.#running.size + this.#waiting.size;
+    let surplus = this.#entries.size - unfinished - this.#settings.limits.keptMax;
+    for (const [id, entry] of this.#entries) {
+      if (surplus <= 0) return;
+      if (this.#running.has(entry) || this.#waiting.has(entry)) continue;
+      this.#entries.delete(id);
+      surplus -= 1;
+    }
+  }
+}
+
+class Cancelled extends Error {}
+
+function newEntry(job: Job, work: Entry['work']): Entry {
+  let settle: Entry['settle'] | undefined;
+  const outcome = new Promise<JobResult>((resolve, reject) => {
+    settle = { resolve, reject };
+  });
+  if (settle === undefined) throw new Error('A promise runs its executor at once.');
+  // Nobody may be waiting any more; the job itself remembers the failure.
+  outcome.catch(() => {});
+  return { job, work, outcome, settle, timer: undefined };
+}
+
+function toFailure(phase: string, error: unknown): JobFailure {
+  if (!(error instanceof ServiceError)) return { phase, message: 'The job failed.', isRetryable: false };
+  return { phase, message: error.detail, isRetryable: error.row.retryable };
+}
+
+function cancelled(): ServiceError {
+  return new ServiceError('InvalidInput', 'The job was cancelled.');
+}
+
+function waitedTooLong(seconds: number): ServiceError {
+  return new ServiceError('ServiceUnavailable', `The job waited ${seconds} seconds for its turn.`, {
+    retryAfterSeconds: 30,
+  });
+}
+
+function tooManyWait(waitingMax: number): ServiceError {
+  return new ServiceError('ServiceUnavailable', `${waitingMax} jobs are already waiting.`, { retryAfterSeconds: 30 });
+}
+
+function shuttingDown(): ServiceError {
+  return new ServiceError('ServiceUnavailable', 'The service is shutting down.', { retryAfterSeconds: 1 });
+}

@@ -1,0 +1,57 @@
+import type { NewColumn } from '../../engine/engine.ts';
+import { ServiceError } from '../../errors/service-error.ts';
+import { guardSql } from '../../guard/sql.ts';
+import type { SqlLimits } from '../../model/limits.ts';
+import { AddColumnsBody, ColumnsReply } from '../../wire/columns.ts';
+import { readDataType } from '../../wire/data-type-json.ts';
+import { DelimiterQuery } from '../../wire/tables.ts';
+import { defineTableOperation } from '../operation.ts';
+import type { Reply, TableRequest } from '../operation.ts';
+import type { Services } from '../services.ts';
+import { notOffered, replyToChange, requireEntries } from './change-columns.ts';
+
+export const addColumns = defineTableOperation({
+  id: 'alter_table_add_columns',
+  methods: ['POST'],
+  path: '/v1/table/:id/add_columns',
+  summary: 'Add columns, calculated by SQL from each row, or null',
+  permission: 'write',
+  body: { kind: 'json', shape: AddColumnsBody },
+  query: DelimiterQuery,
+  replies: [{ mediaType: 'application/json', shape: ColumnsReply, description: 'The version with the columns.' }],
+  statuses: [406],
+  run: add,
+});
+
+async function add(request: TableRequest<AddColumnsBody>, services: Services): Promise<Reply> {
+  const { table, body } = request;
+  const { limits } = services;
+  requireEntries('new_columns', body.new_columns.length, limits.sql.updatesMax);
+  if (body.function !== undefined) throw notOffered('A function behind a column');
+  const columns = body.new_columns.map((entry, index) => toNewColumn(entry, `new_columns[${index}]`, limits.sql));
+  const target = { place: table.place, branch: body.branch };
+  const { version } = await services.engine.columns.add(target, columns, limits.arrow.columnsMax);
+  return replyToChange(request, services, { operation: 'alter_table_add_columns', version });
+}
+
+type Entry = AddColumnsBody['new_columns'][number];
+
+/** A field that is null is a field that was not given. */
+function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null && value !== false;
+}
+
+function toNewColumn(entry: Entry, place: string, limits: SqlLimits): NewColumn {
+  const { name, expression, data_type: type } = entry;
+  if (isGiven(entry.computed)) throw notOffered(`${place}.computed`);
+  if (isGiven(entry.virtual_column)) throw notOffered(`${place}.virtual_column`);
+  if (isGiven(expression) === isGiven(type)) {
+    if (isGiven(entry.all_null) && !isGiven(type)) throw notOffered(`${place}.all_null without a data_type`);
+    throw new ServiceError('InvalidInput', `${place} needs either an expression or a data_type.`, {
+      hint: 'An entry is {"name": "total", "expression": "price * 2"} or {"name": "note", "data_type": "string"}.',
+    });
+  }
+  if (typeof expression !== 'string') return { kind: 'null', name, type: readDataType(type, `${place}.data_type`) };
+  const guarded = guardSql(expression, { name: 'expression', place: `${place}.expression` }, limits);
+  return { kind: 'calculated', name, expression: guarded };
+}

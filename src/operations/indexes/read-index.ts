@@ -1,0 +1,144 @@
+import { ServiceError } from '../../errors/service-error.ts';
+import { checkIndexName } from '../../guard/index-names.ts';
+import { requireInteger } from '../../guard/numbers.ts';
+import { formatFieldPath, parseFieldPath } from '../../model/field-path.ts';
+import { quoteForMessage } from '../../model/identifier.ts';
+import { FULL_TEXT_LANGUAGES, FULL_TEXT_TOKENIZERS } from '../../model/index-spec.ts';
+import type {
+  FullTextIndexSpec,
+  IndexRequest,
+  IndexSpec,
+  IndexType,
+  VectorIndexSpec,
+  VectorIndexType,
+} from '../../model/index-spec.ts';
+import type { IndexLimits } from '../../model/limits.ts';
+import { DISTANCE_TYPES } from '../../model/query.ts';
+import type { DistanceType } from '../../model/query.ts';
+import type { CreateIndexBody } from '../../wire/indexes.ts';
+import { refuseForeignParameters } from './index-parameters.ts';
+import { isVectorType, readIndexType } from './index-type.ts';
+
+export interface IndexReading {
+  readonly limits: IndexLimits;
+  /** Whether a parameter that the type does not have is refused, or passed over. */
+  readonly isStrict: boolean;
+  readonly kinds: 'all' | 'scalar';
+}
+
+export function readIndexRequest(body: CreateIndexBody, reading: IndexReading): IndexRequest {
+  const column = parseFieldPath(body.column);
+  const type = readIndexType(body.index_type);
+  if (reading.kinds === 'scalar' && isVectorType(type)) {
+    throw new ServiceError('InvalidInput', `index_type is ${type}, which is not a scalar index.`, {
+      hint: 'Use create_index for vector indexes.',
+    });
+  }
+  if (reading.isStrict) refuseForeignParameters(body, type);
+  const name = body.name ?? `${formatFieldPath(column)}_idx`;
+  checkIndexName(name);
+  return { column, name, replace: body.replace ?? true, spec: readSpec(body, type, reading.limits) };
+}
+
+function readSpec(body: CreateIndexBody, type: IndexType, limits: IndexLimits): IndexSpec {
+  if (type === 'FTS') return readFullText(body, limits);
+  return isVectorType(type) ? readVector(body, type, limits) : { kind: 'scalar', type };
+}
+
+function readVector(body: CreateIndexBody, type: VectorIndexType, limits: IndexLimits): VectorIndexSpec {
+  if (body.num_partitions !== undefined && body.target_partition_size !== undefined) {
+    throw new ServiceError('InvalidInput', 'num_partitions and target_partition_size are both given.', {
+      hint: 'Give one of them.',
+    });
+  }
+  return {
+    kind: 'vector',
+    type,
+    distanceType: readDistance(body),
+    partitions: atMost(body, 'num_partitions', limits.partitionsMax),
+    targetPartitionSize: atMost(body, 'target_partition_size', Number.MAX_SAFE_INTEGER),
+    subVectors: type.endsWith('PQ') ? atMost(body, 'num_sub_vectors', SUB_VECTORS_MAX) : undefined,
+    bits: readBits(body, type),
+    sampleRate: atMost(body, 'sample_rate', limits.sampleRateMax),
+    maxIterations: atMost(body, 'max_iterations', limits.iterationsMax),
+    m: type.includes('HNSW') ? atMost(body, 'm', limits.mMax) : undefined,
+    efConstruction: type.includes('HNSW') ? atMost(body, 'ef_construction', limits.efConstructionMax) : undefined,
+  };
+}
+
+/** No vector is longer; that they divide its length is looked at when it is known. */
+const SUB_VECTORS_MAX = 65_536;
+
+function readBits(body: CreateIndexBody, type: VectorIndexType): number | undefined {
+  const bits = body.num_bits;
+  if (bits === undefined || (type !== 'IVF_PQ' && type !== 'IVF_RQ')) return undefined;
+  if (type === 'IVF_RQ') return requireInteger(bits, { place: 'num_bits', minimum: 1, maximum: 9 });
+  if (bits === 4 || bits === 8) return bits;
+  throw new ServiceError('InvalidInput', `num_bits is ${bits}, where an IVF_PQ index has 4 or 8.`);
+}
+
+function readDistance(body: CreateIndexBody): DistanceType | undefined {
+  const [given, other] = [body.distance_type, body.metric_type].map((text) => text?.toLowerCase());
+  if (given !== undefined && other !== undefined && given !== other) {
+    throw new ServiceError('InvalidInput', 'distance_type and metric_type say different things.', {
+      hint: 'Give one of them.',
+    });
+  }
+  const wanted = given ?? other;
+  if (wanted === undefined) return undefined;
+  const found = DISTANCE_TYPES.find((type) => type === wanted);
+  if (found !== undefined) return found;
+  throw new ServiceError('InvalidInput', `distance_type is ${quoteForMessage(wanted)}, which is not known.`, {
+    hint: `Use ${DISTANCE_TYPES.join(', ')}.`,
+  });
+}
+
+function readFullText(body: CreateIndexBody, limits: IndexLimits): FullTextIndexSpec {
+  for (const name of ['custom_stop_words', 'lance_tokenizer'] as const) {
+    if (body[name] !== undefined) throw new ServiceError('Unsupported', `${name} is not offered.`);
+  }
+  const ngramMinLength = atMost(body, 'min_ngram_length', limits.ngramLengthMax);
+  const ngramMaxLength = atMost(body, 'max_ngram_length', limits.ngramLengthMax);
+  if (ngramMinLength !== undefined && ngramMaxLength !== undefined && ngramMinLength > ngramMaxLength) {
+    throw new ServiceError('InvalidInput', 'min_ngram_length is greater than max_ngram_length.');
+  }
+  return {
+    kind: 'full-text',
+    type: 'FTS',
+    withPosition: body.with_position,
+    baseTokenizer: oneOf(body, 'base_tokenizer', FULL_TEXT_TOKENIZERS),
+    language: oneOf(body, 'language', FULL_TEXT_LANGUAGES),
+    maxTokenLength: atMost(body, 'max_token_length', limits.tokenLengthMax),
+    lowerCase: body.lower_case,
+    stem: body.stem,
+    removeStopWords: body.remove_stop_words,
+    asciiFolding: body.ascii_folding,
+    ngramMinLength,
+    ngramMaxLength,
+    prefixOnly: body.prefix_only,
+  };
+}
+
+type NumberName = {
+  [Name in keyof CreateIndexBody]-?: CreateIndexBody[Name] extends number | undefined ? Name : never;
+}[keyof CreateIndexBody];
+
+function atMost(body: CreateIndexBody, name: NumberName, maximum: number): number | undefined {
+  const value = body[name];
+  return value === undefined ? undefined : requireInteger(value, { place: name, minimum: 1, maximum });
+}
+
+/** In any case; given to the engine as the list writes it, because it ends the process over another spelling. */
+function oneOf(
+  body: CreateIndexBody,
+  name: 'base_tokenizer' | 'language',
+  allowed: readonly string[],
+): string | undefined {
+  const value = body[name];
+  if (value === undefined) return undefined;
+  const found = allowed.find((each) => each.toLowerCase() === value.toLowerCase());
+  if (found !== undefined) return found;
+  throw new ServiceError('InvalidInput', `${name} is ${quoteForMessage(value)}, which is not known.`, {
+    hint: `Use one of ${allowed.join(', ')}.`,
+  });
+}

@@ -1,0 +1,54 @@
+import { Type } from 'typebox';
+import { Context, requestFields } from './shapes.ts';
+
+const bodyFields = { identity: requestFields.identity, context: requestFields.context };
+
+export const ListJobsBody = Type.Object(
+  {
+    ...bodyFields,
+    page_token: Type.Optional(Type.String()),
+    limit: Type.Optional(Type.Integer({ minimum: 1, description: 'Most jobs on the page.' })),
+  },
+  { additionalProperties: false },
+);
+export type ListJobsBody = Type.Static<typeof ListJobsBody>;
+
+export const JobBody = Type.Object(
+  { ...bodyFields, job_id: Type.String({ minLength: 1 }) },
+  { additionalProperties: false },
+);
+export type JobBody = Type.Static<typeof JobBody>;
+
+const State = Type.String({ description: '`IN_PROGRESS`, `DONE`, `FAILED`, `CANCELLED` or `TIMED_OUT`.' });
+
+export const ListJobsReply = Type.Object({
+  jobs: Type.Array(
+    Type.Object({
+      job_id: Type.String(),
+      table: Type.String({ description: 'Identifier of the table, joined by the delimiter.' }),
+      job_type: Type.String(),
+      state: State,
+      created_at_millis: Type.Integer(),
+    }),
+    { description: 'Newest first.' },
+  ),
+  page_token: Type.Optional(Type.String()),
+  context: Type.Optional(Context),
+});
+export type ListJobsReply = Type.Static<typeof ListJobsReply>;
+
+export const JobReply = Type.Object({
+  job_id: Type.String(),
+  job_type: Type.String(),
+  job_state: State,
+  table: Type.String(),
+  phase: Type.String({ description: 'What the job does, or did last.' }),
+  cancel_requested: Type.Boolean(),
+  creation_ms: Type.Integer(),
+  end_ms: Type.Optional(Type.Integer()),
+  spec: Type.Object({}, { additionalProperties: true, description: 'What was asked for.' }),
+  result: Type.Optional(Type.Object({}, { additionalProperties: true })),
+  failure: Type.Optional(Type.Object({ phase: Type.String(), message: Type.String(), retryable: Type.Boolean() })),
+  context: Type.Optional(Context),
+});
+export type JobReply = Type.Static<typeof JobReply>;

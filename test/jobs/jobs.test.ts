@@ -1,0 +1,221 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { ServiceError } from '../../src/errors/service-error.ts';
+import { Jobs } from '../../src/jobs/jobs.ts';
+import type { EnterPhase, JobSubject, JobsSettings } from '../../src/jobs/jobs.ts';
+import type { TelemetryEvent } from '../../src/telemetry/events.ts';
+
+const LIMITS = { answerSeconds: 1, runningMax: 2, waitingMax: 2, waitSeconds: 3600, keptMax: 2 };
+
+function openJobs(limits: Partial<JobsSettings['limits']> = {}) {
+  let ids = 0;
+  const events: TelemetryEvent[] = [];
+  const jobs = new Jobs({
+    limits: { ...LIMITS, ...limits },
+    telemetry: { emit: (event: TelemetryEvent) => events.push(event) } as unknown as JobsSettings['telemetry'],
+    now: () => 1000 + ids,
+    makeId: () => `job${(ids += 1)}`,
+    drainSeconds: 60,
+  });
+  return { jobs, events };
+}
+
+function subject(sameAs: string, lane = sameAs): JobSubject {
+  return { kind: 'work', databaseId: 'db', table: ['t'], caller: 'me', lane, sameAs, spec: {} };
+}
+
+/** Work that ends when the test says so. */
+function held() {
+  let end: (result: { readonly value: number }) => void = () => {};
+  let fail: (error: unknown) => void = () => {};
+  const outcome = new Promise<{ readonly value: number }>((resolve, reject) => {
+    end = resolve;
+    fail = reject;
+  });
+  const phases: EnterPhase[] = [];
+  const work = async (enter: EnterPhase) => {
+    phases.push(enter);
+    enter('working');
+    const result = await outcome;
+    enter('committing');
+    return result;
+  };
+  return { work, end, fail, isStarted: () => phases.length > 0 };
+}
+
+suite('a job', () => {
+  test('runs at once, and its result is told and remembered', async () => {
+    const { jobs } = openJobs();
+    const work = held();
+    const { id, outcome } = jobs.start(subject('a'), work.work);
+    assert.deepEqual([jobs.find(id)?.state, jobs.find(id)?.phase], ['IN_PROGRESS', 'working']);
+    work.end({ value: 7 });
+    assert.deepEqual(await outcome, { value: 7 });
+    const job = jobs.find(id);
+    assert.deepEqual([job?.state, job?.result, typeof job?.endedAt], ['DONE', { value: 7 }, 'number']);
+  });
+
+  test('that fails tells its caller, and keeps the public sentence only', async () => {
+    const { jobs, events } = openJobs();
+    const cause = new Error('/secret/path');
+    const refused = jobs.start(subject('a'), async () => {
+      throw new ServiceError('ServiceUnavailable', 'The storage is full.', { cause });
+    });
+    const broken = jobs.start(subject('b'), async () => {
+      throw cause;
+    });
+    assert.equal((await refusalOf(async () => refused.outcome)).kind, 'ServiceUnavailable');
+    await assert.rejects(broken.outcome, cause);
+    assert.deepEqual(jobs.find(refused.id)?.failure, {
+      phase: 'waiting',
+      message: 'The storage is full.',
+      isRetryable: true,
+    });
+    assert.equal(jobs.find(broken.id)?.failure?.message, 'The job failed.');
+    assert.deepEqual(
+      events.map(({ kind }) => kind),
+      ['background-failed', 'background-failed'],
+    );
+  });
+
+  test('that nobody waits for may fail without ending the process', async () => {
+    const { jobs } = openJobs();
+    const work = held();
+    const { id } = jobs.start(subject('a'), work.work);
+    work.fail(new ServiceError('InvalidInput', 'No.'));
+    await new Promise(setImmediate);
+    assert.equal(jobs.find(id)?.state, 'FAILED');
+  });
+
+  test('asked for again by the same request while it runs is the same job', async () => {
+    const { jobs } = openJobs();
+    const work = held();
+    const first = jobs.start(subject('a'), work.work);
+    const second = jobs.start(subject('a'), async () => assert.fail('it runs already'));
+    assert.equal(second.id, first.id);
+    work.end({ value: 1 });
+    assert.deepEqual(await second.outcome, { value: 1 });
+    assert.notEqual(jobs.start(subject('a'), async () => ({})).id, first.id);
+  });
+});
+
+suite('jobs wait', () => {
+  test('while as many run as may, and start in order', async () => {
+    const { jobs } = openJobs();
+    const works = [held(), held(), held(), held()];
+    const started = works.map(({ work }, index) => jobs.start(subject(`s${index}`), work));
+    assert.deepEqual(
+      works.map((work) => work.isStarted()),
+      [true, true, false, false],
+    );
+    works[1]?.end({ value: 1 });
+    await started[1]?.outcome;
+    await new Promise(setImmediate);
+    assert.deepEqual(
+      works.map((work) => work.isStarted()),
+      [true, true, true, false],
+    );
+  });
+
+  test('for another job of their lane, and let others past', async () => {
+    const { jobs } = openJobs();
+    const [first, same, other] = [held(), held(), held()];
+    const running = jobs.start(subject('a', 'lane'), first.work);
+    jobs.start(subject('b', 'lane'), same.work);
+    jobs.start(subject('c', 'elsewhere'), other.work);
+    assert.deepEqual([same.isStarted(), other.isStarted()], [false, true]);
+    first.end({ value: 1 });
+    await running.outcome;
+    await new Promise(setImmediate);
+    assert.ok(same.isStarted());
+  });
+
+  test('up to a bound, and no longer than a bound', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const { jobs } = openJobs({ runningMax: 1, waitingMax: 1, waitSeconds: 5 });
+    jobs.start(subject('a'), held().work);
+    const late = jobs.start(subject('b'), held().work);
+    const refusal = await refusalOf(async () => jobs.start(subject('c'), held().work));
+    assert.equal(refusal.kind, 'ServiceUnavailable');
+    t.mock.timers.tick(5000);
+    assert.equal((await refusalOf(async () => late.outcome)).kind, 'ServiceUnavailable');
+    assert.equal(jobs.find(late.id)?.state, 'TIMED_OUT');
+  });
+});
+
+suite('cancelling', () => {
+  test('ends a job that waits', async () => {
+    const { jobs } = openJobs({ runningMax: 1 });
+    jobs.start(subject('a'), held().work);
+    const waiting = jobs.start(subject('b'), async () => assert.fail('it was cancelled'));
+    assert.equal(jobs.cancel(waiting.id)?.state, 'CANCELLED');
+    assert.match((await refusalOf(async () => waiting.outcome)).message, /cancelled/);
+  });
+
+  test('ends a job that runs before its next phase', async () => {
+    const { jobs } = openJobs();
+    const work = held();
+    const running = jobs.start(subject('a'), work.work);
+    const asked = jobs.cancel(running.id);
+    assert.deepEqual([asked?.state, asked?.isCancelRequested], ['IN_PROGRESS', true]);
+    work.end({ value: 1 });
+    assert.match((await refusalOf(async () => running.outcome)).message, /cancelled/);
+    assert.equal(jobs.find(running.id)?.state, 'CANCELLED');
+  });
+
+  test('leaves a job that is over as it is, and knows no others', async () => {
+    const { jobs } = openJobs();
+    const done = jobs.start(subject('a'), async () => ({}));
+    await done.outcome;
+    assert.equal(jobs.cancel(done.id)?.state, 'DONE');
+    assert.equal(jobs.cancel('nobody'), undefined);
+  });
+});
+
+suite('the registry', () => {
+  test('lists the newest first, of one database, and forgets the oldest that are over', async () => {
+    const { jobs } = openJobs();
+    const running = held();
+    jobs.start(subject('long'), running.work);
+    for (const name of ['a', 'b', 'c']) await jobs.start(subject(name), async () => ({})).outcome;
+    await new Promise(setImmediate);
+    assert.deepEqual(
+      jobs.list('db').map(({ subject: { sameAs } }) => sameAs),
+      ['c', 'b', 'long'],
+    );
+    assert.deepEqual(jobs.list('other'), []);
+  });
+
+  test('closes after its jobs, cancels those that wait, and takes no more', async () => {
+    const { jobs } = openJobs({ runningMax: 1 });
+    const work = held();
+    jobs.start(subject('a'), work.work);
+    const waiting = jobs.start(subject('b'), held().work);
+    let isClosed = false;
+    const closing = jobs.close().then(() => (isClosed = true));
+    assert.equal((await refusalOf(async () => waiting.outcome)).kind, 'ServiceUnavailable');
+    assert.equal(isClosed, false);
+    work.end({ value: 1 });
+    await closing;
+    assert.equal((await refusalOf(async () => jobs.start(subject('c'), held().work))).kind, 'ServiceUnavailable');
+  });
+
+  test('closes in bounded time, whatever its jobs do', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const { jobs } = openJobs();
+    jobs.start(subject('a'), held().work);
+    const closing = jobs.close();
+    t.mock.timers.tick(60_000);
+    await closing;
+  });
+});
+
+/** What the work was refused with; anything else fails the test. */
+async function refusalOf(work: () => Promise<unknown>): Promise<ServiceError> {
+  const error: unknown = await work().then(
+    () => assert.fail('nothing was refused'),
+    (reason: unknown) => reason,
+  );
+  assert.ok(error instanceof ServiceError, `not a refusal: ${String(error)}`);
+  return error;
+}
