@@ -2,8 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
+import { makeApiKey } from './auth/api-key.ts';
 import { createAuthenticator } from './auth/authenticator.ts';
 import type { Authenticator } from './auth/authenticator.ts';
+import { makeClientSecret } from './auth/client-secret.ts';
 import { createTokenEndpoint } from './auth/token-endpoint.ts';
 import type { TokenEndpoint } from './auth/token-endpoint.ts';
 import type { Catalog } from './catalog/catalog.ts';
@@ -149,7 +151,17 @@ async function openHttp(joined: Joined): Promise<HttpServer> {
       callersMax: RATED_CALLERS_MAX,
       now: () => performance.now(),
     }),
-    services: { engine, catalog, jobs, telemetry, limits, allowedStorageOptions: config.storage.allowedCallerOptions },
+    services: {
+      engine,
+      catalog,
+      jobs,
+      telemetry,
+      limits,
+      allowedStorageOptions: config.storage.allowedCallerOptions,
+      secrets: { makeKey: makeApiKey, makeClientSecret },
+      issuerUrl: ownIssuerOf(config),
+      now: Date.now,
+    },
     isDraining: () => state.isDraining,
     health: { fault: () => findFault(catalog, state) },
   });

@@ -118,6 +118,8 @@ export const LIMIT_SETTINGS = {
   'jobs.waitingMax': integer(64, [0, 10_000], 'Jobs that wait for their turn; more are told to slow down.'),
   'jobs.waitSeconds': seconds(HOUR, [1, 7 * DAY], 'Longest wait of a job for its turn.'),
   'jobs.keptMax': integer(1000, [0, 100_000], 'Ended jobs that are remembered until the next start.'),
+
+  'access.grantsMax': integer(100, [1, 10_000], 'Most grants that a key or a client is made with.'),
 } satisfies Record<LimitName, Setting<number>>;
 
 export const SETTINGS = {

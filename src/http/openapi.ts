@@ -49,10 +49,14 @@ function describeOperation(operation: Operation): Json {
     operationId: operation.id,
     summary: operation.summary,
     description: `Needs the permission \`${operation.permission}\`.`,
-    parameters: [...pathParameters(operation), ...queryParameters(operation), databaseParameter],
+    parameters: [...pathParameters(operation), ...queryParameters(operation), ...databaseParameters(operation)],
     ...(body === undefined ? {} : { requestBody: body }),
     responses: { 200: describeSuccess(operation), ...describeErrors(operation) },
   };
+}
+
+function databaseParameters(operation: Operation): Json[] {
+  return operation.target === 'server' ? [] : [databaseParameter];
 }
 
 const databaseParameter: Json = {

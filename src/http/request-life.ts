@@ -20,7 +20,7 @@ import { readQueryValues } from './query-values.ts';
 import { headerReader } from './request-headers.ts';
 import { REQUEST_ID_HEADER, readRequestId } from './request-id.ts';
 import type { ShapeCheck } from './shape-check.ts';
-import { findSubject } from './subject.ts';
+import { aboutServer, findSubject } from './subject.ts';
 
 /** One request as the router hands it over. */
 export interface Incoming {
@@ -70,8 +70,8 @@ export async function answer(incoming: Incoming, route: Route, parts: LifeParts,
   findings.caller = caller.id;
   parts.rate.take(caller.id);
 
-  const database = await findDatabase(incoming, caller, parts);
-  findings.database = database.name;
+  const database = operation.target === 'server' ? undefined : await findDatabase(incoming, caller, parts);
+  if (database !== undefined) findings.database = database.name;
 
   const { query, queryLists } = readQueryValues(message.url ?? '', operation.query, dialect);
   const delimiter = query['delimiter'] ?? DEFAULT_DELIMITER;
@@ -83,13 +83,14 @@ export async function answer(incoming: Incoming, route: Route, parts: LifeParts,
   const identifier = params['id'] ?? '';
   const bodyId = readsJson ? body['id'] : undefined;
   const renamedSeconds = followsRename(incoming, operation) ? parts.limits.http.renamedSeconds : 0;
-  const asked = { operation, caller, database, delimiter, prefix, identifier, bodyId, renamedSeconds };
-  const subject = await findSubject(asked, parts.catalog);
+  const asked = { operation, caller, delimiter, prefix, identifier, bodyId, renamedSeconds };
+  const subject =
+    database === undefined ? aboutServer(asked) : await findSubject({ ...asked, database }, parts.catalog);
   const request = {
     requestId: findings.requestId ?? incoming.requestId,
     dialect,
     caller,
-    database,
+    ...(database === undefined ? {} : { database }),
     delimiter,
     prefix,
     params,

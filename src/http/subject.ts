@@ -1,4 +1,5 @@
 import type { Catalog } from '../catalog/catalog.ts';
+import { administersAnything } from '../model/administration.ts';
 import { authorize } from '../model/authorize.ts';
 import type { Decision } from '../model/authorize.ts';
 import { isPermitted, isVisible } from '../model/caller.ts';
@@ -42,7 +43,15 @@ export async function findSubject(asked: Asked, catalog: Catalog): Promise<Subje
     case 'database':
       requirePermission(asked, []);
       return {};
+    case 'server':
+      return aboutServer(asked);
   }
+}
+
+/** The permission is needed on anything at all: the operation itself checks on what exactly the caller has it. */
+export function aboutServer({ caller, operation }: Pick<Asked, 'caller' | 'operation'>): Subject {
+  if (operation.permission !== 'see' && !administersAnything(caller)) throw notPermitted(operation.permission);
+  return {};
 }
 
 async function findTable(asked: Asked, catalog: Catalog): Promise<TableRecord> {

@@ -8,6 +8,7 @@ export interface Limits {
   readonly engine: EngineLimits;
   readonly index: IndexLimits;
   readonly jobs: JobLimits;
+  readonly access: AccessLimits;
 }
 
 export interface HttpLimits {
@@ -107,4 +108,8 @@ export interface JobLimits {
   readonly waitSeconds: number;
   /** Ended jobs that are remembered. */
   readonly keptMax: number;
+}
+
+export interface AccessLimits {
+  readonly grantsMax: number;
 }

@@ -9,7 +9,7 @@ import type { Services } from './services.ts';
 export type Dialect = 'lance' | 'lancedb';
 
 /** What the address names, and so what the caller needs a permission on. A `new-` one need not be there yet. */
-export type Target = 'table' | 'new-table' | 'namespace' | 'new-namespace' | 'database';
+export type Target = 'table' | 'new-table' | 'namespace' | 'new-namespace' | 'database' | 'server';
 
 export type Method = 'GET' | 'POST';
 
@@ -58,6 +58,9 @@ export interface NamespaceRequest<Body = unknown> extends RequestFacts {
 export interface DatabaseRequest<Body = unknown> extends RequestFacts {
   readonly body: Body;
 }
+
+/** About the server itself: its databases, and who may do what. No database is looked for. */
+export type ServerRequest<Body = unknown> = Omit<RequestFacts, 'database'> & { readonly body: Body };
 
 interface WithStream {
   /** Starts to read the body; an operation that needs no data never calls it. */
@@ -124,7 +127,8 @@ export interface Operation extends Described<JsonBody | ArrowBody | NoBody> {
 }
 
 /** All that a request may be handed; which of it is there follows from the operation's target and body. */
-export interface OperationRequest extends RequestFacts {
+export interface OperationRequest extends Omit<RequestFacts, 'database'> {
+  readonly database?: Database;
   readonly table?: TableRecord;
   readonly path?: TablePath;
   readonly namespace?: NamespacePath;
@@ -181,8 +185,15 @@ export function defineDatabaseOperation<const Body extends JsonBody | NoBody>(
   return define('database', operation);
 }
 
+/** Its permission is needed on anything at all; on what exactly is for the operation to check, which has read the body. */
+export function defineServerOperation<const Body extends JsonBody>(
+  operation: Typed<Body, ServerRequest<BodyOf<Body>>>,
+): Operation {
+  return define('server', operation);
+}
+
 /** The life of a request finds what the target names and checks every body against its shape: here, once, that is trusted. */
-function define<Body extends Operation['body'], Request extends RequestFacts>(
+function define<Body extends Operation['body'], Request extends Omit<RequestFacts, 'database'>>(
   target: Target,
   operation: Typed<Body, Request> & { readonly identifier?: 'path' | 'name' },
 ): Operation {

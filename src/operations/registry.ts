@@ -3,6 +3,10 @@ import { listBranches } from './branches/list-branches.ts';
 import { addColumns } from './columns/add-columns.ts';
 import { alterColumns } from './columns/alter-columns.ts';
 import { dropColumns } from './columns/drop-columns.ts';
+import { createClient, listClients, revokeClient } from './access/clients.ts';
+import { createDatabase, dropDatabase, listDatabases } from './access/databases.ts';
+import { createGrant, deleteGrant, listGrants } from './access/grants.ts';
+import { createKey, listKeys, revokeKey } from './access/keys.ts';
 import { updateFieldMetadata } from './columns/update-field-metadata.ts';
 import { analyzePlan } from './data/analyze-plan.ts';
 import { countRows } from './data/count-rows.ts';
@@ -102,4 +106,16 @@ export const OPERATIONS: readonly Operation[] = [
   listJobs,
   describeJob,
   cancelJob,
+  createDatabase,
+  listDatabases,
+  dropDatabase,
+  createKey,
+  listKeys,
+  revokeKey,
+  createClient,
+  listClients,
+  revokeClient,
+  createGrant,
+  listGrants,
+  deleteGrant,
 ];

@@ -11,6 +11,17 @@ export interface Services {
   readonly jobs: Jobs;
   readonly telemetry: Telemetry;
   readonly limits: Limits;
+  readonly secrets: SecretMaker;
+  /** Of our own token endpoint; `undefined` when there is none. */
+  readonly issuerUrl: string | undefined;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
   /** Storage options that callers may set beside the harmless ones. */
   readonly allowedStorageOptions: readonly string[];
+}
+
+/** Makes secrets that are shown once; what is kept is their digests. */
+export interface SecretMaker {
+  makeKey(): { readonly key: string; readonly digest: string };
+  makeClientSecret(): { readonly secret: string; readonly digest: string };
 }

@@ -17,9 +17,18 @@ export type TelemetryEvent =
   | { readonly kind: 'key-set-fetched'; readonly issuer: string; readonly keys: number; readonly milliseconds: number }
   | { readonly kind: 'key-set-failed'; readonly issuer: string; readonly cause: unknown }
   | { readonly kind: 'unknown-fields-ignored'; readonly operation: string; readonly names: readonly string[] }
+  | AccessChanged
   | { readonly kind: 'connections-refused'; readonly count: number }
   | { readonly kind: 'background-failed'; readonly task: string; readonly cause: unknown }
   | RequestFinished;
+
+/** Who may do what has changed: by whom, and for whom. */
+export interface AccessChanged {
+  readonly kind: 'access-changed';
+  readonly caller: string;
+  readonly action: string;
+  readonly principal: string;
+}
 
 export interface WorkerDied {
   readonly kind: 'worker-died';

@@ -45,6 +45,7 @@ export function toLogLine(event: TelemetryEvent): LogLine {
     case 'worker-started':
     case 'worker-stopped':
     case 'recovery-done':
+    case 'access-changed':
     case 'key-set-fetched':
       return toLine('info', event);
     default:

@@ -10,6 +10,11 @@ function services(allowedStorageOptions: readonly string[] = [], flags: readonly
   return {
     limits: testLimits(flags),
     allowedStorageOptions,
+    get secrets() {
+      return unused();
+    },
+    issuerUrl: undefined,
+    now: unused,
     get engine() {
       return unused();
     },

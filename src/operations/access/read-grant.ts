@@ -1,0 +1,47 @@
+import { ServiceError } from '../../errors/service-error.ts';
+import { administersEverything, mayGive } from '../../model/administration.ts';
+import { ROLES, isVisible } from '../../model/caller.ts';
+import type { Caller, Grant } from '../../model/caller.ts';
+import { DEFAULT_DELIMITER, checkNames, quoteForMessage } from '../../model/identifier.ts';
+import { databaseNotFound, notPermitted } from '../../model/refusals.ts';
+import type { GrantShape } from '../../wire/access.ts';
+
+export function readGrant(shape: GrantShape): Grant {
+  const role = ROLES.find((each) => each === shape.role);
+  if (role === undefined) {
+    throw new ServiceError('InvalidInput', `The role ${quoteForMessage(shape.role)} is not known.`, {
+      hint: `The roles are ${ROLES.join(', ')}.`,
+    });
+  }
+  const { database, all_databases: isEverywhere = false, path = [] } = shape;
+  // A right on everything is not given by leaving something out.
+  if ((database === undefined) !== isEverywhere) {
+    throw new ServiceError('InvalidInput', 'A grant names a database, or says all_databases, and not both.', {
+      hint: 'Give "database" with a name, or "all_databases": true.',
+    });
+  }
+  if (isEverywhere && path.length > 0) {
+    throw new ServiceError('InvalidInput', 'A grant on all databases has no path.');
+  }
+  return { role, database, path: checkNames(path, DEFAULT_DELIMITER) };
+}
+
+/** A database that the caller may not see answers like one that is not there. */
+export function requireGivable(caller: Caller, grant: Grant): void {
+  if (mayGive(caller, grant)) return;
+  const { database } = grant;
+  if (database !== undefined && !isVisible(caller, database, [])) throw databaseNotFound(database);
+  throw notPermitted('administer');
+}
+
+export function requireServerAdministrator(caller: Caller): void {
+  if (!administersEverything(caller)) throw notPermitted('administer');
+}
+
+export function showGrant({ role, database, path }: Grant): GrantShape {
+  return {
+    role,
+    ...(database === undefined ? { all_databases: true } : { database }),
+    ...(path.length === 0 ? {} : { path: [...path] }),
+  };
+}
