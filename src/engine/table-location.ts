@@ -1,7 +1,6 @@
 import { realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ServiceError } from '../errors/service-error.ts';
-import { quoteForMessage } from '../model/identifier.ts';
 import type { Place } from '../model/table.ts';
 import { isRemote } from './connections.ts';
 
@@ -30,8 +29,8 @@ function readSegments(base: string, location: string): readonly string[] {
   const isPlain = segments.length <= SEGMENTS_MAX && segments.every((segment) => SEGMENT.test(segment));
   const tables = segments.filter((segment) => segment.endsWith(ENDING));
   if (isPlain && tables.length === 1 && segments.at(-1)?.endsWith(ENDING) === true) return segments;
-  throw new ServiceError('InvalidInput', `The location ${quoteForMessage(relative)} cannot be a table's.`, {
-    hint: 'Give the path of a directory below the storage root of the database, such as "imported/orders.lance".',
+  throw new ServiceError('InvalidInput', 'The location cannot be that of a table of this database.', {
+    hint: 'Give the path of a Lance directory from the storage root of the database on, without links or steps upward.',
   });
 }
 

@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { ROLES, covers, isPermitted, isVisible, readableScopes } from '../../src/model/caller.ts';
+import {
+  ROLES,
+  covers,
+  isPermitted,
+  isVisible,
+  readableScopes,
+  readableTables,
+  visibleNamespaces,
+} from '../../src/model/caller.ts';
 import type { Caller, Grant, Permission, Role } from '../../src/model/caller.ts';
 
 const NEEDS: readonly (readonly [Permission, Role])[] = [
@@ -17,6 +25,44 @@ const grant = fc.record({
   role: fc.constantFrom(...ROLES),
   database: fc.option(database, { nil: undefined }),
   path,
+});
+
+const callers = fc.array(grant, { maxLength: 4 }).map((grants) => callerWith(...grants));
+
+describe('the names directly below a path', () => {
+  it('are those namespaces that the caller may see', () => {
+    fc.assert(
+      fc.property(callers, database, path, fc.constantFrom('a', 'b', 'c'), (caller, name, parent, child) => {
+        const children = visibleNamespaces(caller, name, parent);
+        const isListed = children === 'all' || children.includes(child);
+        assert.equal(isListed, isVisible(caller, name, [...parent, child]));
+      }),
+    );
+  });
+
+  it('are those tables that the caller may read', () => {
+    fc.assert(
+      fc.property(callers, database, path, fc.constantFrom('a', 'b', 'c'), (caller, name, parent, child) => {
+        const children = readableTables(caller, name, parent);
+        const isListed = children === 'all' || children.includes(child);
+        assert.equal(isListed, isPermitted(caller, 'read', name, [...parent, child]));
+      }),
+    );
+  });
+});
+
+describe('the scopes below a path', () => {
+  it('hold what the caller may read there, and nothing else', () => {
+    fc.assert(
+      fc.property(callers, database, path, path, (caller, name, below, rest) => {
+        const target = [...below, ...rest];
+        const scopes = readableScopes(caller, name, below);
+        const isInside = scopes.some((scope) => scope.every((part, index) => part === target[index]));
+        assert.equal(isInside, isPermitted(caller, 'read', name, target));
+        for (const scope of scopes) assert.deepEqual(scope.slice(0, below.length), below);
+      }),
+    );
+  });
 });
 
 describe('isPermitted', () => {

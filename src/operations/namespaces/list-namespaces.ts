@@ -1,5 +1,7 @@
 import { visibleNamespaces } from '../../model/caller.ts';
+import type { NamespacePath } from '../../model/identifier.ts';
 import { ListNamespacesReply, PageQuery } from '../../wire/namespaces.ts';
+import { collectPages } from '../collect-pages.ts';
 import { defineNamespaceOperation } from '../operation.ts';
 import type { NamespaceRequest, Reply } from '../operation.ts';
 import { readLimit } from '../page-limit.ts';
@@ -23,13 +25,13 @@ async function list(request: NamespaceRequest, services: Services): Promise<Repl
   const { caller, database, namespace: parent, query } = request;
   const limit = readLimit(query, services.limits.http.unpagedNamesMax);
   const token = query['page_token'];
+  const start = token === undefined || token === '' ? undefined : [...parent, token];
   const children = visibleNamespaces(caller, database.name, parent);
-  const found = await services.catalog.namespaces.list({
-    databaseId: database.id,
-    parent,
-    limit: limit + 1,
-    ...(children === 'all' ? {} : { paths: children.map((name) => [...parent, name]) }),
-    ...(token === undefined || token === '' ? {} : { after: [...parent, token] }),
+  const paths = children === 'all' ? {} : { paths: children.map((name) => [...parent, name]) };
+  const found = await collectPages<NamespacePath>(limit + 1, async (last, wanted) => {
+    const after = last ?? start;
+    const page = { databaseId: database.id, parent, ...paths, limit: wanted };
+    return services.catalog.namespaces.list(after === undefined ? page : { ...page, after });
   });
   const names = found.slice(0, limit).map((path) => path.at(-1) ?? '');
   const last = names.at(-1);

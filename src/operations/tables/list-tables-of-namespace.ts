@@ -1,8 +1,10 @@
 import { readableTables } from '../../model/caller.ts';
 import { nameOf } from '../../model/identifier.ts';
 import type { NamespacePath, TablePath } from '../../model/identifier.ts';
+import type { TableRecord } from '../../model/table.ts';
 import { ListTablesOfQuery } from '../../wire/lifecycle.ts';
 import { ListTablesReply } from '../../wire/tables.ts';
+import { collectPages } from '../collect-pages.ts';
 import { defineNamespaceOperation } from '../operation.ts';
 import type { NamespaceRequest, Reply, RequestFacts } from '../operation.ts';
 import { readLimit } from '../page-limit.ts';
@@ -28,12 +30,12 @@ export async function listNames(request: RequestFacts, inside: NamespacePath, se
   const limit = readLimit(query, services.limits.http.unpagedNamesMax);
   const token = query['page_token'];
   const children = readableTables(caller, database.name, inside);
-  const found = await services.catalog.tables.list({
-    databaseId: database.id,
-    inside,
-    limit: limit + 1,
-    ...(children === 'all' ? {} : { paths: children.map((name) => toPath(inside, name)) }),
-    ...(token === undefined || token === '' ? {} : { after: toPath(inside, token) }),
+  const start = token === undefined || token === '' ? undefined : toPath(inside, token);
+  const paths = children === 'all' ? {} : { paths: children.map((name) => toPath(inside, name)) };
+  const found = await collectPages<TableRecord>(limit + 1, async (last, wanted) => {
+    const after = last?.path ?? start;
+    const page = { databaseId: database.id, inside, ...paths, limit: wanted };
+    return services.catalog.tables.list(after === undefined ? page : { ...page, after });
   });
   const page = found.slice(0, limit);
   const last = page.at(-1);
