@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { Socket } from 'node:net';
+import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { makeApiKey } from './auth/api-key.ts';
 import { createAuthenticator } from './auth/authenticator.ts';
@@ -92,6 +93,7 @@ async function openConfiguredEngine(config: Config): Promise<Engine> {
     limits: config.limits.engine,
     storageOptions: config.storage.options,
     querySeconds: config.limits.query.seconds,
+    spoolFolder: join(config.data, 'uploads'),
   });
 }
 

@@ -9,6 +9,8 @@ import { viewedBytes, VIEW_BYTES } from './view-column.ts';
 /** What a batch is held against: its columns, and which of their dictionaries have arrived. */
 export interface BatchShape {
   readonly columns: readonly Field[];
+  /** Gets the names of the top-level columns that hold nulls. */
+  readonly nullColumns?: Set<string>;
   hasDictionary(type: DataType): boolean;
 }
 
@@ -47,10 +49,12 @@ class ColumnWalk {
   #checkNulls(field: Field, node: FieldNode): void {
     if (field.type.kind === 'null') {
       if (node.nullCount !== node.length) this.#refuse('is of nulls only but counts rows that are not null');
+      this.#shape.nullColumns?.add(field.name);
       return;
     }
-    if (node.nullCount > 0 && !field.nullable && this.#path.length === 1) {
-      this.#refuse(`has ${node.nullCount} nulls although the schema allows none`);
+    if (node.nullCount > 0 && this.#path.length === 1) {
+      if (!field.nullable) this.#refuse(`has ${node.nullCount} nulls although the schema allows none`);
+      this.#shape.nullColumns?.add(field.name);
     }
     const validity = this.#buffers.nextBuffer();
     if (node.nullCount > 0) this.#requireBytes(validity, Math.ceil(node.length / 8), 'validity');

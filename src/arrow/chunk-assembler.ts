@@ -14,6 +14,8 @@ export interface ArrowChunk {
   readonly file: Buffer;
   readonly rows: number;
   readonly batches: number;
+  /** The top-level columns that hold nulls in this chunk or in one before it. */
+  readonly nullColumns: ReadonlySet<string>;
   /** Gives the memory back for reuse. To be called only after the engine has finished with it. */
   release(): void;
 }
@@ -27,6 +29,7 @@ export interface AssemblerParts {
 
 /** Collects batches into chunks, each with the dictionaries that its batches need. */
 export class ChunkAssembler {
+  readonly nullColumns = new Set<string>();
   readonly #parts: AssemblerParts;
   readonly #pool: BufferPool;
   #chunk: ChunkBuffer | undefined;
@@ -75,7 +78,7 @@ export class ChunkAssembler {
     this.#chunk = undefined;
     const { file, release } = chunk.finish();
     this.#lastFileBytes = file.length;
-    return { file, rows: chunk.rows, batches: chunk.batches, release };
+    return { file, rows: chunk.rows, batches: chunk.batches, nullColumns: this.nullColumns, release };
   }
 
   #startChunk(message: FramedMessage): ChunkBuffer {

@@ -121,7 +121,7 @@ export class ChunkReader {
     }
     const buffers = new BatchBuffers(header, chunk.tail(bodyBytes), this.#budget);
     const hasDictionary = this.#dictionaries.hasDictionary.bind(this.#dictionaries);
-    checkBatch(buffers, { columns: schema.fields, hasDictionary });
+    checkBatch(buffers, { columns: schema.fields, hasDictionary, nullColumns: this.#assembler.nullColumns });
   }
 }
 

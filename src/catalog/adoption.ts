@@ -58,6 +58,7 @@ async function adoptSome(sql: Sql, adoption: Adoption): Promise<number> {
       ...toPlaceColumns(place, roots),
       properties: '{}',
       held_version: null,
+      held_branch: null,
       created_by: ADOPTER,
       created_at: createdAt,
     };

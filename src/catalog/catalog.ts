@@ -27,7 +27,7 @@ export type { NamespacePage, NamespaceRecord, NamespaceStore, NewNamespace } fro
 export type { Removal } from './removals.ts';
 export type { SigningKey, SigningKeyStore } from './signing-keys.ts';
 export type { NewTable, PublishEntry, Reservation, Unfinished } from './reservations.ts';
-export type { CommitRecord, TableCommit, TablePage, TableStore } from './tables.ts';
+export type { CommitRecord, HeldState, TableCommit, TablePage, TableStore } from './tables.ts';
 export type { CommitEntry, TransactionPage, TransactionRecord, TransactionStore } from './transactions.ts';
 
 export interface CatalogSettings {

@@ -133,6 +133,7 @@ async function insertTable(sql: Sql, values: TableValues): Promise<NewRecord> {
     ...toPlaceColumns(place, roots),
     properties: JSON.stringify(values.properties),
     held_version: null,
+    held_branch: null,
     created_by: entry.caller,
     created_at: createdAt,
   };

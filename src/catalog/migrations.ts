@@ -7,7 +7,7 @@ type BinaryText = CatalogStore['binaryText'];
 type Migration = (sql: Sql, binaryText: BinaryText) => Promise<void>;
 
 /** Only ever added to: a released migration stays as it is. */
-const MIGRATIONS: readonly Migration[] = [createFirstTables, createLifecycle, createTokenEndpoint];
+const MIGRATIONS: readonly Migration[] = [createFirstTables, createLifecycle, createTokenEndpoint, holdBranches];
 const APPLIED = 'migrations_applied';
 
 /** All pending migrations or none; of several processes that start at once, one migrates and the others find it done. */
@@ -134,6 +134,10 @@ async function createTransactions(sql: Sql, binaryText: BinaryText): Promise<voi
     .addColumn('committed_at', 'bigint', (column) => column.notNull())
     .execute();
   await sql.schema.createIndex('transactions_feed').on('transactions').columns(['database_id', 'id']).execute();
+}
+
+async function holdBranches(sql: Sql): Promise<void> {
+  await sql.schema.alterTable('tables').addColumn('held_branch', 'text').execute();
 }
 
 function createTable(sql: Sql, name: string, binaryText: BinaryText): CreateTableBuilder<string, 'id'> {

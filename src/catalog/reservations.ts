@@ -103,6 +103,7 @@ async function insertReservation(sql: Sql, { table, roots, createdAt }: Insertio
       ...toPlaceColumns(place, roots),
       properties: '{}',
       held_version: null,
+      held_branch: null,
       created_by: caller,
       created_at: createdAt,
     })

@@ -54,6 +54,8 @@ export interface TableRow {
   readonly location: string;
   readonly properties: string;
   readonly held_version: number | null;
+  /** `null` for the main branch. */
+  readonly held_branch: string | null;
   readonly created_by: string;
   readonly created_at: number;
 }

@@ -12,6 +12,7 @@ export function toTableRecord(row: TableRow, roots: StorageRoots): TableRecord {
     place: toPlace(row, roots),
     properties: toProperties(row.properties),
     heldVersion: row.held_version ?? undefined,
+    ...(row.held_branch === null ? {} : { heldBranch: row.held_branch }),
     ...(row.state === 'declared' ? { isDeclared: true } : {}),
   };
 }

@@ -38,6 +38,12 @@ export interface CommitRecord {
   readonly properties: Readonly<Record<string, string>>;
 }
 
+/** `branch` is absent for the main one. */
+export interface HeldState {
+  readonly version: number;
+  readonly branch?: string | undefined;
+}
+
 export interface TableStore extends ReservationStore, LifecycleStore {
   /** Published and declared tables. */
   find(databaseId: string, path: TablePath): Promise<TableRecord | undefined>;
@@ -45,8 +51,8 @@ export interface TableStore extends ReservationStore, LifecycleStore {
   /** Published and declared tables in the order of their paths, name by name, byte by byte. */
   list(page: TablePage): Promise<readonly TableRecord[]>;
   commit(table: TableRecord, commit: TableCommit): Promise<CommitRecord>;
-  /** From now on readers see this version. Refused while another is held. */
-  hold(tableId: string, version: number): Promise<void>;
+  /** From now on readers of the branch see this version. Refused while another is held. */
+  hold(tableId: string, held: HeldState): Promise<void>;
   release(tableId: string): Promise<void>;
   /** Makes missing namespaces and published tables of what was found; doing so again changes nothing. */
   adopt(databaseId: string, found: readonly FoundTable[]): Promise<number>;
@@ -81,13 +87,13 @@ export function createTableStore(context: CatalogContext): TableStore {
       return transact(async (sql) => commitTable(sql, { table, commit, committedAt: now() }));
     },
 
-    async hold(tableId, version) {
-      await write(async (sql) => holdVersion(sql, tableId, version));
+    async hold(tableId, held) {
+      await write(async (sql) => holdVersion(sql, tableId, held));
     },
 
     async release(tableId) {
       await write(async (sql) =>
-        sql.updateTable('tables').set({ held_version: null }).where('id', '=', tableId).execute(),
+        sql.updateTable('tables').set({ held_version: null, held_branch: null }).where('id', '=', tableId).execute(),
       );
     },
 
@@ -151,16 +157,18 @@ async function commitTable(sql: Sql, { table, commit, committedAt }: CommitWork)
   return { transactionId, properties };
 }
 
-async function holdVersion(sql: Sql, tableId: string, version: number): Promise<void> {
+async function holdVersion(sql: Sql, tableId: string, { version, branch }: HeldState): Promise<void> {
   const row = await sql
     .selectFrom('tables')
-    .select('held_version')
+    .select(['held_version', 'held_branch'])
     .where('id', '=', tableId)
     .where('state', '!=', 'reserved')
     .executeTakeFirst();
   if (row === undefined) throw new ServiceError('TableNotFound', 'The table does not exist any more.');
-  if (row.held_version !== null && row.held_version !== version) {
-    throw new ServiceError('ConcurrentModification', 'The table is being overwritten by another request.');
+  const isSame = row.held_version === version && row.held_branch === (branch ?? null);
+  if (row.held_version !== null && !isSame) {
+    throw new ServiceError('ConcurrentModification', 'Another request is writing a lot of data to the table.');
   }
-  await sql.updateTable('tables').set({ held_version: version }).where('id', '=', tableId).execute();
+  const held = { held_version: version, held_branch: branch ?? null };
+  await sql.updateTable('tables').set(held).where('id', '=', tableId).execute();
 }

@@ -100,6 +100,11 @@ export const LIMIT_SETTINGS = {
   'engine.resultBatchBytes': bytes(MiB, [KiB, GiB], 'Size, about, of the batches in which a result is read and sent.'),
   'engine.indexCacheBytes': bytes(GiB, [0, TiB], 'Memory for the cache of indexes.'),
   'engine.metadataCacheBytes': bytes(256 * MiB, [0, TiB], 'Memory for the cache of table metadata.'),
+  'engine.mergeBytesMax': bytes(128 * MiB, [MiB, 2 * GiB], 'Largest body of a merge, which is held in memory.'),
+  'engine.spoolBytesMax': bytes(64 * GiB, [MiB, 64 * TiB], 'Disk space for inserts that have not arrived whole yet.'),
+  'engine.uploadSessionsMax': integer(64, [1, 10_000], 'Multipart uploads under way at once.'),
+  'engine.uploadPartsMax': integer(4096, [1, 100_000], 'Most parts of a multipart upload.'),
+  'engine.uploadIdleSeconds': seconds(HOUR, [1, 30 * DAY], 'Time after which a forgotten multipart upload is dropped.'),
 
   'index.partitionsMax': integer(65_536, [1, 1_000_000], 'Most partitions of a vector index.'),
   'index.sampleRateMax': integer(65_536, [1, 1_000_000], 'Most rows per partition that train a vector index.'),

@@ -19,8 +19,10 @@ import { loadNative } from './native.ts';
 import type { TableDescription } from './open-table.ts';
 import { openParts } from './parts.ts';
 import type { EngineParts, EngineSettings } from './parts.ts';
-import { overwriteTable, restoreVersion } from './overwrite-table.ts';
-import type { VersionHold } from './overwrite-table.ts';
+import { restoreVersion } from './held-write.ts';
+import type { VersionHold } from './held-write.ts';
+import { overwriteTable } from './overwrite-table.ts';
+import { Spool } from './spool.ts';
 import type { WriteTarget } from './table-writes.ts';
 import { createRowsEngine } from './rows-engine.ts';
 import type { RowsEngine } from './rows-engine.ts';
@@ -30,6 +32,8 @@ import { createVersionsEngine } from './versions-engine.ts';
 import type { VersionsEngine } from './versions-engine.ts';
 import { giveBack, pullChunks } from './write-chunks.ts';
 import type { WriteOutcome } from './write-stream.ts';
+import { createWritesEngine } from './writes-engine.ts';
+import type { WritesEngine } from './writes-engine.ts';
 
 export type { Assignment } from './assignment-tree.ts';
 export type { ColumnAlteration, NewColumn } from './columns-engine.ts';
@@ -38,11 +42,13 @@ export type { FoundTable } from './find-tables.ts';
 export type { LifecycleEngine } from './lifecycle-engine.ts';
 export type { TableDescription } from './open-table.ts';
 export type { EngineSettings } from './parts.ts';
-export type { VersionHold } from './overwrite-table.ts';
 export type { Branch } from './table-branches.ts';
 export type { Tag } from './table-tags.ts';
 export type { TableVersion, VersionRange } from './table-versions.ts';
 export type { RowsEngine } from './rows-engine.ts';
+export type { VersionHold } from './held-write.ts';
+export type { MergeOutcome, MergeRequest } from './merge-rows.ts';
+export type { InsertMode, UploadKey } from './uploads.ts';
 export type { WriteTarget } from './table-writes.ts';
 export type { UpdateOutcome, UpdateRequest } from './update-rows.ts';
 export type { WriteOutcome } from './write-stream.ts';
@@ -58,6 +64,7 @@ export interface Engine {
   readonly lifecycle: LifecycleEngine;
   readonly columns: ColumnsEngine;
   readonly indexes: IndexesEngine;
+  readonly writes: WritesEngine;
   /** The place is fresh; after a failure nothing is left there. */
   createTable(
     place: Place,
@@ -71,7 +78,7 @@ export interface Engine {
   updateFieldMetadata(target: WriteTarget, entries: readonly FieldMetadataEntry[]): Promise<FieldMetadataOutcome>;
   analyzeQuery(state: TableState, query: Query): Promise<Analysis>;
   /** Makes the contents of an earlier version the latest, and gives the new version's number. */
-  restoreVersion(place: Place, version: number): Promise<number>;
+  restoreVersion(target: WriteTarget, version: number): Promise<number>;
   /** Waits for the writes before it. Data that is not there is fine. */
   removeTable(place: Place): Promise<void>;
   /** Directories that are known are left out, and not even opened. */
@@ -82,7 +89,9 @@ export interface Engine {
 }
 
 export async function openEngine(settings: EngineSettings): Promise<Engine> {
-  return new NativeBackedEngine(openParts(loadNative(), settings));
+  const { spoolFolder, limits } = settings;
+  const spool = await Spool.open({ folder: spoolFolder, bytesMax: limits.spoolBytesMax });
+  return new NativeBackedEngine(openParts(loadNative(), settings), spool);
 }
 
 class NativeBackedEngine implements Engine {
@@ -91,15 +100,17 @@ class NativeBackedEngine implements Engine {
   readonly lifecycle: LifecycleEngine;
   readonly columns: ColumnsEngine;
   readonly indexes: IndexesEngine;
+  readonly writes: WritesEngine;
   readonly #parts: EngineParts;
 
-  constructor(parts: EngineParts) {
+  constructor(parts: EngineParts, spool: Spool) {
     this.#parts = parts;
     this.versions = createVersionsEngine(parts);
     this.rows = createRowsEngine(parts);
     this.lifecycle = createLifecycleEngine(parts);
     this.columns = createColumnsEngine(parts);
     this.indexes = createIndexesEngine(parts);
+    this.writes = createWritesEngine(parts, spool);
   }
 
   async createTable(
@@ -147,8 +158,8 @@ class NativeBackedEngine implements Engine {
     return analyzeQuery(this.#parts, state, query);
   }
 
-  async restoreVersion(place: Place, version: number): Promise<number> {
-    return this.#parts.lanes.run(place, async () => restoreVersion(this.#parts.tables, place, version));
+  async restoreVersion(target: WriteTarget, version: number): Promise<number> {
+    return this.#parts.lanes.run(target.place, async () => restoreVersion(this.#parts.tables, target, version));
   }
 
   async removeTable(place: Place): Promise<void> {
@@ -174,6 +185,7 @@ class NativeBackedEngine implements Engine {
   }
 
   async close(): Promise<void> {
+    await this.writes.close();
     await this.#parts.tables.close();
     await this.#parts.connections.close();
   }

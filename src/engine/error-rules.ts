@@ -205,12 +205,59 @@ export const ERROR_RULES: readonly ErrorRule[] = [
       `The storage engine cannot store a column named ${quoteForMessage(dotted === '' ? (reserved ?? '') : (dotted ?? ''))}.`,
   },
   {
+    name: 'null-in-added-rows',
+    blames: 'caller',
+    pattern: /The field `(.+?)` contained null values even though the field is marked non-null/,
+    kind: 'TableSchemaValidationError',
+    sentence: (column) => `The column ${quoteForMessage(column ?? '')} may not be null.`,
+  },
+  {
+    // The service holds the columns against the table's before; this is for a schema that changed at that moment.
     name: 'schema-mismatch',
     blames: 'caller',
-    pattern:
-      /field '.*' does not exist in table schema|cannot cast field '.*' from|fields did not match|marked non-null/,
+    pattern: /field '.*' does not exist in table schema|cannot cast field '.*' from|fields did not match/,
     kind: 'TableSchemaValidationError',
     sentence: () => 'The data does not fit the schema of the table.',
+  },
+  {
+    name: 'column-of-another-type',
+    blames: 'caller',
+    pattern: /^[^'"]*?Append with different schema: `(.+?)` should have type (\S+) but type was (\S+?),/,
+    kind: 'TableSchemaValidationError',
+    sentence: (column, wanted, given) =>
+      `The column ${quoteForMessage(column ?? '')} has the type ${given} where the table has ${wanted}.`,
+    hint: 'A merge takes columns of exactly the types of the table.',
+  },
+  {
+    name: 'vector-not-a-number',
+    blames: 'caller',
+    pattern: /Vector column contains NaN values/,
+    kind: 'InvalidInput',
+    sentence: () => 'A vector holds a value that is not a number (NaN).',
+    hint: 'Send null for a vector that is not known.',
+  },
+  {
+    name: 'merge-ambiguous',
+    blames: 'caller',
+    pattern: /Ambiguous merge inserts are prohibited/,
+    kind: 'InvalidInput',
+    sentence: () => 'Several of the rows have the key of one row of the table.',
+    hint: 'Send each key once.',
+  },
+  {
+    name: 'merge-filter-without-prefix',
+    blames: 'caller',
+    pattern: /Ambiguous reference to unqualified field (.+?), \//,
+    kind: 'InvalidInput',
+    sentence: (column) => `The column ${quoteForMessage(column ?? '')} in the filter does not say whose it is.`,
+    hint: 'Write target. in front for the row of the table, and source. for the row that was sent.',
+  },
+  {
+    name: 'merge-timeout',
+    blames: 'service',
+    pattern: /^[^'"]*?merge insert timed out/,
+    kind: 'RequestTimeout',
+    sentence: () => 'The merge took longer than the time that it was given, and changed nothing.',
   },
   {
     name: 'malformed-batch',

@@ -57,7 +57,9 @@ export interface NativeTable {
   schema(): Promise<Buffer>;
   version(): Promise<number>;
   countRows(filter?: string | null): Promise<number>;
-  add(file: Buffer, mode: 'append'): Promise<{ readonly version: number }>;
+  add(file: Buffer, mode: 'append' | 'overwrite'): Promise<{ readonly version: number }>;
+  delete(predicate: string): Promise<{ readonly numDeletedRows: number; readonly version: number }>;
+  mergeInsert(on: readonly string[]): NativeMerge;
   update(
     predicate: string | null,
     columns: readonly (readonly [column: string, expression: string])[],
@@ -214,6 +216,25 @@ export interface NativeStatistics {
     readonly numSmallFragments: number;
     readonly lengths: Readonly<Record<'min' | 'max' | 'mean' | 'p25' | 'p50' | 'p75' | 'p99', number>>;
   };
+}
+
+/** Each call gives a new builder; only the time-out is set in place. */
+export interface NativeMerge {
+  whenMatchedUpdateAll(condition: string | null): NativeMerge;
+  whenNotMatchedInsertAll(): NativeMerge;
+  whenNotMatchedBySourceDelete(filter: string | null): NativeMerge;
+  useIndex(useIndex: boolean): NativeMerge;
+  setTimeout(milliseconds: number): void;
+  execute(file: Buffer): Promise<NativeMergeResult>;
+}
+
+export interface NativeMergeResult {
+  readonly version: number;
+  readonly numInsertedRows: number;
+  readonly numUpdatedRows: number;
+  readonly numDeletedRows: number;
+  readonly numAttempts: number;
+  readonly numRows: number;
 }
 
 export interface NativeFieldMetadata {

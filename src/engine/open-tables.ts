@@ -1,6 +1,6 @@
 import { ServiceError } from '../errors/service-error.ts';
 import { branchNotFound } from '../model/refusals.ts';
-import { MAIN_BRANCH, placeKey } from '../model/table.ts';
+import { MAIN_BRANCH, branchKey, placeKey } from '../model/table.ts';
 import type { Place, TableState } from '../model/table.ts';
 import type { Connections } from './connections.ts';
 import { engineCall } from './engine-errors.ts';
@@ -12,6 +12,8 @@ import { SharedTable } from './shared-table.ts';
 /** A handle that fails may have been overtaken by a removal; a new one then tells what is wrong. */
 const REFRESH_ATTEMPTS_MAX = 3;
 
+type BranchOfTable = Pick<TableState, 'place' | 'branch'>;
+
 type Work<Value> = (table: OpenTable) => Promise<Value>;
 
 /**
@@ -22,7 +24,7 @@ export class OpenTables {
   readonly #connections: Connections;
   readonly #openTablesMax: number;
   readonly #shared = new Map<string, Promise<SharedTable>>();
-  /** The versions at which readers of the latest are kept, while a large overwrite takes several commits. */
+  /** The versions at which readers of the latest are kept, while a write takes several commits. */
   readonly #held = new Map<string, number>();
 
   constructor(connections: Connections, openTablesMax: number) {
@@ -33,9 +35,10 @@ export class OpenTables {
   /** Whatever was acknowledged before this call, by any process, is seen by the work. */
   async use<Value>(asked: TableState, work: Work<Value>): Promise<Value> {
     const state = asked.branch === MAIN_BRANCH ? { ...asked, branch: undefined } : asked;
-    const version = state.version ?? this.#heldVersion(state);
+    const version = this.#versionFor(state);
     if (state.branch !== undefined || version !== undefined) return this.useAlone({ ...state, version }, work);
-    const shared = await this.#acquireLatest(state.place);
+    const shared = await this.#acquireLatest(state);
+    if (shared === undefined) return this.use(state, work);
     try {
       return await work(shared);
     } finally {
@@ -46,19 +49,22 @@ export class OpenTables {
   async describe(state: TableState): Promise<TableDescription> {
     // While others write through the shared handle, its version and its schema may be of different moments.
     const described = await this.use(state, describeOnce);
-    return described ?? this.useAlone(state, requireDescription);
+    return described ?? this.useAlone({ ...state, version: this.#versionFor(state) }, requireDescription);
   }
 
   /**
    * From now on readers of the latest get this version. The catalog keeps it too, for other processes and for after a
    * crash; this serves the readers who asked the catalog just before.
    */
-  hold(place: Place, version: number): void {
-    this.#held.set(placeKey(place), version);
+  async hold({ place, branch }: BranchOfTable, version: number): Promise<void> {
+    this.#held.set(branchKey(place, branch), version);
+    // A reader who came before may still be moving the shared handle forward: that must end before the first commit.
+    const shared = await this.#shared.get(placeKey(place))?.catch(() => undefined);
+    await shared?.settled();
   }
 
-  release(place: Place): void {
-    this.#held.delete(placeKey(place));
+  release({ place, branch }: BranchOfTable): void {
+    this.#held.delete(branchKey(place, branch));
   }
 
   /** A handle that nobody else has. */
@@ -68,6 +74,22 @@ export class OpenTables {
       return await work({ native, schema: async () => readSchema(native), moved: () => {}, forget: () => {} });
     } finally {
       native.close();
+    }
+  }
+
+  /** The same, to be closed by whoever asked for it. */
+  async openAlone({ place, branch, version }: TableState): Promise<NativeTable> {
+    const main = await this.#connections.openTable(place);
+    if (branch === undefined) {
+      if (version !== undefined) await closingOnFailure(main, async () => main.checkout(version));
+      return main;
+    }
+    try {
+      return await engineCall(async () => (await main.branches()).checkout(branch, version ?? null));
+    } catch (error) {
+      throw await tellMissingBranch(error, main, branch);
+    } finally {
+      main.close();
     }
   }
 
@@ -88,13 +110,17 @@ export class OpenTables {
     for (const outcome of outcomes) if (outcome.status === 'fulfilled') outcome.value.retire();
   }
 
-  #heldVersion({ place, branch }: TableState): number | undefined {
-    return branch === undefined ? this.#held.get(placeKey(place)) : undefined;
+  /** The one that was asked for, or the one at which readers are held. */
+  #versionFor({ place, branch, version }: TableState): number | undefined {
+    return version ?? this.#held.get(branchKey(place, branch));
   }
 
-  async #acquireLatest(place: Place): Promise<SharedTable> {
+  /** `undefined` when readers have been held in the meantime. */
+  async #acquireLatest(state: TableState): Promise<SharedTable | undefined> {
+    const { place } = state;
     for (let attempt = 1; ; attempt += 1) {
       const shared = await this.#find(place);
+      if (this.#versionFor(state) !== undefined) return undefined;
       // It may have been evicted, and closed, between its opening and now.
       if (!shared.acquire()) continue;
       try {
@@ -137,22 +163,6 @@ export class OpenTables {
 
   async #openShared(place: Place): Promise<SharedTable> {
     return SharedTable.open(place, await this.#connections.openTable(place));
-  }
-
-  /** To be closed by the caller. */
-  async openAlone({ place, branch, version }: TableState): Promise<NativeTable> {
-    const main = await this.#connections.openTable(place);
-    if (branch === undefined) {
-      if (version !== undefined) await closingOnFailure(main, async () => main.checkout(version));
-      return main;
-    }
-    try {
-      return await engineCall(async () => (await main.branches()).checkout(branch, version ?? null));
-    } catch (error) {
-      throw await tellMissingBranch(error, main, branch);
-    } finally {
-      main.close();
-    }
   }
 }
 

@@ -1,21 +1,16 @@
 import { ServiceError } from '../errors/service-error.ts';
-import type { Place } from '../model/table.ts';
 import type { Connections } from './connections.ts';
 import { createTable, withStorageVersion } from './create-table.ts';
 import type { TableData } from './create-table.ts';
 import { engineCall } from './engine-errors.ts';
+import { writeHeld } from './held-write.ts';
+import type { VersionHold, WriteProgress } from './held-write.ts';
+import type { NativeTable } from './native.ts';
 import type { OpenTables } from './open-tables.ts';
 import { retryConflicts } from './table-writes.ts';
+import type { WriteTarget } from './table-writes.ts';
 import { writeStream } from './write-stream.ts';
 import type { WriteOutcome } from './write-stream.ts';
-
-/** How readers are kept at the version before while a large overwrite takes several commits. */
-export interface VersionHold {
-  /** From now on readers see this version; after a crash the table is restored to it. */
-  hold(version: number): Promise<void>;
-  /** Readers see the latest version again. */
-  release(): Promise<void>;
-}
 
 export interface OverwriteContext {
   readonly connections: Connections;
@@ -23,67 +18,62 @@ export interface OverwriteContext {
   readonly writeAttemptsMax: number;
 }
 
+export interface OverwriteData extends TableData {
+  /** The main branch when absent. */
+  readonly branch?: string | undefined;
+}
+
 /**
- * Replaces the rows and the schema by a new version of the same table; to be called in the table's lane, with the first
- * two chunks pulled. One chunk is one commit. More take several commits, and readers must not see those between.
+ * Replaces the rows and the schema by a new version of the same table; to be called in the table's lane. One chunk is one
+ * commit. More take several commits, and readers must not see those between.
  */
 export async function overwriteTable(
   context: OverwriteContext,
-  data: TableData,
+  data: OverwriteData,
   readers: VersionHold,
 ): Promise<WriteOutcome> {
-  const before = await findVersion(context.tables, data.place);
+  const { place, branch, source } = data;
+  const target = { place, branch };
+  const before = await findVersion(context.tables, target);
   // The name is there, but no data: it is written as if it were new.
   if (before === undefined) return createTable(context.connections, data);
-  const isHeld = data.source.pulled.length > 1;
-  if (isHeld) {
-    await readers.hold(before);
-    context.tables.hold(data.place, before);
-  }
-  const progress = { hasCommitted: false };
-  try {
-    const outcome = await writeVersion(context, data, progress);
-    if (isHeld) await readers.release();
-    context.tables.release(data.place);
-    return outcome;
-  } catch (error) {
-    const undo = async (): Promise<void> => {
-      if (progress.hasCommitted) await restoreVersion(context.tables, data.place, before);
-      // The latest version is like the old one again, so that our own readers need no hold whatever the catalog says.
-      context.tables.release(data.place);
-      if (isHeld) await readers.release();
-    };
-    // If this fails, too, the hold stays: readers keep the old version, and the recovery restores it.
-    await undo().catch(() => {});
-    throw error;
-  }
-}
-
-/** Brings the contents of an earlier version back as a new version. */
-export async function restoreVersion(tables: OpenTables, place: Place, version: number): Promise<number> {
-  return tables.useAlone({ place, branch: undefined, version }, async ({ native }) => {
-    await engineCall(async () => native.restore());
-    return engineCall(async () => native.version());
-  });
+  const held = { target, before, readers: source.isLong ? readers : undefined };
+  return writeHeld(context.tables, held, async (progress) => writeVersion(context, data, progress));
 }
 
 async function writeVersion(
-  { connections, writeAttemptsMax }: OverwriteContext,
-  data: TableData,
-  progress: { hasCommitted: boolean },
+  context: OverwriteContext,
+  data: OverwriteData,
+  progress: WriteProgress,
 ): Promise<WriteOutcome> {
-  const options = { mode: 'overwrite', storageOptions: withStorageVersion(data) } as const;
   return writeStream(data.source, async (file) => {
-    const native = await retryConflicts(writeAttemptsMax, async () =>
-      connections.writeTable(data.place, file, options),
-    );
+    const native = await retryConflicts(context.writeAttemptsMax, async () => beginVersion(context, data, file));
     progress.hasCommitted = true;
     return native;
   });
 }
 
-async function findVersion(tables: OpenTables, place: Place): Promise<number | undefined> {
-  const latest = { place, branch: undefined, version: undefined };
+async function beginVersion(
+  { connections, tables }: OverwriteContext,
+  data: OverwriteData,
+  file: Buffer,
+): Promise<NativeTable> {
+  const { place, branch } = data;
+  if (branch === undefined) {
+    return connections.writeTable(place, file, { mode: 'overwrite', storageOptions: withStorageVersion(data) });
+  }
+  const native = await tables.openAlone({ place, branch, version: undefined });
+  try {
+    await engineCall(async () => native.add(file, 'overwrite'));
+    return native;
+  } catch (error) {
+    native.close();
+    throw error;
+  }
+}
+
+async function findVersion(tables: OpenTables, target: WriteTarget): Promise<number | undefined> {
+  const latest = { ...target, version: undefined };
   try {
     return await tables.useAlone(latest, async ({ native }) => engineCall(async () => native.version()));
   } catch (error) {

@@ -10,6 +10,8 @@ export interface EngineSettings {
   /** For every table: how the storage is reached. */
   readonly storageOptions: Readonly<Record<string, string>>;
   readonly querySeconds: number;
+  /** For data that has not arrived whole yet. */
+  readonly spoolFolder: string;
 }
 
 /** What all families of the engine's calls share: one session, one cache of open tables, one lane for each table. */

@@ -75,6 +75,12 @@ export class SharedTable implements OpenTable {
     return this.#waiting;
   }
 
+  /** Resolves when no move that was asked for before is under way any more. */
+  async settled(): Promise<void> {
+    await this.#waiting?.catch(() => {});
+    await this.#running?.catch(() => {});
+  }
+
   async schema(): Promise<Schema> {
     this.#schema ??= this.#readSchema();
     return this.#schema;

@@ -4,12 +4,14 @@ import type { ArrowChunk, CheckedStream } from '../arrow/checked-stream.ts';
 export interface ChunkSource {
   readonly pulled: readonly ArrowChunk[];
   readonly rest: AsyncIterator<ArrowChunk>;
+  /** There is more than one chunk, so that writing them takes several commits. */
+  readonly isLong: boolean;
 }
 
 export type WriteChunk = (chunk: ArrowChunk) => Promise<void>;
 
 /** Pulls up to so many chunks ahead. They may be given back after they were written, too. */
-export async function pullChunks(stream: CheckedStream, countMax: number): Promise<ChunkSource> {
+export async function pullChunks(stream: Pick<CheckedStream, 'chunks'>, countMax: number): Promise<ChunkSource> {
   const rest = stream.chunks[Symbol.asyncIterator]();
   const pulled: ArrowChunk[] = [];
   try {
@@ -22,7 +24,7 @@ export async function pullChunks(stream: CheckedStream, countMax: number): Promi
     giveBack({ pulled });
     throw error;
   }
-  return { pulled, rest };
+  return { pulled, rest, isLong: pulled.length > 1 };
 }
 
 export function giveBack({ pulled }: Pick<ChunkSource, 'pulled'>): void {
@@ -33,7 +35,7 @@ export function giveBack({ pulled }: Pick<ChunkSource, 'pulled'>): void {
  * Writes the chunks in order and gives the sum of their rows. While one is written the next is pulled, so that at most two
  * buffers are alive. The engine reads a chunk's memory until its write ends: only then is it given back.
  */
-export async function writeChunks({ pulled, rest }: ChunkSource, write: WriteChunk): Promise<number> {
+export async function writeChunks({ pulled, rest }: Omit<ChunkSource, 'isLong'>, write: WriteChunk): Promise<number> {
   let rows = 0;
   let writing = Promise.resolve();
   const start = (chunk: ArrowChunk): void => {

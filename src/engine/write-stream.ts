@@ -48,10 +48,14 @@ async function storeChunk(
 async function requireAllRows(native: NativeTable | undefined, rows: number): Promise<WriteOutcome> {
   if (native === undefined) throw new Error('The stream gave no chunk, not even one for its schema.');
   const stored = await engineCall(async () => native.countRows());
-  if (stored !== rows) throw malformedBatch(new Error(`The engine stored ${stored} of ${rows} rows.`));
+  if (stored !== rows) throw rowsMissing(stored, rows);
   return { version: await engineCall(async () => native.version()), rows };
 }
 
-function malformedBatch(cause: unknown): ServiceError {
+export function rowsMissing(stored: number, rows: number): ServiceError {
+  return malformedBatch(new Error(`The engine stored ${stored} of ${rows} rows.`));
+}
+
+export function malformedBatch(cause: unknown): ServiceError {
   return new ServiceError('InvalidInput', 'A record batch of the Arrow stream is malformed.', { cause });
 }

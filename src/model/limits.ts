@@ -87,6 +87,13 @@ export interface EngineLimits {
   readonly metadataCacheBytes: number;
   /** Batches of a result are about this large. */
   readonly resultBatchBytes: number;
+  /** The engine wants all rows of a merge at once, in memory. */
+  readonly mergeBytesMax: number;
+  /** For data that waits on disk until all of it has arrived. */
+  readonly spoolBytesMax: number;
+  readonly uploadSessionsMax: number;
+  readonly uploadPartsMax: number;
+  readonly uploadIdleSeconds: number;
 }
 
 /** Bounds of what an index is built with. */

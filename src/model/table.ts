@@ -34,10 +34,12 @@ export interface TableRecord {
   readonly place: Place;
   readonly properties: Readonly<Record<string, string>>;
   /**
-   * Set while a large overwrite is under way: readers see this version, not the latest, until the last chunk is in.
-   * After a crash the table is restored to it.
+   * Set while a write of several commits is under way: readers see this version, not the latest, until the last chunk is
+   * in. After a crash the table is restored to it.
    */
   readonly heldVersion: number | undefined;
+  /** The branch that is held; the main one when absent. */
+  readonly heldBranch?: string;
   /** Set for a table that was only declared, as far as the catalog knows: its data may not be there, now or ever. */
   readonly isDeclared?: true;
 }
@@ -60,6 +62,11 @@ export function isOwnDirectory(directory: string): boolean {
 /** A stable text for a place: key of caches and lanes. */
 export function placeKey(place: Place): string {
   return `${place.root}\u0000${place.kind}\u0000${place.directory}`;
+}
+
+/** The same for one branch of a table. */
+export function branchKey(place: Place, branch: string | undefined): string {
+  return `${placeKey(place)}\u0000${branch ?? MAIN_BRANCH}`;
 }
 
 /** The address that an embedded client opens the table by. */

@@ -6,9 +6,9 @@ interface StateRequest {
   readonly version?: number | undefined;
 }
 
-/** The state that a reader gets: what it asked for; else the latest, or the one held while a large overwrite runs. */
+/** The state that a reader gets: what it asked for; else the latest, or the one held while a write takes several commits. */
 export function toTableState(table: TableRecord, request: StateRequest): TableState {
   const branch = request.branch === MAIN_BRANCH ? undefined : request.branch;
-  const held = branch === undefined ? table.heldVersion : undefined;
+  const held = branch === table.heldBranch ? table.heldVersion : undefined;
   return { place: table.place, branch, version: request.version ?? held };
 }

@@ -119,7 +119,9 @@ async function apply(catalog: Catalog, world: World, change: Change): Promise<vo
       world.isRevoked = true;
       return;
     case 'hold':
-      await (world.heldVersion === undefined ? catalog.tables.hold(table.id, 3) : catalog.tables.release(table.id));
+      await (world.heldVersion === undefined
+        ? catalog.tables.hold(table.id, { version: 3 })
+        : catalog.tables.release(table.id));
       world.heldVersion = world.heldVersion === undefined ? 3 : undefined;
       return;
     case 'property':

@@ -179,7 +179,7 @@ describe('a held version', () => {
   test('is seen until it is released', async (context) => {
     const { catalog, database } = await temporaryCatalog(context);
     const table = await createTable(catalog, database.id, ['orders']);
-    await catalog.tables.hold(table.id, 4);
+    await catalog.tables.hold(table.id, { version: 4 });
     const held = { ...table, heldVersion: 4 };
     assert.deepEqual(await catalog.tables.find(database.id, ['orders']), held);
     assert.deepEqual(await catalog.tables.unfinished(), { reservations: [], held: [held] });
@@ -191,17 +191,28 @@ describe('a held version', () => {
   test('is not replaced by another one', async (context) => {
     const { catalog, database } = await temporaryCatalog(context);
     const table = await createTable(catalog, database.id, ['orders']);
-    await catalog.tables.hold(table.id, 4);
-    await catalog.tables.hold(table.id, 4);
-    await assert.rejects(catalog.tables.hold(table.id, 5), refusal('ConcurrentModification'));
+    await catalog.tables.hold(table.id, { version: 4 });
+    await catalog.tables.hold(table.id, { version: 4 });
+    await assert.rejects(catalog.tables.hold(table.id, { version: 5 }), refusal('ConcurrentModification'));
     assert.equal((await catalog.tables.find(database.id, ['orders']))?.heldVersion, 4);
+  });
+
+  test('may be that of a branch, which then stays the one', async (context) => {
+    const { catalog, database } = await temporaryCatalog(context);
+    const table = await createTable(catalog, database.id, ['orders']);
+    await catalog.tables.hold(table.id, { version: 4, branch: 'trial' });
+    const held = { ...table, heldVersion: 4, heldBranch: 'trial' };
+    assert.deepEqual(await catalog.tables.find(database.id, ['orders']), held);
+    await assert.rejects(catalog.tables.hold(table.id, { version: 4 }), refusal('ConcurrentModification'));
+    await catalog.tables.release(table.id);
+    assert.deepEqual(await catalog.tables.find(database.id, ['orders']), table);
   });
 
   test('is refused for a table that is not there or not published', async (context) => {
     const { catalog, database } = await temporaryCatalog(context);
     const table = { databaseId: database.id, path: ['orders'] as const, root: '/data', caller: 'key:k' };
     const { tableId } = await catalog.tables.reserve(table);
-    await assert.rejects(catalog.tables.hold(tableId, 1), refusal('TableNotFound'));
-    await assert.rejects(catalog.tables.hold('none', 1), refusal('TableNotFound'));
+    await assert.rejects(catalog.tables.hold(tableId, { version: 1 }), refusal('TableNotFound'));
+    await assert.rejects(catalog.tables.hold('none', { version: 1 }), refusal('TableNotFound'));
   });
 });

@@ -3,11 +3,10 @@ import { after, before, describe, test } from 'node:test';
 import type { ErrorName } from '../../src/errors/codes.ts';
 import { ServiceError } from '../../src/errors/service-error.ts';
 import type { Engine } from '../../src/engine/engine.ts';
-import { openEngine } from '../../src/engine/engine.ts';
 import type { Analysis, PlanStep } from '../../src/model/plan.ts';
 import type { FullTextQuery, Query } from '../../src/model/query.ts';
 import type { TableState } from '../../src/model/table.ts';
-import { ENGINE_LIMITS, latest, openApart, openFixture, openRoom, sql, toQuery, toStream } from './engine-room.ts';
+import { latest, openApart, openFixture, openRoom, sql, toQuery, toStream } from './engine-room.ts';
 import { toDocuments, toItems } from './sample-tables.ts';
 import { loadWholeNative } from './whole-native.ts';
 
@@ -347,10 +346,8 @@ test('analyses an empty table', async (t) => {
 });
 
 test('stops waiting when the time is over', async (t) => {
-  const { engine: maker, place } = await openRoom(t);
-  await maker.createTable(place(), await toStream(toItems(1000)), {});
-  const hasty = await openEngine({ limits: ENGINE_LIMITS, storageOptions: {}, querySeconds: 0.00001 });
-  t.after(async () => hasty.close());
+  const { engine: hasty, place } = await openRoom(t, { querySeconds: 0.00001 });
+  await hasty.createTable(place(), await toStream(toItems(1000)), {});
   await assert.rejects(
     hasty.analyzeQuery(latest(place()), toQuery({})),
     (error) =>

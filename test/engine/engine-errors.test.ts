@@ -11,7 +11,7 @@ import { findErrorRule, toServiceError } from '../../src/engine/engine-errors.ts
 import { ERROR_RULES } from '../../src/engine/error-rules.ts';
 import type { NativeQuery, NativeTable, NativeVectorQuery } from '../../src/engine/native.ts';
 import { ARROW_LIMITS, connectApart, pieces, readFixture } from './engine-room.ts';
-import { optional, required, toDocuments, toItems, toTable } from './sample-tables.ts';
+import { optional, required, toDocuments, toItems, toTable, vectorType } from './sample-tables.ts';
 import { loadWholeNative } from './whole-native.ts';
 import type { WholeConnection, WholeTable } from './whole-native.ts';
 
@@ -27,6 +27,16 @@ interface Kit {
 type Provoke = (kit: Kit) => Promise<unknown>;
 
 const { JsFullTextQuery: FullText, Index } = loadWholeNative();
+
+function upsert(table: NativeTable, rows: Table, filter: string | null = null) {
+  const merge = table.mergeInsert(['id']).whenMatchedUpdateAll(filter).whenNotMatchedInsertAll();
+  return {
+    async execute(milliseconds?: number) {
+      if (milliseconds !== undefined) merge.setTimeout(milliseconds);
+      return merge.execute(toFile(rows));
+    },
+  };
+}
 
 const PROVOCATIONS: Readonly<Record<string, readonly Provoke[]>> = {
   'storage-full': [async ({ t }) => fillStorage(t)],
@@ -232,6 +242,28 @@ const PROVOCATIONS: Readonly<Record<string, readonly Provoke[]>> = {
     async ({ table }) => table.add(toFile(toItems(1)), 'append'),
     async ({ table }) => table.add(toFile(toTable({ id: [new Utf8(), ['x']], extra: [new Int32(), [1]] })), 'append'),
   ],
+  'null-in-added-rows': [
+    async ({ connection }) => {
+      const schema = new Schema([required('id', new Int32())]);
+      const rows = new Table(schema, { id: vectorFromArray([1], new Int32()) });
+      const table = await connection.createTable('required', toFile(rows), 'create', [], {});
+      return table.add(toFile(toTable({ id: [new Int32(), [null]] })), 'append');
+    },
+  ],
+  'column-of-another-type': [
+    async ({ table }) => upsert(table, toTable({ id: [new Utf8(), ['x']] })).execute(),
+    async ({ table }) =>
+      upsert(table, toTable({ id: [new Int32(), [1]], vec: [vectorType(3), [[1, 2, 3]]] })).execute(),
+  ],
+  'vector-not-a-number': [
+    async ({ table }) =>
+      table.add(toFile(toTable({ id: [new Int32(), [1]], vec: [vectorType(4), [[1, 2, 3, Number.NaN]]] })), 'append'),
+  ],
+  'merge-ambiguous': [async ({ table }) => upsert(table, toTable({ id: [new Int32(), [1, 1]] })).execute()],
+  'merge-filter-without-prefix': [
+    async ({ table }) => upsert(table, toTable({ id: [new Int32(), [1]] }), '(id = 1)').execute(),
+  ],
+  'merge-timeout': [async ({ table }) => upsert(table, toTable({ id: [new Int32(), [1]] })).execute(0)],
   'malformed-batch': [
     async ({ connection }) => connection.createTable('m', Buffer.from('ARROW1 and no more'), 'create', [], {}),
     async ({ table }) => table.add(toFile(toTable({ id: [new Int32(), []] })).subarray(0, 40), 'append'),

@@ -38,6 +38,11 @@ export const ENGINE_LIMITS: EngineLimits = {
   indexCacheBytes: 64 * MiB,
   metadataCacheBytes: 64 * MiB,
   resultBatchBytes: MiB,
+  mergeBytesMax: 16 * MiB,
+  spoolBytesMax: 256 * MiB,
+  uploadSessionsMax: 4,
+  uploadPartsMax: 8,
+  uploadIdleSeconds: 60,
 };
 
 /** Whoever lives long enough to clean up: a test, or a suite of them. */
@@ -54,7 +59,8 @@ export interface EngineRoom {
 
 export async function openRoom(test: Owner, settings: Partial<EngineSettings> = {}): Promise<EngineRoom> {
   const root = await mkdtemp(join(tmpdir(), 'tiltyard-engine-'));
-  const engine = await openEngine({ limits: ENGINE_LIMITS, storageOptions: {}, querySeconds: 30, ...settings });
+  const defaults = { limits: ENGINE_LIMITS, storageOptions: {}, querySeconds: 30, spoolFolder: join(root, 'uploads') };
+  const engine = await openEngine({ ...defaults, ...settings });
   test.after(async () => {
     await engine.close();
     await rm(root, { recursive: true, force: true });

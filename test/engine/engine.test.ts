@@ -12,7 +12,7 @@ const UPDATE = { assignments: [{ path: ['score'] as const, expression: sql('scor
 test('brings an earlier version back as a new one', async (t) => {
   const { engine, place, table } = await openTable(t, toItems(3));
   await engine.updateRows({ place: place(), branch: undefined }, UPDATE);
-  assert.equal(await engine.restoreVersion(place(), 1), 3);
+  assert.equal(await engine.restoreVersion({ place: place(), branch: undefined }, 1), 3);
   assert.equal((await engine.describeTable(table)).version, 3);
   assert.deepEqual(
     (await readRows(t, table)).map((row) => row['score']),
@@ -27,7 +27,7 @@ test('brings an earlier version back as a new one', async (t) => {
 test('refuses to bring back a version that is not there', async (t) => {
   const { engine, place } = await openTable(t, toItems(3));
   await assert.rejects(
-    engine.restoreVersion(place(), 9),
+    engine.restoreVersion({ place: place(), branch: undefined }, 9),
     (error) => error instanceof ServiceError && error.kind === 'TableVersionNotFound',
   );
 });
@@ -89,7 +89,7 @@ test('brings no second Arrow decoder into the process', () => {
   const script = `
     const { openEngine } = await import('./build/src/engine/engine.js');
     const limits = { openTablesMax: 1, laneWaitingMax: 1, laneWaitSeconds: 1, writeAttemptsMax: 1, indexCacheBytes: 1e6, metadataCacheBytes: 1e6 };
-    const engine = await openEngine({ limits, storageOptions: {}, querySeconds: 1 });
+    const engine = await openEngine({ limits, storageOptions: {}, querySeconds: 1, spoolFolder: '/nowhere' });
     await engine.probe();
     await engine.close();
     const { default: module } = await import('node:module');

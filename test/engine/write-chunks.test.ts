@@ -20,7 +20,7 @@ function createSource(count: number, failAt = Number.POSITIVE_INFINITY) {
           state.alive -= 1;
           state.released += 1;
         };
-        yield { file: Buffer.from([index]), rows: index + 1, batches: 1, release };
+        yield { file: Buffer.from([index]), rows: index + 1, batches: 1, nullColumns: new Set<string>(), release };
       }
     } finally {
       state.returned = true;
@@ -100,6 +100,6 @@ test('gives back what was pulled ahead when the source breaks', async () => {
 
 /** The second chunk never comes. */
 async function* yieldOnce(): AsyncGenerator<ArrowChunk> {
-  yield { file: Buffer.alloc(1), rows: 1, batches: 1, release: () => {} };
+  yield { file: Buffer.alloc(1), rows: 1, batches: 1, nullColumns: new Set<string>(), release: () => {} };
   await new Promise(() => {});
 }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { ErrorName } from '../../src/errors/codes.ts';
 import { ServiceError } from '../../src/errors/service-error.ts';
 
 /** The refusal that `action` ends in; anything else fails the test. */
@@ -10,4 +11,14 @@ export function refusalOf(action: () => unknown): ServiceError {
     return error;
   }
   return assert.fail('nothing was refused');
+}
+
+/** For `assert.rejects`: a refusal of this kind, whose sentence or hint has these words. */
+export function refusal(kind: ErrorName, words = /./): (error: unknown) => boolean {
+  return (error) => {
+    assert.ok(error instanceof ServiceError, `not a refusal: ${String(error)}`);
+    assert.equal(error.kind, kind, error.message);
+    assert.match(`${error.message} ${error.hint ?? ''}`, words);
+    return true;
+  };
 }

@@ -5,6 +5,7 @@ import { defineNewTableIngest } from '../operation.ts';
 import type { IngestRequest, Operation, Reply } from '../operation.ts';
 import { recordCommit } from '../record-commit.ts';
 import type { Services } from '../services.ts';
+import { toTableState } from '../table-state.ts';
 import { readCreateSettings } from './create-settings.ts';
 import type { CreateSettings } from './create-settings.ts';
 import { isOnlyDeclared } from './declared-tables.ts';
@@ -101,7 +102,7 @@ async function overwrite(
   const stream = await request.openStream();
   const { version } = await engine.overwriteTable(table.place, stream, {
     storageOptions: settings.storageOptions,
-    hold: (heldVersion) => catalog.tables.hold(table.id, heldVersion),
+    hold: (held) => catalog.tables.hold(table.id, { version: held }),
     release: () => catalog.tables.release(table.id),
   });
   const recorded = await recordCommit(services, table, {
@@ -120,8 +121,7 @@ async function overwrite(
 }
 
 async function replyWithExisting(table: TableRecord, settings: CreateSettings, services: Services): Promise<Reply> {
-  const state = { place: table.place, branch: undefined, version: table.heldVersion };
-  const { version } = await services.engine.describeTable(state);
+  const { version } = await services.engine.describeTable(toTableState(table, {}));
   return toReply({
     location: placeLocation(table.place),
     version,
