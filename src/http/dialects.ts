@@ -4,9 +4,9 @@ import type { Dialect } from '../operations/operation.ts';
 
 /**
  * The protocol release that the LanceDB client adapts to: 0.3.0 has several vectors in one query and structured
- * full-text queries; 0.4.0 would promise multipart writes.
+ * full-text queries, 0.4.0 multipart writes.
  */
-export const LANCEDB_PROTOCOL = '0.3.0';
+export const LANCEDB_PROTOCOL = '0.4.0';
 
 /**
  * The only place where the client family is decided. The LanceDB client ends the addresses of tables with a slash and

@@ -6,7 +6,7 @@ import { ServiceError } from '../errors/service-error.ts';
 import { isVisible } from '../model/caller.ts';
 import type { Caller } from '../model/caller.ts';
 import { DEFAULT_DELIMITER } from '../model/identifier.ts';
-import type { Limits } from '../model/limits.ts';
+import type { ArrowLimits, Limits } from '../model/limits.ts';
 import { databaseNotFound } from '../model/refusals.ts';
 import type { Database } from '../model/table.ts';
 import type { Dialect, Operation, Reply } from '../operations/operation.ts';
@@ -205,13 +205,14 @@ function streamOpener(
   message: IncomingMessage,
   parts: LifeParts,
   findings: Findings,
-): () => ReturnType<typeof openArrowStream> {
+): (limits?: Partial<ArrowLimits>) => ReturnType<typeof openArrowStream> {
   let stream: ReturnType<typeof openArrowStream> | undefined;
-  return async () => {
-    refuseDeclaredLength(message, parts.limits.arrow.streamBytesMax);
+  return async (changed) => {
+    const limits = { ...parts.limits.arrow, ...changed };
+    refuseDeclaredLength(message, limits.streamBytesMax);
     const source = (): AsyncIterable<Uint8Array> =>
       countBytes(readPieces(message, parts.limits.http.bodyIdleSeconds), findings);
-    return (stream ??= openArrowStream(source(), parts.limits.arrow));
+    return (stream ??= openArrowStream(source(), limits));
   };
 }
 

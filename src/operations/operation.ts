@@ -2,6 +2,7 @@ import type { Type } from 'typebox';
 import type { CheckedStream } from '../arrow/checked-stream.ts';
 import type { Caller, Permission } from '../model/caller.ts';
 import type { NamespacePath, TablePath } from '../model/identifier.ts';
+import type { ArrowLimits } from '../model/limits.ts';
 import type { Database, TableRecord } from '../model/table.ts';
 import type { Services } from './services.ts';
 
@@ -63,8 +64,11 @@ export interface DatabaseRequest<Body = unknown> extends RequestFacts {
 export type ServerRequest<Body = unknown> = Omit<RequestFacts, 'database'> & { readonly body: Body };
 
 interface WithStream {
-  /** Starts to read the body; an operation that needs no data never calls it. */
-  openStream(): Promise<CheckedStream>;
+  /**
+   * Starts to read the body; an operation that needs no data never calls it. The first call decides about limits that
+   * are not the usual ones.
+   */
+  openStream(limits?: Partial<ArrowLimits>): Promise<CheckedStream>;
 }
 
 /** An Arrow stream for a table that may not exist yet. */

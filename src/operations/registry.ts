@@ -12,6 +12,10 @@ import { analyzePlan } from './data/analyze-plan.ts';
 import { countRows } from './data/count-rows.ts';
 import { explainPlan } from './data/explain-plan.ts';
 import { queryTable } from './data/query-table.ts';
+import { deleteFromTable } from './data/delete-from-table.ts';
+import { insertIntoTable } from './data/insert-into-table.ts';
+import { mergeInsertIntoTable } from './data/merge-insert-into-table.ts';
+import { abortMultipartWrite, completeMultipartWrite, createMultipartWrite } from './data/multipart-write.ts';
 import { updateTable } from './data/update-table.ts';
 import { createIndex, createScalarIndex } from './indexes/create-index.ts';
 import { describeIndexStats } from './indexes/describe-index-stats.ts';
@@ -76,7 +80,13 @@ export const OPERATIONS: readonly Operation[] = [
   describeTransaction,
   alterTransaction,
   analyzePlan,
+  insertIntoTable,
+  createMultipartWrite,
+  completeMultipartWrite,
+  abortMultipartWrite,
+  mergeInsertIntoTable,
   updateTable,
+  deleteFromTable,
   updateFieldMetadata,
   tableStats,
   updateSchemaMetadata,

@@ -66,7 +66,7 @@ suite('every reply', () => {
   });
 
   test('tells the protocol release that LanceDB clients adapt to, below the one with multipart writes', async () => {
-    for (const { headers } of await everyKind({})) assert.equal(headers.get('phalanx-version'), '0.3.0');
+    for (const { headers } of await everyKind({})) assert.equal(headers.get('phalanx-version'), '0.4.0');
   });
 
   test('says nothing about what the server is made of', async () => {

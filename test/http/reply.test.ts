@@ -18,7 +18,7 @@ test('repeats every header of a reply in the context of its object', () => {
 test('says which protocol it speaks, and that nothing may be kept or guessed', () => {
   assert.deepEqual(commonHeaders('r1'), {
     'x-request-id': 'r1',
-    'phalanx-version': '0.3.0',
+    'phalanx-version': '0.4.0',
     'cache-control': 'no-store',
     'x-content-type-options': 'nosniff',
   });
