@@ -3,10 +3,22 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { settingsReference } from '../build/src/config/format-config.js';
 import { ERROR_KINDS, STATUS_TEXTS } from '../build/src/errors/codes.js';
 import { OPERATIONS } from '../build/src/operations/registry.js';
+import { UNSUPPORTED } from '../build/src/operations/unsupported.js';
 
 const row = (cells) => `| ${cells.map((cell) => String(cell).replaceAll('|', '\\|')).join(' | ')} |`;
 const table = (head, rows) => [row(head), row(head.map(() => '---')), ...rows.map(row)].join('\n');
 const code = (text) => (text === '' ? '' : `\`${text}\``);
+
+const publicOperations = JSON.parse(readFileSync('docs/public-operations.json', 'utf8'));
+const ownPath = (path) => path.replaceAll(/\{(\w+)\}/g, ':$1');
+
+function stateOf({ method, path, difference }) {
+  const own = OPERATIONS.find((each) => each.path === ownPath(path) && each.methods.includes(method));
+  if (own === undefined) return ['', 'missing'];
+  const unsupported = UNSUPPORTED.find(({ id }) => id === own.id);
+  if (unsupported !== undefined) return [code(own.id), `not offered (406): ${unsupported.reason}`];
+  return [code(own.id), difference === undefined ? 'as described' : `as described, but: ${difference}`];
+}
 
 const lists = {
   'docs/errors.md': {
@@ -22,6 +34,12 @@ const lists = {
     settings: table(
       ['Setting', 'Variable', 'Flag', 'Type', 'Default', 'Range', 'What it does'],
       settingsReference().map((s) => [code(s.name), code(s.env), code(s.flag), s.type, s.default, s.range, s.help]),
+    ),
+  },
+  'docs/conformance.md': {
+    conformance: table(
+      ['Described operation', 'Method and path', 'Operation here', 'State'],
+      publicOperations.map((each) => [code(each.operation), code(`${each.method} ${each.path}`), ...stateOf(each)]),
     ),
   },
   'docs/operations.md': {

@@ -1,6 +1,6 @@
-import { ServiceError } from '../errors/service-error.ts';
 import { requireInteger } from '../guard/numbers.ts';
 import type { RequestFacts } from './operation.ts';
+import { readLimit } from './page-limit.ts';
 import type { Services } from './services.ts';
 
 /** Which part of a listing is wanted. */
@@ -17,14 +17,8 @@ interface PageBody {
 
 /** The query says it, or else the body. The LanceDB client knows no pages here: without a limit it gets everything. */
 export function readPage(request: RequestFacts, body: PageBody, services: Services): Page {
-  const { limit, page_token } = request.query;
-  const maximum = services.limits.http.pageSizeMax;
-  const wanted = limit === undefined ? body.limit : wholeNumber(limit, maximum);
-  const token = page_token ?? body.page_token;
-  return {
-    after: token === '' ? undefined : token,
-    limit: wanted === undefined ? defaultLimit(request, maximum) : requireInteger(wanted, { ...LIMIT, maximum }),
-  };
+  const token = request.query['page_token'] ?? body.page_token;
+  return { after: token === '' ? undefined : token, limit: limitOf(request, body, services.limits.http.pageSizeMax) };
 }
 
 /** Of entries that were asked for with one more than the page has. */
@@ -44,15 +38,8 @@ export function limitWithNext({ limit }: Page): number | undefined {
   return limit === undefined ? undefined : limit + 1;
 }
 
-const LIMIT = { place: 'limit', minimum: 1 } as const;
-
-function defaultLimit({ dialect }: RequestFacts, maximum: number): number | undefined {
+function limitOf({ query, dialect }: RequestFacts, body: PageBody, maximum: number): number | undefined {
+  if (query['limit'] !== undefined) return readLimit(query, maximum);
+  if (body.limit !== undefined) return requireInteger(body.limit, { place: 'limit', minimum: 1, maximum });
   return dialect === 'lancedb' ? undefined : maximum;
-}
-
-function wholeNumber(text: string, maximum: number): number {
-  if (/^\d{1,15}$/.test(text)) return Number(text);
-  throw new ServiceError('InvalidInput', 'The query parameter limit is not a whole number.', {
-    hint: `Give a number from 1 to ${maximum}.`,
-  });
 }
