@@ -6,6 +6,7 @@ import { placeLocation } from '../model/table.ts';
 import type { Place, TableState } from '../model/table.ts';
 import { isRemote } from './connections.ts';
 import { engineCall } from './engine-errors.ts';
+import { refuseForeignFiles } from './foreign-files.ts';
 import { manifestName } from './freshness.ts';
 import type { OpenTables } from './open-tables.ts';
 
@@ -24,6 +25,8 @@ export async function cloneTable(tables: OpenTables, source: TableState, target:
   }
   if (source.branch !== undefined) throw new ServiceError('Unsupported', 'A branch cannot be cloned.');
   const version = await tables.useAlone(source, async ({ native }) => engineCall(async () => native.version()));
+  // Its files are elsewhere, and so would be those of the clone.
+  await refuseForeignFiles(source.place, version);
   const folder = placeLocation(target);
   try {
     await linkVersion(placeLocation(source.place), folder, version);

@@ -1,6 +1,7 @@
 import { ServiceError } from '../errors/service-error.ts';
 import type { Place, TableState } from '../model/table.ts';
 import { cloneTable } from './clone-table.ts';
+import { refuseForeignFiles } from './foreign-files.ts';
 import type { EngineParts } from './parts.ts';
 import { locateTable } from './table-location.ts';
 
@@ -10,6 +11,8 @@ export interface LifecycleEngine {
   hasData(place: Place): Promise<boolean>;
   /** The place that a caller's location means; nothing outside of the root gets through. */
   locate(root: string, location: string): Promise<Place>;
+  /** Refuses a version that refers to files outside of the table's directory. */
+  refuseForeignFiles(place: Place, version: number): Promise<void>;
   /** Makes a table of its own out of a state of another, at a fresh place, and gives its version. */
   clone(source: TableState, target: Place): Promise<number>;
   /** Lets go of a table that is not ours to serve any more. */
@@ -30,6 +33,10 @@ export function createLifecycleEngine({ tables, lanes }: EngineParts): Lifecycle
 
     async locate(root, location) {
       return locateTable(root, location);
+    },
+
+    async refuseForeignFiles(place, version) {
+      await refuseForeignFiles(place, version);
     },
 
     async clone(source, target) {

@@ -194,6 +194,19 @@ suite('POST /v1/table/{id}/register', () => {
     }
   });
 
+  test('refuses a table whose files are another’s, as in a shallow clone of the engine’s', async () => {
+    const { location } = await server.table();
+    const outside = await connect(server.folder, {
+      manifestEnabled: false,
+      namespaceClientProperties: { manifest_enabled: 'false' },
+    });
+    const name = server.name('shallow');
+    await outside.cloneTable(name, location);
+    outside.close();
+    const answer = await post(server.name(), 'register', { location: `${name}.lance` });
+    assertRefused(answer, badRequest(/outside of its directory/));
+  });
+
   test('refuses a directory that belongs to a table, is being removed, or lies inside of another database', async () => {
     const table = await server.table();
     assertRefused(await post(server.name(), 'register', { location: basename(table.location) }), locationTaken);

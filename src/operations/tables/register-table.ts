@@ -36,6 +36,7 @@ async function register(request: Request, services: Services): Promise<Reply> {
   await requireUnowned(request, place, services);
 
   const { version } = await services.engine.describeTable({ place, branch: undefined, version: undefined });
+  await services.engine.lifecycle.refuseForeignFiles(place, version);
   const { transactionId } = await services.catalog.tables.register(
     { databaseId: database.id, path, place, properties, replaces: mode === 'overwrite' },
     { ...toNameEntry(request, 'register_table'), version },
