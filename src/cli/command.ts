@@ -38,23 +38,31 @@ export function requireConfig(argv: readonly string[], terminal: Terminal): Conf
 export interface SplitArguments {
   readonly names: readonly string[];
   readonly options: Readonly<Record<string, string>>;
+  /** Options without a value that were given. */
+  readonly switches: ReadonlySet<string>;
   /** Flags that are settings, such as `--data`. */
   readonly settings: readonly string[];
 }
 
 /** Tells a command's own names and options from the settings' flags, which all commands take. */
-export function splitArguments(argv: readonly string[], own: readonly string[]): SplitArguments {
+export function splitArguments(
+  argv: readonly string[],
+  own: readonly string[],
+  ownSwitches: readonly string[] = [],
+): SplitArguments {
   const names: string[] = [];
   const options: Record<string, string> = {};
+  const switches = new Set<string>();
   const settings: string[] = [];
   const rest = [...argv];
   for (let word = rest.shift(); word !== undefined; word = rest.shift()) {
     const [flag = '', attached] = word.split(/=(.*)/s, 2);
     if (!word.startsWith('--')) names.push(word);
+    else if (ownSwitches.includes(word.slice(2))) switches.add(word.slice(2));
     else if (own.includes(flag.slice(2))) options[flag.slice(2)] = attached ?? requireValue(flag, rest);
     else settings.push(word, ...(attached === undefined && isValue(rest[0]) ? [rest.shift() ?? ''] : []));
   }
-  return { names, options, settings };
+  return { names, options, switches, settings };
 }
 
 function requireValue(flag: string, rest: string[]): string {

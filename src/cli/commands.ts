@@ -1,17 +1,28 @@
 import { ServiceError } from '../errors/service-error.ts';
 import { readRelease } from '../release.ts';
+import { clientCommands } from './client.ts';
 import { CommandFault } from './command.ts';
 import type { Command, Terminal } from './command.ts';
 import { configCommand } from './config.ts';
 import { databaseCommands } from './database.ts';
+import { grantCommands } from './grant.ts';
 import { keyCommands } from './key.ts';
 import { serveCommand } from './serve.ts';
+import { signingKeyCommands } from './signing-key.ts';
 
 /** Wrong words, wrong settings and a start that cannot be: the caller must change something first. */
 const EXIT_USAGE = 2;
 const EXIT_FAILED = 1;
 
-const COMMANDS: readonly Command[] = [serveCommand, configCommand, ...keyCommands, ...databaseCommands];
+const COMMANDS: readonly Command[] = [
+  serveCommand,
+  configCommand,
+  ...keyCommands,
+  ...clientCommands,
+  ...grantCommands,
+  ...databaseCommands,
+  ...signingKeyCommands,
+];
 
 /** Picks a command by the words in front, runs it, and gives the exit code. */
 export async function runCommand(argv: readonly string[], terminal: Terminal): Promise<number> {

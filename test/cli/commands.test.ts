@@ -53,7 +53,24 @@ async function findKey(key: string): Promise<CredentialRecord | undefined> {
   }
 }
 
-const COMMANDS = ['serve', 'config', 'key create', 'key list', 'key revoke', 'database create', 'database list'];
+const COMMANDS = [
+  'serve',
+  'config',
+  'key create',
+  'key list',
+  'key revoke',
+  'client create',
+  'client list',
+  'client revoke',
+  'grant add',
+  'grant remove',
+  'grant list',
+  'database create',
+  'database list',
+  'database drop',
+  'signing-key rotate',
+  'signing-key list',
+];
 
 test('lists every command when asked for help', async () => {
   for (const argv of [['--help'], ['-h'], ['help'], ['key', '--help'], ['help', 'nothing']]) {
