@@ -2,7 +2,7 @@ import type { Place, TableState } from '../model/table.ts';
 import { engineCall } from './engine-errors.ts';
 import type { NativeStatistics } from './native.ts';
 import type { EngineParts } from './parts.ts';
-import { restoreVersion } from './restore-version.ts';
+import { restoreVersion } from './held-write.ts';
 import { replaceSchemaMetadata } from './schema-metadata.ts';
 import type { SchemaMetadataOutcome } from './schema-metadata.ts';
 import { createBranch, listBranches, removeBranch } from './table-branches.ts';
