@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
+import type { TestContext } from 'node:test';
 import { promisify } from 'node:util';
 import { ADMIN_KEY, startServer } from './support/server.ts';
 import type { TestServer } from './support/server.ts';
@@ -47,17 +48,44 @@ test('the Node example of the README works', async () => {
 });
 
 test('the Python example of the README works', async (context) => {
-  const hasPackages = await run('python3', ['-c', 'import pyarrow, requests']).then(
+  const stdout = await runPython(context, 'examples/first_table.py');
+  if (stdout !== undefined) assertWalkThrough(stdout);
+});
+
+test('the Python walk through works from the first namespace to the last drop', async (context) => {
+  const stdout = await runPython(context, 'examples/walk_through.py');
+  if (stdout === undefined) return;
+  for (const expected of [
+    'created 1',
+    'inserted 2',
+    'merged 10 updated, 10 inserted',
+    'deleted 5',
+    'rows 605',
+    "indexes ['id_idx', 'title_idx']",
+    "nearest ['id', 'title', 'vector', '_distance'] 3",
+    'by words 5 blue',
+    'at the tag 1',
+    'rows then 500',
+    'rows now 500',
+    "tables ['volumes']",
+    'left []',
+  ]) {
+    assert.ok(stdout.includes(expected), `${expected} is missing in ${stdout}`);
+  }
+});
+
+async function runPython(context: TestContext, file: string): Promise<string | undefined> {
+  const python = process.env['PYTHON'] ?? 'python3';
+  const hasPackages = await run(python, ['-c', 'import pyarrow, requests']).then(
     () => true,
     () => false,
   );
   if (!hasPackages) {
     context.skip('pyarrow and requests are not installed');
-    return;
+    return undefined;
   }
-  const { stdout } = await run('python3', ['examples/first_table.py'], { env: environment() });
-  assertWalkThrough(stdout);
-});
+  return (await run(python, [file], { env: environment() })).stdout;
+}
 
 function assertWalkThrough(output: string): void {
   for (const expected of [/updated_rows'?: 2/, /unit'?: 'EUR'/, /LanceRead/, /Did you mean "?price"?/])
