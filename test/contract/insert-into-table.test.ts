@@ -201,6 +201,41 @@ suite('an insert into a branch', () => {
   });
 });
 
+suite('an insert into a table that was only declared', () => {
+  test('makes the table from the rows, and the next adds to it', async () => {
+    const id = server.name();
+    const at = `/v1/table/${id}`;
+    assert.equal((await server.admin.post(`${at}/declare`, {})).status, 200);
+    const first = await insert({ at }, sampleStream(3));
+    assert.deepEqual([first.status, first.json.num_inserted_rows], [200, 3], first.text);
+    assert.deepEqual((await insert({ at }, sampleStream(2))).json.version, first.json.version + 1);
+    const { json } = await server.admin.post(`${at}/describe`, {});
+    assert.equal(await (await server.embedded(json)).countRows(), 5);
+  });
+
+  test('of several at once, one makes it, and the others add to it or are told to come again', async () => {
+    const id = server.name();
+    const at = `/v1/table/${id}`;
+    await server.admin.post(`${at}/declare`, {});
+    const answers = await Promise.all(count(4).map(async () => insert({ at }, sampleStream(2))));
+    for (const answer of answers) assert.ok([200, 503].includes(answer.status), answer.text);
+    const done = answers.filter(({ status }) => status === 200).length;
+    assert.ok(done > 0);
+    const { json } = await server.admin.post(`${at}/describe`, {});
+    assert.equal(await (await server.embedded(json)).countRows(), 2 * done);
+  });
+
+  test('on a branch, or with a body that stops early, leaves it as it was', async () => {
+    const id = server.name();
+    const at = `/v1/table/${id}`;
+    await server.admin.post(`${at}/declare`, {});
+    assert.equal((await insert({ at }, sampleStream(1), { branch: 'trial' })).status, 404);
+    assertRefused(await insert({ at }, sampleStream(9).subarray(0, 500)), badRequest());
+    const { json } = await server.admin.post(`${at}/describe`, { check_declared: true });
+    assert.equal(json.is_only_declared, true);
+  });
+});
+
 suite('rows that do not fit', () => {
   const MISFITS: Readonly<Record<string, readonly [Uint8Array, RegExp]>> = {
     'an unknown column': [streamOf({ id: ints(1), extra: ints(1) }), /"extra"/],

@@ -129,6 +129,13 @@ suite('a merge', () => {
     assert.equal((await merge(table, people([2]), query)).status, 200);
   });
 
+  test('into a table that was only declared makes it from the rows', async () => {
+    const at = `/v1/table/${server.name()}`;
+    await server.admin.post(`${at}/declare`, {});
+    const { status, json } = await merge({ at }, people([1, 2]));
+    assert.deepEqual([status, json.num_inserted_rows, json.num_updated_rows], [200, 2, 0]);
+  });
+
   test('answers the LanceDB family in the same way', async () => {
     const table = await made();
     const query = 'on=id&when_matched_update_all=true&when_not_matched_insert_all=true&novelty=1';

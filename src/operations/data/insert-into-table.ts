@@ -6,6 +6,7 @@ import { defineTableIngest } from '../operation.ts';
 import type { Reply, TableIngestRequest } from '../operation.ts';
 import { recordCommit } from '../record-commit.ts';
 import type { Services } from '../services.ts';
+import { findFilled } from './fill-declared.ts';
 import { branchEntry, holdReaders, readTarget } from './write-target.ts';
 
 export const insertIntoTable = defineTableIngest({
@@ -22,11 +23,13 @@ export const insertIntoTable = defineTableIngest({
 });
 
 async function insertRows(request: TableIngestRequest, services: Services): Promise<Reply> {
-  const { table, caller, requestId, query } = request;
+  const { caller, requestId, query } = request;
   const mode = readMode(query['mode']);
-  const target = readTarget(table, query);
   if (query['upload_id'] !== undefined) return insertPart(request, mode, services);
 
+  const table = await findFilled(request, services);
+  if ('rows' in table) return toReply(table.reply.version, table.rows, table.reply.transaction_id);
+  const target = readTarget(table, query);
   const stream = await request.openStream();
   const readers = holdReaders(services, table, target.branch);
   const { version, rows } = await services.engine.writes.insertRows(target, stream, { mode, ...readers });
@@ -38,11 +41,12 @@ async function insertRows(request: TableIngestRequest, services: Services): Prom
     version,
     ...branchEntry(target.branch),
   });
-  const reply: InsertReply = {
-    version,
-    num_inserted_rows: rows,
-    ...(transaction_id === undefined ? {} : { transaction_id }),
-  };
+  return toReply(version, rows, transaction_id);
+}
+
+function toReply(version: number, rows: number, transactionId: string | undefined): Reply {
+  const recorded = transactionId === undefined ? {} : { transaction_id: transactionId };
+  const reply: InsertReply = { version, num_inserted_rows: rows, ...recorded };
   return { kind: 'object', body: reply };
 }
 

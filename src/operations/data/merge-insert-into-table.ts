@@ -6,6 +6,8 @@ import { defineTableIngest } from '../operation.ts';
 import type { Reply, TableIngestRequest } from '../operation.ts';
 import { recordCommit } from '../record-commit.ts';
 import type { Services } from '../services.ts';
+import type { FreshTable } from '../tables/create-table.ts';
+import { findFilled } from './fill-declared.ts';
 import { readMergeSettings } from './merge-settings.ts';
 import { branchEntry, readTarget } from './write-target.ts';
 
@@ -25,8 +27,10 @@ export const mergeInsertIntoTable = defineTableIngest({
 });
 
 async function mergeInsert(request: TableIngestRequest, services: Services): Promise<Reply> {
-  const { table, caller, requestId, query } = request;
+  const { caller, requestId, query } = request;
   const settings = readMergeSettings(request, services.limits.sql, performance.now());
+  const table = await findFilled(request, services);
+  if ('rows' in table) return toFirstReply(table);
   const target = readTarget(table, query);
   const outcome = await merge(services.limits, async () => {
     const stream = await request.openStream(toOnePiece(services.limits));
@@ -60,6 +64,12 @@ async function merge({ engine }: Limits, work: () => Promise<MergeOutcome>): Pro
       cause: error,
     });
   }
+}
+
+/** There were no rows to merge with, so that all of them are new. */
+function toFirstReply({ reply, rows }: FreshTable): Reply {
+  const counts = { rowsInserted: rows, rowsUpdated: 0, rowsDeleted: 0, rowsWritten: rows, attempts: 1 };
+  return { kind: 'object', body: toReply({ version: reply.version, counts }, reply.transaction_id) };
 }
 
 function toReply({ version, counts }: MergeOutcome, transactionId: string | undefined): MergeInsertReply {

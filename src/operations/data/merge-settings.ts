@@ -6,6 +6,7 @@ import { quoteForMessage } from '../../model/identifier.ts';
 import type { SqlLimits } from '../../model/limits.ts';
 import type { GuardedSql } from '../../model/query.ts';
 import type { QueryValues, TableIngestRequest } from '../operation.ts';
+import { readFlag } from '../query-flags.ts';
 
 export type MergeAsked = Pick<TableIngestRequest, 'query' | 'queryLists' | 'dialect' | 'header'>;
 
@@ -15,13 +16,13 @@ export function readMergeSettings(request: MergeAsked, limits: SqlLimits, now: n
   const timeout = readTimeout(request);
   const settings: MergeRequest = {
     on: readKeys(request),
-    updateMatched: readFlag(query, 'when_matched_update_all', false),
+    updateMatched: readFlag(query, 'when_matched_update_all') ?? false,
     updateFilter: readFilter(query, 'when_matched_update_all_filt', limits),
-    insertNew: readFlag(query, 'when_not_matched_insert_all', false),
-    deleteOthers: readFlag(query, 'when_not_matched_by_source_delete', false),
+    insertNew: readFlag(query, 'when_not_matched_insert_all') ?? false,
+    deleteOthers: readFlag(query, 'when_not_matched_by_source_delete') ?? false,
     deleteFilter: readFilter(query, 'when_not_matched_by_source_delete_filt', limits),
     // The LanceDB client sends it only to turn it off.
-    useIndex: readFlag(query, 'use_index', dialect === 'lancedb'),
+    useIndex: readFlag(query, 'use_index') ?? dialect === 'lancedb',
     deadline: timeout === undefined ? undefined : now + timeout,
   };
   requireEffect(settings);
@@ -42,16 +43,6 @@ function readKeys({ queryLists }: MergeAsked): MergeRequest['on'] {
     throw new ServiceError('InvalidInput', `on names ${paths.length} columns; at most ${KEYS_MAX} are allowed.`);
   }
   return paths.map(parseFieldPath);
-}
-
-function readFlag(query: QueryValues, name: string, absent: boolean): boolean {
-  const text = query[name];
-  if (text === undefined) return absent;
-  const word = text.toLowerCase();
-  if (word === 'true' || word === 'false') return word === 'true';
-  throw new ServiceError('InvalidInput', `The query parameter ${name} is ${quoteForMessage(text)}.`, {
-    hint: 'It is true or false.',
-  });
 }
 
 function readFilter(query: QueryValues, name: string, limits: SqlLimits): GuardedSql | undefined {

@@ -36,7 +36,8 @@ export const createNamedTable: Operation = {
 async function createFromStream(request: IngestRequest, services: Services): Promise<Reply> {
   const settings = readCreateSettings(request.query, services);
   const claim = await claimName(request, settings.mode, services);
-  if (claim.kind === 'reserved') return writeFresh(claim.reservation, request, settings, services);
+  if (claim.kind === 'reserved')
+    return toReply((await writeFresh(claim.reservation, request, settings, services)).reply);
   switch (settings.mode) {
     case 'create':
       throw alreadyExists(request);
@@ -47,28 +48,41 @@ async function createFromStream(request: IngestRequest, services: Services): Pro
   }
 }
 
+/** Rows for a table that was only declared make it; or they find that somebody else has made it by now. */
+export async function fillTable(request: IngestRequest, services: Services): Promise<FreshTable | TableRecord> {
+  const claim = await claimName(request, 'exist_ok', services);
+  if (claim.kind === 'taken') return claim.table;
+  return writeFresh(claim.reservation, request, readCreateSettings({}, services), services);
+}
+
+export interface FreshTable {
+  readonly reply: CreateTableReply;
+  readonly rows: number;
+}
+
 /** The name is reserved: write the data, then publish. Until then nobody sees anything; a crash leaves only litter. */
 async function writeFresh(
   reservation: Reservation,
   request: IngestRequest,
   settings: CreateSettings,
   services: Services,
-): Promise<Reply> {
+): Promise<FreshTable> {
   const { engine, catalog } = services;
   const properties = settings.properties ?? {};
   try {
     const stream = await request.openStream();
-    const { version } = await engine.createTable(reservation.place, stream, settings.storageOptions);
+    const { version, rows } = await engine.createTable(reservation.place, stream, settings.storageOptions);
     if (reservation.fills !== undefined) await refuseOvertaken(request, services);
     const entry = { operation: 'create_table', caller: request.caller.id, requestId: request.requestId, version };
     const { transactionId } = await catalog.tables.publish(reservation, { ...entry, properties });
-    return toReply({
+    const reply = {
       location: placeLocation(reservation.place),
       version,
       storage_options: settings.shownOptions,
       properties,
       transaction_id: transactionId,
-    });
+    };
+    return { reply, rows };
   } catch (error) {
     await discard(reservation, services);
     throw error;
