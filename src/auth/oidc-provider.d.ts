@@ -33,7 +33,7 @@ declare module 'oidc-provider' {
     callback(): (request: IncomingMessage, response: ServerResponse) => Promise<void>;
     use(middleware: (context: Context, next: () => Promise<void>) => Promise<void>): this;
     on(event: 'error', listener: (error: unknown, context: Context | undefined) => void): this;
-    on(event: 'server_error' | 'grant.error', listener: (context: Context, error: unknown) => void): this;
+    on(event: 'server_error', listener: (context: Context, error: unknown) => void): this;
     on(event: 'grant.success', listener: (context: Context) => void): this;
     urlFor(route: 'token' | 'jwks'): string;
   }

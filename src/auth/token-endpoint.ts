@@ -37,6 +37,7 @@ export type TokenRoute = keyof typeof PATHS;
 
 /** What the log may know of an answer. */
 export interface TokenOutcome {
+  /** Only one that has proved itself. */
   readonly client: string | undefined;
   /** What failed on our side; a refusal is none. */
   readonly failure: unknown;
@@ -94,11 +95,10 @@ type Answer = ReturnType<Provider['callback']>;
 
 function observe(provider: Provider, outcomes: WeakMap<IncomingMessage, TokenOutcome>): Provider {
   const note = (context: Context | undefined, failure: unknown): void => {
-    if (context !== undefined) outcomes.set(context.req, { client: context.oidc?.client?.clientId, failure });
+    if (context !== undefined) outcomes.set(context.req, { client: undefined, failure });
   };
   return provider
-    .on('grant.success', (context) => note(context, undefined))
-    .on('grant.error', (context) => note(context, undefined))
+    .on('grant.success', ({ req, oidc }) => outcomes.set(req, { client: oidc?.client?.clientId, failure: undefined }))
     .on('server_error', (context, error) => note(context, error))
     .on('error', (error, context) => note(context, error));
 }

@@ -16,15 +16,27 @@ const UNAVAILABLE_CODES: ReadonlyMap<number, string> = new Map([
   [23, 'AUTH'],
 ]);
 const BUSY = 5;
+const CONSTRAINT_FOREIGNKEY = 787;
 const RETRY_AFTER_SECONDS = 1;
 
 /** What callers of the catalog get for an error of SQLite. Errors that are not SQLite's stay as they are. */
 export function translateSqliteError(error: unknown): unknown {
   const code = primaryCode(error);
   if (code === undefined) return error;
+  if (isParentGone(error)) {
+    return new ServiceError('ConcurrentModification', 'What this belongs to was removed by another request.', {
+      cause: error,
+      retryAfterSeconds: RETRY_AFTER_SECONDS,
+    });
+  }
   return UNAVAILABLE_CODES.has(code)
     ? catalogUnavailable(error)
     : new ServiceError('Internal', 'The catalog could not do what was asked of it.', { cause: error });
+}
+
+/** A row that others refer to goes only with its database or namespace, between a look at it and the write. */
+function isParentGone(error: unknown): boolean {
+  return error instanceof Error && 'rawCode' in error && error.rawCode === CONSTRAINT_FOREIGNKEY;
 }
 
 export function isBusy(error: unknown): boolean {

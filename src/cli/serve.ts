@@ -1,4 +1,5 @@
 import type { Config } from '../config/config.ts';
+import { ownIssuerOf } from '../config/own-issuer.ts';
 import { runSupervisor } from '../process/supervisor.ts';
 import type { AppReady } from '../app.ts';
 import { createTelemetry } from '../telemetry/telemetry.ts';
@@ -41,6 +42,8 @@ function bannerText(config: Config, address: Address, ready: AppReady): string {
   if (ready.adopted > 0) lines.push(`  found  ${ready.adopted} tables that were there before`);
   if (ready.swept > 0) lines.push(`  swept  ${ready.swept} unfinished writes of an earlier run`);
   lines.push(`  docs   ${base}/docs`);
+  const issuer = ownIssuerOf({ ...config, port: address.port });
+  if (issuer !== undefined) lines.push(`  tokens ${issuer}`);
   if (ready.adminKey !== undefined) {
     lines.push(
       '',

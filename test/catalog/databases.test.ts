@@ -77,3 +77,13 @@ test('a database that holds anything is not dropped, nor is the default one', as
   await assert.rejects(catalog.databases.drop('stock'), refusal('DatabaseNotEmpty'));
   await assert.rejects(catalog.databases.drop('default'), refusal('InvalidInput', /default/));
 });
+
+test('what is made in a database that is dropped meanwhile is refused, to be asked again', async (context) => {
+  const { catalog } = await temporaryCatalog(context);
+  const { id: databaseId } = await catalog.databases.create({ name: 'sales', root: '/sales' });
+  await catalog.databases.drop('sales');
+  const table = catalog.tables.reserve({ databaseId, path: ['t'], root: '/sales', caller: 'key:k' });
+  await assert.rejects(table, refusal('ConcurrentModification'));
+  const namespace = catalog.namespaces.create({ databaseId, path: ['n'], properties: {} });
+  await assert.rejects(namespace, refusal('ConcurrentModification'));
+});

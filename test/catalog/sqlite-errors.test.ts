@@ -5,7 +5,11 @@ import { isBusy, translateSqliteError } from '../../src/catalog/sqlite-errors.ts
 import { ServiceError } from '../../src/errors/service-error.ts';
 
 /** https://www.sqlite.org/rescode.html: every primary code of an error, and some extended ones. */
-const CODES: readonly (readonly [name: string, code: number, kind: 'ServiceUnavailable' | 'Internal'])[] = [
+const CODES: readonly (readonly [
+  name: string,
+  code: number,
+  kind: 'ServiceUnavailable' | 'ConcurrentModification' | 'Internal',
+])[] = [
   ['SQLITE_ERROR', 1, 'Internal'],
   ['SQLITE_INTERNAL', 2, 'Internal'],
   ['SQLITE_PERM', 3, 'ServiceUnavailable'],
@@ -29,7 +33,7 @@ const CODES: readonly (readonly [name: string, code: number, kind: 'ServiceUnava
   ['SQLITE_SCHEMA', 17, 'Internal'],
   ['SQLITE_TOOBIG', 18, 'Internal'],
   ['SQLITE_CONSTRAINT', 19, 'Internal'],
-  ['SQLITE_CONSTRAINT_FOREIGNKEY', 787, 'Internal'],
+  ['SQLITE_CONSTRAINT_FOREIGNKEY', 787, 'ConcurrentModification'],
   ['SQLITE_MISMATCH', 20, 'Internal'],
   ['SQLITE_MISUSE', 21, 'Internal'],
   ['SQLITE_NOLFS', 22, 'ServiceUnavailable'],
