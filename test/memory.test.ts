@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { request } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -6,6 +7,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { test } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
 import { FixedSizeList, Field, Float32, Int32, toStream } from './support/arrow-tables.ts';
 import { ADMIN_KEY } from './support/server.ts';
 import { startServerProcess } from './support/server-process.ts';
@@ -32,6 +34,54 @@ test(
     assert.ok(after - before <= 512, `${Math.round(after - before)} MiB were added`);
   },
 );
+
+test(
+  'a result of 1 GiB, read quickly or slowly, adds less than 256 MiB to the memory of the worker',
+  { skip: process.platform !== 'linux' },
+  async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'tiltyard-memory-'));
+    const loading = await startServerProcess(folder, []);
+    const { schema, batch, end } = makeParts();
+    const batches = Math.ceil((1024 * MEBIBYTE) / batch.length);
+    const reply = await upload(loading.url, 'large', repeat(schema, batch, end, batches));
+    assert.equal(reply.status, 200, reply.text);
+    await loading.stop();
+    const added: number[] = [];
+    for (const pauseMilliseconds of [0, 5]) added.push(await measureDownload(folder, pauseMilliseconds));
+    await rm(folder, { recursive: true, force: true });
+    assert.ok(Math.max(...added) < 256, `${added.map(Math.round).join(' and ')} MiB were added`);
+  },
+);
+
+/** In a process of its own: what other work leaves behind would hide what the query adds. */
+async function measureDownload(folder: string, pauseMilliseconds: number): Promise<number> {
+  const server = await startServerProcess(folder, []);
+  await download(server.url, { k: 1000 }, 0);
+  const before = await readMebibytes(server.workerPid(), 'VmRSS');
+  const bytes = await download(server.url, {}, pauseMilliseconds);
+  const after = await readMebibytes(server.workerPid(), 'VmHWM');
+  await server.stop();
+  assert.ok(bytes >= 1024 * MEBIBYTE, `${bytes} bytes`);
+  return after - before;
+}
+
+async function download(url: string, query: object, pauseMilliseconds: number): Promise<number> {
+  const headers = { 'x-api-key': ADMIN_KEY, 'content-type': 'application/json' };
+  const sent = request(`${url}/v1/table/large/query`, { method: 'POST', headers });
+  sent.end(JSON.stringify(query));
+  const [response] = await once(sent, 'response');
+  let bytes = 0;
+  let untilPause = 0;
+  for await (const part of response) {
+    bytes += part.length;
+    untilPause += part.length;
+    if (pauseMilliseconds === 0 || untilPause < MEBIBYTE) continue;
+    untilPause = 0;
+    await wait(pauseMilliseconds);
+  }
+  assert.ok(response.complete);
+  return bytes;
+}
 
 function makeParts(): { readonly schema: Buffer; readonly batch: Buffer; readonly end: Buffer } {
   const vector = new FixedSizeList(128, new Field('item', new Float32(), true));

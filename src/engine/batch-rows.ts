@@ -68,7 +68,10 @@ function sum(values: readonly (number | undefined)[]): number | undefined {
   return total;
 }
 
+/** What is stored is compressed, and may be far smaller than what is sent. */
+const VARIABLE_ROW_BYTES_MIN = 2048;
+
 async function averageRowBytes(table: NativeTable): Promise<number | undefined> {
   const { totalBytes, numRows } = await engineCall(async () => table.stats());
-  return numRows === 0 ? undefined : totalBytes / numRows;
+  return numRows === 0 ? undefined : Math.max(totalBytes / numRows, VARIABLE_ROW_BYTES_MIN);
 }

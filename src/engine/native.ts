@@ -339,12 +339,17 @@ export interface NativeFullTextFactory {
  */
 const CALCULATION_THREADS_MIN = 4;
 
-/** The library reads these once, when it is loaded. A deep stack lets long SQL chains plan instead of ending the process. */
+/**
+ * The library reads these once, when it is loaded. A deep stack lets long SQL chains plan instead of ending the process.
+ * How far a scan reads ahead is bounded in bytes and in fragments: by itself it would hold up to 2 GiB for one reader.
+ */
 const ENVIRONMENT_DEFAULTS = {
   LANCEDB_LOG: 'off',
   RUST_BACKTRACE: '0',
   RUST_MIN_STACK: '67108864',
   LANCE_CPU_THREADS: String(Math.max(CALCULATION_THREADS_MIN, availableParallelism())),
+  LANCE_DEFAULT_IO_BUFFER_SIZE: '33554432',
+  LANCE_DEFAULT_FRAGMENT_READAHEAD: '4',
 };
 
 export function loadNative(): NativeEngine {

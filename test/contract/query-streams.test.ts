@@ -3,6 +3,7 @@ import { request } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import { after, before, suite, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
+import { tableFromIPC } from 'apache-arrow';
 import { ADMIN_KEY } from '../support/server.ts';
 import { ContractServer } from './contract-server.ts';
 import type { MadeTable } from './contract-server.ts';
@@ -78,6 +79,15 @@ suite('a large result', () => {
       assert.ok(await isFree());
     });
   }
+
+  test('comes in batches of about the size that is set', async () => {
+    const response = await open({}, { accept: 'application/vnd.apache.arrow.stream' });
+    const parts: Buffer[] = [];
+    for await (const part of response) parts.push(Buffer.from(part));
+    const { batches } = tableFromIPC(Buffer.concat(parts));
+    for (const { numRows } of batches) assert.ok(numRows * 268 <= 64 * 1024, String(numRows));
+    assert.ok(batches.length >= (ROWS * 268) / (64 * 1024), String(batches.length));
+  });
 
   test('whose caller waits less than it takes is a 503, and its place is free again', async () => {
     const slow = { filter: `id IN (${count(20_000).join(',')}) AND sqrt(price) * cbrt(price) >= 0`, k: 10 };
