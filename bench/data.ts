@@ -42,9 +42,9 @@ export function makeStreamParts(rows: number, seed: number): StreamParts {
   return splitStream(Buffer.from(tableToIPC(table, 'stream')), rows);
 }
 
-/** A hundred rows of id and price: what counters and states are kept in. */
-export function makeCounterParts(): StreamParts {
-  const ids = Array.from({ length: 100 }, (_unused, row) => row);
+/** Rows of id and price: what counters and states are kept in. */
+export function makeCounterParts(rows: number): StreamParts {
+  const ids = Array.from({ length: rows }, (_unused, row) => row);
   const table = new Table({
     id: vectorFromArray(ids, new Int32()),
     price: vectorFromArray(

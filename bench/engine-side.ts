@@ -25,6 +25,7 @@ export interface RawConnection {
   openTable(name: string): Promise<RawTable>;
   dropTable(name: string): Promise<void>;
   tableNames(namespace: readonly string[], startAfter: string | null, limit: number): Promise<string[]>;
+  close(): void;
 }
 
 export async function openRawEngine(folder: string): Promise<RawConnection> {

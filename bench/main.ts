@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openRawEngine } from './engine-side.ts';
+import type { RawConnection } from './engine-side.ts';
 import type { Comparison } from './measure.ts';
 import { formatTable } from './report.ts';
 import { compareAnalysis } from './scenarios/analysis.ts';
@@ -28,10 +29,11 @@ async function main(): Promise<void> {
   const wanted = process.argv.slice(2);
   const folder = await mkdtemp(join(tmpdir(), 'tiltyard-bench-'));
   const server = await startServerProcess(join(folder, 'http'));
-  const raw = await openRawEngine(join(folder, 'engine'));
+  const openRaw = async (): Promise<RawConnection> => openRawEngine(join(folder, 'engine'));
+  const raw = await openRaw();
   const results: Comparison[] = [];
   try {
-    const bench: Bench = { port: server.port, raw, report: (line) => void process.stderr.write(`${line}\n`) };
+    const bench: Bench = { port: server.port, raw, openRaw, report: (line) => void process.stderr.write(`${line}\n`) };
     for (const [name, run] of Object.entries(SCENARIOS)) {
       if (wanted.length > 0 && !wanted.includes(name)) continue;
       for await (const comparison of run(bench)) {

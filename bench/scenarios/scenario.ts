@@ -6,6 +6,8 @@ import { BENCH_KEY } from '../server-process.ts';
 export interface Bench {
   readonly port: number;
   readonly raw: RawConnection;
+  /** Another connection to the folder of `raw`, with caches of its own, as another program would have. */
+  readonly openRaw: () => Promise<RawConnection>;
   readonly report: (line: string) => void;
 }
 

@@ -11,23 +11,26 @@ import type { Bench } from './scenario.ts';
 /** `rows` is how many different rows the writers touch: one is a counter, many are independent records. */
 const CASES = [
   { writers: 1, rows: 1, turns: 200, rounds: 5, goal: 0.7 },
-  { writers: 8, rows: 1, turns: 160, rounds: 5, goal: 2 },
-  { writers: 32, rows: 1, turns: 128, rounds: 3, goal: 8 },
-  { writers: 8, rows: 100, turns: 160, rounds: 3, goal: 0 },
+  { writers: 8, rows: 1, turns: 160, rounds: 3, goal: 0 },
+  { writers: 8, rows: 1000, turns: 160, rounds: 3, goal: 2 },
+  { writers: 32, rows: 1000, turns: 256, rounds: 3, goal: 8 },
 ] as const;
 
-/** Single-row updates of one table. The engine's side has one open table per writer, as separate programs would. */
+const TABLE_ROWS = 1000;
+
+/** Single-row updates of one table. The engine's side has one connection per writer, as separate programs would. */
 export async function* compareUpdate(bench: Bench): AsyncGenerator<Comparison> {
-  const parts = makeCounterParts();
+  const parts = makeCounterParts(TABLE_ROWS);
   for (const { writers, rows, turns, rounds, goal } of CASES) {
     const name = `update-${writers}-${rows}`;
     const clients = await openClients(bench.port, writers);
     await uploadTable(pick(clients, 0), name, joinStream(parts, 1));
     const request = updateRequests(name);
     await bench.raw.createTable(name, await toFile(joinStream(parts, 1)), 'create');
-    const tables = await Promise.all(Array.from({ length: writers }, async () => bench.raw.openTable(name)));
+    const connections = await Promise.all(Array.from({ length: writers }, async () => bench.openRaw()));
+    const tables = await Promise.all(connections.map(async (connection) => connection.openTable(name)));
     yield await compare({
-      name: `update, ${writers} writer${writers === 1 ? '' : 's'}, ${rows === 1 ? 'one row' : `${rows} rows`}`,
+      name: `update, ${writers} writer${writers === 1 ? '' : 's'}, ${rows === 1 ? 'one row' : `${rows.toLocaleString('en')} rows`}`,
       goal,
       workers: writers,
       turns,
@@ -39,12 +42,13 @@ export async function* compareUpdate(bench: Bench): AsyncGenerator<Comparison> {
     });
     for (const client of clients) client.close();
     for (const table of tables) table.close();
+    for (const connection of connections) connection.close();
   }
 }
 
 /** Not against the engine: the same request after 10 and after 1,000 versions. A ratio of 1 is "no slower". */
 export async function* compareVersions(bench: Bench): AsyncGenerator<Comparison> {
-  const parts = makeCounterParts();
+  const parts = makeCounterParts(TABLE_ROWS);
   const [client] = await openClients(bench.port, 1);
   if (client === undefined) return;
   yield await compareAge(bench, client, parts);
