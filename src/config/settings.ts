@@ -98,6 +98,7 @@ export const LIMIT_SETTINGS = {
   'engine.laneWaitSeconds': seconds(60, [1, HOUR], 'Longest wait of a write for its table.'),
   'engine.writeAttemptsMax': integer(5, [1, 100], 'How often a write is tried when another writer was faster.'),
   'engine.resultBatchBytes': bytes(MiB, [KiB, GiB], 'Size, about, of the batches in which a result is read and sent.'),
+  'engine.updateGroupMax': integer(64, [1, 256], 'Most waiting updates that share one commit; 1: each has its own.'),
   'engine.indexCacheBytes': bytes(GiB, [0, TiB], 'Memory for the cache of indexes.'),
   'engine.metadataCacheBytes': bytes(256 * MiB, [0, TiB], 'Memory for the cache of table metadata.'),
   'engine.mergeBytesMax': bytes(128 * MiB, [MiB, 2 * GiB], 'Largest body of a merge, which is held in memory.'),

@@ -24,19 +24,25 @@ export async function writeInLane<Value>(
   target: WriteTarget,
   write: (table: OpenTable) => Promise<Value>,
 ): Promise<Value> {
-  const { lanes, tables, limits } = context;
+  return context.lanes.run(target.place, async () => writeInTurn(context, target, write));
+}
+
+/** The same, for whoever already has the turn in that lane. */
+export async function writeInTurn<Value>(
+  { tables, limits }: WriteContext,
+  target: WriteTarget,
+  write: (table: OpenTable) => Promise<Value>,
+): Promise<Value> {
   const state = toWriteState(target);
-  return lanes.run(target.place, async () =>
-    retryConflicts(limits.writeAttemptsMax, async () =>
-      tables.use(state, async (table) => {
-        try {
-          return await write(table);
-        } catch (error) {
-          table.forget();
-          throw error;
-        }
-      }),
-    ),
+  return retryConflicts(limits.writeAttemptsMax, async () =>
+    tables.use(state, async (table) => {
+      try {
+        return await write(table);
+      } catch (error) {
+        table.forget();
+        throw error;
+      }
+    }),
   );
 }
 

@@ -5,8 +5,17 @@ import type { Place } from '../model/table.ts';
 
 export type LaneLimits = Pick<EngineLimits, 'laneWaitingMax' | 'laneWaitSeconds'>;
 
+/**
+ * A write that the one whose turn it is may do along with its own. It then never gets a turn: whoever takes it settles
+ * its outcome.
+ */
+export interface Rider<Value> {
+  readonly outcome: Promise<Value>;
+}
+
 interface Turn {
-  readonly start: () => void;
+  readonly rider: Rider<unknown> | undefined;
+  readonly start: (how: 'own turn' | 'taken along') => void;
   readonly timer: NodeJS.Timeout;
 }
 
@@ -25,9 +34,10 @@ export class WriteLanes {
     this.#limits = limits;
   }
 
-  async run<Value>(place: Place, work: () => Promise<Value>): Promise<Value> {
+  async run<Value>(place: Place, work: () => Promise<Value>, rider?: Rider<Value>): Promise<Value> {
     const key = placeKey(place);
-    await this.#enter(key);
+    const how = await this.#enter(key, rider);
+    if (rider !== undefined && how === 'taken along') return rider.outcome;
     try {
       return await work();
     } finally {
@@ -35,36 +45,56 @@ export class WriteLanes {
     }
   }
 
-  async #enter(key: string): Promise<void> {
+  /** Whether anybody waits behind the write whose turn it is. */
+  isAwaited(place: Place): boolean {
+    return (this.#lanes.get(placeKey(place)) ?? []).length > 0;
+  }
+
+  /** For the write whose turn it is: takes the next one out of the lane if that is a rider and wanted. */
+  takeNext<Taken extends Rider<unknown>>(
+    place: Place,
+    isWanted: (rider: Rider<unknown>) => rider is Taken,
+  ): Taken | undefined {
+    const lane = this.#lanes.get(placeKey(place)) ?? [];
+    const rider = lane[0]?.rider;
+    if (rider === undefined || !isWanted(rider)) return undefined;
+    this.#startNext(lane, 'taken along');
+    return rider;
+  }
+
+  async #enter(key: string, rider: Rider<unknown> | undefined): Promise<'own turn' | 'taken along'> {
     const lane = this.#lanes.get(key);
     if (lane === undefined) {
       this.#lanes.set(key, []);
-      return;
+      return 'own turn';
     }
     if (lane.length >= this.#limits.laneWaitingMax) throw laneFull(this.#limits.laneWaitingMax);
-    await this.#waitInLane(lane);
+    return this.#waitInLane(lane, rider);
   }
 
-  async #waitInLane(lane: Lane): Promise<void> {
+  async #waitInLane(lane: Lane, rider: Rider<unknown> | undefined): Promise<'own turn' | 'taken along'> {
     const { laneWaitSeconds } = this.#limits;
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         lane.splice(lane.indexOf(turn), 1);
         reject(waitedTooLong(laneWaitSeconds));
       }, laneWaitSeconds * 1000);
-      const turn: Turn = { start: resolve, timer };
+      const turn: Turn = { rider, start: resolve, timer };
       lane.push(turn);
     });
   }
 
   #leave(key: string): void {
-    const next = this.#lanes.get(key)?.shift();
-    if (next === undefined) {
-      this.#lanes.delete(key);
-      return;
-    }
+    const lane = this.#lanes.get(key);
+    if (lane === undefined || !this.#startNext(lane, 'own turn')) this.#lanes.delete(key);
+  }
+
+  #startNext(lane: Lane, how: 'own turn' | 'taken along'): boolean {
+    const next = lane.shift();
+    if (next === undefined) return false;
     clearTimeout(next.timer);
-    next.start();
+    next.start(how);
+    return true;
   }
 }
 

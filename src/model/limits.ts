@@ -83,6 +83,8 @@ export interface EngineLimits {
   readonly laneWaitingMax: number;
   readonly laneWaitSeconds: number;
   readonly writeAttemptsMax: number;
+  /** How many waiting updates of different rows may share one commit. */
+  readonly updateGroupMax: number;
   readonly indexCacheBytes: number;
   readonly metadataCacheBytes: number;
   /** Batches of a result are about this large. */

@@ -533,6 +533,79 @@ suite('updates of one table that come at once', () => {
   });
 });
 
+suite('updates of different rows that come at once', () => {
+  const ROWS = 32;
+
+  async function counters(): Promise<MadeTable> {
+    const ids = count(ROWS);
+    const stream = streamOf({
+      id: { type: new Int32(), values: ids.map((id) => (id === 31 ? 30 : id)) },
+      n: { type: new Int32(), values: ids.map(() => 0) },
+      label: { type: new Utf8(), values: ids.map(() => '') },
+    });
+    return server.table({ stream });
+  }
+
+  test('all land, each with its own count and its own transaction, and may share a version', async () => {
+    const table = await counters();
+    const answers = await Promise.all(
+      count(ROWS).map(async (id) => update(table, { updates: [['n', 'n + 1']], predicate: `id = ${id}` })),
+    );
+    assert.deepEqual(new Set(answers.map((answer) => answer.status)), new Set([200]));
+    assert.deepEqual(
+      answers.map(({ json }) => [json.updated_rows, json.rows_updated]),
+      count(ROWS).map((id) => (id < 30 ? [1, 1] : id === 30 ? [2, 2] : [0, 0])),
+    );
+    assert.deepEqual(new Set(await column(table, 'n')), new Set([1]));
+    assert.equal(new Set(answers.map(({ json }) => json.transaction_id)).size, ROWS);
+    const latest = await (await server.embedded(table)).version();
+    assert.equal(Math.max(...answers.map(({ json }) => json.version)), latest);
+    assert.ok(latest <= ROWS, `${latest} versions`);
+  });
+
+  test('each write their own value', async () => {
+    const table = await counters();
+    const answers = await Promise.all(
+      count(ROWS).map(async (id) => update(table, { updates: [['label', `'it''s ${id}'`]], predicate: `id = ${id}` })),
+    );
+    assert.deepEqual(new Set(answers.map((answer) => answer.status)), new Set([200]));
+    for (const row of await server.rows(table)) assert.equal(row['label'], `it's ${row['id']}`);
+  });
+
+  test('are all applied but the one that is wrong', async () => {
+    const table = await counters();
+    const answers = await Promise.all(
+      count(ROWS).map(async (id) =>
+        update(table, { updates: [['n', '100 / (id - 17)']], predicate: `id = ${id}`, properties: { last: `${id}` } }),
+      ),
+    );
+    for (const [id, answer] of answers.entries()) {
+      if (id === 17) assertRefused(answer, badRequest(/divides by zero/));
+      else assert.equal(answer.status, 200, answer.text);
+    }
+    const untouched = (await server.rows(table)).filter((row) => row['n'] === 0);
+    assert.deepEqual(
+      untouched.map((row) => row['id']),
+      [17],
+    );
+  });
+
+  test('are seen by whoever reads after the answer', async () => {
+    const table = await counters();
+    await Promise.all(
+      count(ROWS).map(async (id) => {
+        await updated(server.admin, table, { updates: [['n', '7']], predicate: `id = ${id}` });
+        if (id === 31) return;
+        const again = await updated(server.admin, table, {
+          updates: [['label', "'seen'"]],
+          predicate: `n = 7 AND id = ${id}`,
+        });
+        assert.equal(again.json.updated_rows, id === 30 ? 2 : 1);
+      }),
+    );
+  });
+});
+
 suite('an update is refused', () => {
   const BODY = { updates: [['price', '1']] };
 

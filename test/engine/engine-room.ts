@@ -35,6 +35,7 @@ export const ENGINE_LIMITS: EngineLimits = {
   laneWaitingMax: 64,
   laneWaitSeconds: 30,
   writeAttemptsMax: 5,
+  updateGroupMax: 64,
   indexCacheBytes: 64 * MiB,
   metadataCacheBytes: 64 * MiB,
   resultBatchBytes: MiB,

@@ -82,3 +82,67 @@ test('refuses a write that waited too long, and serves those behind it', async (
   await running;
   assert.equal(await next, 'done');
 });
+
+/** A write that others may take along. */
+class Passenger {
+  readonly name: string;
+  readonly outcome: Promise<string>;
+  arrive: (value: string) => void = assert.fail;
+
+  constructor(name: string) {
+    this.name = name;
+    this.outcome = new Promise((resolve) => {
+      this.arrive = resolve;
+    });
+  }
+}
+
+test('lets the write whose turn it is take along those right behind it, and answer them', async () => {
+  const lanes = new WriteLanes(LIMITS);
+  const gate = new Gate();
+  const ran: string[] = [];
+  const isPassenger = (rider: unknown): rider is Passenger => rider instanceof Passenger && rider.name !== 'unwanted';
+  const first = lanes.run(toPlace('a'), async () => {
+    await gate.passed;
+    assert.equal(lanes.isAwaited(toPlace('a')), true);
+    const taken: string[] = [];
+    for (;;) {
+      const next = lanes.takeNext(toPlace('a'), isPassenger);
+      if (next === undefined) return taken;
+      taken.push(next.name);
+      next.arrive(`${next.name} was taken`);
+    }
+  });
+  const enter = async (name: string): Promise<string> => {
+    const passenger = new Passenger(name);
+    const work = async (): Promise<string> => {
+      ran.push(name);
+      return `${name} ran`;
+    };
+    return lanes.run(toPlace('a'), work, passenger);
+  };
+  const others = ['1', '2', 'unwanted', '4'].map(enter);
+  gate.open();
+  assert.deepEqual(await first, ['1', '2']);
+  assert.deepEqual(await Promise.all(others), ['1 was taken', '2 was taken', 'unwanted ran', '4 ran']);
+  assert.deepEqual(ran, ['unwanted', '4']);
+  assert.equal(lanes.isAwaited(toPlace('a')), false);
+});
+
+test('takes along nobody who waited too long, and no write that is not for taking', async () => {
+  const lanes = new WriteLanes({ ...LIMITS, laneWaitSeconds: 0.02 });
+  const isPassenger = (rider: unknown): rider is Passenger => rider instanceof Passenger;
+  const late = new Gate();
+  const first = lanes.run(toPlace('a'), async () => {
+    await late.passed;
+    const missing = lanes.takeNext(toPlace('a'), isPassenger);
+    const plain = lanes.run(toPlace('a'), async () => 'ran');
+    return [missing, lanes.takeNext(toPlace('a'), isPassenger), plain] as const;
+  });
+  const passenger = lanes.run(toPlace('a'), async () => assert.fail('it must not run any more'), new Passenger('late'));
+  await assert.rejects(passenger, (error) => error instanceof ServiceError && error.kind === 'ServiceUnavailable');
+  late.open();
+  const [missing, taken, plain] = await first;
+  assert.deepEqual([missing, taken], [undefined, undefined]);
+  assert.equal(await plain, 'ran');
+});

@@ -1,0 +1,109 @@
+import { formatArrowCast } from '../arrow/type-name.ts';
+import type { GuardedSql } from '../model/query.ts';
+import type { Field, Schema } from '../model/schema.ts';
+import type { AssignmentTree } from './assignment-tree.ts';
+import { GroupColumn } from './group-column.ts';
+import { toGroupKey } from './group-literals.ts';
+import type { GroupKey } from './group-literals.ts';
+import { toPointUpdate } from './point-update.ts';
+import type { KeyName, PointUpdate, UpdatePlan } from './point-update.ts';
+import { sqlString } from './sql-text.ts';
+
+/** Of all keys and expressions in one group. A list of values is repeated for every row in the engine's memory. */
+const CHARACTERS_MAX = 16_384;
+
+/** One update in the place of several: `keys` are those of its members, in order. */
+export interface GroupedUpdate {
+  readonly keyField: Field;
+  readonly keys: readonly string[];
+  readonly tree: AssignmentTree;
+  readonly predicate: string;
+}
+
+/**
+ * Updates that may run as one, because nobody could tell the difference: each is about the rows in which the same column
+ * has a value of its own, none of them changes that column, so no row belongs to two of them; and all of them set the
+ * same columns, by the same expression or to plain values that the engine converts one by one as it would alone.
+ */
+export class UpdateGroup {
+  readonly #keyName: KeyName;
+  readonly #keyField: Field;
+  readonly #columns: ReadonlyMap<string, GroupColumn>;
+  readonly #keys = new Map<string, GroupKey>();
+  #characters = 0;
+
+  private constructor(first: PointUpdate, keyField: Field, schema: Schema) {
+    this.#keyName = first.key;
+    this.#keyField = keyField;
+    const columns = [...first.expressions];
+    this.#columns = new Map(columns.map(([name, sql]) => [name, new GroupColumn(sql, findField(schema, name))]));
+  }
+
+  /** `undefined` when the update is not one that others can join. */
+  static start(plan: UpdatePlan, schema: Schema): UpdateGroup | undefined {
+    const first = toPointUpdate(plan);
+    const keyField = first === undefined ? undefined : findField(schema, first.key.name);
+    if (first === undefined || keyField === undefined || first.expressions.has(keyField.name)) return undefined;
+    const group = new UpdateGroup(first, keyField, schema);
+    return group.add(plan) ? group : undefined;
+  }
+
+  /** The same decision for all at once; `undefined` when one of them does not fit. */
+  static of(plans: readonly UpdatePlan[], schema: Schema): UpdateGroup | undefined {
+    const [first, ...others] = plans;
+    const group = first === undefined ? undefined : UpdateGroup.start(first, schema);
+    return group !== undefined && others.every((plan) => group.add(plan)) ? group : undefined;
+  }
+
+  /** Whether the update now belongs to the group. */
+  add(plan: UpdatePlan): boolean {
+    const update = toPointUpdate(plan);
+    if (update === undefined || update.key.sql !== this.#keyName.sql) return false;
+    const key = toGroupKey(update.literal, this.#keyField);
+    if (key === undefined || this.#keys.has(key.value) || !this.#fits(update.expressions)) return false;
+    const characters = this.#characters + charactersOf(key, update);
+    if (characters > CHARACTERS_MAX) return false;
+    this.#characters = characters;
+    this.#keys.set(key.value, key);
+    for (const [name, expression] of update.expressions) this.#columns.get(name)?.add(expression);
+    return true;
+  }
+
+  toUpdate(): GroupedUpdate {
+    const keys = [...this.#keys.values()];
+    const list = keys.map(({ sql }) => sql).join(', ');
+    const position = this.#positionIn(list);
+    const columns = [...this.#columns].map(([name, column]) => {
+      return [name, { kind: 'value', expression: column.toExpression(position) }] as const;
+    });
+    return {
+      keyField: this.#keyField,
+      keys: keys.map(({ value }) => value),
+      tree: new Map(columns),
+      predicate: `(${this.#keyName.sql} IN (${list}))`,
+    };
+  }
+
+  #fits(expressions: ReadonlyMap<string, GuardedSql>): boolean {
+    if (expressions.size !== this.#columns.size) return false;
+    for (const [name, expression] of expressions) {
+      if (this.#columns.get(name)?.fits(expression) !== true) return false;
+    }
+    return true;
+  }
+
+  /** From 1, the place of a row's key in the list of keys. */
+  #positionIn(keys: string): string {
+    const type = sqlString(`List(${formatArrowCast(this.#keyField.type) ?? ''})`);
+    return `CAST(array_position(arrow_cast(make_array(${keys}), ${type}), ${this.#keyName.sql}) AS BIGINT)`;
+  }
+}
+
+/** By its exact name, which the engine looks for first; what it finds only without regard to case is left alone. */
+function findField(schema: Schema, name: string): Field | undefined {
+  return schema.fields.find((field) => field.name === name);
+}
+
+function charactersOf(key: GroupKey, { expressions }: PointUpdate): number {
+  return [...expressions.values()].reduce((sum, expression) => sum + expression.length, key.sql.length);
+}
