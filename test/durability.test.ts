@@ -12,6 +12,8 @@ import { startServerProcess } from './support/server-process.ts';
 
 const KILLS = 50;
 const WRITERS = 6;
+/** Kills come after 0 to this many acknowledged writes, and a few milliseconds into the next. */
+const WRITES_BETWEEN_MAX = 12;
 const ROWS_OF_CREATED = 17;
 
 /** What a writer knows of its own row: each increment was acknowledged, refused, or nobody knows. */
@@ -36,7 +38,8 @@ test('50 kills of the worker under writes lose nothing that was acknowledged, an
     createTables(client, created, state),
   ];
   for (let kill = 0; kill < KILLS; kill += 1) {
-    await sleep(20 + ((kill * 37) % 200));
+    await acknowledgedAfter(tallies, kill % WRITES_BETWEEN_MAX);
+    await sleep((kill * 37) % 20);
     await server.killWorker();
   }
   state.isOver = true;
@@ -64,10 +67,20 @@ test('50 kills of the worker under writes lose nothing that was acknowledged, an
     const rows = await (await database.openTable(basename(location, '.lance'))).countRows();
     assert.equal(rows, ROWS_OF_CREATED, `${name} is listed with ${rows} rows`);
   }
-  const writes = tallies.reduce((sum, tally) => sum + tally.acknowledged, 0);
+  const writes = countAcknowledged(tallies);
   assert.ok(writes > KILLS, `only ${writes} writes were acknowledged`);
   await rm(folder, { recursive: true, force: true });
 });
+
+/** Waits until the service has acknowledged so many more writes, however long that takes on this machine. */
+async function acknowledgedAfter(tallies: readonly Tally[], writes: number): Promise<void> {
+  const wanted = countAcknowledged(tallies) + writes;
+  while (countAcknowledged(tallies) < wanted) await sleep(1);
+}
+
+function countAcknowledged(tallies: readonly Tally[]): number {
+  return tallies.reduce((sum, tally) => sum + tally.acknowledged, 0);
+}
 
 async function increment(
   client: Client,
