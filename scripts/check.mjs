@@ -4,8 +4,8 @@ import { spawnSync } from 'node:child_process';
 const bin = (name) => `node_modules/.bin/${name}`;
 const checks = [
   ['types', bin('tsc'), ['--noEmit']],
-  ['lint', bin('oxlint'), ['src', 'test', 'bench', 'scripts']],
-  ['format', bin('oxfmt'), ['--check', 'src', 'test', 'bench', 'scripts']],
+  ['lint', bin('oxlint'), ['src', 'test', 'bench', 'trust', 'scripts']],
+  ['format', bin('oxfmt'), ['--check', 'src', 'test', 'bench', 'trust', 'scripts']],
   ['build', bin('tsc'), []],
   ['docs lists', process.execPath, ['scripts/docs.mjs', '--check']],
 ];

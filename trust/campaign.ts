@@ -1,0 +1,64 @@
+import type { LeakScanner } from './leak-scanner.ts';
+import type { TrustServer } from './server.ts';
+
+/** One number of the scoreboard. Without a goal it is told for information only. */
+export interface Figure {
+  readonly name: string;
+  readonly value: number | string;
+  readonly unit?: string;
+  readonly goal?: string;
+  readonly isMet?: boolean;
+}
+
+export interface Campaign {
+  readonly name: string;
+  readonly promise: string;
+  readonly run: (trust: Trust) => Promise<readonly Figure[]>;
+}
+
+/** What every campaign is handed. */
+export interface Trust {
+  readonly seed: number;
+  readonly isShort: boolean;
+  readonly scanner: LeakScanner;
+  /** The full size, or that of the short form. */
+  size(full: number, short: number): number;
+  /** The server as its users start it, in a folder of its own that is removed at the end of the campaign. */
+  startServer(flags?: readonly string[], env?: Readonly<Record<string, string>>): Promise<TrustServer>;
+  /** A line about how far a campaign is. */
+  tell(line: string): void;
+  /** What went wrong, with what is needed to see it again. Only the first few of each kind are kept. */
+  blame(kind: string, detail: string): void;
+}
+
+export function none(name: string, count: number): Figure {
+  return { name, value: count, goal: '0', isMet: count === 0 };
+}
+
+export function atLeast(name: string, value: number, goal: number, unit?: string): Figure {
+  return {
+    name,
+    value: round(value),
+    goal: `≥ ${goal}`,
+    isMet: value >= goal,
+    ...(unit === undefined ? {} : { unit }),
+  };
+}
+
+export function atMost(name: string, value: number, goal: number, unit?: string): Figure {
+  return {
+    name,
+    value: round(value),
+    goal: `≤ ${goal}`,
+    isMet: value <= goal,
+    ...(unit === undefined ? {} : { unit }),
+  };
+}
+
+export function told(name: string, value: number | string, unit?: string): Figure {
+  return { name, value: typeof value === 'number' ? round(value) : value, ...(unit === undefined ? {} : { unit }) };
+}
+
+function round(value: number): number {
+  return Number.isInteger(value) ? value : Number(value.toFixed(2));
+}

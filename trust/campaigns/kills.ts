@@ -1,0 +1,86 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { seededRandom } from '../../test/support/arrow-fixtures.ts';
+import type { Campaign, Figure, Trust } from '../campaign.ts';
+import { atLeast, atMost, none, told } from '../campaign.ts';
+import { startProbe } from '../probe.ts';
+import type { TrustServer } from '../server.ts';
+import { makeWriters } from './kill-writers.ts';
+import type { Tally, Writer } from './kill-writers.ts';
+
+const KILLS_PER_ROUND = 25;
+const MINUTES_MAX = 16;
+
+/** The worker is killed again and again under writers of all kinds; then the tables are compared with what was answered. */
+export const kills: Campaign = {
+  name: 'kills',
+  promise: 'what was acknowledged is there, once and whole, after any number of crashes',
+  async run(trust: Trust): Promise<readonly Figure[]> {
+    const wanted = { kills: trust.size(500, 25), writes: trust.size(50_000, 500) };
+    const server = await trust.startServer(['--log-level=info']);
+    const tally = newTally(trust);
+    const random = seededRandom(trust.seed);
+    const probe = startProbe(server);
+    const endAt = performance.now() + MINUTES_MAX * 60_000;
+    let killed = 0;
+    for (
+      let round = 0;
+      (killed < wanted.kills || tally.acknowledged < wanted.writes) && performance.now() < endAt;
+      round += 1
+    ) {
+      killed += await runRound({ server, tally, random, round: `r${round}` });
+      trust.tell(
+        `${killed} kills, ${tally.acknowledged} acknowledged writes, ${tally.lost + tally.doubled + tally.torn} wrong`,
+      );
+    }
+    const seen = await probe.stop();
+    return [
+      atLeast('kills of the worker', killed, wanted.kills),
+      atLeast('acknowledged writes', tally.acknowledged, wanted.writes),
+      told('writes whose answer was lost or 5xx', tally.unknown),
+      told('facts compared', tally.checked),
+      none('lost', tally.lost),
+      none('doubled', tally.doubled),
+      none('torn', tally.torn),
+      none('inserts there although 5xx was answered', tally.failedAfterCommit),
+      none('unexpected answers', tally.unexpected),
+      atMost('longest time without an answer', seen.longestMilliseconds, 2000, 'ms'),
+      none('connections refused', seen.refused),
+    ];
+  },
+};
+
+function newTally(trust: Trust): Tally {
+  const counts = { acknowledged: 0, unknown: 0, refused: 0, checked: 0, lost: 0, doubled: 0, torn: 0 };
+  return { ...counts, failedAfterCommit: 0, unexpected: 0, blame: (kind, detail) => trust.blame(kind, detail) };
+}
+
+interface Round {
+  readonly server: TrustServer;
+  readonly tally: Tally;
+  readonly random: (below: number) => number;
+  readonly round: string;
+}
+
+/** Tables of its own each time: those of a thousand versions would measure something else. */
+async function runRound({ server, tally, random, round }: Round): Promise<number> {
+  const writers = makeWriters({ client: server.admin, round, tally });
+  for (const writer of writers) await writer.prepare();
+  const state = { isOver: false };
+  const work = writers.map(async (writer) => keepWriting(writer, state));
+  for (let kill = 0; kill < KILLS_PER_ROUND; kill += 1) {
+    await sleep(50 + random(900));
+    await server.killWorker();
+  }
+  await sleep(200);
+  state.isOver = true;
+  await Promise.all(work);
+  for (const writer of writers) await writer.check();
+  return KILLS_PER_ROUND;
+}
+
+async function keepWriting(writer: Writer, state: { readonly isOver: boolean }): Promise<void> {
+  for (let serial = 0; !state.isOver; serial += 1) {
+    await writer.step(serial);
+    if (writer.pauseMilliseconds > 0) await sleep(writer.pauseMilliseconds);
+  }
+}

@@ -1,0 +1,139 @@
+import { seededRandom } from '../../test/support/arrow-fixtures.ts';
+import type { Campaign, Figure, Trust } from '../campaign.ts';
+import { atLeast, none, told } from '../campaign.ts';
+import { attempt } from '../http.ts';
+import type { HttpClient, Reply } from '../http.ts';
+import { isLinearizable } from '../model/row-history.ts';
+import type { Action, Answer } from '../model/row-history.ts';
+import { SEEDED_BUGS } from '../model/seeded-bugs.ts';
+import { inParallel } from '../parallel.ts';
+import { intRows, readRows, requireOk } from '../rows.ts';
+
+const ACTIONS = 500;
+const KEYS = 16;
+const CLIENTS = 8;
+const HISTORIES_AT_ONCE = 4;
+
+type Histories = readonly Action[][];
+
+/** Clients act at once on a few keys of a table; then somebody looks for an order in which every answer was right. */
+export const linear: Campaign = {
+  name: 'linear',
+  promise: 'concurrent writes and reads of a row look as if done one after another',
+  async run(trust: Trust): Promise<readonly Figure[]> {
+    const count = trust.size(200, 8);
+    const server = await trust.startServer(['--http-uploads-max=64']);
+    let violations = 0;
+    let actions = 0;
+    let missed = 0;
+    let recorded = 0;
+    await inParallel(count, HISTORIES_AT_ONCE, async (serial) => {
+      const histories = await record(server.admin, `history-${serial}`, trust.seed + serial);
+      recorded += 1;
+      for (const [key, history] of histories.entries()) {
+        actions += history.length;
+        if (!isLinearizable(history)) {
+          violations += 1;
+          trust.blame('violation', `seed ${trust.seed + serial}, key ${key}: ${JSON.stringify(history)}`);
+        }
+        for (const [bug, apply] of Object.entries(SEEDED_BUGS)) {
+          if (key !== serial % KEYS || !isLinearizable(apply(history))) continue;
+          missed += 1;
+          trust.blame('bug not found', `${bug}, seed ${trust.seed + serial}, key ${key}`);
+        }
+      }
+    });
+    return [
+      atLeast('histories', recorded, count),
+      told('actions in all', actions),
+      none('violations', violations),
+      atLeast('kinds of seeded bugs', Object.keys(SEEDED_BUGS).length, 10),
+      none('seeded bugs that the checker missed', missed),
+      none('worker crashes', server.crashes()),
+    ];
+  },
+};
+
+async function record(client: HttpClient, table: string, seed: number): Promise<Histories> {
+  await requireOk(client.arrow(`/v1/table/${table}/create`, intRows([], ['id', 'a', 'b'])));
+  const histories: Histories = Array.from({ length: KEYS }, () => []);
+  const random = seededRandom(seed);
+  await inParallel(ACTIONS, CLIENTS, async (serial) => {
+    const key = random(KEYS);
+    histories[key]?.push(await act({ client, table, key, value: serial + 1, kind: pickKind(random) }));
+  });
+  await requireOk(client.post(`/v1/table/${table}/drop`, {}));
+  return histories;
+}
+
+const KINDS = ['read', 'read', 'read', 'upsert', 'insert-absent', 'set', 'add', 'insert', 'delete'] as const;
+
+function pickKind(random: (below: number) => number): Action['kind'] {
+  return KINDS[random(KINDS.length)] ?? 'read';
+}
+
+interface Asked {
+  readonly client: HttpClient;
+  readonly table: string;
+  readonly key: number;
+  readonly value: number;
+  readonly kind: Action['kind'];
+}
+
+async function act(asked: Asked): Promise<Action> {
+  const startedAt = performance.now();
+  const answer = asked.kind === 'read' ? await read(asked) : readAnswer(asked.kind, await attempt(write(asked)));
+  const endedAt = answer.kind === 'unknown' ? Infinity : performance.now();
+  return { kind: asked.kind, value: asked.value, startedAt, endedAt, answer };
+}
+
+/** Two columns are always written together: a row whose two differ is torn, and equals no value. */
+async function read({ client, table, key }: Asked): Promise<Answer> {
+  const rows = await readRows(client, table, { filter: `id = ${key}` });
+  const values = rows.map(({ a, b }) => (a === b ? Number(a) : Number.NaN));
+  return { kind: 'rows', rows: values.toSorted((one, other) => one - other) };
+}
+
+const UPSERT = 'on=id&when_matched_update_all=true&when_not_matched_insert_all=true';
+const INSERT_ABSENT = 'on=id&when_not_matched_insert_all=true';
+
+async function write({ client, table, key, value, kind }: Asked): Promise<Reply> {
+  const at = `/v1/table/${table}`;
+  const body = intRows([{ id: key, a: value, b: value }]);
+  const predicate = `id = ${key}`;
+  const update = (a: string, b: string): object => ({
+    updates: [
+      ['a', a],
+      ['b', b],
+    ],
+    predicate,
+  });
+  switch (kind) {
+    case 'insert':
+      return client.arrow(`${at}/insert`, body);
+    case 'upsert':
+      return client.arrow(`${at}/merge_insert?${UPSERT}`, body);
+    case 'insert-absent':
+      return client.arrow(`${at}/merge_insert?${INSERT_ABSENT}`, body);
+    case 'set':
+      return client.post(`${at}/update`, update(String(value), String(value)));
+    case 'add':
+      return client.post(`${at}/update`, update(`a + ${value}`, `b + ${value}`));
+    case 'delete':
+      return client.post(`${at}/delete`, { predicate });
+    case 'read':
+      throw new Error('a read is no write');
+  }
+}
+
+/** The count that a write tells is checked too, where it has one. */
+function readAnswer(kind: Action['kind'], reply: Reply | undefined): Answer {
+  if (reply === undefined || reply.status >= 500) return { kind: 'unknown' };
+  if (reply.status !== 200) return { kind: 'refused' };
+  const { json } = reply;
+  if (kind === 'set' || kind === 'add') return { kind: 'count', count: json.updated_rows };
+  if (kind === 'delete') return { kind: 'count', count: json.num_deleted_rows };
+  if (kind === 'upsert') return { kind: 'count', count: json.num_updated_rows };
+  if (kind === 'insert-absent') return { kind: 'count', count: json.num_inserted_rows };
+  return { kind: 'done' };
+}

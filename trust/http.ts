@@ -1,0 +1,108 @@
+import { Agent, request } from 'node:http';
+import type { IncomingHttpHeaders } from 'node:http';
+import type { LeakScanner } from './leak-scanner.ts';
+
+export interface Sent {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: Uint8Array | string;
+  /** A connection of its own, as a new client would have. */
+  readonly isFresh?: boolean;
+}
+
+export interface Reply {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly bytes: Buffer;
+  readonly text: string;
+  /** The parsed body; `undefined` when it is not JSON. */
+  readonly json: any;
+  readonly milliseconds: number;
+}
+
+export const ARROW_STREAM = 'application/vnd.apache.arrow.stream';
+
+/** A plain client over `node:http`, which shows every reply that it gets to the leak scanner. */
+export class HttpClient {
+  readonly #url: string;
+  readonly #headers: Readonly<Record<string, string>>;
+  readonly #scanner: LeakScanner;
+  readonly #agent = new Agent({ keepAlive: true, maxSockets: Infinity });
+
+  constructor(url: string, scanner: LeakScanner, headers: Readonly<Record<string, string>>) {
+    this.#url = url;
+    this.#scanner = scanner;
+    this.#headers = headers;
+  }
+
+  /** The same server, asked with other headers. */
+  as(headers: Readonly<Record<string, string>>): HttpClient {
+    return new HttpClient(this.#url, this.#scanner, headers);
+  }
+
+  async get(path: string, headers: Readonly<Record<string, string>> = {}): Promise<Reply> {
+    return this.send(path, { method: 'GET', headers });
+  }
+
+  async post(path: string, body: unknown, headers: Readonly<Record<string, string>> = {}): Promise<Reply> {
+    const text = typeof body === 'string' ? body : JSON.stringify(body);
+    return this.send(path, { headers: { 'content-type': 'application/json', ...headers }, body: text });
+  }
+
+  async arrow(path: string, body: Uint8Array, headers: Readonly<Record<string, string>> = {}): Promise<Reply> {
+    return this.send(path, { headers: { 'content-type': ARROW_STREAM, ...headers }, body });
+  }
+
+  /** Rejects when the connection broke before the whole reply was there. */
+  async send(path: string, sent: Sent): Promise<Reply> {
+    const startedAt = performance.now();
+    const reply = await new Promise<Omit<Reply, 'text' | 'json' | 'milliseconds'>>((resolve, reject) => {
+      const outgoing = request(`${this.#url}${path}`, {
+        method: sent.method ?? 'POST',
+        headers: { ...this.#headers, ...sent.headers },
+        agent: sent.isFresh === true ? false : this.#agent,
+      });
+      outgoing.once('error', reject);
+      outgoing.once('response', (incoming) => {
+        const pieces: Buffer[] = [];
+        incoming.on('data', (piece: Buffer) => pieces.push(piece));
+        incoming.once('error', reject);
+        incoming.once('aborted', () => reject(new Error('the reply broke off')));
+        incoming.once('end', () =>
+          resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, bytes: Buffer.concat(pieces) }),
+        );
+      });
+      outgoing.end(sent.body);
+    });
+    const milliseconds = performance.now() - startedAt;
+    const isText = !/arrow/.test(reply.headers['content-type'] ?? '');
+    const text = isText ? reply.bytes.toString() : '';
+    this.#scanner.scanReply(
+      `${sent.method ?? 'POST'} ${path} ${reply.status}`,
+      reply.headers,
+      isText ? text : reply.bytes,
+    );
+    return { ...reply, text, milliseconds, json: isText ? parse(text) : undefined };
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+}
+
+/** `undefined` when no whole reply came. */
+export async function attempt(reply: Promise<Reply>): Promise<Reply | undefined> {
+  try {
+    return await reply;
+  } catch {
+    return undefined;
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,88 @@
+import type { IncomingHttpHeaders } from 'node:http';
+
+export interface Leak {
+  readonly where: string;
+  readonly what: string;
+}
+
+const LEAKS_KEPT = 20;
+
+/** Build folders, data folders and homes; and what the engine says of itself. */
+const MACHINE_PATH = /\/(?:tmp|home|root|var|usr|private|rustc|Users)\/[\w.+-]+|\.cargo|node_modules/;
+const ENGINE_TEXT =
+  /lance::|lancedb::|lance_\w+::|\.rs:\d+|datafusion::|DataFusion error|panicked at|GenericFailure|tokio::|object_store::|arrow_\w+::/;
+
+/** Fields whose purpose is to tell where data are. */
+const PATH_FIELDS = new Set(['location', 'manifest_path', 'table_uri', 'root']);
+
+/** Looks at everything that the server says, in replies and in its log, for what it must never say. */
+export class LeakScanner {
+  readonly #secrets: string[] = [];
+  readonly #leaks: Leak[] = [];
+  replies = 0;
+  logLines = 0;
+  secretHits = 0;
+  pathHits = 0;
+  engineHits = 0;
+
+  /** From now on these must not be seen. Replies that hand one out for the first time are scanned before. */
+  plant(...secrets: readonly string[]): void {
+    this.#secrets.push(...secrets);
+  }
+
+  get planted(): number {
+    return this.#secrets.length;
+  }
+
+  get leaks(): readonly Leak[] {
+    return this.#leaks;
+  }
+
+  scanReply(where: string, headers: IncomingHttpHeaders, body: string | Buffer): void {
+    this.replies += 1;
+    this.#scanSecrets(where, body);
+    this.#scanText(`${where} (headers)`, Object.values(headers).join('\n'));
+    if (typeof body === 'string' && (MACHINE_PATH.test(body) || ENGINE_TEXT.test(body))) {
+      this.#scanText(where, withoutPathFields(body));
+    }
+  }
+
+  /** The log is for the operator, who knows the machine: it may name folders and causes, never a secret. */
+  scanLog(line: string): void {
+    this.logLines += 1;
+    this.#scanSecrets('log', line);
+  }
+
+  #scanSecrets(where: string, body: string | Buffer): void {
+    for (const secret of this.#secrets) {
+      if (!body.includes(secret)) continue;
+      this.secretHits += 1;
+      this.#keep(where, `the secret ${secret.slice(0, 6)}…`);
+    }
+  }
+
+  #scanText(where: string, text: string): void {
+    const path = MACHINE_PATH.exec(text);
+    if (path !== null) {
+      this.pathHits += 1;
+      this.#keep(where, path[0]);
+    }
+    const engine = ENGINE_TEXT.exec(text);
+    if (engine !== null) {
+      this.engineHits += 1;
+      this.#keep(where, engine[0]);
+    }
+  }
+
+  #keep(where: string, what: string): void {
+    if (this.#leaks.length < LEAKS_KEPT) this.#leaks.push({ where, what });
+  }
+}
+
+function withoutPathFields(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text), (key, value: unknown) => (PATH_FIELDS.has(key) ? undefined : value));
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,47 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { TrustServer } from './server.ts';
+
+export interface ProbeSeen {
+  /** Between two answers, or from the first question to its answer. */
+  readonly longestMilliseconds: number;
+  readonly answers: number;
+  readonly refused: number;
+  readonly p99Milliseconds: number;
+}
+
+const PAUSE_MILLISECONDS = 10;
+
+/** Somebody who only wants to know whether anybody is there: one small request after another, each on a new connection. */
+export function startProbe(server: TrustServer, path = '/v1/tables?limit=1'): { stop(): Promise<ProbeSeen> } {
+  const state = { isOver: false };
+  const times: number[] = [];
+  let longest = 0;
+  let refused = 0;
+  const run = (async () => {
+    let since = performance.now();
+    while (!state.isOver) {
+      const startedAt = performance.now();
+      try {
+        const { status } = await server.admin.send(path, { method: 'GET', isFresh: true });
+        const now = performance.now();
+        if (status === 200) {
+          longest = Math.max(longest, now - since);
+          times.push(now - startedAt);
+          await sleep(PAUSE_MILLISECONDS);
+          since = performance.now();
+        } else await sleep(PAUSE_MILLISECONDS);
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code === 'ECONNREFUSED') refused += 1;
+      }
+    }
+  })();
+  return {
+    async stop() {
+      state.isOver = true;
+      await run;
+      const sorted = times.toSorted((one, other) => one - other);
+      const p99Milliseconds = sorted[Math.floor(sorted.length * 0.99)] ?? 0;
+      return { longestMilliseconds: longest, answers: times.length, refused, p99Milliseconds };
+    },
+  };
+}

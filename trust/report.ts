@@ -1,0 +1,55 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { availableParallelism, totalmem } from 'node:os';
+import type { Figure } from './campaign.ts';
+
+export interface Result {
+  readonly campaign: string;
+  readonly promise: string;
+  readonly seconds: number;
+  readonly figures: readonly Figure[];
+  /** What went wrong, with what is needed to see it again. */
+  readonly details: readonly string[];
+}
+
+/** The scoreboard, as a table that is also Markdown. */
+export function formatFigures(results: readonly Result[]): string {
+  const rows = results.flatMap(({ campaign, seconds, figures }) =>
+    figures.map((figure, index) => [
+      index === 0 ? campaign : '',
+      index === 0 ? `${seconds} s` : '',
+      figure.name,
+      `${figure.value}${figure.unit === undefined ? '' : ` ${figure.unit}`}`,
+      figure.goal ?? '',
+      figure.isMet === undefined ? '' : figure.isMet ? 'met' : 'MISSED',
+    ]),
+  );
+  const table = [['campaign', 'time', 'figure', 'value', 'goal', ''], ...rows];
+  const widths = (table[0] ?? []).map((_unused, column) =>
+    Math.max(3, ...table.map((row) => row[column]?.length ?? 0)),
+  );
+  const line = (row: readonly string[]): string =>
+    `| ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |`;
+  const [head = [], ...body] = table;
+  const rule = widths.map((width) => '-'.repeat(width));
+  const details = results.flatMap(({ campaign, details: found }) => found.map((detail) => `${campaign}: ${detail}`));
+  return `${[head, rule, ...body].map(line).join('\n')}\n${details.map((detail) => `\n${detail}\n`).join('')}`;
+}
+
+export interface RunFacts {
+  readonly isShort: boolean;
+  readonly seed: number;
+}
+
+export async function keepResults(results: readonly Result[], { isShort, seed }: RunFacts): Promise<void> {
+  await mkdir('trust/results', { recursive: true });
+  const machine = {
+    node: process.version,
+    platform: process.platform,
+    arch: process.arch,
+    cores: availableParallelism(),
+    memoryGibibytes: Math.round(totalmem() / 1024 ** 3),
+  };
+  const form = isShort ? 'short' : 'full';
+  const kept = { at: new Date().toISOString(), form, seed, machine, results };
+  await writeFile('trust/results/latest.json', `${JSON.stringify(kept, undefined, 2)}\n`);
+}
