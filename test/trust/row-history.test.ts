@@ -9,7 +9,7 @@ const GOOD: readonly Action[] = [
   { kind: 'read', value: 0, startedAt: 1, endedAt: 2, answer: { kind: 'rows', rows: [] } },
   { kind: 'read', value: 0, startedAt: 3, endedAt: 12, answer: { kind: 'rows', rows: [5] } },
   { kind: 'add', value: 2, startedAt: 11, endedAt: 20, answer: { kind: 'count', count: 1 } },
-  { kind: 'upsert', value: 9, startedAt: 12, endedAt: 22, answer: { kind: 'unknown' } },
+  { kind: 'upsert', value: 9, startedAt: 12, endedAt: Infinity, answer: { kind: 'unknown' } },
   { kind: 'read', value: 0, startedAt: 23, endedAt: 24, answer: { kind: 'rows', rows: [7] } },
 ];
 
