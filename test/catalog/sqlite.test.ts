@@ -117,10 +117,17 @@ test('a reader cannot write outside of a transaction', async (context) => {
   await assert.rejects(writing, refusal('ServiceUnavailable'));
 });
 
-test('a constraint that does not hold is an error of ours', async (context) => {
+test('a row whose parent is gone is a conflict with whoever removed that', async (context) => {
   const store = await openStore(context, await temporaryFile(context));
   const row = { id: 'n', database_id: 'none', parent_id: null, path: 'a', properties: '{}', created_at: NOW };
   const writing = store.transact(async (sql) => sql.insertInto('namespaces').values(row).execute());
+  await assert.rejects(writing, refusal('ConcurrentModification'));
+});
+
+test('another constraint that does not hold is an error of ours', async (context) => {
+  const store = await openStore(context, await temporaryFile(context));
+  const row = { name: 'new', value: '1' };
+  const writing = store.transact(async (sql) => sql.insertInto('settings').values([row, row]).execute());
   await assert.rejects(writing, refusal('Internal'));
 });
 
