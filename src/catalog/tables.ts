@@ -1,5 +1,4 @@
 import { ServiceError } from '../errors/service-error.ts';
-import { formatPath, quoteForMessage } from '../model/identifier.ts';
 import type { NamespacePath, TablePath } from '../model/identifier.ts';
 import type { TableRecord } from '../model/table.ts';
 import { adoptTables } from './adoption.ts';
@@ -13,9 +12,11 @@ import { createReservationStore } from './reservations.ts';
 import type { ReservationStore } from './reservations.ts';
 import type { TableRow } from './rows.ts';
 import type { Sql } from './store.ts';
-import { toProperties, toTableRecord } from './table-rows.ts';
-import { recordTransaction } from './transactions.ts';
-import type { CommitEntry } from './transactions.ts';
+import { TableCommits } from './table-commits.ts';
+import type { CommitRecord, TableCommit } from './table-commits.ts';
+import { toTableRecord } from './table-rows.ts';
+
+export type { CommitRecord, TableCommit } from './table-commits.ts';
 
 export interface TablePage {
   readonly databaseId: string;
@@ -28,14 +29,6 @@ export interface TablePage {
   /** Only these. */
   readonly paths?: readonly TablePath[];
   readonly limit: number;
-}
-
-export type TableCommit = CommitEntry & { readonly properties?: Readonly<Record<string, string>> };
-
-/** A write as the catalog has recorded it, with all properties that the table now has. */
-export interface CommitRecord {
-  readonly transactionId: string;
-  readonly properties: Readonly<Record<string, string>>;
 }
 
 /** `branch` is absent for the main one. */
@@ -59,8 +52,9 @@ export interface TableStore extends ReservationStore, LifecycleStore {
 }
 
 export function createTableStore(context: CatalogContext): TableStore {
-  const { read, write, append, caches, roots, now } = context;
+  const { read, write, caches, roots } = context;
   const cache = caches.create<TableRecord>();
+  const commits = new TableCommits(context);
   return {
     ...createReservationStore(context),
     ...createLifecycleStore(context),
@@ -83,8 +77,7 @@ export function createTableStore(context: CatalogContext): TableStore {
     },
 
     async commit(table, commit) {
-      const transact = commit.properties === undefined ? append : write;
-      return transact(async (sql) => commitTable(sql, { table, commit, committedAt: now() }));
+      return commits.commit(table, commit);
     },
 
     async hold(tableId, held) {
@@ -129,32 +122,6 @@ async function listRows(sql: Sql, page: TablePage): Promise<TableRow[]> {
       namespaceId === null ? query.where('namespace_id', 'is', null) : query.where('namespace_id', '=', namespaceId);
   }
   return query.orderBy('path').limit(limit).execute();
-}
-
-interface CommitWork {
-  readonly table: TableRecord;
-  readonly commit: TableCommit;
-  readonly committedAt: number;
-}
-
-async function commitTable(sql: Sql, { table, commit, committedAt }: CommitWork): Promise<CommitRecord> {
-  const { id: tableId, databaseId, path } = table;
-  const row = await sql
-    .selectFrom('tables')
-    .select('properties')
-    .where('id', '=', tableId)
-    .where('state', '!=', 'reserved')
-    .executeTakeFirst();
-  if (row === undefined) {
-    throw new ServiceError('TableNotFound', `The table ${quoteForMessage(formatPath(path))} does not exist any more.`);
-  }
-  const properties = { ...toProperties(row.properties), ...commit.properties };
-  if (commit.properties !== undefined) {
-    const text = JSON.stringify(properties);
-    await sql.updateTable('tables').set({ properties: text }).where('id', '=', tableId).execute();
-  }
-  const transactionId = await recordTransaction(sql, { ...commit, databaseId, tableId, path, committedAt });
-  return { transactionId, properties };
 }
 
 async function holdVersion(sql: Sql, tableId: string, { version, branch }: HeldState): Promise<void> {

@@ -69,27 +69,45 @@ export type NewTransaction = Omit<TransactionRecord, 'id' | 'path'> & { readonly
 
 /** Runs inside of the writing transaction that it records, so that ids grow in the order of commits. */
 export async function recordTransaction(sql: Sql, record: NewTransaction): Promise<string> {
-  const last = await sql
-    .selectFrom('transactions')
-    .select((select) => select.fn.max('id').as('id'))
-    .executeTakeFirst();
-  const id = createIdAfter(last?.id ?? undefined, record.committedAt);
-  await sql
-    .insertInto('transactions')
-    .values({
-      id,
-      database_id: record.databaseId,
-      table_id: record.tableId,
-      table_path: toPathText(record.path),
-      operation: record.operation,
-      caller: record.caller,
-      version: record.version,
-      branch: record.branch ?? null,
-      request_id: record.requestId,
-      committed_at: record.committedAt,
-    })
-    .execute();
+  const newest = await newestTransaction(sql).executeTakeFirst();
+  const [id = ''] = await recordTransactions(sql, [record], newest?.id ?? undefined);
   return id;
+}
+
+/** The id after which new records go, or `null`: a statement of its own, or part of one that asks for more. */
+export function newestTransaction(sql: Sql) {
+  return sql.selectFrom('transactions').select(({ fn }) => fn.max('id').as('id'));
+}
+
+/** As `recordTransaction`, for several, in their order. `newest` is what this transaction sees as the newest record. */
+export async function recordTransactions(
+  sql: Sql,
+  records: readonly NewTransaction[],
+  newest: string | undefined,
+): Promise<readonly string[]> {
+  if (records.length === 0) return [];
+  let last = newest;
+  const rows = records.map((record) => {
+    last = createIdAfter(last, record.committedAt);
+    return toTransactionRow(last, record);
+  });
+  await sql.insertInto('transactions').values(rows).execute();
+  return rows.map(({ id }) => id);
+}
+
+function toTransactionRow(id: string, record: NewTransaction): TransactionRow {
+  return {
+    id,
+    database_id: record.databaseId,
+    table_id: record.tableId,
+    table_path: toPathText(record.path),
+    operation: record.operation,
+    caller: record.caller,
+    version: record.version,
+    branch: record.branch ?? null,
+    request_id: record.requestId,
+    committed_at: record.committedAt,
+  };
 }
 
 function toTransactionRecord(row: TransactionRow): TransactionRecord {
