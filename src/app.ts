@@ -14,7 +14,7 @@ import type { Config } from './config/config.ts';
 import { TOKEN_ENDPOINT_PATH, ownIssuerOf } from './config/own-issuer.ts';
 import { openConfiguredCatalog } from './configured-catalog.ts';
 import { openEngine } from './engine/engine.ts';
-import type { Engine } from './engine/engine.ts';
+import type { Engine, EngineSettings } from './engine/engine.ts';
 import { Admission } from './http/admission.ts';
 import { CallerRate } from './http/caller-rate.ts';
 import { createHttpServer } from './http/server.ts';
@@ -44,27 +44,30 @@ export interface AppReady {
   readonly databases: number;
 }
 
+/** What a test may replace of the world around the service. */
+export type Outside = Pick<EngineSettings, 'disk'>;
+
 /** How many callers' rates are remembered at once. */
 const RATED_CALLERS_MAX = 10_000;
 
 /** The only place where the parts are joined. They are closed in reverse order, also when a later one fails to open. */
-export async function startApp(config: Config): Promise<App> {
+export async function startApp(config: Config, outside: Outside = {}): Promise<App> {
   const parts = new Parts();
   try {
-    return await joinParts(config, parts);
+    return await joinParts(config, parts, outside);
   } catch (error) {
     await parts.close();
     throw error;
   }
 }
 
-async function joinParts(config: Config, parts: Parts): Promise<App> {
+async function joinParts(config: Config, parts: Parts, outside: Outside): Promise<App> {
   const telemetry = createTelemetry({ ...config.log, stream: process.stderr, clock: Date.now });
   const catalog = parts.add(await openConfiguredCatalog(config));
   const isNewCatalog = await ensureDefaultDatabase(catalog, config.storage.root);
   const adminKey = await ensureAdminKey(catalog, config);
   if (ownIssuerOf(config) !== undefined) await ensureSigningKey(catalog);
-  const engine = parts.add(await openConfiguredEngine(config));
+  const engine = parts.add(await openConfiguredEngine(config, outside));
   const swept = await sweepUnfinished(catalog, engine, telemetry);
   const adopted = await adoptTables(catalog, engine, isNewCatalog);
   const authenticator = parts.add(openAuthenticator(config, catalog));
@@ -88,12 +91,14 @@ async function joinParts(config: Config, parts: Parts): Promise<App> {
   };
 }
 
-async function openConfiguredEngine(config: Config): Promise<Engine> {
+async function openConfiguredEngine(config: Config, outside: Outside): Promise<Engine> {
   return openEngine({
     limits: config.limits.engine,
     storageOptions: config.storage.options,
     querySeconds: config.limits.query.seconds,
     spoolFolder: join(config.data, 'uploads'),
+    sync: config.storage.sync,
+    ...outside,
   });
 }
 

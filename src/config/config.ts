@@ -51,6 +51,8 @@ export interface StorageConfig {
   /** Values may be secret: never to be logged. */
   readonly options: Readonly<Record<string, string>>;
   readonly allowedCallerOptions: readonly string[];
+  /** Of local storage; object stores keep what they have acknowledged. */
+  readonly sync: 'full' | 'os';
 }
 
 export interface LogConfig {
@@ -84,6 +86,7 @@ export function toConfig(values: ResolvedValues, shown: readonly ShownSetting[])
       root: values['storage.root'],
       options: values['storage.options'],
       allowedCallerOptions: values['storage.allowedCallerOptions'],
+      sync: values['storage.sync'],
     },
     catalogFile: values.catalogFile,
     log: { level: values['log.level'], format: values['log.format'] },

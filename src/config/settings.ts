@@ -178,6 +178,11 @@ export const SETTINGS = {
     rule: readStorageRoot,
   }),
   'storage.options': options('Options of the storage layer, such as aws_region; values are never shown.'),
+  'storage.sync': choice(
+    'full',
+    ['full', 'os'],
+    'When a write on a local disk is answered: full, once it is on disk; os, once the operating system has it.',
+  ),
   'storage.allowedCallerOptions': list([], 'Names of storage options that callers may send with a create.'),
   catalogFile: path({
     default: undefined,

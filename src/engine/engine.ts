@@ -163,10 +163,11 @@ class NativeBackedEngine implements Engine {
   }
 
   async removeTable(place: Place): Promise<void> {
-    const { lanes, tables, connections, builds } = this.#parts;
-    await lanes.run(place, async () => {
+    const { lanes, tables, connections, builds, sync } = this.#parts;
+    await lanes.runUnsynced(place, async () => {
       tables.evict(place);
       await connections.dropTable(place);
+      sync.forget(place);
     });
     // A build that still runs may bring the folder back; nobody waits for that.
     builds
@@ -186,6 +187,7 @@ class NativeBackedEngine implements Engine {
 
   async close(): Promise<void> {
     await this.writes.close();
+    this.#parts.sync.close();
     await this.#parts.tables.close();
     await this.#parts.connections.close();
   }

@@ -44,7 +44,13 @@ export function createIndexesEngine(parts: EngineParts): IndexesEngine {
         await fitRequest(native, request);
       }),
     build: async (target, request, enter) =>
-      parts.builds.track(target.place, buildIndex(parts, target, request, enter)),
+      parts.builds.track(
+        target.place,
+        parts.sync.track(target.place, async (begin) => {
+          await begin();
+          return buildIndex(parts, target, request, enter);
+        }),
+      ),
     list: async (state) => tables.use(state, async ({ native }) => listIndexes(native)),
     findStatistics: async (state, name) => tables.use(state, async ({ native }) => findStatistics(native, name)),
     drop: async (target, name) => dropIndex(parts, target, name),
@@ -68,7 +74,7 @@ async function buildIndex(
   const { lanes, tables, limits } = parts;
   return retryConflicts(limits.writeAttemptsMax, async () => {
     enter('opening');
-    const native = await lanes.run(target.place, async () => tables.openAlone(toWriteState(target)));
+    const native = await lanes.runUnsynced(target.place, async () => tables.openAlone(toWriteState(target)));
     try {
       const spec = await fitRequest(native, request);
       enter('building');

@@ -19,7 +19,7 @@ export interface LifecycleEngine {
   close(place: Place): void;
 }
 
-export function createLifecycleEngine({ tables, lanes }: EngineParts): LifecycleEngine {
+export function createLifecycleEngine({ tables, lanes, sync }: EngineParts): LifecycleEngine {
   return {
     async hasData(place) {
       try {
@@ -41,7 +41,10 @@ export function createLifecycleEngine({ tables, lanes }: EngineParts): Lifecycle
 
     async clone(source, target) {
       // In the lane of the source, so that nothing cleans up what is being taken over.
-      return lanes.run(source.place, async () => cloneTable(tables, source, target));
+      return sync.track(target, async (begin) => {
+        await begin();
+        return lanes.runUnsynced(source.place, async () => cloneTable(tables, source, target));
+      });
     },
 
     close(place) {

@@ -1,8 +1,13 @@
 import type { EngineLimits } from '../model/limits.ts';
 import { Connections } from './connections.ts';
+import { DurableLanes } from './durable-lanes.ts';
+import { DISK } from './file-sync.ts';
+import type { FileSync } from './file-sync.ts';
 import { IndexBuilds } from './index-builds.ts';
 import type { NativeEngine } from './native.ts';
 import { OpenTables } from './open-tables.ts';
+import { TableSync } from './table-sync.ts';
+import type { SyncMode } from './table-sync.ts';
 import { WriteLanes } from './write-lanes.ts';
 
 export interface EngineSettings {
@@ -12,6 +17,9 @@ export interface EngineSettings {
   readonly querySeconds: number;
   /** For data that has not arrived whole yet. */
   readonly spoolFolder: string;
+  readonly sync: SyncMode;
+  /** The disk that commits are synced to, unless a test brings its own. */
+  readonly disk?: FileSync;
 }
 
 /** What all families of the engine's calls share: one session, one cache of open tables, one lane for each table. */
@@ -21,22 +29,25 @@ export interface EngineParts {
   readonly querySeconds: number;
   readonly connections: Connections;
   readonly tables: OpenTables;
-  readonly lanes: WriteLanes;
+  readonly lanes: DurableLanes;
+  readonly sync: TableSync;
   readonly builds: IndexBuilds;
 }
 
 export function openParts(native: NativeEngine, settings: EngineSettings): EngineParts {
-  const { limits, storageOptions, querySeconds } = settings;
+  const { limits, storageOptions, querySeconds, sync: mode, disk = DISK } = settings;
   const session = new native.Session(BigInt(limits.indexCacheBytes), BigInt(limits.metadataCacheBytes));
   const connections = new Connections({ native, session, storageOptions });
   const tables = new OpenTables(connections, limits.openTablesMax);
+  const sync = new TableSync({ mode, disk, tablesMax: limits.openTablesMax });
   return {
     native,
     limits,
     querySeconds,
     connections,
     tables,
-    lanes: new WriteLanes(limits),
+    lanes: new DurableLanes(new WriteLanes(limits), sync),
+    sync,
     builds: new IndexBuilds(),
   };
 }

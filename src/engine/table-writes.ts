@@ -4,7 +4,7 @@ import type { Place, TableState } from '../model/table.ts';
 import { isRetryableConflict } from './engine-errors.ts';
 import type { OpenTable } from './open-table.ts';
 import type { OpenTables } from './open-tables.ts';
-import type { WriteLanes } from './write-lanes.ts';
+import type { Lanes } from './durable-lanes.ts';
 
 /** What a write is about: a table, on its main branch or another. */
 export interface WriteTarget {
@@ -13,7 +13,7 @@ export interface WriteTarget {
 }
 
 export interface WriteContext {
-  readonly lanes: WriteLanes;
+  readonly lanes: Lanes;
   readonly tables: OpenTables;
   readonly limits: EngineLimits;
 }

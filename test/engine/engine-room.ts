@@ -60,7 +60,8 @@ export interface EngineRoom {
 
 export async function openRoom(test: Owner, settings: Partial<EngineSettings> = {}): Promise<EngineRoom> {
   const root = await mkdtemp(join(tmpdir(), 'tiltyard-engine-'));
-  const defaults = { limits: ENGINE_LIMITS, storageOptions: {}, querySeconds: 30, spoolFolder: join(root, 'uploads') };
+  const spoolFolder = join(root, 'uploads');
+  const defaults = { limits: ENGINE_LIMITS, storageOptions: {}, querySeconds: 30, spoolFolder, sync: 'full' as const };
   const engine = await openEngine({ ...defaults, ...settings });
   test.after(async () => {
     await engine.close();

@@ -4,7 +4,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startApp } from '../../src/app.ts';
-import type { App } from '../../src/app.ts';
+import type { App, Outside } from '../../src/app.ts';
 import type { Config } from '../../src/config/config.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 
@@ -24,6 +24,7 @@ export interface TestServerOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** A folder to serve; it is then left alone at the end. */
   readonly folder?: string;
+  readonly outside?: Outside;
 }
 
 /** The whole service in this process, on a port and in a folder of its own. */
@@ -41,7 +42,7 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
   const { port } = listener.address() as AddressInfo;
   // As the supervisor does: whoever holds the port tells the service which one it is.
   const config = { ...requireTestConfig(folder, options), port };
-  const app = await startApp(config).catch((error: unknown) => {
+  const app = await startApp(config, options.outside).catch((error: unknown) => {
     listener.close();
     throw error;
   });

@@ -1,0 +1,46 @@
+import type { Place } from '../model/table.ts';
+import type { TableSync } from './table-sync.ts';
+import type { Rider, WriteLanes } from './write-lanes.ts';
+
+export type Lanes = Pick<WriteLanes, 'run' | 'isAwaited' | 'takeNext'>;
+
+/** One write at a time for each table; what a write gives is handed on when it is on disk. */
+export class DurableLanes implements Lanes {
+  readonly #lanes: WriteLanes;
+  readonly #sync: TableSync;
+
+  constructor(lanes: WriteLanes, sync: TableSync) {
+    this.#lanes = lanes;
+    this.#sync = sync;
+  }
+
+  /** The next write of the table may begin while the disk works for this one. */
+  async run<Value>(place: Place, work: () => Promise<Value>, rider?: Rider<Value>): Promise<Value> {
+    return this.#sync.track(place, async (begin) =>
+      this.#lanes.run(
+        place,
+        async () => {
+          await begin();
+          return work();
+        },
+        rider,
+      ),
+    );
+  }
+
+  isAwaited(place: Place): boolean {
+    return this.#lanes.isAwaited(place);
+  }
+
+  takeNext<Taken extends Rider<unknown>>(
+    place: Place,
+    isWanted: (rider: Rider<unknown>) => rider is Taken,
+  ): Taken | undefined {
+    return this.#lanes.takeNext(place, isWanted);
+  }
+
+  /** For what leaves nothing behind that must be durable. */
+  async runUnsynced<Value>(place: Place, work: () => Promise<Value>): Promise<Value> {
+    return this.#lanes.run(place, work);
+  }
+}

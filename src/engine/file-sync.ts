@@ -1,0 +1,56 @@
+import { open } from 'node:fs/promises';
+
+/** What makes files durable. An argument, so that a test can let a disk fail. */
+export interface FileSync {
+  /** Resolves when what is at the path, a file or a folder, survives a power loss. Nothing there is fine. */
+  sync(path: string): Promise<void>;
+}
+
+export const DISK: FileSync = {
+  async sync(path) {
+    const handle = await openIfThere(path);
+    if (handle === undefined) return;
+    try {
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+  },
+};
+
+/** A file that is gone again, such as one that was cleaned up meanwhile, has nothing to lose. */
+async function openIfThere(path: string) {
+  try {
+    return await open(path, 'r');
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}
+
+export function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR');
+}
+
+/** Paths that a commit has made or changed. */
+export interface NewPaths {
+  readonly files: readonly string[];
+  readonly folders: readonly string[];
+}
+
+/** As many as the thread pool of the process has threads. */
+const AT_ONCE_MAX = 4;
+
+/** Files first: an entry in a folder is never durable before what it leads to. */
+export async function syncPaths(disk: FileSync, { files, folders }: NewPaths): Promise<void> {
+  await syncAll(disk, files);
+  await syncAll(disk, folders);
+}
+
+async function syncAll(disk: FileSync, paths: readonly string[]): Promise<void> {
+  const rest = paths.values();
+  const work = async (): Promise<void> => {
+    for (const path of rest) await disk.sync(path);
+  };
+  await Promise.all(Array.from({ length: Math.min(AT_ONCE_MAX, paths.length) }, work));
+}

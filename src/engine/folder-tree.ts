@@ -1,0 +1,49 @@
+import type { Dirent } from 'node:fs';
+import { lstat, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { isMissing } from './file-sync.ts';
+import type { NewPaths } from './file-sync.ts';
+
+/** Stamps come from a clock that ticks coarsely, and may lag behind the one that is asked here. */
+const MARGIN_MILLISECONDS = 2000;
+
+/** Files that are being written have a name of their own until they are whole. */
+export function isUnfinished(name: string): boolean {
+  return name.startsWith('.tmp') || name.includes('#');
+}
+
+/** All that was made or changed in a folder, and below it, since a time; 0 is for everything. */
+export async function findChangedSince(folder: string, sinceMilliseconds: number): Promise<NewPaths> {
+  const files: string[] = [];
+  const folders: string[] = [];
+  const since = sinceMilliseconds - MARGIN_MILLISECONDS;
+  const walk = async (path: string): Promise<void> => {
+    if (await isChanged(path, since)) folders.push(path);
+    for (const entry of await listFolder(path)) {
+      const inside = join(path, entry.name);
+      if (entry.isDirectory()) await walk(inside);
+      else if (entry.isFile() && !isUnfinished(entry.name) && (await isChanged(inside, since))) files.push(inside);
+    }
+  };
+  await walk(folder);
+  return { files, folders };
+}
+
+export async function listFolder(path: string): Promise<readonly Dirent[]> {
+  try {
+    return await readdir(path, { withFileTypes: true });
+  } catch (error) {
+    if (isMissing(error)) return [];
+    throw error;
+  }
+}
+
+async function isChanged(path: string, since: number): Promise<boolean> {
+  if (since <= 0) return true;
+  try {
+    return (await lstat(path)).ctimeMs >= since;
+  } catch (error) {
+    if (isMissing(error)) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,212 @@
+import assert from 'node:assert/strict';
+import { statSync } from 'node:fs';
+import { lstat, readdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { test } from 'node:test';
+import { DISK } from '../../src/engine/file-sync.ts';
+import type { FileSync } from '../../src/engine/file-sync.ts';
+import { placeLocation } from '../../src/model/table.ts';
+import { refusal } from '../support/refusal.ts';
+import { latest, openRoom, sql, toStream } from './engine-room.ts';
+import type { EngineRoom } from './engine-room.ts';
+import { recordHolds } from './hold-record.ts';
+import { toItems } from './sample-tables.ts';
+
+/** A disk that tells what was synced, and may be told to wait or to fail. */
+class TestDisk implements FileSync {
+  readonly synced: string[] = [];
+  gate: Promise<void> | undefined;
+  fault: Error | undefined;
+
+  async sync(path: string): Promise<void> {
+    await this.gate;
+    if (this.fault !== undefined) throw this.fault;
+    await DISK.sync(path);
+    this.synced.push(path);
+  }
+}
+
+type Entries = ReadonlyMap<string, number>;
+
+/** Every file and folder at and below a path, with its inode: one that was replaced is a new one. */
+async function listEntries(path: string): Promise<Entries> {
+  const entries = new Map<string, number>();
+  const walk = async (each: string): Promise<void> => {
+    const found = await lstat(each).catch(() => undefined);
+    if (found === undefined) return;
+    entries.set(each, found.ino);
+    if (found.isDirectory()) for (const name of await readdir(each)) await walk(join(each, name));
+  };
+  await walk(path);
+  return entries;
+}
+
+function assertSynced(before: Entries, after: Entries, synced: readonly string[]): void {
+  const made = [...after].filter(([path, inode]) => before.get(path) !== inode).map(([path]) => path);
+  assert.ok(made.length > 0, 'the write made nothing');
+  for (const path of made) {
+    assert.ok(synced.includes(path), `${path} was not synced`);
+    const parent = synced.lastIndexOf(dirname(path));
+    assert.ok(parent >= 0, `the folder of ${path} was not synced`);
+    if (isFile(path)) assert.ok(parent > synced.indexOf(path), `the folder of ${path} was synced before it`);
+  }
+}
+
+function isFile(path: string): boolean {
+  return statSync(path).isFile();
+}
+
+type Write = (room: EngineRoom) => Promise<unknown>;
+
+const MAIN = { branch: undefined };
+
+function target(room: EngineRoom, branch?: string) {
+  return { place: room.place(), branch };
+}
+
+function increment(room: EngineRoom, branch?: string) {
+  const assignments = [{ path: ['id'], expression: sql('id + 0') }] as const;
+  return room.engine.updateRows(target(room, branch), { assignments, predicate: sql('id = 1') });
+}
+
+const WRITES: readonly (readonly [name: string, write: Write])[] = [
+  ['an update', async (room) => increment(room)],
+  ['an update again', async (room) => increment(room)],
+  ['an insert', async (room) => insert(room, 3)],
+  ['an insert of several commits', async (room) => insert(room, 5000)],
+  ['a delete', async ({ engine, place }) => engine.writes.deleteRows({ place: place(), ...MAIN }, sql('id = 2'))],
+  ['a merge', async (room) => merge(room)],
+  [
+    'an overwrite',
+    async ({ engine, place }) =>
+      engine.overwriteTable(place(), await toStream(toItems(6)), { storageOptions: {}, ...recordHolds() }),
+  ],
+  [
+    'a new column',
+    async (room) =>
+      room.engine.columns.add(target(room), [{ kind: 'calculated', name: 'twice', expression: sql('id * 2') }], 100),
+  ],
+  ['an index', async (room) => buildIndex(room)],
+  ['the same index again', async (room) => buildIndex(room)],
+  ['an update beside an index', async (room) => increment(room)],
+  ['a tag', async (room) => room.engine.versions.createTag(target(room), { tag: 'first', version: 1 })],
+  ['a moved tag', async (room) => room.engine.versions.updateTag(target(room), { tag: 'first', version: 2 })],
+  ['a branch', async ({ engine, place }) => engine.versions.createBranch(latest(place()), 'a/data')],
+  ['an update of a branch', async (room) => increment(room, 'a/data')],
+  ['a second update of a branch', async (room) => increment(room, 'a/data')],
+  ['restored contents', async (room) => room.engine.versions.restore(target(room), 1)],
+  ['schema metadata', async (room) => room.engine.versions.replaceSchemaMetadata(target(room), { owner: 'us' })],
+  [
+    'field metadata',
+    async (room) =>
+      room.engine.updateFieldMetadata(target(room), [{ path: ['id'], metadata: { unit: 'm' }, replace: false }]),
+  ],
+];
+
+async function insert(room: EngineRoom, rows: number) {
+  const stream = await toStream(toItems(rows), { chunkBytes: 2048 });
+  return room.engine.writes.insertRows(target(room), stream, { mode: 'append', ...recordHolds() });
+}
+
+async function merge(room: EngineRoom) {
+  const request = {
+    on: [['id']] as const,
+    updateMatched: true,
+    updateFilter: undefined,
+    insertNew: true,
+    deleteOthers: false,
+    deleteFilter: undefined,
+    useIndex: false,
+    deadline: undefined,
+  };
+  return room.engine.writes.mergeRows(target(room), await toStream(toItems(2)), request);
+}
+
+async function buildIndex(room: EngineRoom) {
+  const spec = { kind: 'scalar', type: 'BTREE' } as const;
+  return room.engine.indexes.build(target(room), { column: ['id'], name: 'by_id', replace: true, spec }, () => {});
+}
+
+test('every file and folder that a commit made is synced before it is told, folders after their files', async (t) => {
+  const disk = new TestDisk();
+  const room = await openRoom(t, { disk });
+  const folder = placeLocation(room.place());
+  const write = async (name: string, work: Write): Promise<void> =>
+    t.test(name, async () => {
+      const before = await listEntries(folder);
+      disk.synced.length = 0;
+      await work(room);
+      const synced = [...disk.synced];
+      assertSynced(before, await listEntries(folder), synced);
+    });
+  await write('a create of several commits', async ({ engine, place }) =>
+    engine.createTable(place(), await toStream(toItems(500), { chunkBytes: 2048 }), {}),
+  );
+  for (const [name, work] of WRITES) await write(name, work);
+});
+
+test('a clone is synced whole, with its own entry', async (t) => {
+  const disk = new TestDisk();
+  const room = await openRoom(t, { disk });
+  await room.engine.createTable(room.place(), await toStream(toItems(3)), {});
+  disk.synced.length = 0;
+  await room.engine.lifecycle.clone(latest(room.place()), room.place('clone'));
+  const synced = [...disk.synced];
+  assertSynced(new Map(), await listEntries(placeLocation(room.place('clone'))), synced);
+});
+
+test('the first write to a table of a former process is synced as well', async (t) => {
+  const first = await openRoom(t);
+  await first.engine.createTable(first.place(), await toStream(toItems(3)), {});
+  const disk = new TestDisk();
+  const room = { ...(await openRoom(t, { disk })), root: first.root, place: first.place };
+  const folder = placeLocation(room.place());
+  const before = await listEntries(folder);
+  await increment(room);
+  assertSynced(before, await listEntries(folder), [...disk.synced]);
+});
+
+test('the next write runs while the disk works, and is told no earlier than the one before', async (t) => {
+  const disk = new TestDisk();
+  const room = await openRoom(t, { disk });
+  await room.engine.createTable(room.place(), await toStream(toItems(3)), {});
+  let open: () => void = () => {};
+  disk.gate = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  const told: string[] = [];
+  const writes = ['first', 'second', 'third'].map(async (name) => {
+    await increment(room);
+    told.push(name);
+  });
+  while ((await room.engine.describeTable(latest(room.place()))).version < 4) await new Promise(setImmediate);
+  assert.deepEqual(told, []);
+  open();
+  await Promise.all(writes);
+  assert.equal(told[0], 'first');
+});
+
+test('a failed sync fails the write and those after it; reads go on, and so do other tables', async (t) => {
+  const disk = new TestDisk();
+  const room = await openRoom(t, { disk });
+  await room.engine.createTable(room.place(), await toStream(toItems(3)), {});
+  await room.engine.createTable(room.place('other'), await toStream(toItems(3)), {});
+  disk.fault = new Error('EIO: i/o error, fsync');
+  await assert.rejects(increment(room), refusal('ServiceUnavailable', /may have been made or not/));
+  disk.fault = undefined;
+  await assert.rejects(increment(room), refusal('ServiceUnavailable', /read-only until the service starts again/));
+  await assert.rejects(insert(room, 2), refusal('ServiceUnavailable', /read-only/));
+  await room.engine.describeTable(latest(room.place()));
+  await increment({ ...room, place: () => room.place('other') });
+  // As after a restart.
+  const next = await openRoom(t);
+  await increment({ ...next, root: room.root, place: room.place });
+});
+
+test('without syncs nothing is synced', async (t) => {
+  const disk = new TestDisk();
+  const room = await openRoom(t, { disk, sync: 'os' });
+  await room.engine.createTable(room.place(), await toStream(toItems(3)), {});
+  await increment(room);
+  assert.deepEqual(disk.synced, []);
+});
