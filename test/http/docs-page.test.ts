@@ -14,7 +14,7 @@ test('lists every operation, with its address below the base path, and links to 
     methods: [method],
     path,
   } of OPERATIONS) {
-    const shown = path.replace(':id', '{id}');
+    const shown = path.replaceAll(/:(\w+)/g, '{$1}');
     assert.ok(page.includes(`<section id="${id}"><h2><code>${method}</code> <code>/lance${shown}</code>`), id);
     assert.ok(page.includes(`<a href="#${id}">`), id);
   }
