@@ -22,6 +22,7 @@ import type { HttpServer } from './http/server.ts';
 import { Jobs } from './jobs/jobs.ts';
 import { ensureAdminKey, ensureDefaultDatabase, ensureSigningKey } from './first-start.ts';
 import { adoptTables, sweepUnfinished } from './recovery.ts';
+import { Maintenance } from './maintenance/maintenance.ts';
 import { readRelease } from './release.ts';
 import { createTelemetry } from './telemetry/telemetry.ts';
 import type { Telemetry } from './telemetry/telemetry.ts';
@@ -76,8 +77,12 @@ async function joinParts(config: Config, parts: Parts, outside: Outside): Promis
   const admission = new Admission(config.limits.http);
   const state = { isDraining: false };
   const jobs = parts.add(openJobs(config, telemetry));
-  const joined = { config, telemetry, catalog, engine, jobs, authenticator, admission, state };
+  const maintenance = parts.add(
+    new Maintenance({ limits: config.limits.maintenance, engine, catalog, jobs, telemetry, now: Date.now }),
+  );
+  const joined = { config, telemetry, catalog, engine, jobs, maintenance, authenticator, admission, state };
   const server = parts.add(await openHttp(joined));
+  maintenance.start();
   return {
     ready: { adopted, swept, databases: databases.length, ...(adminKey === undefined ? {} : { adminKey }) },
     accept: (socket) => server.accept(socket),
@@ -134,13 +139,14 @@ interface Joined {
   readonly catalog: Catalog;
   readonly engine: Engine;
   readonly jobs: Jobs;
+  readonly maintenance: Maintenance;
   readonly authenticator: Authenticator;
   readonly admission: Admission;
   readonly state: { readonly isDraining: boolean };
 }
 
 async function openHttp(joined: Joined): Promise<HttpServer> {
-  const { config, catalog, engine, jobs, telemetry, authenticator, admission, state } = joined;
+  const { config, catalog, engine, jobs, maintenance, telemetry, authenticator, admission, state } = joined;
   const { limits } = config;
   return createHttpServer({
     release: readRelease(),
@@ -162,6 +168,7 @@ async function openHttp(joined: Joined): Promise<HttpServer> {
       engine,
       catalog,
       jobs,
+      maintenance,
       telemetry,
       limits,
       allowedStorageOptions: config.storage.allowedCallerOptions,

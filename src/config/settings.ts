@@ -125,6 +125,34 @@ export const LIMIT_SETTINGS = {
   'jobs.waitSeconds': seconds(HOUR, [1, 7 * DAY], 'Longest wait of a job for its turn.'),
   'jobs.keptMax': integer(1000, [0, 100_000], 'Ended jobs that are remembered until the next start.'),
 
+  'maintenance.runningMax': integer(1, [0, 16], 'Tables put in order at once; 0 turns maintenance off.'),
+  'maintenance.dutyPercent': integer(25, [1, 100], 'Share of the time that maintenance may work; then it rests.'),
+  'maintenance.checkCommits': integer(32, [1, 1_000_000], 'Commits after which a table is looked at.'),
+  'maintenance.quietSeconds': seconds(15, [0.1, DAY], 'Time without commits after which a table is looked at.'),
+  'maintenance.roundSeconds': seconds(HOUR, [1, 30 * DAY], 'Pause between two looks at all tables.'),
+  'maintenance.smallFragmentsMax': integer(64, [2, 100_000], 'Small fragments that a table may have before a merge.'),
+  'maintenance.deletedPercentMax': integer(10, [1, 100], 'Share of deleted rows that still take space.'),
+  'maintenance.unindexedPercentMax': integer(10, [1, 100], 'Share of rows that may be missing in an index.'),
+  'maintenance.rewriteBytesPerCommit': bytes(
+    256 * KiB,
+    [0, TiB],
+    'How much a merge may write for each commit since the last; a quiet table is merged without counting.',
+  ),
+  'maintenance.laneBytesMax': bytes(64 * MiB, [0, TiB], 'Largest table whose writers wait while it is merged.'),
+  'maintenance.retentionSeconds': seconds(7 * DAY, [0, 3650 * DAY], 'How far back a table can be read.'),
+  'maintenance.versionsMin': integer(10, [1, 1_000_000], 'Newest versions that are kept in any case.'),
+  'maintenance.readerSeconds': seconds(
+    120,
+    [0, DAY],
+    'No version that was the latest within this time is removed; more than a query may take.',
+  ),
+  'maintenance.historyRatioMax': integer(
+    2,
+    [0, 100_000],
+    'How many times the size of a table its old versions may take, before they go earlier than the retention.',
+  ),
+  'maintenance.historyFloorBytes': bytes(64 * MiB, [0, TiB], 'Size of old versions below which that is not looked at.'),
+
   'access.grantsMax': integer(100, [1, 10_000], 'Most grants that a key or a client is made with.'),
 } satisfies Record<LimitName, Setting<number>>;
 

@@ -15,6 +15,8 @@ import { createLifecycleEngine } from './lifecycle-engine.ts';
 import type { LifecycleEngine } from './lifecycle-engine.ts';
 import { createIndexesEngine } from './indexes-engine.ts';
 import type { IndexesEngine } from './indexes-engine.ts';
+import { createMaintenanceEngine } from './maintenance-engine.ts';
+import type { MaintenanceEngine } from './maintenance-engine.ts';
 import { loadNative } from './native.ts';
 import type { TableDescription } from './open-table.ts';
 import { openParts } from './parts.ts';
@@ -40,6 +42,7 @@ export type { ColumnAlteration, NewColumn } from './columns-engine.ts';
 export type { FieldMetadataEntry, FieldMetadataOutcome } from './field-metadata.ts';
 export type { FoundTable } from './find-tables.ts';
 export type { LifecycleEngine } from './lifecycle-engine.ts';
+export type { Condition, MaintenanceEngine, Optimization, VersionAge } from './maintenance-engine.ts';
 export type { TableDescription } from './open-table.ts';
 export type { EngineSettings } from './parts.ts';
 export type { Branch } from './table-branches.ts';
@@ -65,6 +68,7 @@ export interface Engine {
   readonly columns: ColumnsEngine;
   readonly indexes: IndexesEngine;
   readonly writes: WritesEngine;
+  readonly maintenance: MaintenanceEngine;
   /** The place is fresh; after a failure nothing is left there. */
   createTable(
     place: Place,
@@ -101,6 +105,7 @@ class NativeBackedEngine implements Engine {
   readonly columns: ColumnsEngine;
   readonly indexes: IndexesEngine;
   readonly writes: WritesEngine;
+  readonly maintenance: MaintenanceEngine;
   readonly #parts: EngineParts;
 
   constructor(parts: EngineParts, spool: Spool) {
@@ -111,6 +116,7 @@ class NativeBackedEngine implements Engine {
     this.columns = createColumnsEngine(parts);
     this.indexes = createIndexesEngine(parts);
     this.writes = createWritesEngine(parts, spool);
+    this.maintenance = createMaintenanceEngine(parts);
   }
 
   async createTable(

@@ -26,6 +26,14 @@ export const HISTORY_RULES: readonly ErrorRule[] = [
     hint: 'A branch name has letters, digits, ".", "-", "_" and "/" between its parts.',
   },
   {
+    name: 'tagged-cleanup',
+    blames: 'service',
+    pattern: /^(?:lance error: )?Cleanup error: \d+ tagged version/,
+    kind: 'ConcurrentModification',
+    sentence: () => 'A tag was put on a version that was about to be removed.',
+    retryAfterSeconds: 1,
+  },
+  {
     name: 'tag-missing',
     blames: 'caller',
     pattern: /^(?:lance error: )?Ref not found error: tag (\S+) does not exist/,

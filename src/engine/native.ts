@@ -78,6 +78,11 @@ export interface NativeTable {
   tags(): Promise<NativeTags>;
   branches(): Promise<NativeBranches>;
   stats(): Promise<NativeStatistics>;
+  /**
+   * Merges fragments, removes versions, and brings indexes up to date, in this order and always all three. Each is a
+   * commit of its own, and none is made where there is nothing to do.
+   */
+  optimize(olderThanMilliseconds: number, deleteUnverified: boolean): Promise<NativeOptimization>;
   /** Adds columns of nulls, and sets the keys of the file's schema metadata. */
   addColumnsWithSchema(file: Buffer): Promise<{ readonly version: number }>;
   listIndices(): Promise<readonly NativeIndexConfig[]>;
@@ -98,6 +103,11 @@ export interface NativeTable {
   addColumns(columns: readonly { readonly name: string; readonly valueSql: string }[]): Promise<NativeCommit>;
   alterColumns(alterations: readonly NativeAlteration[]): Promise<NativeCommit>;
   dropColumns(paths: readonly string[]): Promise<NativeCommit>;
+}
+
+export interface NativeOptimization {
+  readonly compaction: { readonly fragmentsRemoved: number; readonly fragmentsAdded: number };
+  readonly prune: { readonly bytesRemoved: number; readonly oldVersionsRemoved: number };
 }
 
 export interface NativeCommit {

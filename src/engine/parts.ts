@@ -5,6 +5,7 @@ import { DISK } from './file-sync.ts';
 import type { FileSync } from './file-sync.ts';
 import { IndexBuilds } from './index-builds.ts';
 import type { NativeEngine } from './native.ts';
+import { OpenReaders } from './open-readers.ts';
 import { OpenTables } from './open-tables.ts';
 import { TableSync } from './table-sync.ts';
 import type { SyncMode } from './table-sync.ts';
@@ -32,6 +33,7 @@ export interface EngineParts {
   readonly lanes: DurableLanes;
   readonly sync: TableSync;
   readonly builds: IndexBuilds;
+  readonly readers: OpenReaders;
 }
 
 export function openParts(native: NativeEngine, settings: EngineSettings): EngineParts {
@@ -49,5 +51,6 @@ export function openParts(native: NativeEngine, settings: EngineSettings): Engin
     lanes: new DurableLanes(new WriteLanes(limits), sync),
     sync,
     builds: new IndexBuilds(),
+    readers: new OpenReaders(() => performance.now()),
   };
 }

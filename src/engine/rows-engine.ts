@@ -33,7 +33,8 @@ export interface RowsEngine {
   explain(state: TableState, query: Query, verbose: boolean): Promise<Analysis>;
 }
 
-export function createRowsEngine({ native, limits, querySeconds, tables }: EngineParts): RowsEngine {
+export function createRowsEngine(parts: EngineParts): RowsEngine {
+  const { native, limits, querySeconds, tables, readers } = parts;
   const toTime = ({ seconds, signal }: Patience): EngineTime =>
     new EngineTime(Math.min(seconds ?? querySeconds, querySeconds), signal);
   return {
@@ -42,7 +43,7 @@ export function createRowsEngine({ native, limits, querySeconds, tables }: Engin
       const run = { native, batchBytes: limits.resultBatchBytes, time };
       const work = readServed(tables, state, async (table) => startQuery(run, table, query));
       const { value, version } = await time.wait(work);
-      return { ...value, version };
+      return { ...value, files: readers.track(state.place, version, value.files), version };
     },
     async count(state, predicate, patience) {
       const work = readServed(tables, state, async (table) => {

@@ -9,6 +9,7 @@ export interface Limits {
   readonly index: IndexLimits;
   readonly jobs: JobLimits;
   readonly access: AccessLimits;
+  readonly maintenance: MaintenanceLimits;
 }
 
 export interface HttpLimits {
@@ -121,4 +122,27 @@ export interface JobLimits {
 
 export interface AccessLimits {
   readonly grantsMax: number;
+}
+
+/** When a table is put in order, and what is kept of its past. */
+export interface MaintenanceLimits {
+  /** 0 turns maintenance off. */
+  readonly runningMax: number;
+  readonly dutyPercent: number;
+  readonly checkCommits: number;
+  readonly quietSeconds: number;
+  readonly roundSeconds: number;
+  readonly smallFragmentsMax: number;
+  readonly deletedPercentMax: number;
+  readonly unindexedPercentMax: number;
+  /** A commit pays for this much of the next merge, which may write all of the table anew. */
+  readonly rewriteBytesPerCommit: number;
+  /** Writers of larger tables do not wait for a merge, unless it keeps failing. */
+  readonly laneBytesMax: number;
+  readonly retentionSeconds: number;
+  readonly versionsMin: number;
+  /** No version that was the latest within this time is removed: somebody may be reading it. */
+  readonly readerSeconds: number;
+  readonly historyRatioMax: number;
+  readonly historyFloorBytes: number;
 }

@@ -16,6 +16,7 @@ export async function recordCommit(
   table: TableRecord,
   entry: CommitEntry & { readonly properties?: Readonly<Record<string, string>> },
 ): Promise<RecordedCommit> {
+  services.maintenance.noteCommit(table);
   try {
     const { transactionId, properties } = await services.catalog.tables.commit(table, entry);
     return { properties: { ...properties }, transaction_id: transactionId };

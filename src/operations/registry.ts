@@ -25,6 +25,9 @@ import { prewarmIndex, prewarmPageCache } from './indexes/prewarm.ts';
 import { cancelJob } from './jobs/cancel-job.ts';
 import { describeJob } from './jobs/describe-job.ts';
 import { listJobs } from './jobs/list-jobs.ts';
+import { describeMaintenance } from './maintenance/describe-maintenance.ts';
+import { pauseMaintenance, resumeMaintenance } from './maintenance/pause-maintenance.ts';
+import { runMaintenance } from './maintenance/run-maintenance.ts';
 import type { Operation } from './operation.ts';
 import { createNamespace } from './namespaces/create-namespace.ts';
 import { describeNamespace, namespaceExists } from './namespaces/describe-namespace.ts';
@@ -116,6 +119,10 @@ export const OPERATIONS: readonly Operation[] = [
   listJobs,
   describeJob,
   cancelJob,
+  describeMaintenance,
+  runMaintenance,
+  pauseMaintenance,
+  resumeMaintenance,
   createDatabase,
   listDatabases,
   dropDatabase,

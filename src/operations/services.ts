@@ -1,6 +1,7 @@
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Jobs } from '../jobs/jobs.ts';
+import type { Maintenance } from '../maintenance/maintenance.ts';
 import type { Limits } from '../model/limits.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 
@@ -9,6 +10,7 @@ export interface Services {
   readonly engine: Engine;
   readonly catalog: Catalog;
   readonly jobs: Jobs;
+  readonly maintenance: Maintenance;
   readonly telemetry: Telemetry;
   readonly limits: Limits;
   readonly secrets: SecretMaker;

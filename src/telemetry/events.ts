@@ -20,6 +20,7 @@ export type TelemetryEvent =
   | AccessChanged
   | { readonly kind: 'connections-refused'; readonly count: number }
   | { readonly kind: 'background-failed'; readonly task: string; readonly cause: unknown }
+  | MaintenanceDone
   | RequestFinished;
 
 /** Who may do what has changed: by whom, and for whom. */
@@ -55,4 +56,21 @@ export interface RequestFinished {
   readonly bytesOut: number;
   readonly errorKind: ErrorName | undefined;
   readonly cause: unknown;
+}
+
+/** A table was put in order. */
+export interface MaintenanceDone {
+  readonly kind: 'maintenance-done';
+  readonly table: string;
+  readonly reasons: readonly string[];
+  readonly version: number;
+  readonly fragmentsRemoved: number;
+  readonly fragmentsAdded: number;
+  readonly versionsRemoved: number;
+  readonly bytesRemoved: number;
+  readonly filesSwept: number;
+  readonly isLost: boolean;
+  readonly milliseconds: number;
+  /** How long writers of the table had to wait. */
+  readonly laneMilliseconds: number;
 }

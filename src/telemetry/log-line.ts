@@ -47,6 +47,7 @@ export function toLogLine(event: TelemetryEvent): LogLine {
     case 'recovery-done':
     case 'access-changed':
     case 'key-set-fetched':
+    case 'maintenance-done':
       return toLine('info', event);
     default:
       return event satisfies never;

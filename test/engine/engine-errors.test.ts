@@ -113,6 +113,13 @@ const PROVOCATIONS: Readonly<Record<string, readonly Provoke[]>> = {
       return (await table.tags()).create('first', 1);
     },
   ],
+  'tagged-cleanup': [
+    async ({ table }) => {
+      await (await table.tags()).create('first', 1);
+      await table.update(null, [['id', 'id']]);
+      return table.optimize(0, false);
+    },
+  ],
   'tagged-version-missing': [async ({ table }) => (await table.tags()).create('later', 999)],
   'branch-exists': [
     async ({ table }) => (await table.branches()).create('main'),

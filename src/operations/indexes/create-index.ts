@@ -8,6 +8,7 @@ import type { Operation, Reply, TableRequest } from '../operation.ts';
 import { readPreferredWait } from '../preferred-wait.ts';
 import { recordCommit } from '../record-commit.ts';
 import type { Services } from '../services.ts';
+import { waitFor } from '../wait-for.ts';
 import { readIndexRequest } from './read-index.ts';
 
 type CreateIndexRequest = TableRequest<CreateIndexBody>;
@@ -110,17 +111,4 @@ async function recordIndex(request: CreateIndexRequest, services: Services, vers
     ...(body.branch === undefined ? {} : { branch: body.branch }),
   });
   return { version, ...(transaction_id === undefined ? {} : { transaction_id }) };
-}
-
-/** `undefined` when it takes longer: it goes on by itself. */
-async function waitFor<Value>(outcome: Promise<Value>, seconds: number): Promise<Value | undefined> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), seconds * 1000);
-  });
-  try {
-    return await Promise.race([outcome, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -24,6 +24,9 @@ function services(allowedStorageOptions: readonly string[] = [], flags: readonly
     get jobs() {
       return unused();
     },
+    get maintenance() {
+      return unused();
+    },
     get telemetry() {
       return unused();
     },

@@ -1,0 +1,195 @@
+import type { Place, TableState } from '../model/table.ts';
+import { engineCall, isRetryableConflict } from './engine-errors.ts';
+import { measureFolder, sweepAbandoned } from './maintenance-files.ts';
+import type { NativeOptimization, NativeTable } from './native.ts';
+import type { EngineParts } from './parts.ts';
+import { listTagTargets } from './table-tags.ts';
+
+/** What the engine knows of a table without reading its rows. */
+export interface Condition {
+  readonly version: number;
+  readonly rows: number;
+  /** Of the latest version alone. */
+  readonly bytes: number;
+  /** Those that a merge would make fewer. */
+  readonly smallFragments: number;
+  readonly fragments: number;
+  /** About: deleted rows whose place has not been given back. */
+  readonly deletedRows: number;
+  readonly indexes: readonly { readonly name: string; readonly unindexedRows: number }[];
+}
+
+export interface VersionAge {
+  readonly version: number;
+  readonly committedAtMilliseconds: number;
+}
+
+export interface History {
+  /** From the oldest to the latest. */
+  readonly versions: readonly VersionAge[];
+  /** Versions before this one are needed by nobody: neither a tag nor a reader. */
+  readonly keptFromVersion: number;
+  /** All files of the table; unknown on an object store. */
+  readonly diskBytes: number | undefined;
+}
+
+export interface OptimizeRequest {
+  /** Whether writers wait until the fragments are merged. Otherwise the engine gives up when a writer was faster. */
+  readonly isInLane: boolean;
+  /** Versions that were committed longer ago are removed; none when absent. */
+  readonly olderThanMilliseconds: number | undefined;
+}
+
+export interface Optimization {
+  readonly version: number;
+  readonly fragmentsRemoved: number;
+  readonly fragmentsAdded: number;
+  readonly versionsRemoved: number;
+  readonly bytesRemoved: number;
+  /** How long writers of the table were kept waiting. */
+  readonly laneMilliseconds: number;
+}
+
+/** The upkeep of the main branch of a table. */
+export interface MaintenanceEngine {
+  assess(place: Place): Promise<Condition>;
+  readHistory(place: Place): Promise<History>;
+  /** `undefined` when a writer was faster: nothing was changed then. */
+  optimize(place: Place, request: OptimizeRequest): Promise<Optimization | undefined>;
+  /** Removes what writers that died left half written, and gives how many files. */
+  sweep(place: Place, olderThanMilliseconds: number): Promise<number>;
+}
+
+export function createMaintenanceEngine(parts: EngineParts): MaintenanceEngine {
+  return {
+    assess: async (place) => parts.tables.useAlone(latestOf(place), async ({ native }) => assess(native)),
+    readHistory: async (place) => readHistory(parts, place),
+    optimize: async (place, request) => parts.builds.track(place, optimize(parts, place, request)),
+    sweep: async (place, olderThanMilliseconds) => sweepAbandoned(place, olderThanMilliseconds),
+  };
+}
+
+async function assess(native: NativeTable): Promise<Condition> {
+  const { numRows, totalBytes, fragmentStats } = await engineCall(async () => native.stats());
+  const { numFragments, numSmallFragments, lengths } = fragmentStats;
+  const indexes = await engineCall(async () => native.listIndices());
+  return {
+    version: await engineCall(async () => native.version()),
+    rows: numRows,
+    bytes: totalBytes,
+    fragments: numFragments,
+    smallFragments: numSmallFragments,
+    // Lengths count deleted rows too, and their mean is rounded down.
+    deletedRows: Math.max(0, lengths.mean * numFragments - numRows),
+    indexes: indexes.map(({ name, numUnindexedRows }) => ({ name, unindexedRows: numUnindexedRows ?? 0 })),
+  };
+}
+
+async function readHistory({ tables, readers }: EngineParts, place: Place): Promise<History> {
+  const versions = await tables.useAlone(latestOf(place), async ({ native }) =>
+    engineCall(async () => native.listVersions()),
+  );
+  const tags = await listTagTargets(tables, place);
+  const pins = tags.filter(({ branch }) => branch === undefined).map(({ version }) => version);
+  return {
+    versions: versions.map(({ version, timestamp }) => ({
+      version,
+      committedAtMilliseconds: Math.floor(timestamp / 1000),
+    })),
+    keptFromVersion: Math.min(...pins, readers.oldestVersion(place) ?? Infinity, Infinity),
+    diskBytes: await measureFolder(place),
+  };
+}
+
+/** So long that no version is older. */
+const NEVER_MILLISECONDS = 100 * 365 * 86_400_000;
+
+async function optimize(
+  parts: EngineParts,
+  place: Place,
+  { isInLane, olderThanMilliseconds }: OptimizeRequest,
+): Promise<Optimization | undefined> {
+  const { lanes } = parts;
+  const enteredAt = { milliseconds: 0 };
+  const begin = async (): Promise<Begun> => {
+    enteredAt.milliseconds = performance.now();
+    return beginOptimize(parts, place, {
+      isInLane,
+      olderThanMilliseconds: olderThanMilliseconds ?? NEVER_MILLISECONDS,
+    });
+  };
+  // The table is opened in the lane in any case: no upkeep begins between two chunks of a large write.
+  const { native, running } = await lanes.run(place, begin);
+  const laneMilliseconds = performance.now() - enteredAt.milliseconds;
+  try {
+    const { compaction, prune } = await engineCall(async () => running);
+    return {
+      version: await engineCall(async () => native.version()),
+      fragmentsRemoved: compaction.fragmentsRemoved,
+      fragmentsAdded: compaction.fragmentsAdded,
+      versionsRemoved: prune.oldVersionsRemoved,
+      bytesRemoved: prune.bytesRemoved,
+      laneMilliseconds,
+    };
+  } catch (error) {
+    if (isRetryableConflict(error)) return undefined;
+    throw error;
+  } finally {
+    native.close();
+  }
+}
+
+interface Begun {
+  readonly native: NativeTable;
+  readonly running: Promise<NativeOptimization>;
+}
+
+async function beginOptimize(
+  { tables }: EngineParts,
+  place: Place,
+  { isInLane, olderThanMilliseconds }: { readonly isInLane: boolean; readonly olderThanMilliseconds: number },
+): Promise<Begun> {
+  const native = await tables.openAlone(latestOf(place));
+  // Files that no version names are left alone for a week by the engine: another process may be writing them.
+  const running = native.optimize(Math.ceil(olderThanMilliseconds), false);
+  // Whoever awaits it later learns of its failure; until then it is nobody's.
+  running.catch(() => {});
+  if (isInLane) await tables.useAlone(latestOf(place), async (watch) => whenMerged(watch.native, running));
+  return { native, running };
+}
+
+const LOOK_MILLISECONDS = 20;
+
+/**
+ * The engine merges first, and then removes versions and refreshes indexes, which takes longer and disturbs no writer.
+ * Nobody else writes while the lane is taken, so that fewer fragments mean that the merge is in.
+ */
+async function whenMerged(watch: NativeTable, running: Promise<unknown>): Promise<void> {
+  const state = { isOver: false };
+  const over = running.then(
+    () => (state.isOver = true),
+    () => (state.isOver = true),
+  );
+  const before = await countFragments(watch);
+  while (!state.isOver) {
+    await Promise.race([over, pause(LOOK_MILLISECONDS)]);
+    if (state.isOver) return;
+    await engineCall(async () => watch.checkoutLatest());
+    if ((await countFragments(watch)) < before) return;
+  }
+}
+
+async function countFragments(native: NativeTable): Promise<number> {
+  const { fragmentStats } = await engineCall(async () => native.stats());
+  return fragmentStats.numFragments;
+}
+
+async function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, milliseconds);
+  });
+}
+
+function latestOf(place: Place): TableState {
+  return { place, branch: undefined, version: undefined };
+}

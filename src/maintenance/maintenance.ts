@@ -1,0 +1,199 @@
+import type { Catalog } from '../catalog/catalog.ts';
+import type { Jobs, StartedJob } from '../jobs/jobs.ts';
+import { isMaintenancePaused } from '../model/maintenance.ts';
+import { formatPath } from '../model/identifier.ts';
+import { placeKey } from '../model/table.ts';
+import type { TableRecord } from '../model/table.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
+import { Pace } from './pace.ts';
+import { walkTables } from './rounds.ts';
+import { toRunRecord } from './run-record.ts';
+import type { RunRecord } from './run-record.ts';
+import { TableWatches } from './table-watch.ts';
+import type { TableWatch } from './table-watch.ts';
+import { hasWork, planUpkeep, runUpkeep } from './upkeep.ts';
+import type { UpkeepContext, UpkeepPlan } from './upkeep.ts';
+
+export interface MaintenanceParts extends UpkeepContext {
+  readonly catalog: Catalog;
+  readonly jobs: Jobs;
+  readonly telemetry: Telemetry;
+}
+
+/** What is known of a table's upkeep since the service started. */
+export interface MaintenanceState {
+  readonly isPaused: boolean;
+  readonly commits: number;
+  readonly lastRun: RunRecord | undefined;
+}
+
+/** The name under which the service acts by itself. */
+const OWN_NAME = 'maintenance';
+
+/**
+ * Keeps tables in order while they are used: counts commits in memory, looks at a table when there were many or when it
+ * has become quiet, and now and then at all tables, one after the other.
+ */
+export class Maintenance {
+  readonly #parts: MaintenanceParts;
+  readonly #watches = new TableWatches();
+  readonly #pace: Pace;
+  /** Tables that wait to be looked at, in this order. */
+  readonly #waiting = new Set<string>();
+  #round: AsyncIterator<TableRecord> | undefined;
+  #nextRoundAt: number;
+
+  constructor(parts: MaintenanceParts) {
+    const { limits, now } = parts;
+    this.#parts = parts;
+    this.#nextRoundAt = now() + limits.quietSeconds * 1000;
+    this.#pace = new Pace({ limits, now, take: () => this.#take(), look: () => this.#lookAround() });
+  }
+
+  start(): void {
+    if (this.#parts.limits.runningMax > 0) this.#pace.start();
+  }
+
+  noteCommit(table: TableRecord): void {
+    const { limits, now } = this.#parts;
+    if (limits.runningMax === 0) return;
+    const watch = this.#watches.open(table);
+    watch.commits = (watch.commits ?? 0) + 1;
+    watch.lastCommitAt = now();
+    watch.isSettled = false;
+    if (watch.commits < watch.nextLook || watch.commits < limits.checkCommits) return;
+    this.#waiting.add(table.id);
+    this.#pace.wake();
+  }
+
+  describe(table: TableRecord): MaintenanceState {
+    const watch = this.#watches.find(table.id);
+    return {
+      isPaused: isMaintenancePaused(table),
+      commits: watch?.commits ?? 0,
+      lastRun: watch?.lastUpkeep === undefined ? undefined : toRunRecord(watch.lastUpkeep),
+    };
+  }
+
+  /** What a run by hand would do. */
+  async plan(table: TableRecord): Promise<UpkeepPlan> {
+    const known = this.#watches.find(table.id) ?? new TableWatches().open(table);
+    // A copy: to ask is not to look.
+    return planUpkeep(this.#parts, { ...known, table }, { isForced: true });
+  }
+
+  /** Paused or not: whoever asks for it gets it. */
+  run(table: TableRecord, caller: string): StartedJob<RunRecord> {
+    const watch = this.#watches.open(table);
+    return this.#startJob(watch, caller, async () => planUpkeep(this.#parts, watch, { isForced: true }));
+  }
+
+  async close(): Promise<void> {
+    await this.#pace.close();
+    await this.#round?.return?.();
+  }
+
+  /** In memory only: which of the tables that were written have become quiet, and whether a round is due. */
+  #lookAround(): void {
+    const { limits, now } = this.#parts;
+    const quietSince = now() - limits.quietSeconds * 1000;
+    for (const watch of this.#watches.all()) {
+      const hasBecomeQuiet = !watch.isSettled && watch.lastCommitAt <= quietSince;
+      const isHistoryDue = watch.historyAt !== undefined && watch.historyAt <= now();
+      if (!hasBecomeQuiet && !isHistoryDue) continue;
+      // Once is enough until the next commit.
+      watch.isSettled = true;
+      this.#waiting.add(watch.table.id);
+    }
+    if (this.#round === undefined && now() >= this.#nextRoundAt) this.#round = walkTables(this.#parts.catalog);
+  }
+
+  /** The next piece of work: tables in use first. */
+  async #take(): Promise<(() => Promise<void>) | undefined> {
+    for (const id of this.#waiting) {
+      this.#waiting.delete(id);
+      const watch = this.#watches.find(id);
+      if (watch !== undefined) return async () => this.#lookAt(watch);
+    }
+    const next = await this.#nextOfRound();
+    return next === undefined
+      ? undefined
+      : async () => this.#lookAt(this.#watches.find(next.id) ?? new TableWatches().open(next));
+  }
+
+  async #nextOfRound(): Promise<TableRecord | undefined> {
+    if (this.#round === undefined) return undefined;
+    try {
+      const { done, value } = await this.#round.next();
+      if (done !== true) return value;
+    } catch (error) {
+      this.#tellFailure(error);
+    }
+    this.#round = undefined;
+    this.#nextRoundAt = this.#parts.now() + this.#parts.limits.roundSeconds * 1000;
+    return undefined;
+  }
+
+  async #lookAt(watch: TableWatch): Promise<void> {
+    const { catalog, limits } = this.#parts;
+    try {
+      const { databaseId, path, id } = watch.table;
+      const table = await catalog.tables.find(databaseId, path);
+      if (table === undefined || table.id !== id) return this.#watches.forget(id);
+      watch.table = table;
+      const isFree = table.heldVersion === undefined && table.isDeclared === undefined;
+      if (!isFree || isMaintenancePaused(table)) return undefined;
+      watch.nextLook = (watch.commits ?? 0) + limits.checkCommits;
+      const plan = await planUpkeep(this.#parts, watch, { isForced: false });
+      if (hasWork(plan)) await this.#startJob(watch, OWN_NAME, async () => plan).outcome;
+    } catch (error) {
+      this.#tellFailure(error);
+    }
+  }
+
+  #startJob(watch: TableWatch, caller: string, makePlan: () => Promise<UpkeepPlan>): StartedJob<RunRecord> {
+    const { databaseId, path, place, id } = watch.table;
+    const subject = {
+      kind: 'maintenance',
+      databaseId,
+      table: path,
+      caller,
+      // That of the table's index builds: a merge and a build of one table would undo each other's work.
+      lane: `${placeKey(place)}\u0000`,
+      sameAs: `maintenance ${id}`,
+      spec: {},
+    };
+    return this.#parts.jobs.start(subject, async (enter) => {
+      enter('looking');
+      const plan = await makePlan();
+      enter('working');
+      return this.#work(watch, plan);
+    });
+  }
+
+  async #work(watch: TableWatch, plan: UpkeepPlan): Promise<RunRecord> {
+    const { engine, telemetry } = this.#parts;
+    const before = watch.commits ?? 0;
+    const upkeep = await runUpkeep(this.#parts, watch.table.place, plan);
+    const { smallFragments, version } = await engine.maintenance.assess(watch.table.place);
+    watch.lastUpkeep = upkeep;
+    watch.lostMerges = upkeep.isLost ? watch.lostMerges + 1 : 0;
+    if (!upkeep.isLost) {
+      watch.commits = (watch.commits ?? 0) - before;
+      watch.nextLook = 0;
+      watch.left = { version, smallFragments };
+    }
+    telemetry.emit({ ...upkeep, kind: 'maintenance-done', table: formatPath(watch.table.path) });
+    if (upkeep.version > plan.condition.version) await this.#record(watch.table, upkeep.version);
+    return toRunRecord(upkeep);
+  }
+
+  async #record(table: TableRecord, version: number): Promise<void> {
+    const entry = { operation: 'maintain_table', caller: OWN_NAME, requestId: OWN_NAME, version };
+    await this.#parts.catalog.tables.commit(table, entry).catch((error: unknown) => this.#tellFailure(error));
+  }
+
+  #tellFailure(cause: unknown): void {
+    this.#parts.telemetry.emit({ kind: 'background-failed', task: OWN_NAME, cause });
+  }
+}

@@ -1,0 +1,80 @@
+import type { MaintenanceLimits } from '../model/limits.ts';
+
+export interface PaceSettings {
+  readonly limits: MaintenanceLimits;
+  readonly now: () => number;
+  /** The next piece of work, if there is one. It tells of its failures itself. */
+  readonly take: () => Promise<(() => Promise<void>) | undefined>;
+  /** Called now and then, to find out what there is to do. */
+  readonly look: () => void;
+}
+
+const CLOSE_MILLISECONDS = 2000;
+
+/** How many pieces of work run at once, and how long each runner rests after one. */
+export class Pace {
+  readonly #settings: PaceSettings;
+  readonly #timers = new Set<NodeJS.Timeout>();
+  readonly #runners = new Set<Promise<void>>();
+  #looking: NodeJS.Timeout | undefined;
+  #resting = 0;
+
+  constructor(settings: PaceSettings) {
+    this.#settings = settings;
+  }
+
+  start(): void {
+    const { limits, look } = this.#settings;
+    const turn = (): void => {
+      look();
+      this.wake();
+    };
+    this.#looking = setInterval(turn, limits.quietSeconds * 1000);
+    this.#looking.unref();
+  }
+
+  wake(): void {
+    const isOpen = this.#looking !== undefined;
+    if (!isOpen || this.#runners.size + this.#resting >= this.#settings.limits.runningMax) return;
+    const runner = this.#runOne();
+    this.#runners.add(runner);
+    void runner.finally(() => this.#runners.delete(runner));
+  }
+
+  /** What is being looked at may end; what has become a job has its own time to end. */
+  async close(): Promise<void> {
+    clearInterval(this.#looking);
+    this.#looking = undefined;
+    for (const timer of this.#timers) clearTimeout(timer);
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, CLOSE_MILLISECONDS);
+    });
+    await Promise.race([Promise.allSettled(this.#runners), late]);
+    clearTimeout(timer);
+  }
+
+  async #runOne(): Promise<void> {
+    const work = await this.#settings.take();
+    if (work === undefined) return;
+    const startedAt = this.#settings.now();
+    await work();
+    this.#rest(this.#settings.now() - startedAt);
+  }
+
+  /** For as long as the share of time demands that may be worked. */
+  #rest(workedMilliseconds: number): void {
+    const { dutyPercent } = this.#settings.limits;
+    this.#resting += 1;
+    const timer = setTimeout(
+      () => {
+        this.#timers.delete(timer);
+        this.#resting -= 1;
+        this.wake();
+      },
+      (workedMilliseconds * (100 - dutyPercent)) / dutyPercent,
+    );
+    timer.unref();
+    this.#timers.add(timer);
+  }
+}

@@ -1,0 +1,108 @@
+import type { Condition, Engine, Optimization } from '../engine/engine.ts';
+import type { MaintenanceLimits } from '../model/limits.ts';
+import type { Place } from '../model/table.ts';
+import { chooseAge, findReasons, isHistoryTooLarge, shouldWaitForMerge } from './policy.ts';
+import type { Past, Reason } from './policy.ts';
+import type { TableWatch } from './table-watch.ts';
+
+export interface UpkeepContext {
+  readonly engine: Engine;
+  readonly limits: MaintenanceLimits;
+  readonly now: () => number;
+}
+
+/** What there is to do, and how. */
+export interface UpkeepPlan {
+  readonly condition: Condition;
+  readonly reasons: readonly Reason[];
+  /** Versions older than this go. */
+  readonly ageMilliseconds: number | undefined;
+  readonly isInLane: boolean;
+}
+
+/** What was done. */
+export interface Upkeep extends Optimization {
+  readonly reasons: readonly Reason[];
+  /** A writer was faster, and the work was lost. */
+  readonly isLost: boolean;
+  readonly filesSwept: number;
+  readonly milliseconds: number;
+  readonly endedAt: number;
+}
+
+/** Versions after which a look at the old ones is worth its listing. */
+const HISTORY_VERSIONS = 256;
+
+/** Nobody writes one file for longer than this. */
+const ABANDONED_MILLISECONDS = 86_400_000;
+
+export interface PlanOptions {
+  /** Asked for by hand: whatever can be improved is. */
+  readonly isForced: boolean;
+}
+
+export async function planUpkeep(
+  context: UpkeepContext,
+  watch: TableWatch,
+  { isForced }: PlanOptions,
+): Promise<UpkeepPlan> {
+  const { engine, limits, now } = context;
+  const condition = await engine.maintenance.assess(watch.table.place);
+  const isQuiet = isForced || now() - watch.lastCommitAt >= limits.quietSeconds * 1000;
+  const wear = { commits: watch.commits, isQuiet, left: isForced ? undefined : watch.left };
+  const reasons = findReasons(condition, wear, isForced ? { ...limits, smallFragmentsMax: 2 } : limits);
+  const isHistoryDue =
+    isForced ||
+    (watch.historyAt !== undefined && watch.historyAt <= now()) ||
+    watch.commits === undefined ||
+    condition.version - watch.historyVersion >= HISTORY_VERSIONS;
+  const ageMilliseconds = isHistoryDue ? await planHistory(context, watch, { condition, isQuiet }) : undefined;
+  const isInLane = shouldWaitForMerge(condition, { reasons, lostMerges: watch.lostMerges }, limits);
+  return { condition, reasons, ageMilliseconds, isInLane };
+}
+
+export function hasWork({ reasons, ageMilliseconds }: UpkeepPlan): boolean {
+  return reasons.length > 0 || ageMilliseconds !== undefined;
+}
+
+/** A merge comes before the removal; while nobody writes there is little to merge. */
+const RESERVE_MILLISECONDS = { quiet: 1000, busy: 5000 };
+const RESERVE_FACTOR = 4;
+
+async function planHistory(
+  { engine, limits, now }: UpkeepContext,
+  watch: TableWatch,
+  { condition, isQuiet }: { readonly condition: Condition; readonly isQuiet: boolean },
+): Promise<number | undefined> {
+  const history = await engine.maintenance.readHistory(watch.table.place);
+  const reserveMilliseconds =
+    RESERVE_MILLISECONDS[isQuiet ? 'quiet' : 'busy'] + RESERVE_FACTOR * (watch.lastUpkeep?.milliseconds ?? 0);
+  const past: Past = {
+    ...history,
+    bytes: condition.bytes,
+    now: now(),
+    reserveMilliseconds,
+  };
+  const age = chooseAge(past, limits);
+  watch.historyVersion = condition.version;
+  const isUnfinished = isHistoryTooLarge(past, limits) && past.versions.length > limits.versionsMin;
+  // What is too young now is old enough soon; what a tag keeps is not, so that this is not tried again without end.
+  const waits = isUnfinished && (age !== undefined || watch.historyAt === undefined);
+  watch.historyAt = waits ? now() + (age === undefined ? limits.readerSeconds * 1000 : 0) : undefined;
+  return age;
+}
+
+export async function runUpkeep(context: UpkeepContext, place: Place, plan: UpkeepPlan): Promise<Upkeep> {
+  const { engine, now } = context;
+  const startedAt = now();
+  const { isInLane, ageMilliseconds: olderThanMilliseconds, reasons, condition } = plan;
+  const done = await engine.maintenance.optimize(place, { isInLane, olderThanMilliseconds });
+  const filesSwept = await engine.maintenance.sweep(place, ABANDONED_MILLISECONDS);
+  const endedAt = now();
+  const facts = { reasons, isLost: done === undefined, filesSwept, milliseconds: endedAt - startedAt, endedAt };
+  return { ...(done ?? nothingDone(condition.version)), ...facts };
+}
+
+function nothingDone(version: number): Optimization {
+  return { version, fragmentsRemoved: 0, fragmentsAdded: 0, versionsRemoved: 0, bytesRemoved: 0, laneMilliseconds: 0 };
+}

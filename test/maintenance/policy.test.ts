@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import fc from 'fast-check';
+import type { Condition, VersionAge } from '../../src/engine/engine.ts';
+import { chooseAge, findReasons, shouldWaitForMerge } from '../../src/maintenance/policy.ts';
+import type { Past, Wear } from '../../src/maintenance/policy.ts';
+import { testLimits } from '../support/limits.ts';
+
+const limits = testLimits().maintenance;
+const MiB = 2 ** 20;
+const SECOND = 1000;
+const NOW = 1_000_000_000_000;
+
+const fresh: Condition = {
+  version: 9,
+  rows: 10_000,
+  bytes: MiB,
+  fragments: 1,
+  smallFragments: 1,
+  deletedRows: 0,
+  indexes: [],
+};
+const worn: Wear = { commits: 100, isQuiet: false, left: undefined };
+
+suite('a table is put in order', () => {
+  test('when it has many small fragments, more deleted rows or more rows without index than it may', () => {
+    assert.deepEqual(findReasons(fresh, worn, limits), []);
+    assert.deepEqual(findReasons({ ...fresh, smallFragments: 64 }, worn, limits), ['fragments']);
+    assert.deepEqual(findReasons({ ...fresh, deletedRows: 1200 }, worn, limits), ['deletions']);
+    const indexes = [{ name: 'id_idx', unindexedRows: 1001 }];
+    assert.deepEqual(findReasons({ ...fresh, indexes }, worn, limits), ['index']);
+  });
+
+  test('not for a few rows, which are found without an index in no time', () => {
+    const small = { ...fresh, rows: 100, deletedRows: 100, indexes: [{ name: 'id_idx', unindexedRows: 100 }] };
+    assert.deepEqual(findReasons(small, worn, limits), []);
+  });
+
+  test('not again for what the last run could not improve', () => {
+    const many = { ...fresh, smallFragments: 100 };
+    assert.deepEqual(findReasons(many, { ...worn, left: { version: 8, smallFragments: 90 } }, limits), []);
+    assert.deepEqual(findReasons(many, { ...worn, left: { version: 9, smallFragments: 0 } }, limits), []);
+    assert.deepEqual(findReasons(many, { ...worn, left: { version: 8, smallFragments: 36 } }, limits), ['fragments']);
+  });
+
+  test('later when it is large, unless it is quiet: a merge may write all of it anew', () => {
+    const large = { ...fresh, smallFragments: 100, bytes: 100 * MiB };
+    assert.deepEqual(findReasons(large, { ...worn, commits: 399 }, limits), []);
+    assert.deepEqual(findReasons(large, { ...worn, commits: 400 }, limits), ['fragments']);
+    assert.deepEqual(findReasons(large, { ...worn, commits: 1, isQuiet: true }, limits), ['fragments']);
+  });
+});
+
+test('writers wait for the merge of a small table, and of a larger one only after merges beside them were lost', () => {
+  const merge = { reasons: ['fragments'] as const, lostMerges: 0 };
+  assert.equal(shouldWaitForMerge(fresh, merge, limits), true);
+  assert.equal(shouldWaitForMerge({ ...fresh, bytes: 100 * MiB }, merge, limits), false);
+  assert.equal(shouldWaitForMerge({ ...fresh, bytes: 100 * MiB }, { ...merge, lostMerges: 4 }, limits), true);
+  assert.equal(shouldWaitForMerge({ ...fresh, bytes: 2000 * MiB }, { ...merge, lostMerges: 9 }, limits), false);
+  assert.equal(shouldWaitForMerge(fresh, { reasons: ['index'], lostMerges: 9 }, limits), false);
+});
+
+/** Versions 1, 2, 3, … committed so many seconds ago. */
+function past(secondsAgo: readonly number[], more: Partial<Past> = {}): Past {
+  const versions = secondsAgo.map((seconds, index) => ({
+    version: index + 1,
+    committedAtMilliseconds: NOW - seconds * SECOND,
+  }));
+  return {
+    versions,
+    keptFromVersion: Infinity,
+    diskBytes: undefined,
+    bytes: MiB,
+    now: NOW,
+    reserveMilliseconds: SECOND,
+    ...more,
+  };
+}
+
+/** The versions that the engine removes for an age. */
+function removed({ versions, now }: Past, age: number | undefined): readonly number[] {
+  if (age === undefined) return [];
+  return versions.filter((each) => each.committedAtMilliseconds < now - age).map(({ version }) => version);
+}
+
+const brief = { ...limits, retentionSeconds: 100, versionsMin: 1, readerSeconds: 10 };
+
+suite('an old version', () => {
+  test('goes when the retention has passed since the next one took its place', () => {
+    const history = past([500, 400, 300, 99, 0]);
+    assert.deepEqual(removed(history, chooseAge(history, brief)), [1, 2]);
+  });
+
+  test('stays when it was the latest until a moment ago, however old it is', () => {
+    const history = past([5000, 1]);
+    assert.equal(chooseAge(history, { ...brief, retentionSeconds: 0 }), undefined);
+  });
+
+  test('stays when it is one of the newest, or when a tag or a reader needs it or one before it', () => {
+    const history = past([500, 400, 300, 200, 150]);
+    assert.deepEqual(removed(history, chooseAge(history, { ...brief, versionsMin: 4 })), [1]);
+    const pinned = { ...history, keptFromVersion: 3 };
+    assert.deepEqual(removed(pinned, chooseAge(pinned, brief)), [1, 2]);
+  });
+
+  test('goes before the retention has passed when old versions take too much space, the older half at a time', () => {
+    const history = past([90, 80, 70, 60, 50, 40, 30], { diskBytes: 100 * MiB });
+    assert.deepEqual(removed(history, chooseAge(history, brief)), [1, 2, 3]);
+    const roomy = { ...history, diskBytes: 60 * MiB };
+    assert.deepEqual(removed(roomy, chooseAge(roomy, brief)), []);
+  });
+
+  test('is never removed while it may be read, is pinned, or is one of the newest', () => {
+    const histories = fc.record({
+      gaps: fc.array(fc.integer({ min: 0, max: 60 }), { minLength: 1, maxLength: 40 }),
+      keptFromVersion: fc.oneof(fc.integer({ min: 1, max: 45 }), fc.constant(Infinity)),
+      diskBytes: fc.option(fc.integer({ min: 0, max: 1000 * MiB }), { nil: undefined }),
+      retentionSeconds: fc.integer({ min: 0, max: 500 }),
+      versionsMin: fc.integer({ min: 1, max: 20 }),
+      readerSeconds: fc.integer({ min: 0, max: 100 }),
+    });
+    fc.assert(
+      fc.property(histories, ({ gaps, keptFromVersion, diskBytes, ...bounds }) => {
+        const secondsAgo = gaps.map((_, index) => gaps.slice(index).reduce((sum, gap) => sum + gap, 0));
+        const history = past(secondsAgo, { keptFromVersion, diskBytes });
+        const gone = removed(history, chooseAge(history, { ...limits, ...bounds }));
+        const kept = history.versions.length - gone.length;
+        assert.ok(gone.length === 0 || kept >= bounds.versionsMin);
+        for (const version of gone) {
+          assert.ok(version < keptFromVersion);
+          const next = history.versions[version] as VersionAge;
+          assert.ok(next.committedAtMilliseconds <= NOW - bounds.readerSeconds * SECOND);
+        }
+      }),
+    );
+  });
+});
