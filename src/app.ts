@@ -15,8 +15,9 @@ import { TOKEN_ENDPOINT_PATH, ownIssuerOf } from './config/own-issuer.ts';
 import { openConfiguredCatalog } from './configured-catalog.ts';
 import { openEngine } from './engine/engine.ts';
 import type { Engine, EngineSettings } from './engine/engine.ts';
-import { Admission } from './http/admission.ts';
 import { CallerRate } from './http/caller-rate.ts';
+import { createLoad } from './http/load.ts';
+import type { Load } from './http/load.ts';
 import { createHttpServer } from './http/server.ts';
 import type { HttpServer } from './http/server.ts';
 import { Jobs } from './jobs/jobs.ts';
@@ -74,13 +75,13 @@ async function joinParts(config: Config, parts: Parts, outside: Outside): Promis
   const authenticator = parts.add(openAuthenticator(config, catalog));
   const databases = await catalog.databases.list();
 
-  const admission = new Admission(config.limits.http);
+  const load = createLoad(config.limits.http, () => performance.now());
   const state = { isDraining: false };
   const jobs = parts.add(openJobs(config, telemetry));
   const maintenance = parts.add(
     new Maintenance({ limits: config.limits.maintenance, engine, catalog, jobs, telemetry, now: Date.now }),
   );
-  const joined = { config, telemetry, catalog, engine, jobs, maintenance, authenticator, admission, state };
+  const joined = { config, telemetry, catalog, engine, jobs, maintenance, authenticator, load, state };
   const server = parts.add(await openHttp(joined));
   maintenance.start();
   return {
@@ -90,7 +91,7 @@ async function joinParts(config: Config, parts: Parts, outside: Outside): Promis
     async drain() {
       state.isDraining = true;
       server.closeIdleConnections();
-      await admission.whenIdle();
+      await load.underWay.whenIdle();
       await parts.close();
     },
   };
@@ -141,12 +142,12 @@ interface Joined {
   readonly jobs: Jobs;
   readonly maintenance: Maintenance;
   readonly authenticator: Authenticator;
-  readonly admission: Admission;
+  readonly load: Load;
   readonly state: { readonly isDraining: boolean };
 }
 
 async function openHttp(joined: Joined): Promise<HttpServer> {
-  const { config, catalog, engine, jobs, maintenance, telemetry, authenticator, admission, state } = joined;
+  const { config, catalog, engine, jobs, maintenance, telemetry, authenticator, load, state } = joined;
   const { limits } = config;
   return createHttpServer({
     release: readRelease(),
@@ -158,7 +159,7 @@ async function openHttp(joined: Joined): Promise<HttpServer> {
     authenticator,
     tokenEndpoint: openTokenEndpoint(config, catalog),
     tokenEndpointPath: TOKEN_ENDPOINT_PATH,
-    admission,
+    load,
     rate: new CallerRate({
       requestsPerSecond: limits.http.rateRequestsPerSecond,
       callersMax: RATED_CALLERS_MAX,

@@ -1,68 +1,172 @@
 import { ServiceError } from '../errors/service-error.ts';
 import type { HttpLimits } from '../model/limits.ts';
+import { FairQueue } from './fair-queue.ts';
+import type { Waiter } from './fair-queue.ts';
+import { WORK_CLASSES } from './work-class.ts';
+import type { WorkClass } from './work-class.ts';
 
 /** Gives the place back. Safe to call twice. */
 export type Leave = () => void;
 
-/** How much the service takes on at once. What does not fit is refused at once: the caller knows best when to come back. */
-export class Admission {
-  private readonly limits: HttpLimits;
-  private requests = 0;
-  private uploads = 0;
-  private idle: (() => void)[] = [];
+export interface Arriving {
+  readonly work: WorkClass;
+  readonly caller: string;
+  /** Fires when the client has gone; asked for only when the request has to wait. */
+  readonly signal: () => AbortSignal;
+}
 
-  constructor(limits: HttpLimits) {
-    this.limits = limits;
+export type AdmissionLimits = Pick<
+  HttpLimits,
+  'requestsMax' | 'readsMax' | 'writesMax' | 'uploadsMax' | 'administrationMax' | 'waitingMax' | 'queueSeconds'
+>;
+
+export interface AdmissionOptions {
+  readonly limits: AdmissionLimits;
+  /** Milliseconds on a clock that only runs forward. */
+  readonly now: () => number;
+  /** Told when a class is full, before anybody waits: perhaps one of those who are in can be shown out. */
+  readonly onFull?: (work: WorkClass) => void;
+}
+
+interface Waiting extends Waiter {
+  readonly start: (leave: Leave) => void;
+  readonly refuse: (error: ServiceError) => void;
+}
+
+interface Gate {
+  readonly placesMax: number;
+  readonly what: string;
+  readonly waiting: FairQueue<Waiting>;
+  running: number;
+}
+
+/**
+ * A queue that stands for this part of the longest wait does not come from a burst: there is too much work, and who comes
+ * now is told so at once instead of after a wait in vain.
+ */
+const STANDING_SHARE = 0.25;
+
+/**
+ * How much the service takes on at once, by the kind of work. What comes in a burst waits a little, the callers in turn;
+ * what is too much is refused without a wait.
+ */
+export class Admission {
+  readonly #options: AdmissionOptions;
+  readonly #gates: Readonly<Record<WorkClass, Gate>>;
+  #running = 0;
+  #nextClass = 0;
+
+  constructor(options: AdmissionOptions) {
+    const { limits } = options;
+    this.#options = options;
+    this.#gates = {
+      read: gate(limits.readsMax, 'reads'),
+      write: gate(limits.writesMax, 'writes'),
+      ingest: gate(limits.uploadsMax, 'uploads'),
+      admin: gate(limits.administrationMax, 'requests of administrators'),
+    };
   }
 
-  enter(isUpload: boolean): Leave {
-    if (this.requests >= this.limits.requestsMax) {
-      throw tooMany(`${this.limits.requestsMax} requests`);
-    }
-    if (isUpload && this.uploads >= this.limits.uploadsMax) {
-      throw tooMany(`${this.limits.uploadsMax} uploads`);
-    }
-    this.requests += 1;
-    if (isUpload) this.uploads += 1;
-    return once(() => this.leave(isUpload));
+  /** At once, without a promise, when there is room. */
+  enter(arriving: Arriving): Leave | Promise<Leave> {
+    const own = this.#gates[arriving.work];
+    if (own.waiting.length === 0 && this.#hasRoom(own)) return this.#start(own);
+    this.#options.onFull?.(arriving.work);
+    this.#makeWay(own, arriving.caller);
+    return this.#wait(own, arriving);
   }
 
   get running(): number {
-    return this.requests;
+    return this.#running;
   }
 
-  /** Resolves when nothing is running. */
-  async whenIdle(): Promise<void> {
-    if (this.requests === 0) return;
-    await new Promise<void>((resolve) => this.idle.push(resolve));
+  waiting(work: WorkClass): number {
+    return this.#gates[work].waiting.length;
   }
 
-  private leave(isUpload: boolean): void {
-    this.requests -= 1;
-    if (isUpload) this.uploads -= 1;
-    if (this.requests > 0) return;
-    const waiting = this.idle;
-    this.idle = [];
-    for (const resolve of waiting) resolve();
+  #hasRoom(own: Gate): boolean {
+    return own.running < own.placesMax && this.#running < this.#options.limits.requestsMax;
+  }
+
+  #start(own: Gate): Leave {
+    own.running += 1;
+    this.#running += 1;
+    let isIn = true;
+    return () => {
+      if (!isIn) return;
+      isIn = false;
+      own.running -= 1;
+      this.#running -= 1;
+      this.#startWaiting();
+    };
+  }
+
+  /** Refuses, unless one more may wait. When the queue is full, whoever has most in it gives way. */
+  #makeWay(own: Gate, caller: string): void {
+    const { limits, now } = this.#options;
+    const oldest = own.waiting.oldestOf(caller);
+    const standing = limits.queueSeconds * 1000 * STANDING_SHARE;
+    if (oldest !== undefined && now() - oldest.since >= standing) throw this.#tooMany(own);
+    if (own.waiting.length < limits.waitingMax) return;
+    const last = own.waiting.newestOfLongest(caller);
+    if (last === undefined) throw this.#tooMany(own);
+    last.refuse(this.#tooMany(own));
+  }
+
+  async #wait(own: Gate, { caller, signal }: Arriving): Promise<Leave> {
+    const { limits, now } = this.#options;
+    return new Promise<Leave>((resolve, reject) => {
+      const gone = signal();
+      const end = (): void => {
+        own.waiting.remove(entry);
+        clearTimeout(timer);
+        gone.removeEventListener('abort', onGone);
+      };
+      const refuse = (error: ServiceError): void => {
+        end();
+        reject(error);
+      };
+      const start = (leave: Leave): void => {
+        end();
+        resolve(leave);
+      };
+      const onGone = (): void => refuse(callerLeft());
+      const entry: Waiting = { caller, since: now(), start, refuse };
+      const timer = setTimeout(() => refuse(this.#tooMany(own)), limits.queueSeconds * 1000);
+      own.waiting.add(entry);
+      gone.addEventListener('abort', onGone, { once: true });
+      if (gone.aborted) onGone();
+    });
+  }
+
+  /** The classes take turns for what all of them share. */
+  #startWaiting(): void {
+    for (let idle = 0; idle < WORK_CLASSES.length; idle += 1) {
+      const work = WORK_CLASSES[this.#nextClass % WORK_CLASSES.length] ?? 'read';
+      this.#nextClass += 1;
+      const own = this.#gates[work];
+      const next = this.#hasRoom(own) ? own.waiting.take() : undefined;
+      if (next === undefined) continue;
+      next.start(this.#start(own));
+      idle = -1;
+    }
+  }
+
+  #tooMany(own: Gate): ServiceError {
+    const { requestsMax } = this.#options.limits;
+    const busy = own.running < own.placesMax ? `${requestsMax} requests` : `${own.placesMax} ${own.what}`;
+    return new ServiceError(
+      'ServiceUnavailable',
+      `The service is already busy with ${busy}, the most that it takes at once.`,
+      { hint: 'Try again after the time in Retry-After.', retryAfterSeconds: 1 },
+    );
   }
 }
 
-function tooMany(what: string): ServiceError {
-  return new ServiceError(
-    'ServiceUnavailable',
-    `The service is already busy with ${what}, the most that it takes at once.`,
-    {
-      hint: 'Try again after the time in Retry-After.',
-      retryAfterSeconds: 1,
-    },
-  );
+function gate(placesMax: number, what: string): Gate {
+  return { placesMax, what, waiting: new FairQueue(), running: 0 };
 }
 
-function once(action: () => void): Leave {
-  let done = false;
-  return () => {
-    if (done) return;
-    done = true;
-    action();
-  };
+function callerLeft(): ServiceError {
+  return new ServiceError('ServiceUnavailable', 'The caller left before its turn came.');
 }

@@ -2,15 +2,30 @@ import type { IncomingMessage } from 'node:http';
 import { ServiceError } from '../errors/service-error.ts';
 import type { HttpLimits } from '../model/limits.ts';
 import { Arrival } from './arrival.ts';
+import type { BodyPace } from './arrival.ts';
+import type { Account } from './byte-budget.ts';
+import type { Paced } from './paced.ts';
 import { parseStrictJson } from './strict-json.ts';
 
 export interface JsonReadOptions {
   readonly bytesMax: number;
   readonly limits: HttpLimits;
+  readonly account: Account;
+}
+
+export interface ReadOptions {
+  readonly limits: BodyPace;
+  /** Who pays for the memory. When there is none left, nothing more is read from the socket. */
+  readonly account: Account;
+  /** Where others may have this body given up when its sender is slow. */
+  readonly senders?: Paced;
 }
 
 /** How much of a body is thrown away after an early reply before the connection is cut. */
 export const DISCARD_BOUNDS = { bytesMax: 64 * 1024 * 1024, seconds: 5 };
+
+/** So much of each body is not counted: small requests do not wait for the memory that large ones hold. */
+const FREE_BYTES = 64 * 1024;
 
 /** The parsed JSON body; no body at all and the literal `null` are both an empty object, as some clients send them. */
 export async function readJsonBody(
@@ -41,17 +56,42 @@ export function refuseDeclaredLength(message: IncomingMessage, bytesMax: number)
 }
 
 /** The pieces of a body as they arrive; a body that pauses too long is a failed request. */
-export async function* readPieces(message: IncomingMessage, idleSeconds: number): AsyncGenerator<Uint8Array> {
-  const arrival = new Arrival(message, idleSeconds);
+export async function* readPieces(message: IncomingMessage, options: ReadOptions): AsyncGenerator<Uint8Array> {
+  const { limits, account, senders } = options;
+  const arrival = new Arrival(message, limits);
+  let freeBytes = FREE_BYTES;
+  const pace = senders?.join(arrival.giveUp);
   try {
     for (;;) {
       const piece: unknown = message.read();
-      if (piece instanceof Uint8Array) yield piece;
-      else if (message.readableEnded) return;
-      else await arrival.next();
+      if (piece instanceof Uint8Array) {
+        arrival.received(piece.length);
+        const wait = piece.length > freeBytes ? account.take(piece.length) : undefined;
+        if (wait !== undefined) await waitUnlessGone(message, wait, account);
+        freeBytes -= piece.length;
+        yield piece;
+      } else if (message.readableEnded) {
+        return;
+      } else {
+        pace?.waits();
+        await arrival.next();
+        pace?.moves();
+      }
     }
   } finally {
+    pace?.leave();
     arrival.stop();
+  }
+}
+
+/** A sender that leaves while it is made to wait gives its turn to the next. */
+async function waitUnlessGone(message: IncomingMessage, wait: Promise<void>, account: Account): Promise<void> {
+  const onClose = (): void => account.close();
+  message.once('close', onClose);
+  try {
+    await wait;
+  } finally {
+    message.off('close', onClose);
   }
 }
 
@@ -85,7 +125,7 @@ async function readWhole(message: IncomingMessage, options: JsonReadOptions): Pr
   refuseDeclaredLength(message, options.bytesMax);
   const pieces: Uint8Array[] = [];
   let length = 0;
-  for await (const piece of readPieces(message, options.limits.bodyIdleSeconds)) {
+  for await (const piece of readPieces(message, options)) {
     length += piece.length;
     if (length > options.bytesMax) {
       throw new ServiceError('PayloadTooLarge', `The body is larger than ${options.bytesMax} bytes.`);

@@ -1,8 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { performance } from 'node:perf_hooks';
-import type { ServiceError } from '../errors/service-error.ts';
+import { ServiceError } from '../errors/service-error.ts';
 import type { Operation } from '../operations/operation.ts';
-import type { Admission, Leave } from './admission.ts';
 import { DISCARD_BOUNDS, discardRest } from './body.ts';
 import { whenClientGone } from './client-gone.ts';
 import { chooseDialect } from './dialects.ts';
@@ -17,7 +16,6 @@ import { createShapeCheck } from './shape-check.ts';
 import type { ShapeCheck } from './shape-check.ts';
 
 export interface MountParts extends LifeParts {
-  readonly admission: Admission;
   readonly basePath: string;
   /** Set when the server is shutting down: replies then close their connections. */
   readonly isDraining: () => boolean;
@@ -52,9 +50,8 @@ async function serve(exchange: Exchange, parts: MountParts): Promise<FastifyRepl
   const place = { instance: path, dialect: chooseDialect(path, request.headers['user-agent']) };
   let refusal: ReturnType<typeof toServiceError> | undefined;
   let outgoing: Gathered;
-  let leave: Leave | undefined;
+  parts.load.underWay.begin();
   try {
-    leave = parts.admission.enter(operation.body.kind === 'arrow');
     outgoing = await answerOnce(exchange, place.dialect, parts, findings);
   } catch (error) {
     refusal = toServiceError(error);
@@ -63,7 +60,9 @@ async function serve(exchange: Exchange, parts: MountParts): Promise<FastifyRepl
     outgoing = toJsonOutgoing(status, { ...commonHeaders(requestId), ...headers }, body);
   }
   const finish = (bytesOut: number, failure: ServiceError | undefined): void => {
-    leave?.();
+    findings.leave?.();
+    findings.account?.close();
+    parts.load.underWay.end();
     parts.services.telemetry.emit({
       kind: 'request-finished',
       requestId: findings.requestId ?? request.id,
@@ -82,6 +81,8 @@ async function serve(exchange: Exchange, parts: MountParts): Promise<FastifyRepl
   };
   const { body } = outgoing;
   if (typeof body !== 'string' && !(body instanceof Uint8Array)) {
+    // From here on it goes at the client's pace, and reads that are quicker need not wait for it.
+    findings.leave?.();
     return sendOn(exchange, { ...outgoing, body }, parts, finish);
   }
   finish(Buffer.byteLength(body), refusal);
@@ -108,7 +109,21 @@ async function answerOnce(
   };
   const reply = await answer(incoming, { operation, bodyCheck }, parts, findings);
   const outgoing = toOutgoing(reply, findings.requestId ?? request.id);
-  return { ...outgoing, body: typeof outgoing.body === 'string' ? outgoing.body : await gather(outgoing.body) };
+  if (typeof outgoing.body === 'string') return { ...outgoing, body: outgoing.body };
+  const body = await gather(outgoing.body);
+  if (!(body instanceof Uint8Array)) await requireStreamPlace(body, parts);
+  return { ...outgoing, body };
+}
+
+/** A client that is slow to take its reply makes way. */
+async function requireStreamPlace(body: Begun, { load, limits }: MountParts): Promise<void> {
+  const { streamsMax } = limits.http;
+  if (load.takers.size < streamsMax || load.takers.cutSlowest()) return;
+  await body.rest.return?.();
+  throw new ServiceError('ServiceUnavailable', `The service is already sending ${streamsMax} large replies.`, {
+    hint: 'Try again after the time in Retry-After, or ask for less.',
+    retryAfterSeconds: 1,
+  });
 }
 
 function send(
@@ -122,7 +137,7 @@ function send(
   return reply.code(outgoing.status).headers(outgoing.headers).send(outgoing.body);
 }
 
-/** The place among the running requests is kept until the last byte is out. */
+/** It counts as under way until the last byte is out. */
 async function sendOn(
   exchange: Exchange,
   { status, headers, body }: Gathered & { readonly body: Begun },
@@ -134,7 +149,9 @@ async function sendOn(
   reply.hijack();
   const closing = parts.isDraining() ? { connection: 'close' } : {};
   reply.raw.writeHead(status, { ...headers, ...closing });
-  const { bytes, failure } = await sendPieces(reply.raw, body, parts.limits.http.bodyIdleSeconds);
+  const pace = parts.load.takers.join(() => void reply.raw.destroy());
+  const { bytes, failure } = await sendPieces(reply.raw, body, parts.limits.http.bodyIdleSeconds, pace);
+  pace.leave();
   finish(bytes, failure === undefined ? undefined : toServiceError(failure));
   return reply;
 }

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { openArrowStream } from '../arrow/checked-stream.ts';
+import type { ArrowChunk } from '../arrow/checked-stream.ts';
 import type { Authenticator } from '../auth/authenticator.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { ServiceError } from '../errors/service-error.ts';
@@ -11,7 +12,10 @@ import { databaseNotFound } from '../model/refusals.ts';
 import type { Database } from '../model/table.ts';
 import type { Dialect, Operation, Reply } from '../operations/operation.ts';
 import type { Services } from '../operations/services.ts';
+import type { Leave } from './admission.ts';
+import type { Account, ByteBudget } from './byte-budget.ts';
 import type { CallerRate } from './caller-rate.ts';
+import type { Load } from './load.ts';
 import { readJsonBody, readPieces, refuseDeclaredLength, requireArrowStream } from './body.ts';
 import { hasCredential, readHeaderCredentials, readIdentity, refuseDoubledHeaders } from './credentials.ts';
 import { readDatabaseName } from './database-name.ts';
@@ -21,6 +25,7 @@ import { headerReader } from './request-headers.ts';
 import { REQUEST_ID_HEADER, readRequestId } from './request-id.ts';
 import type { ShapeCheck } from './shape-check.ts';
 import { aboutServer, findSubject } from './subject.ts';
+import { toWorkClass } from './work-class.ts';
 
 /** One request as the router hands it over. */
 export interface Incoming {
@@ -38,6 +43,7 @@ export interface LifeParts {
   readonly catalog: Catalog;
   readonly authenticator: Authenticator;
   readonly rate: CallerRate;
+  readonly load: Load;
   readonly limits: Limits;
   readonly hostSuffix: string | undefined;
 }
@@ -50,6 +56,9 @@ export interface Findings {
   requestId?: string;
   caller?: string;
   database?: string;
+  /** What the request holds until its reply is out. */
+  leave?: Leave;
+  account?: Account;
 }
 
 export interface Route {
@@ -60,7 +69,8 @@ export interface Route {
 
 /**
  * The life of a request, from top to bottom: who asks, about which database, with what body, about which object, may they,
- * and then the operation itself. Nothing is read for a caller who is not known, and no Arrow body for one who may not.
+ * is there room, and then the operation itself. Until there is, it has cost little: a slow sender of JSON holds no place.
+ * Nothing is read for a caller who is not known, and no Arrow body for one who may not.
  */
 export async function answer(incoming: Incoming, route: Route, parts: LifeParts, findings: Findings): Promise<Reply> {
   const { operation } = route;
@@ -78,6 +88,8 @@ export async function answer(incoming: Incoming, route: Route, parts: LifeParts,
   const readsJson = isJsonRead(operation, message);
   const body = readsJson ? await decodeBody(incoming, { route, raw }, parts, findings) : {};
   if (operation.body.kind === 'arrow') requireArrowStream(message);
+  const entered = parts.load.admission.enter({ work: toWorkClass(operation), caller: caller.id, signal });
+  findings.leave = typeof entered === 'function' ? entered : await entered;
 
   const prefix = readPrefix(message, delimiter);
   const identifier = params['id'] ?? '';
@@ -158,7 +170,8 @@ async function readBody(
   parts: LifeParts,
   findings: Findings,
 ): Promise<Record<string, unknown>> {
-  const body = await readJsonBody(message, { bytesMax, limits: parts.limits.http });
+  const account = openAccount(parts.load.jsonBudget, findings);
+  const body = await readJsonBody(message, { bytesMax, limits: parts.limits.http, account });
   const requestId = readRequestId(headerReader(message, body['context'])(REQUEST_ID_HEADER));
   if (requestId !== undefined) findings.requestId = requestId;
   return body;
@@ -210,10 +223,29 @@ function streamOpener(
   return async (changed) => {
     const limits = { ...parts.limits.arrow, ...changed };
     refuseDeclaredLength(message, limits.streamBytesMax);
-    const source = (): AsyncIterable<Uint8Array> =>
-      countBytes(readPieces(message, parts.limits.http.bodyIdleSeconds), findings);
-    return (stream ??= openArrowStream(source(), limits));
+    const account = openAccount(parts.load.arrowBudget, findings);
+    const options = { limits: parts.limits.http, account, senders: parts.load.senders };
+    stream ??= openArrowStream(countBytes(readPieces(message, options), findings), limits).then(
+      ({ schema, chunks }) => ({ schema, chunks: releaseToo(chunks, account) }),
+    );
+    return stream;
   };
+}
+
+function openAccount(budget: ByteBudget, findings: Findings): Account {
+  return (findings.account ??= budget.open());
+}
+
+/** With the memory of a chunk, its share of the budget is given back. */
+async function* releaseToo(chunks: AsyncIterable<ArrowChunk>, account: Account): AsyncGenerator<ArrowChunk> {
+  for await (const chunk of chunks) {
+    const giveBack = account.mark();
+    const release = (): void => {
+      chunk.release();
+      giveBack();
+    };
+    yield { ...chunk, release };
+  }
 }
 
 async function* countBytes(source: AsyncIterable<Uint8Array>, findings: Findings): AsyncGenerator<Uint8Array> {

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Pace } from './paced.ts';
 
 /** A reply that has begun to come: what is there of it, and the rest. */
 export interface Begun {
@@ -38,11 +39,15 @@ export async function sendPieces(
   response: ServerResponse,
   { first, rest }: Begun,
   idleSeconds: number,
+  pace?: Pace,
 ): Promise<PiecesSent> {
   let bytes = 0;
   const send = async (piece: Uint8Array): Promise<void> => {
     bytes += piece.length;
-    if (!response.write(piece)) await takenOrGone(response, idleSeconds);
+    if (response.write(piece)) return;
+    pace?.waits();
+    await takenOrGone(response, idleSeconds);
+    pace?.moves();
   };
   try {
     for (const piece of first) await send(piece);

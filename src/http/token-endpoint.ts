@@ -1,7 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { performance } from 'node:perf_hooks';
 import type { TokenEndpoint, TokenRoute } from '../auth/token-endpoint.ts';
-import type { Leave } from './admission.ts';
 import { DISCARD_BOUNDS, discardRest } from './body.ts';
 import type { MountParts } from './mount.ts';
 import { commonHeaders } from './reply.ts';
@@ -46,9 +45,8 @@ async function serve(exchange: Exchange, parts: TokenEndpointParts): Promise<voi
   prepare(exchange, parts);
   // The library waits for a body without end.
   const timer = setTimeout(() => request.raw.destroy(), parts.limits.http.bodyIdleSeconds * 1000);
-  let leave: Leave | undefined;
+  parts.load.underWay.begin();
   try {
-    leave = parts.admission.enter(false);
     const outcome = await parts.tokenEndpoint?.answer(route, request.raw, reply.raw);
     report(exchange, parts, { startedAt, client: outcome?.client, cause: outcome?.failure });
   } catch (error) {
@@ -56,7 +54,7 @@ async function serve(exchange: Exchange, parts: TokenEndpointParts): Promise<voi
     report(exchange, parts, { startedAt, client: undefined, cause: error });
   } finally {
     clearTimeout(timer);
-    leave?.();
+    parts.load.underWay.end();
   }
 }
 

@@ -19,11 +19,24 @@ export interface HttpLimits {
   readonly jsonDepthMax: number;
   readonly headerBytesMax: number;
   readonly requestsMax: number;
+  readonly readsMax: number;
+  readonly writesMax: number;
   readonly uploadsMax: number;
+  readonly administrationMax: number;
+  /** Large replies that are being sent. */
+  readonly streamsMax: number;
+  /** Requests of one kind that wait for a place. */
+  readonly waitingMax: number;
+  readonly queueSeconds: number;
+  /** Memory for bodies that arrive, of all requests together. */
+  readonly bufferedBytesMax: number;
   readonly connectionsMax: number;
   readonly rateRequestsPerSecond: number;
   readonly headersSeconds: number;
   readonly bodyIdleSeconds: number;
+  readonly bodyBytesPerSecondMin: number;
+  /** How long a client may keep us waiting while others need its place. */
+  readonly slowSeconds: number;
   readonly keepAliveSeconds: number;
   readonly drainSeconds: number;
   readonly pageSizeMax: number;

@@ -119,7 +119,7 @@ test('shows every setting, where it came from, and no secret', async () => {
   assert.match(out, /^port +99 +--port$/m);
   assert.match(out, new RegExp(`^data +${data} +DATA$`, 'm'));
   assert.match(out, /^adminKey +\S+ +TILTYARD_ADMIN_KEY$/m);
-  assert.match(out, /^http\.uploadsMax +16 +default$/m);
+  assert.match(out, /^http\.uploadsMax +256 +default$/m);
   assert.ok(!out.includes('a-secret-key') && !out.includes('hunter2'));
 });
 

@@ -1,70 +1,192 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Admission } from '../../src/http/admission.ts';
+import type { AdmissionLimits, Leave } from '../../src/http/admission.ts';
+import type { WorkClass } from '../../src/http/work-class.ts';
+import type { ServiceError } from '../../src/errors/service-error.ts';
 import { testLimits } from '../support/limits.ts';
 import { refusalOf } from '../support/refusal.ts';
 
-function admission(requestsMax: number, uploadsMax: number): Admission {
-  return new Admission({ ...testLimits().http, requestsMax, uploadsMax });
+interface Gate {
+  readonly admission: Admission;
+  /** Takes a place that must be there. */
+  readonly take: (work: WorkClass, caller?: string) => Leave;
+  /** Waits for a place; the name is noted once it is there. */
+  readonly queue: (work: WorkClass, caller?: string, name?: string) => Promise<Leave>;
+  readonly started: readonly string[];
+  now: number;
 }
 
-test('takes requests up to the bound, and refuses more until one leaves', () => {
-  const gate = admission(2, 2);
-  const first = gate.enter(false);
-  gate.enter(false);
-  const refusal = refusalOf(() => gate.enter(false));
-  assert.equal(refusal.kind, 'ServiceUnavailable');
-  assert.equal(refusal.retryAfterSeconds, 1);
-  assert.match(refusal.message, /2 requests/);
+function open(limits: Partial<AdmissionLimits>, onFull?: (work: WorkClass) => void): Gate {
+  const started: string[] = [];
+  const gate: Gate = {
+    now: 0,
+    started,
+    admission: new Admission({
+      limits: { ...testLimits().http, ...limits },
+      now: () => gate.now,
+      ...(onFull === undefined ? {} : { onFull }),
+    }),
+    take(work: WorkClass, caller = 'somebody'): Leave {
+      const entered = gate.admission.enter({ work, caller, signal: neverAsked });
+      assert.ok(typeof entered === 'function', 'there is room, so that nothing must wait');
+      return entered;
+    },
+    async queue(work: WorkClass, caller = 'somebody', name = caller): Promise<Leave> {
+      const leave = await gate.admission.enter({ work, caller, signal: () => new AbortController().signal });
+      started.push(name);
+      return leave;
+    },
+  };
+  return gate;
+}
+
+function neverAsked(): AbortSignal {
+  throw new Error('a request that need not wait asks for no signal');
+}
+
+async function refused(entering: Promise<Leave>): Promise<ServiceError> {
+  return entering.then(
+    () => assert.fail('it was let in'),
+    (error: ServiceError) => error,
+  );
+}
+
+test('lets requests in at once, without a promise or a timer, while there is room', () => {
+  const gate = open({ readsMax: 2 });
+  const first = gate.take('read');
+  gate.take('read');
   first();
-  gate.enter(false);
-  assert.equal(gate.running, 2);
+  gate.take('read');
+  assert.equal(gate.admission.running, 2);
 });
 
-test('takes uploads up to a bound of their own, and other requests beside them', () => {
-  const gate = admission(3, 1);
-  const upload = gate.enter(true);
-  assert.match(refusalOf(() => gate.enter(true)).message, /1 uploads/);
-  gate.enter(false);
-  assert.equal(gate.running, 2);
-  upload();
-  gate.enter(true);
+test('gives each kind of work places of its own', async () => {
+  const gate = open({ readsMax: 1, writesMax: 1, uploadsMax: 1, administrationMax: 1, queueSeconds: 0 });
+  for (const work of ['read', 'write', 'ingest', 'admin'] as const) gate.take(work);
+  const messages: string[] = [];
+  for (const work of ['read', 'write', 'ingest', 'admin'] as const) {
+    const { kind, retryAfterSeconds, message } = await refused(gate.queue(work));
+    assert.deepEqual([kind, retryAfterSeconds], ['ServiceUnavailable', 1]);
+    messages.push(/busy with 1 (.*), the most/.exec(message)?.[1] ?? message);
+  }
+  assert.deepEqual(messages, ['reads', 'writes', 'uploads', 'requests of administrators']);
 });
 
-test('keeps no place for what it refused', () => {
-  const gate = admission(2, 1);
-  const upload = gate.enter(true);
-  for (let count = 0; count < 10; count += 1) refusalOf(() => gate.enter(true));
-  assert.equal(gate.running, 1);
-  upload();
-  assert.equal(gate.running, 0);
-  gate.enter(true);
+test('takes no more requests of all kinds together than the bound', async () => {
+  const gate = open({ requestsMax: 2, queueSeconds: 0 });
+  gate.take('read');
+  const write = gate.take('write');
+  assert.match((await refused(gate.queue('admin'))).message, /2 requests/);
+  write();
+  gate.take('admin');
+});
+
+test('lets a burst wait, and starts who waits as soon as a place is free, in the order of coming', async () => {
+  const gate = open({ readsMax: 1 });
+  const first = gate.take('read');
+  const second = gate.queue('read', 'a', '1');
+  const third = gate.queue('read', 'a', '2');
+  assert.equal(gate.admission.waiting('read'), 2);
+  first();
+  (await second)();
+  (await third)();
+  assert.deepEqual(gate.started, ['1', '2']);
+  assert.deepEqual([gate.admission.running, gate.admission.waiting('read')], [0, 0]);
+});
+
+test('takes the callers in turn, so that one who sends much waits for itself alone', async () => {
+  const gate = open({ readsMax: 1 });
+  let leave = gate.take('read');
+  const entering = ['a', 'a', 'a', 'a', 'b', 'c', 'b'].map(async (caller) => gate.queue('read', caller));
+  for (let count = 0; count < entering.length; count += 1) {
+    leave();
+    await new Promise((resolve) => setImmediate(resolve));
+    const place = await Promise.race(entering.map(async (each, index) => each.then((given) => ({ given, index }))));
+    leave = place.given;
+    void entering.splice(place.index, 1, new Promise(() => {}));
+  }
+  assert.deepEqual(gate.started, ['a', 'b', 'c', 'a', 'b', 'a', 'a']);
+});
+
+test('refuses a caller at once whose requests wait for long already, and lets others wait', async () => {
+  const gate = open({ readsMax: 1, queueSeconds: 1 });
+  const leave = gate.take('read');
+  const waiting = gate.queue('read', 'much');
+  gate.now = 249;
+  const also = gate.queue('read', 'much');
+  gate.now = 250;
+  refusalOf(() => gate.admission.enter({ work: 'read', caller: 'much', signal: neverAsked }));
+  const other = gate.queue('read', 'little');
+  leave();
+  (await waiting)();
+  (await other)();
+  (await also)();
+  assert.deepEqual(gate.started, ['much', 'little', 'much']);
+});
+
+test('makes room in a full queue at the cost of the caller who has most in it', async () => {
+  const gate = open({ readsMax: 1, waitingMax: 3 });
+  const leave = gate.take('read');
+  const many = [gate.queue('read', 'a', 'a1'), gate.queue('read', 'a', 'a2'), gate.queue('read', 'a', 'a3')];
+  const last = refused(many[2] ?? assert.fail());
+  refusalOf(() => gate.admission.enter({ work: 'read', caller: 'a', signal: neverAsked }));
+  const other = gate.queue('read', 'b');
+  assert.match((await last).message, /busy with 1 reads/);
+  leave();
+  (await many[0])?.();
+  (await other)();
+  (await many[1])?.();
+  assert.deepEqual(gate.started, ['a1', 'b', 'a2']);
+});
+
+test('drops what has waited for the longest time that is allowed', async () => {
+  const gate = open({ readsMax: 1, queueSeconds: 0.02 });
+  const leave = gate.take('read');
+  assert.equal((await refused(gate.queue('read'))).kind, 'ServiceUnavailable');
+  assert.equal(gate.admission.waiting('read'), 0);
+  leave();
+  gate.take('read');
+});
+
+test('gives up the place in the queue of a client that leaves', async () => {
+  const gate = open({ readsMax: 1 });
+  const leave = gate.take('read');
+  const client = new AbortController();
+  const entering = gate.admission.enter({ work: 'read', caller: 'a', signal: () => client.signal });
+  const next = gate.queue('read', 'b');
+  client.abort();
+  assert.match((await refused(Promise.resolve(entering))).message, /left/);
+  const gone = gate.admission.enter({ work: 'read', caller: 'a', signal: () => AbortSignal.abort() });
+  assert.match((await refused(Promise.resolve(gone))).message, /left/);
+  leave();
+  (await next)();
+  assert.equal(gate.admission.running, 0);
+});
+
+test('lets the kinds of work take turns when all of them wait for the same place', async () => {
+  const gate = open({ requestsMax: 1 });
+  const leave = gate.take('read');
+  const ended = (['read', 'read', 'read', 'write'] as const).map(async (work) => (await gate.queue(work, work))());
+  leave();
+  await Promise.all(ended);
+  assert.ok(gate.started.indexOf('write') <= 1, gate.started.join());
 });
 
 test('gives a place back once, however often it is left', () => {
-  const gate = admission(2, 2);
-  const leave = gate.enter(true);
-  gate.enter(true);
+  const gate = open({ readsMax: 2, queueSeconds: 0 });
+  const leave = gate.take('read');
+  gate.take('read');
   leave();
   leave();
-  assert.equal(gate.running, 1);
-  gate.enter(true);
-  refusalOf(() => gate.enter(true));
+  assert.equal(gate.admission.running, 1);
 });
 
-test('is idle when the last request has left, not before', async () => {
-  const gate = admission(4, 4);
-  await gate.whenIdle();
-  const leaves = [gate.enter(false), gate.enter(true)];
-  let idle = 0;
-  const waits = [gate.whenIdle(), gate.whenIdle()].map(async (wait) => {
-    await wait;
-    idle += 1;
-  });
-  leaves[0]?.();
-  await new Promise((resolve) => setImmediate(resolve));
-  assert.equal(idle, 0);
-  leaves[1]?.();
-  await Promise.all(waits);
-  assert.equal(idle, 2);
+test('tells of a class that is full, so that somebody slow can be shown out', async () => {
+  const told: WorkClass[] = [];
+  const gate = open({ uploadsMax: 1, queueSeconds: 0 }, (work) => told.push(work));
+  gate.take('ingest');
+  assert.deepEqual(told, []);
+  await refused(gate.queue('ingest'));
+  assert.deepEqual(told, ['ingest']);
 });

@@ -388,24 +388,24 @@ test('frees the place of an upload whose framing breaks', async () => {
 });
 
 test('refuses more uploads and requests at once than it takes, and says when to come back', async () => {
-  const small = await startServer({ flags: ['--http-uploads-max=1', '--http-requests-max=2'] });
+  const small = await startServer({ flags: ['--http-uploads-max=1', '--http-queue-seconds=0.05'] });
+  const single = await startServer({ flags: ['--http-requests-max=1', '--http-queue-seconds=0.05'] });
   try {
+    const only = await openUpload(single.url, 'a');
+    const refused = await exchange(requestText('GET /v1/tables', KEY), single.url);
+    assertRefused(refused, 503, /busy with 1 requests/);
+    assert.equal(refused.headers.get('retry-after'), '1');
+    assert.equal((await only.finish()).status, 200);
     const first = await openUpload(small.url, 'a');
     const second = await exchange(requestText('POST /v1/table/b/create', { ...KEY, ...ARROW_TYPE }, ''), small.url);
     assertRefused(second, 503, /busy with 1 uploads/);
     assert.equal(second.headers.get('retry-after'), '1');
     assert.equal(second.json['code'], 17);
     assert.equal((await exchange(requestText('GET /v1/tables', KEY), small.url)).status, 200);
-    const third = await RawConnection.open(small.url);
-    third.write(requestText('POST /v1/table/t/describe', { ...KEY, ...JSON_TYPE, 'content-length': '2' }));
-    await sleep(50);
-    const fourth = await exchange(requestText('GET /v1/tables', KEY), small.url);
-    assertRefused(fourth, 503, /busy with 2 requests/);
-    assert.equal(fourth.headers.get('retry-after'), '1');
-    third.close();
     assert.equal((await first.finish()).status, 200);
     assert.equal((await exchange(requestText('GET /v1/tables', KEY), small.url)).status, 200);
   } finally {
+    await single.close();
     await small.close();
   }
 });
@@ -483,6 +483,26 @@ test('cuts slow headers and slow bodies, and no connection that is only quiet', 
     quiet.write(requestText('GET /healthz'));
     assert.equal((await quiet.reply()).status, 200);
     for (const connection of [quiet, json, upload.connection]) connection.close();
+  } finally {
+    await strict.close();
+  }
+});
+
+test('holds no place for a client that is slow to send its JSON, and cuts one that only trickles', async () => {
+  const strict = await startServer({
+    flags: ['--http-requests-max=1', '--http-body-idle-seconds=1', '--http-body-bytes-per-second-min=50'],
+  });
+  try {
+    const slow = await RawConnection.open(strict.url);
+    slow.write(requestText('POST /v1/table/t/describe', { ...KEY, ...JSON_TYPE, 'content-length': '1000' }));
+    const trickle = setInterval(() => slow.write(' '), 100);
+    for (let count = 0; count < 3; count += 1) {
+      await sleep(100);
+      assert.equal((await exchange(requestText('GET /v1/tables', KEY), strict.url)).status, 200);
+    }
+    assertRefused(await slow.reply(), 408, /more slowly than 50 bytes a second/);
+    clearInterval(trickle);
+    slow.close();
   } finally {
     await strict.close();
   }

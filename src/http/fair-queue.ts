@@ -1,0 +1,57 @@
+export interface Waiter {
+  readonly caller: string;
+  /** Milliseconds on a clock that only runs forward. */
+  readonly since: number;
+}
+
+/** Who waits, each caller in order; the callers take turns, so that one who sends much waits for itself alone. */
+export class FairQueue<Entry extends Waiter> {
+  /** In the order of their turns. None is empty. */
+  readonly #callers = new Map<string, Entry[]>();
+  #length = 0;
+
+  get length(): number {
+    return this.#length;
+  }
+
+  add(entry: Entry): void {
+    const own = this.#callers.get(entry.caller);
+    if (own === undefined) this.#callers.set(entry.caller, [entry]);
+    else own.push(entry);
+    this.#length += 1;
+  }
+
+  /** The next in turn; its caller goes to the end. */
+  take(): Entry | undefined {
+    const first = this.#callers.entries().next();
+    if (first.done === true) return undefined;
+    const [caller, own] = first.value;
+    const entry = own.shift();
+    this.#callers.delete(caller);
+    if (own.length > 0) this.#callers.set(caller, own);
+    this.#length -= 1;
+    return entry;
+  }
+
+  /** False when it is no longer there. */
+  remove(entry: Entry): boolean {
+    const own = this.#callers.get(entry.caller);
+    const index = own?.indexOf(entry) ?? -1;
+    if (own === undefined || index < 0) return false;
+    own.splice(index, 1);
+    if (own.length === 0) this.#callers.delete(entry.caller);
+    this.#length -= 1;
+    return true;
+  }
+
+  oldestOf(caller: string): Entry | undefined {
+    return this.#callers.get(caller)?.[0];
+  }
+
+  /** The last to come of the caller who has most waiting, if that is more than this caller has. */
+  newestOfLongest(caller: string): Entry | undefined {
+    let longest = this.#callers.get(caller) ?? [];
+    for (const own of this.#callers.values()) if (own.length > longest.length) longest = own;
+    return longest === this.#callers.get(caller) ? undefined : longest.at(-1);
+  }
+}

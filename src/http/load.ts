@@ -1,0 +1,39 @@
+import type { HttpLimits } from '../model/limits.ts';
+import { Admission } from './admission.ts';
+import { ByteBudget } from './byte-budget.ts';
+import { Paced } from './paced.ts';
+import { UnderWay } from './under-way.ts';
+
+/** How much the service carries, and what it may carry. */
+export interface Load {
+  readonly underWay: UnderWay;
+  readonly admission: Admission;
+  /** For Arrow bodies in memory. */
+  readonly arrowBudget: ByteBudget;
+  /** For JSON bodies in memory, which need not wait for uploads. */
+  readonly jsonBudget: ByteBudget;
+  /** Clients that send Arrow bodies. */
+  readonly senders: Paced;
+  /** Clients that take large replies. */
+  readonly takers: Paced;
+}
+
+/** `now` gives milliseconds on a clock that only runs forward. */
+export function createLoad(limits: HttpLimits, now: () => number): Load {
+  const { bufferedBytesMax: bytesMax, bodyIdleSeconds: waitSeconds, slowSeconds: graceSeconds } = limits;
+  const senders = new Paced({ graceSeconds, now });
+  return {
+    underWay: new UnderWay(),
+    admission: new Admission({
+      limits,
+      now,
+      onFull: (work) => {
+        if (work === 'ingest') senders.cutSlowest();
+      },
+    }),
+    arrowBudget: new ByteBudget({ bytesMax, waitSeconds }),
+    jsonBudget: new ByteBudget({ bytesMax: bytesMax / 2, waitSeconds }),
+    senders,
+    takers: new Paced({ graceSeconds, now }),
+  };
+}

@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { ByteBudget } from '../../src/http/byte-budget.ts';
+import type { Account } from '../../src/http/byte-budget.ts';
+import type { ServiceError } from '../../src/errors/service-error.ts';
+
+function budget(bytesMax: number, waitSeconds = 60): ByteBudget {
+  return new ByteBudget({ bytesMax, waitSeconds });
+}
+
+async function isSettled(promise: Promise<unknown> | undefined): Promise<boolean> {
+  const pending = {};
+  await new Promise((resolve) => setImmediate(resolve));
+  return (await Promise.race([promise, Promise.resolve(pending)])) !== pending;
+}
+
+test('gives memory at once, without a promise, while there is some', () => {
+  const memory = budget(100);
+  const account = memory.open();
+  assert.equal(account.take(60), undefined);
+  assert.equal(account.take(40), undefined);
+  assert.equal(memory.usedBytes, 100);
+  account.close();
+  assert.equal(memory.usedBytes, 0);
+});
+
+test('lets one go on when there is none left, and makes the others wait until some is given back', async () => {
+  const memory = budget(100);
+  const [first, second, third] = [memory.open(), memory.open(), memory.open()];
+  assert.equal(first.take(60), undefined);
+  assert.equal(second.take(40), undefined);
+  assert.equal(first.take(30), undefined, 'the first that needs more gets it in any case');
+  const waits = [second.take(10), third.take(10)];
+  assert.equal(await isSettled(waits[0]), false);
+  first.close();
+  for (const wait of waits) await wait;
+  assert.equal(memory.usedBytes, 60);
+});
+
+test('gives back what belongs to a chunk, once, and the rest at the end', () => {
+  const memory = budget(100);
+  const account = memory.open();
+  void account.take(30);
+  const release = account.mark();
+  void account.take(20);
+  release();
+  release();
+  assert.equal(memory.usedBytes, 20);
+  account.close();
+  account.close();
+  release();
+  assert.equal(memory.usedBytes, 0);
+});
+
+test('refuses who has waited too long, and who left meanwhile', async () => {
+  const memory = budget(10, 0.02);
+  const [first, second, third] = [memory.open(), memory.open(), memory.open()];
+  void first.take(10);
+  void first.take(10);
+  await assert.rejects(second.take(5) ?? Promise.resolve(), (error: ServiceError) => {
+    assert.match(error.message, /0\.02 seconds/);
+    return error.kind === 'ServiceUnavailable';
+  });
+  const leaving = third.take(5);
+  third.close();
+  await assert.rejects(leaving ?? Promise.resolve(), /connection ended/);
+  assert.throws(() => third.take(1), /connection ended/);
+  first.close();
+  assert.equal(memory.usedBytes, 0);
+});
+
+test('never stands still: whoever takes what it needs and then leaves lets all others do the same', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.array(fc.integer({ min: 1, max: 40 }), { maxLength: 6 }), { maxLength: 12 }),
+      async (needs) => {
+        const memory = budget(50);
+        const run = async (account: Account, sizes: readonly number[]): Promise<void> => {
+          for (const size of sizes) {
+            await account.take(size);
+            if (size % 3 === 0) account.mark()();
+            await Promise.resolve();
+          }
+          account.close();
+        };
+        await Promise.all(needs.map(async (sizes) => run(memory.open(), sizes)));
+        assert.equal(memory.usedBytes, 0);
+      },
+    ),
+  );
+});
