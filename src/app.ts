@@ -69,7 +69,7 @@ async function joinParts(config: Config, parts: Parts, outside: Outside): Promis
   const isNewCatalog = await ensureDefaultDatabase(catalog, config.storage.root);
   const adminKey = await ensureAdminKey(catalog, config);
   if (ownIssuerOf(config) !== undefined) await ensureSigningKey(catalog);
-  const engine = parts.add(await openConfiguredEngine(config, outside));
+  const engine = parts.add(await openConfiguredEngine(config, outside, telemetry));
   const swept = await sweepUnfinished(catalog, engine, telemetry);
   const adopted = await adoptTables(catalog, engine, isNewCatalog);
   const authenticator = parts.add(openAuthenticator(config, catalog));
@@ -97,13 +97,14 @@ async function joinParts(config: Config, parts: Parts, outside: Outside): Promis
   };
 }
 
-async function openConfiguredEngine(config: Config, outside: Outside): Promise<Engine> {
+async function openConfiguredEngine(config: Config, outside: Outside, telemetry: Telemetry): Promise<Engine> {
   return openEngine({
     limits: config.limits.engine,
     storageOptions: config.storage.options,
     querySeconds: config.limits.query.seconds,
     spoolFolder: join(config.data, 'uploads'),
     sync: config.storage.sync,
+    onQuarantine: (found) => telemetry.emit({ kind: 'manifest-quarantined', ...found }),
     ...outside,
   });
 }

@@ -7,7 +7,7 @@ import type { Place, TableState } from '../model/table.ts';
 import { isRemote } from './connections.ts';
 import { engineCall } from './engine-errors.ts';
 import { refuseForeignFiles } from './foreign-files.ts';
-import { manifestName } from './freshness.ts';
+import { manifestName } from './manifest-name.ts';
 import type { OpenTables } from './open-tables.ts';
 
 /** What a version may refer to. Tags, branches and the other versions stay with the source. */

@@ -1,14 +1,25 @@
 import { mkdir, stat } from 'node:fs/promises';
-import { isAbsolute } from 'node:path';
+import { isAbsolute, join } from 'node:path';
 import { ServiceError } from '../errors/service-error.ts';
+import { placeLocation } from '../model/table.ts';
 import type { Place } from '../model/table.ts';
 import { engineCall } from './engine-errors.ts';
 import type { NativeConnection, NativeEngine, NativeSession, NativeTable } from './native.ts';
+import { quarantineTornManifest } from './torn-manifest.ts';
 
 export interface ConnectionSettings {
   readonly native: NativeEngine;
   readonly session: NativeSession;
   readonly storageOptions: Readonly<Record<string, string>>;
+  readonly onQuarantine: (found: TornManifest) => void;
+}
+
+/** The newest version of a table that could not be read: it was moved aside, and the one before is served. */
+export interface TornManifest {
+  readonly directory: string;
+  /** The main one when absent. */
+  readonly branch: string | undefined;
+  readonly version: number;
 }
 
 /** How the engine is asked for a table: by a name, below a namespace of the engine's own. */
@@ -50,7 +61,24 @@ export class Connections {
   async openTable(place: Place): Promise<NativeTable> {
     const connection = await this.find(place.root, place.kind);
     const { name, namespace } = engineName(place);
-    return engineCall(async () => connection.openTable(name, namespace, this.#settings.storageOptions));
+    return this.openWhole(place, undefined, async () =>
+      engineCall(async () => connection.openTable(name, namespace, this.#settings.storageOptions)),
+    );
+  }
+
+  /** Opens a table or a branch; again without its newest manifest when that turns out to be torn. */
+  async openWhole<Value>(place: Place, branch: string | undefined, open: () => Promise<Value>): Promise<Value> {
+    for (;;) {
+      try {
+        return await open();
+      } catch (error) {
+        if (isRemote(place.root)) throw error;
+        const folder = placeLocation(place);
+        const version = quarantineTornManifest(branch === undefined ? folder : join(folder, 'tree', branch));
+        if (version === undefined) throw error;
+        this.#settings.onQuarantine({ directory: place.directory, branch, version });
+      }
+    }
   }
 
   async writeTable(place: Place, file: Buffer, options: WriteTableOptions): Promise<NativeTable> {

@@ -4,7 +4,7 @@ import { ServiceError } from '../errors/service-error.ts';
 import { placeLocation } from '../model/table.ts';
 import type { Place } from '../model/table.ts';
 import { isRemote } from './connections.ts';
-import { manifestName } from './freshness.ts';
+import { manifestName } from './manifest-name.ts';
 
 /**
  * Refuses a version whose manifest names folders beside the table's own, as the engine's shallow clones do: whoever could

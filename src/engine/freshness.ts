@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { placeLocation } from '../model/table.ts';
 import type { Place } from '../model/table.ts';
 import { isRemote } from './connections.ts';
+import { manifestName } from './manifest-name.ts';
 
 /**
  * Tells cheaply whether a table has new versions. Asking the engine costs a listing of all versions, half a millisecond
@@ -52,15 +53,8 @@ function isSettled(changedAtMilliseconds: number): boolean {
   return changedAtMilliseconds % 1000 !== 0 && Date.now() - changedAtMilliseconds > SETTLED_MILLISECONDS;
 }
 
-const LAST_NUMBER = 2n ** 64n - 1n;
-
 function hasManifest(folder: string, version: number): boolean {
   return existsSync(join(folder, manifestName(version)));
-}
-
-/** The engine counts the names of manifests down, so that the newest is listed first. */
-export function manifestName(version: number): string {
-  return `${String(LAST_NUMBER - BigInt(version)).padStart(20, '0')}.manifest`;
 }
 
 /** Those of statfs(2) that belong to one machine alone: elsewhere another machine's commit may come late to our cache. */

@@ -85,7 +85,9 @@ export class OpenTables {
       return main;
     }
     try {
-      return await engineCall(async () => (await main.branches()).checkout(branch, version ?? null));
+      return await this.#connections.openWhole(place, branch, async () =>
+        engineCall(async () => (await main.branches()).checkout(branch, version ?? null)),
+      );
     } catch (error) {
       throw await tellMissingBranch(error, main, branch);
     } finally {
@@ -124,7 +126,7 @@ export class OpenTables {
       // It may have been evicted, and closed, between its opening and now.
       if (!shared.acquire()) continue;
       try {
-        if (await shared.refresh()) return shared;
+        if (await this.#connections.openWhole(place, undefined, async () => shared.refresh())) return shared;
       } catch (error) {
         if (attempt >= REFRESH_ATTEMPTS_MAX) throw error;
       }

@@ -1,5 +1,6 @@
 import type { EngineLimits } from '../model/limits.ts';
 import { Connections } from './connections.ts';
+import type { TornManifest } from './connections.ts';
 import { DurableLanes } from './durable-lanes.ts';
 import { DISK } from './file-sync.ts';
 import type { FileSync } from './file-sync.ts';
@@ -19,6 +20,8 @@ export interface EngineSettings {
   /** For data that has not arrived whole yet. */
   readonly spoolFolder: string;
   readonly sync: SyncMode;
+  /** Told of what is loud: a table went back by a version. */
+  readonly onQuarantine?: (found: TornManifest) => void;
   /** The disk that commits are synced to, unless a test brings its own. */
   readonly disk?: FileSync;
 }
@@ -37,9 +40,9 @@ export interface EngineParts {
 }
 
 export function openParts(native: NativeEngine, settings: EngineSettings): EngineParts {
-  const { limits, storageOptions, querySeconds, sync: mode, disk = DISK } = settings;
+  const { limits, storageOptions, querySeconds, sync: mode, disk = DISK, onQuarantine = () => {} } = settings;
   const session = new native.Session(BigInt(limits.indexCacheBytes), BigInt(limits.metadataCacheBytes));
-  const connections = new Connections({ native, session, storageOptions });
+  const connections = new Connections({ native, session, storageOptions, onQuarantine });
   const tables = new OpenTables(connections, limits.openTablesMax);
   const sync = new TableSync({ mode, disk, tablesMax: limits.openTablesMax });
   return {

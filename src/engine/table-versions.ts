@@ -4,7 +4,7 @@ import { MAIN_BRANCH, placeLocation } from '../model/table.ts';
 import type { Place, TableState } from '../model/table.ts';
 import { isRemote } from './connections.ts';
 import { engineCall } from './engine-errors.ts';
-import { manifestName } from './freshness.ts';
+import { manifestName } from './manifest-name.ts';
 import type { NativeTable } from './native.ts';
 import type { OpenTables } from './open-tables.ts';
 import type { EngineParts } from './parts.ts';

@@ -19,6 +19,7 @@ export type TelemetryEvent =
   | { readonly kind: 'unknown-fields-ignored'; readonly operation: string; readonly names: readonly string[] }
   | AccessChanged
   | { readonly kind: 'connections-refused'; readonly count: number }
+  | ManifestQuarantined
   | { readonly kind: 'background-failed'; readonly task: string; readonly cause: unknown }
   | MaintenanceDone
   | RequestFinished;
@@ -29,6 +30,14 @@ export interface AccessChanged {
   readonly caller: string;
   readonly action: string;
   readonly principal: string;
+}
+
+/** The newest version of a table could not be read after a crash: it was moved aside, and the one before is served. */
+export interface ManifestQuarantined {
+  readonly kind: 'manifest-quarantined';
+  readonly directory: string;
+  readonly branch: string | undefined;
+  readonly version: number;
 }
 
 export interface WorkerDied {

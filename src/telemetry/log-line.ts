@@ -34,6 +34,7 @@ export function toLogLine(event: TelemetryEvent): LogLine {
       return toLine('error', event, describeCause(event.cause));
     case 'worker-died':
     case 'engine-stalled':
+    case 'manifest-quarantined':
       return toLine('error', event);
     case 'connections-refused':
       return toLine('warn', event);

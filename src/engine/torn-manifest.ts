@@ -1,0 +1,67 @@
+import { closeSync, fstatSync, mkdirSync, openSync, readSync, readdirSync, renameSync } from 'node:fs';
+import { join } from 'node:path';
+import { isMissing } from './file-sync.ts';
+import { readManifestName } from './manifest-name.ts';
+
+/** A folder that the engine does not look into. */
+const QUARANTINE = '_quarantine';
+
+/**
+ * Moves the newest manifest of a table, or of a branch, out of the way if it is not whole, and gives its version. A crash
+ * of the machine can leave an empty or a torn one; the engine then opens nothing, although the version before is there.
+ *
+ * Synchronous from the look to the move: as long as the torn one has the name, nobody can commit a whole one under it.
+ */
+export function quarantineTornManifest(folder: string): number | undefined {
+  const versions = join(folder, '_versions');
+  const newest = findNewest(versions);
+  if (newest === undefined || isWhole(join(versions, newest.name))) return undefined;
+  mkdirSync(join(folder, QUARANTINE), { recursive: true });
+  renameSync(join(versions, newest.name), join(folder, QUARANTINE, `${newest.name}.${Date.now()}`));
+  return newest.version;
+}
+
+interface Manifest {
+  readonly name: string;
+  readonly version: number;
+}
+
+function findNewest(versions: string): Manifest | undefined {
+  let newest: Manifest | undefined;
+  for (const name of listNames(versions)) {
+    const version = readManifestName(name);
+    if (version !== undefined && version > (newest?.version ?? -1)) newest = { name, version };
+  }
+  return newest;
+}
+
+function listNames(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch (error) {
+    if (isMissing(error)) return [];
+    throw error;
+  }
+}
+
+const FOOTER_BYTES = 16;
+const LENGTH_BYTES = 4;
+
+/** A manifest ends with where its message begins, two numbers of the format, and four letters. */
+function isWhole(path: string): boolean {
+  const file = openSync(path, 'r');
+  try {
+    const { size } = fstatSync(file);
+    if (size < FOOTER_BYTES + LENGTH_BYTES) return false;
+    const footer = Buffer.alloc(FOOTER_BYTES);
+    readSync(file, footer, 0, FOOTER_BYTES, size - FOOTER_BYTES);
+    const start = footer.readBigUInt64LE(0);
+    if (footer.toString('latin1', 12) !== 'LANC' || start > BigInt(size - FOOTER_BYTES - LENGTH_BYTES)) return false;
+    const length = Buffer.alloc(LENGTH_BYTES);
+    readSync(file, length, 0, LENGTH_BYTES, Number(start));
+    const messageBytes = length.readUInt32LE(0);
+    return messageBytes > 0 && Number(start) + LENGTH_BYTES + messageBytes <= size - FOOTER_BYTES;
+  } finally {
+    closeSync(file);
+  }
+}
