@@ -2,8 +2,13 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Campaign, Figure, Trust } from './campaign.ts';
+import { access } from './campaigns/access.ts';
+import { fuzzArrow } from './campaigns/fuzz-arrow.ts';
+import { fuzzJson } from './campaigns/fuzz-json.ts';
+import { fuzzSql } from './campaigns/fuzz-sql.ts';
 import { kills } from './campaigns/kills.ts';
 import { linear } from './campaigns/linear.ts';
+import { names } from './campaigns/names.ts';
 import { races } from './campaigns/races.ts';
 import { reportLeaks } from './campaigns/leaks.ts';
 import { LeakScanner } from './leak-scanner.ts';
@@ -11,7 +16,10 @@ import { formatFigures, keepResults } from './report.ts';
 import type { Result } from './report.ts';
 import { TRUST_KEY, startTrustServer } from './server.ts';
 
-const CAMPAIGNS: readonly Campaign[] = [kills, races, linear];
+const CAMPAIGNS: readonly Campaign[] = [kills, races, linear, fuzzArrow, fuzzJson, fuzzSql, names, access];
+
+/** A word for several. */
+const GROUPS: Readonly<Record<string, readonly string[]>> = { fuzz: ['arrow', 'json', 'sql', 'names'] };
 
 const SEED = 20_261_115;
 const DETAILS_PER_KIND = 3;
@@ -53,7 +61,7 @@ function readArguments(given: readonly string[]): Wanted {
     if (word === '--short') isShort = true;
     else if (word === '--seed') seed = Number(given[index + 1]);
     else if (word.startsWith('--seed=')) seed = Number(word.slice('--seed='.length));
-    else if (given[index - 1] !== '--seed') names.push(word);
+    else if (given[index - 1] !== '--seed') names.push(...(GROUPS[word] ?? [word]));
   }
   const unknown = names.filter((name) => name !== 'leaks' && CAMPAIGNS.every((campaign) => campaign.name !== name));
   if (unknown.length > 0 || !Number.isSafeInteger(seed)) {

@@ -87,7 +87,7 @@ export async function startTrustServer({ folder, scanner, flags = [], env = {} }
 }
 
 function readEvent(line: string): { event?: string; pid?: number; port?: number } | undefined {
-  if (!line.startsWith('{')) return undefined;
+  if (!/"event":"(?:listening|worker-)/.test(line)) return undefined;
   return JSON.parse(line) as { event?: string; pid?: number; port?: number };
 }
 

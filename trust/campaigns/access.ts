@@ -1,0 +1,145 @@
+import { OPERATIONS } from '../../src/operations/registry.ts';
+import type { Operation } from '../../src/operations/operation.ts';
+import type { Permission } from '../../src/model/caller.ts';
+import { sampleStream } from '../../test/support/arrow-tables.ts';
+import type { Campaign, Figure, Trust } from '../campaign.ts';
+import { none, told } from '../campaign.ts';
+import type { HttpClient, Reply } from '../http.ts';
+import { leastBody } from '../model/json-bodies.ts';
+import type { Shape } from '../model/json-bodies.ts';
+import { requireOk } from '../rows.ts';
+import { tryTokens } from './tokens.ts';
+
+const ROLES = ['reader', 'writer', 'owner', 'admin'] as const;
+const RANK: Readonly<Record<Permission, number>> = { see: 0, read: 0, write: 1, manage: 2, administer: 3 };
+
+/** Names of one length, so that answers about them have one length too. */
+const PLACES = { own: 'mine', foreign: 'them', absent: 'none' } as const;
+type Place = keyof typeof PLACES;
+
+/** Every operation, asked by every role about what is its own, somebody else's, or not there. */
+export const access: Campaign = {
+  name: 'access',
+  promise: 'everybody may do what their role says, and learns nothing of what is not theirs',
+  async run(trust: Trust): Promise<readonly Figure[]> {
+    const server = await trust.startServer(['--http-renamed-seconds=0', '--http-uploads-max=64']);
+    const { admin } = server;
+    await requireOk(admin.post('/v1/namespace/them/create', {}));
+    await requireOk(admin.arrow('/v1/table/them$t/create', sampleStream(3)));
+    const callers = await makeCallers(admin, trust);
+    let asked = 0;
+    let wrong = 0;
+    for (const operation of OPERATIONS) {
+      for (const [role, caller] of callers) {
+        await renewOwn(admin);
+        const replies = new Map<Place, Reply>();
+        for (const place of ['absent', 'foreign', 'own'] as const) {
+          const reply = await ask(caller, operation, PLACES[place]);
+          replies.set(place, reply);
+          asked += 1;
+          const fault = findFault(operation, role, place, reply);
+          if (fault === undefined) continue;
+          wrong += 1;
+          trust.blame(
+            'wrong',
+            `${operation.id} by ${role} on ${place}: ${fault}; ${reply.status} ${reply.text.slice(0, 300)}`,
+          );
+        }
+        if (!isToldApart(operation, replies)) continue;
+        wrong += 1;
+        trust.blame(
+          'told apart',
+          `${operation.id} by ${role}: ${replies.get('foreign')?.text} and ${replies.get('absent')?.text}`,
+        );
+      }
+    }
+    const tokens = await tryTokens(trust);
+    return [
+      told('operations', OPERATIONS.length),
+      told('roles', callers.size),
+      told('questions', asked),
+      none('wrong answers, or foreign told from absent', wrong),
+      ...tokens,
+      none('worker crashes', server.crashes()),
+    ];
+  },
+};
+
+type RoleOrNone = (typeof ROLES)[number] | 'none';
+
+async function makeCallers(admin: HttpClient, trust: Trust): Promise<ReadonlyMap<RoleOrNone, HttpClient>> {
+  const callers = new Map<RoleOrNone, HttpClient>([['none', admin.as({})]]);
+  for (const role of ROLES) {
+    const grants = [{ role, database: 'default', path: ['mine'] }];
+    const { json, text } = await admin.post('/v1/access/key/create', { name: role, grants });
+    if (typeof json?.key !== 'string') throw new Error(text);
+    trust.scanner.plant(json.key);
+    callers.set(role, admin.as({ 'x-api-key': json.key }));
+  }
+  return callers;
+}
+
+/** What an operation before may have dropped or renamed is there again. */
+async function renewOwn(admin: HttpClient): Promise<void> {
+  await admin.post('/v1/namespace/mine/create', { mode: 'exist_ok' });
+  await requireOk(admin.arrow('/v1/table/mine$t/create?mode=exist_ok', sampleStream(3)));
+}
+
+async function ask(caller: HttpClient, operation: Operation, place: string): Promise<Reply> {
+  const isTable = operation.target === 'table' || operation.target === 'new-table';
+  const id = isTable ? `${place}$t` : place;
+  const path = operation.path.replace(':id', id).replaceAll(/:\w+/g, 'some_idx');
+  const headers = { 'x-request-id': 'same' };
+  if (operation.methods[0] === 'GET') return caller.get(path, headers);
+  if (operation.body.kind === 'arrow') return caller.arrow(path, sampleStream(1), headers);
+  // Bodies are looked at before it is told whether their subject is there: only one that fits gets that far.
+  const body = operation.body.kind === 'json' ? leastBody(operation.body.shape as unknown as Shape) : {};
+  return caller.post(path, body, headers);
+}
+
+/** The expected outcome follows from the operation's target and the permission that it declares. */
+function findFault(operation: Operation, role: RoleOrNone, place: Place, { status, json }: Reply): string | undefined {
+  if (role === 'none') return status === 401 ? undefined : 'should be 401';
+  const isEnough = ROLES.indexOf(role) >= RANK[operation.permission];
+  switch (operation.target) {
+    case 'table':
+    case 'new-table':
+    case 'namespace':
+    case 'new-namespace': {
+      if (operation.identifier === 'name')
+        return status === 403 || status === 400 ? undefined : 'should be 403: the root is not theirs';
+      if (place !== 'own') return isHidden(operation, status) ? undefined : 'should be hidden';
+      if (!isEnough) return status === 403 ? undefined : 'should be 403';
+      return status === 401 || status === 403 || isMissing(operation, status, json) ? 'should be permitted' : undefined;
+    }
+    case 'database':
+      return operation.permission === 'see' || status === 403 ? undefined : 'should be 403: the database is not theirs';
+    case 'server':
+      if (operation.permission === 'see') return undefined;
+      if (isEnough) return status === 401 ? 'should be permitted' : undefined;
+      return status === 403 ? undefined : 'should be 403';
+  }
+}
+
+/** A new namespace at the root is in the root, which the caller may see and not change. */
+function isHidden(operation: Operation, status: number): boolean {
+  return status === 404 || (operation.target === 'new-namespace' && status === 403);
+}
+
+const TABLE_NOT_FOUND = 4;
+const NAMESPACE_NOT_FOUND = 1;
+
+/** Of a new table the namespace must be there; a table that is missing is then another one, such as the source of a clone. */
+function isMissing({ target }: Operation, status: number, json: { code?: number } | undefined): boolean {
+  if (status !== 404) return false;
+  return json?.code === NAMESPACE_NOT_FOUND || (target === 'table' && json?.code === TABLE_NOT_FOUND);
+}
+
+function isToldApart(operation: Operation, replies: ReadonlyMap<Place, Reply>): boolean {
+  const [foreign, absent] = [replies.get('foreign'), replies.get('absent')];
+  if (operation.target === 'server' || operation.target === 'database' || foreign === undefined || absent === undefined)
+    return false;
+  const steady = ({ status, headers, text }: Reply): string =>
+    JSON.stringify([status, { ...headers, date: '' }, text]).replaceAll('them', 'none');
+  return steady(foreign) !== steady(absent);
+}
