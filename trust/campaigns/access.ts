@@ -6,7 +6,6 @@ import type { Campaign, Figure, Trust } from '../campaign.ts';
 import { none, told } from '../campaign.ts';
 import type { HttpClient, Reply } from '../http.ts';
 import { leastBody } from '../model/json-bodies.ts';
-import type { Shape } from '../model/json-bodies.ts';
 import { requireOk } from '../rows.ts';
 import { tryTokens } from './tokens.ts';
 
@@ -93,7 +92,7 @@ async function ask(caller: HttpClient, operation: Operation, place: string): Pro
   if (operation.methods[0] === 'GET') return caller.get(path, headers);
   if (operation.body.kind === 'arrow') return caller.arrow(path, sampleStream(1), headers);
   // Bodies are looked at before it is told whether their subject is there: only one that fits gets that far.
-  const body = operation.body.kind === 'json' ? leastBody(operation.body.shape as unknown as Shape) : {};
+  const body = operation.body.kind === 'json' ? leastBody(operation.body.shape) : {};
   return caller.post(path, body, headers);
 }
 
