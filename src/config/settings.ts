@@ -118,6 +118,8 @@ export const LIMIT_SETTINGS = {
   'engine.laneWaitingMax': integer(1024, [1, 100_000], 'Most writes that wait for one table.'),
   'engine.laneWaitSeconds': seconds(60, [1, HOUR], 'Longest wait of a write for its table.'),
   'engine.writeAttemptsMax': integer(5, [1, 100], 'How often a write is tried when another writer was faster.'),
+  'engine.abandonedMax': integer(16, [1, 10_000], 'Queries that may still run though nobody waits for them.'),
+  'engine.bulkWritesMax': integer(4, [1, 1000], 'Parts of large uploads that are written at once.'),
   'engine.resultBatchBytes': bytes(MiB, [KiB, GiB], 'Size, about, of the batches in which a result is read and sent.'),
   'engine.updateGroupMax': integer(64, [1, 256], 'Most waiting updates that share one commit; 1: each has its own.'),
   'engine.indexCacheBytes': bytes(GiB, [0, TiB], 'Memory for the cache of indexes.'),

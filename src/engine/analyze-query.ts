@@ -1,7 +1,7 @@
 import type { Analysis } from '../model/plan.ts';
 import type { Query } from '../model/query.ts';
 import type { TableState } from '../model/table.ts';
-import { withDeadline } from './deadline.ts';
+import type { AbandonedWork } from './abandoned-work.ts';
 import { engineCall } from './engine-errors.ts';
 import { analyzeHybrid } from './hybrid-analysis.ts';
 import { buildScan, buildVectorSearch } from './native-query.ts';
@@ -12,18 +12,27 @@ import type { OpenTables } from './open-tables.ts';
 import { redactPlan } from './plan-redaction.ts';
 import { ParsedOnDemand } from './parsed-on-demand.ts';
 import { planQuery, toEmptyScan } from './query-plan.ts';
+import { startTime } from './rows-engine.ts';
+import type { Patience } from './rows-engine.ts';
 import { mayHaveFailed, requireRuns, toCheckQuery } from './run-check.ts';
 
 export interface AnalysisContext {
   readonly native: NativeEngine;
   readonly tables: OpenTables;
   readonly querySeconds: number;
+  readonly abandoned: AbandonedWork;
 }
 
 /** Runs the query and tells what each of its steps cost. */
-export async function analyzeQuery(context: AnalysisContext, state: TableState, query: Query): Promise<Analysis> {
+export async function analyzeQuery(
+  context: AnalysisContext,
+  state: TableState,
+  query: Query,
+  patience?: Patience,
+): Promise<Analysis> {
+  const time = startTime(context, patience);
   const work = context.tables.use(state, async (table) => new QueryAnalysis(context, state, table).analyze(query));
-  return withDeadline(context.querySeconds, work);
+  return time.wait(work);
 }
 
 /** Builds the engine's query afresh each time: one cannot be run twice. */

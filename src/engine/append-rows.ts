@@ -1,6 +1,6 @@
 import type { Schema } from '../model/schema.ts';
 import { engineCall, isPanic } from './engine-errors.ts';
-import { restoreVersion, writeHeld } from './held-write.ts';
+import { restoreVersion, runHeld, writeHeld } from './held-write.ts';
 import type { VersionHold, WriteProgress } from './held-write.ts';
 import type { NativeTable } from './native.ts';
 import { readSchema } from './open-table.ts';
@@ -8,6 +8,7 @@ import type { OpenTable } from './open-table.ts';
 import { requireFit } from './schema-fit.ts';
 import { retryConflicts, writeInLane } from './table-writes.ts';
 import type { WriteContext, WriteTarget } from './table-writes.ts';
+import type { Turns } from './turns.ts';
 import { writeChunks } from './write-chunks.ts';
 import type { ChunkSource } from './write-chunks.ts';
 import { malformedBatch, rowsMissing } from './write-stream.ts';
@@ -19,9 +20,13 @@ export interface AppendData {
   readonly source: ChunkSource;
 }
 
+export interface AppendContext extends WriteContext {
+  readonly bulk: Turns;
+}
+
 /** All rows become visible together, or none. */
 export async function appendRows(
-  context: WriteContext,
+  context: AppendContext,
   target: WriteTarget,
   data: AppendData,
   readers: VersionHold,
@@ -62,24 +67,28 @@ async function appendShort(
 
 /** Several commits, while readers are held at the version before. */
 async function appendLong(
-  { lanes, tables, limits }: WriteContext,
+  { lanes, tables, limits, bulk }: AppendContext,
   target: WriteTarget,
   { schemas, source }: AppendData,
   readers: VersionHold,
 ): Promise<WriteOutcome> {
-  return lanes.run(target.place, async () => {
-    const native = await tables.openAlone({ ...target, version: undefined });
-    try {
-      const tableSchema = await readSchema(native);
-      for (const schema of schemas) requireFit(schema, tableSchema);
-      const before = await countBefore(native);
-      return await writeHeld(tables, { target, before: before.version, readers }, async (progress) =>
-        appendChunks({ native, before, attemptsMax: limits.writeAttemptsMax }, source, progress),
-      );
-    } finally {
-      native.close();
-    }
-  });
+  return runHeld(lanes, target.place, async (onFailed) =>
+    bulk.run(async () => {
+      const native = await tables.openAlone({ ...target, version: undefined });
+      try {
+        const tableSchema = await readSchema(native);
+        for (const schema of schemas) requireFit(schema, tableSchema);
+        const before = await countBefore(native);
+        return await writeHeld(
+          tables,
+          { target, before: before.version, readers: { ...readers, onFailed } },
+          async (progress) => appendChunks({ native, before, attemptsMax: limits.writeAttemptsMax }, source, progress),
+        );
+      } finally {
+        native.close();
+      }
+    }),
+  );
 }
 
 interface Appending {

@@ -1,9 +1,5 @@
 import { ServiceError } from '../errors/service-error.ts';
-
-/** The engine cannot be told to stop, so work that is late goes on by itself; only its caller stops waiting. */
-export async function withDeadline<Value>(seconds: number, work: Promise<Value>): Promise<Value> {
-  return new EngineTime(seconds).wait(work);
-}
+import type { AbandonedWork } from './abandoned-work.ts';
 
 /**
  * The time that a piece of work may keep its caller waiting, in one go or in several. Between two waits it stands still:
@@ -12,17 +8,22 @@ export async function withDeadline<Value>(seconds: number, work: Promise<Value>)
 export class EngineTime {
   readonly #seconds: number;
   readonly #signal: AbortSignal | undefined;
+  readonly #abandoned: AbandonedWork | undefined;
   #leftMilliseconds: number;
 
-  constructor(seconds: number, signal?: AbortSignal) {
+  constructor(seconds: number, signal?: AbortSignal, abandoned?: AbandonedWork) {
+    this.#abandoned = abandoned;
     this.#seconds = seconds;
     this.#signal = signal;
     this.#leftMilliseconds = seconds * 1000;
   }
 
+  /** The engine cannot be told to stop, so work that is late goes on by itself; only its caller stops waiting. */
   async wait<Value>(work: Promise<Value>): Promise<Value> {
     const startedAt = performance.now();
     const { promise, stop } = this.#refusal();
+    const abandon = (): void => this.#abandoned?.add(work);
+    promise.catch(abandon);
     try {
       return await Promise.race([work, promise]);
     } finally {

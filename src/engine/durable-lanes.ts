@@ -1,6 +1,6 @@
 import type { Place } from '../model/table.ts';
 import type { TableSync } from './table-sync.ts';
-import type { Rider, WriteLanes } from './write-lanes.ts';
+import type { Rider, Waiting, WriteLanes } from './write-lanes.ts';
 
 export type Lanes = Pick<WriteLanes, 'run' | 'isAwaited' | 'takeNext'>;
 
@@ -15,7 +15,7 @@ export class DurableLanes implements Lanes {
   }
 
   /** The next write of the table may begin while the disk works for this one. */
-  async run<Value>(place: Place, work: () => Promise<Value>, rider?: Rider<Value>): Promise<Value> {
+  async run<Value>(place: Place, work: () => Promise<Value>, waiting?: Waiting<Value>): Promise<Value> {
     return this.#sync.track(place, async (begin) =>
       this.#lanes.run(
         place,
@@ -23,7 +23,7 @@ export class DurableLanes implements Lanes {
           await begin();
           return work();
         },
-        rider,
+        waiting,
       ),
     );
   }

@@ -21,13 +21,13 @@ import { loadNative } from './native.ts';
 import type { TableDescription } from './open-table.ts';
 import { openParts } from './parts.ts';
 import type { EngineParts, EngineSettings } from './parts.ts';
-import { restoreVersion } from './held-write.ts';
+import { restoreVersion, runHeld } from './held-write.ts';
 import type { VersionHold } from './held-write.ts';
 import { overwriteTable } from './overwrite-table.ts';
 import { Spool } from './spool.ts';
 import type { WriteTarget } from './table-writes.ts';
 import { createRowsEngine } from './rows-engine.ts';
-import type { RowsEngine } from './rows-engine.ts';
+import type { Patience, RowsEngine } from './rows-engine.ts';
 import { updateRows } from './update-rows.ts';
 import type { UpdateOutcome, UpdateRequest } from './update-rows.ts';
 import { createVersionsEngine } from './versions-engine.ts';
@@ -80,7 +80,7 @@ export interface Engine {
   describeTable(state: TableState): Promise<TableDescription>;
   updateRows(target: WriteTarget, request: UpdateRequest): Promise<UpdateOutcome>;
   updateFieldMetadata(target: WriteTarget, entries: readonly FieldMetadataEntry[]): Promise<FieldMetadataOutcome>;
-  analyzeQuery(state: TableState, query: Query): Promise<Analysis>;
+  analyzeQuery(state: TableState, query: Query, patience?: Patience): Promise<Analysis>;
   /** Makes the contents of an earlier version the latest, and gives the new version's number. */
   restoreVersion(target: WriteTarget, version: number): Promise<number>;
   /** Waits for the writes before it. Data that is not there is fine. */
@@ -124,14 +124,14 @@ class NativeBackedEngine implements Engine {
     stream: CheckedStream,
     storageOptions: Readonly<Record<string, string>>,
   ): Promise<WriteOutcome> {
-    const source = await pullChunks(stream, 0);
+    const source = { ...(await pullChunks(stream, 0)), turns: this.#parts.bulk };
     const data = { place, schema: stream.schema, source, storageOptions };
     return this.#parts.lanes.run(place, async () => createTable(this.#parts.connections, data));
   }
 
   async overwriteTable(place: Place, stream: CheckedStream, options: OverwriteOptions): Promise<WriteOutcome> {
     // Pulled before the lane is taken, so that the sender of a small stream keeps no other writer waiting.
-    const source = await pullChunks(stream, 2);
+    const source = { ...(await pullChunks(stream, 2)), turns: this.#parts.bulk };
     const data = { place, schema: stream.schema, source, storageOptions: options.storageOptions };
     const context = {
       connections: this.#parts.connections,
@@ -139,7 +139,9 @@ class NativeBackedEngine implements Engine {
       writeAttemptsMax: this.#parts.limits.writeAttemptsMax,
     };
     try {
-      return await this.#parts.lanes.run(place, async () => overwriteTable(context, data, options));
+      return await runHeld(this.#parts.lanes, place, async (onFailed) =>
+        overwriteTable(context, data, { ...options, onFailed }),
+      );
     } finally {
       giveBack(source);
     }
@@ -160,8 +162,8 @@ class NativeBackedEngine implements Engine {
     return updateFieldMetadata(this.#parts, target, entries);
   }
 
-  async analyzeQuery(state: TableState, query: Query): Promise<Analysis> {
-    return analyzeQuery(this.#parts, state, query);
+  async analyzeQuery(state: TableState, query: Query, patience?: Patience): Promise<Analysis> {
+    return analyzeQuery(this.#parts, state, query, patience);
   }
 
   async restoreVersion(target: WriteTarget, version: number): Promise<number> {

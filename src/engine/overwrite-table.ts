@@ -4,7 +4,7 @@ import { createTable, withStorageVersion } from './create-table.ts';
 import type { TableData } from './create-table.ts';
 import { engineCall } from './engine-errors.ts';
 import { writeHeld } from './held-write.ts';
-import type { VersionHold, WriteProgress } from './held-write.ts';
+import type { WatchedHold, WriteProgress } from './held-write.ts';
 import type { NativeTable } from './native.ts';
 import type { OpenTables } from './open-tables.ts';
 import { retryConflicts } from './table-writes.ts';
@@ -30,7 +30,7 @@ export interface OverwriteData extends TableData {
 export async function overwriteTable(
   context: OverwriteContext,
   data: OverwriteData,
-  readers: VersionHold,
+  readers: WatchedHold,
 ): Promise<WriteOutcome> {
   const { place, branch, source } = data;
   const target = { place, branch };

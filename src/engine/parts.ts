@@ -1,4 +1,5 @@
 import type { EngineLimits } from '../model/limits.ts';
+import { AbandonedWork } from './abandoned-work.ts';
 import { Connections } from './connections.ts';
 import type { TornManifest } from './connections.ts';
 import { DurableLanes } from './durable-lanes.ts';
@@ -10,6 +11,7 @@ import { OpenReaders } from './open-readers.ts';
 import { OpenTables } from './open-tables.ts';
 import { TableSync } from './table-sync.ts';
 import type { SyncMode } from './table-sync.ts';
+import { Turns } from './turns.ts';
 import { WriteLanes } from './write-lanes.ts';
 
 export interface EngineSettings {
@@ -37,6 +39,9 @@ export interface EngineParts {
   readonly sync: TableSync;
   readonly builds: IndexBuilds;
   readonly readers: OpenReaders;
+  readonly abandoned: AbandonedWork;
+  /** For writes of many rows: each takes much memory inside the engine. */
+  readonly bulk: Turns;
 }
 
 export function openParts(native: NativeEngine, settings: EngineSettings): EngineParts {
@@ -55,5 +60,7 @@ export function openParts(native: NativeEngine, settings: EngineSettings): Engin
     sync,
     builds: new IndexBuilds(),
     readers: new OpenReaders(() => performance.now()),
+    abandoned: new AbandonedWork(limits.abandonedMax),
+    bulk: new Turns(limits.bulkWritesMax),
   };
 }

@@ -2,7 +2,7 @@ import type { ResultFiles } from '../arrow/result-framing.ts';
 import type { Analysis } from '../model/plan.ts';
 import type { GuardedSql, Query } from '../model/query.ts';
 import type { TableState } from '../model/table.ts';
-import { EngineTime, withDeadline } from './deadline.ts';
+import { EngineTime } from './deadline.ts';
 import { engineCall } from './engine-errors.ts';
 import { explainQuery } from './explain-query.ts';
 import type { EngineParts } from './parts.ts';
@@ -30,13 +30,22 @@ export interface RowsEngine {
   /** Resolves with the first batch at hand; the rest is read as it is asked for. */
   query(state: TableState, query: Query, patience: Patience): Promise<QueryRows>;
   count(state: TableState, predicate: GuardedSql | undefined, patience: Patience): Promise<RowCount>;
-  explain(state: TableState, query: Query, verbose: boolean): Promise<Analysis>;
+  explain(state: TableState, query: Query, verbose: boolean, patience: Patience): Promise<Analysis>;
+}
+
+/** The time for work that begins now, unless too much is still running for callers who have gone. */
+export function startTime(
+  { querySeconds, abandoned }: Pick<EngineParts, 'querySeconds' | 'abandoned'>,
+  patience: Patience | undefined,
+): EngineTime {
+  abandoned.requireFew();
+  const { seconds, signal } = patience ?? {};
+  return new EngineTime(Math.min(seconds ?? querySeconds, querySeconds), signal, abandoned);
 }
 
 export function createRowsEngine(parts: EngineParts): RowsEngine {
-  const { native, limits, querySeconds, tables, readers } = parts;
-  const toTime = ({ seconds, signal }: Patience): EngineTime =>
-    new EngineTime(Math.min(seconds ?? querySeconds, querySeconds), signal);
+  const { native, limits, tables, readers } = parts;
+  const toTime = (patience: Patience): EngineTime => startTime(parts, patience);
   return {
     async query(state, query, patience) {
       const time = toTime(patience);
@@ -46,15 +55,17 @@ export function createRowsEngine(parts: EngineParts): RowsEngine {
       return { ...value, files: readers.track(state.place, version, value.files), version };
     },
     async count(state, predicate, patience) {
+      const time = toTime(patience);
       const work = readServed(tables, state, async (table) => {
         return engineCall(async () => table.native.countRows(predicate ?? null));
       });
-      const { value, version } = await toTime(patience).wait(work);
+      const { value, version } = await time.wait(work);
       return { rows: value, version };
     },
-    async explain(state, query, verbose) {
+    async explain(state, query, verbose, patience) {
+      const time = toTime(patience);
       const work = tables.use(state, async (table) => explainQuery({ native, state, verbose }, table, query));
-      return withDeadline(querySeconds, work);
+      return time.wait(work);
     },
   };
 }

@@ -10,6 +10,8 @@ import type { Lanes } from './durable-lanes.ts';
 export interface WriteTarget {
   readonly place: Place;
   readonly branch: string | undefined;
+  /** Fires when the caller has gone: a write that still waits for its turn is then given up. */
+  readonly leaving?: () => AbortSignal;
 }
 
 export interface WriteContext {
@@ -24,7 +26,8 @@ export async function writeInLane<Value>(
   target: WriteTarget,
   write: (table: OpenTable) => Promise<Value>,
 ): Promise<Value> {
-  return context.lanes.run(target.place, async () => writeInTurn(context, target, write));
+  const { leaving } = target;
+  return context.lanes.run(target.place, async () => writeInTurn(context, target, write), { leaving });
 }
 
 /** The same, for whoever already has the turn in that lane. */

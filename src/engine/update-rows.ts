@@ -28,7 +28,10 @@ export async function updateRows(
   { assignments, predicate }: UpdateRequest,
 ): Promise<UpdateOutcome> {
   const turn = new UpdateTurn(target, { tree: toAssignmentTree(assignments), predicate });
-  return context.lanes.run(target.place, async () => runTurn(context, turn), turn);
+  return context.lanes.run(target.place, async () => runTurn(context, turn), {
+    rider: turn,
+    leaving: target.leaving,
+  });
 }
 
 async function runTurn(context: WriteContext, turn: UpdateTurn): Promise<UpdateOutcome> {

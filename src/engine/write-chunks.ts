@@ -1,4 +1,5 @@
 import type { ArrowChunk, CheckedStream } from '../arrow/checked-stream.ts';
+import type { Turns } from './turns.ts';
 
 /** Chunks that were pulled already, and where the others come from. */
 export interface ChunkSource {
@@ -6,6 +7,8 @@ export interface ChunkSource {
   readonly rest: AsyncIterator<ArrowChunk>;
   /** There is more than one chunk, so that writing them takes several commits. */
   readonly isLong: boolean;
+  /** For chunks that come from a client: each is written in a turn of its own, which a slow sender does not hold. */
+  readonly turns?: Turns;
 }
 
 export type WriteChunk = (chunk: ArrowChunk) => Promise<void>;
@@ -35,12 +38,16 @@ export function giveBack({ pulled }: Pick<ChunkSource, 'pulled'>): void {
  * Writes the chunks in order and gives the sum of their rows. While one is written the next is pulled, so that at most two
  * buffers are alive. The engine reads a chunk's memory until its write ends: only then is it given back.
  */
-export async function writeChunks({ pulled, rest }: Omit<ChunkSource, 'isLong'>, write: WriteChunk): Promise<number> {
+export async function writeChunks(
+  { pulled, rest, turns }: Omit<ChunkSource, 'isLong'>,
+  write: WriteChunk,
+): Promise<number> {
   let rows = 0;
   let writing = Promise.resolve();
   const start = (chunk: ArrowChunk): void => {
     rows += chunk.rows;
-    writing = writeAndRelease(chunk, write);
+    const writeNow = async (): Promise<void> => writeAndRelease(chunk, write);
+    writing = turns === undefined ? writeNow() : turns.run(writeNow);
     // Awaited later; until then a failure must not count as unhandled.
     writing.catch(() => {});
   };

@@ -13,10 +13,17 @@ export interface Rider<Value> {
   readonly outcome: Promise<Value>;
 }
 
+export interface Waiting<Value> {
+  readonly rider?: Rider<Value>;
+  /** Fires when the caller has gone; asked for only when the write has to wait. A write that has begun goes on. */
+  readonly leaving?: (() => AbortSignal) | undefined;
+}
+
 interface Turn {
   readonly rider: Rider<unknown> | undefined;
   readonly start: (how: 'own turn' | 'taken along') => void;
-  readonly timer: NodeJS.Timeout;
+  /** Nothing ends the wait any more but the turn itself. */
+  readonly stop: () => void;
 }
 
 /** Who waits for one table, in order. A lane exists only while somebody writes. */
@@ -34,9 +41,10 @@ export class WriteLanes {
     this.#limits = limits;
   }
 
-  async run<Value>(place: Place, work: () => Promise<Value>, rider?: Rider<Value>): Promise<Value> {
+  async run<Value>(place: Place, work: () => Promise<Value>, waiting: Waiting<Value> = {}): Promise<Value> {
+    const { rider } = waiting;
     const key = placeKey(place);
-    const how = await this.#enter(key, rider);
+    const how = await this.#enter(key, waiting);
     if (rider !== undefined && how === 'taken along') return rider.outcome;
     try {
       return await work();
@@ -62,25 +70,36 @@ export class WriteLanes {
     return rider;
   }
 
-  async #enter(key: string, rider: Rider<unknown> | undefined): Promise<'own turn' | 'taken along'> {
+  async #enter(key: string, waiting: Waiting<unknown>): Promise<'own turn' | 'taken along'> {
     const lane = this.#lanes.get(key);
     if (lane === undefined) {
       this.#lanes.set(key, []);
       return 'own turn';
     }
     if (lane.length >= this.#limits.laneWaitingMax) throw laneFull(this.#limits.laneWaitingMax);
-    return this.#waitInLane(lane, rider);
+    return this.#waitInLane(lane, waiting);
   }
 
-  async #waitInLane(lane: Lane, rider: Rider<unknown> | undefined): Promise<'own turn' | 'taken along'> {
+  async #waitInLane(lane: Lane, { rider, leaving }: Waiting<unknown>): Promise<'own turn' | 'taken along'> {
     const { laneWaitSeconds } = this.#limits;
+    const gone = leaving?.();
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => {
-        lane.splice(lane.indexOf(turn), 1);
-        reject(waitedTooLong(laneWaitSeconds));
-      }, laneWaitSeconds * 1000);
-      const turn: Turn = { rider, start: resolve, timer };
+      const giveUp = (error: ServiceError): void => {
+        const index = lane.indexOf(turn);
+        if (index >= 0) lane.splice(index, 1);
+        turn.stop();
+        reject(error);
+      };
+      const onGone = (): void => giveUp(callerLeft());
+      const timer = setTimeout(() => giveUp(waitedTooLong(laneWaitSeconds)), laneWaitSeconds * 1000);
+      const stop = (): void => {
+        clearTimeout(timer);
+        gone?.removeEventListener('abort', onGone);
+      };
+      const turn: Turn = { rider, start: resolve, stop };
       lane.push(turn);
+      gone?.addEventListener('abort', onGone, { once: true });
+      if (gone?.aborted === true) onGone();
     });
   }
 
@@ -92,7 +111,7 @@ export class WriteLanes {
   #startNext(lane: Lane, how: 'own turn' | 'taken along'): boolean {
     const next = lane.shift();
     if (next === undefined) return false;
-    clearTimeout(next.timer);
+    next.stop();
     next.start(how);
     return true;
   }
@@ -103,6 +122,10 @@ function laneFull(waitingMax: number): ServiceError {
     hint: 'Send fewer writes at once.',
     retryAfterSeconds: 1,
   });
+}
+
+function callerLeft(): ServiceError {
+  return new ServiceError('ServiceUnavailable', 'The caller left before its write had its turn; nothing was written.');
 }
 
 function waitedTooLong(seconds: number): ServiceError {

@@ -5,6 +5,7 @@ import type { Schema } from '../model/schema.ts';
 import { appendRows } from './append-rows.ts';
 import { deleteRows } from './delete-rows.ts';
 import type { DeleteOutcome } from './delete-rows.ts';
+import { runHeld } from './held-write.ts';
 import type { VersionHold } from './held-write.ts';
 import { mergeRows } from './merge-rows.ts';
 import type { MergeOutcome, MergeRequest } from './merge-rows.ts';
@@ -129,13 +130,15 @@ class Inserts {
   }
 
   async #commit(target: WriteTarget, data: CommitData, mode: InsertMode, readers: VersionHold): Promise<WriteOutcome> {
-    const { lanes, connections, tables, limits } = this.#parts;
+    const { lanes, connections, tables, limits, bulk } = this.#parts;
     const { schemas, source } = data;
     const [schema] = schemas;
     if (mode === 'append' || schema === undefined) return appendRows(this.#parts, target, data, readers);
     const context = { connections, tables, writeAttemptsMax: limits.writeAttemptsMax };
     const overwrite = { ...target, schema, source, storageOptions: {} };
-    return lanes.run(target.place, async () => overwriteTable(context, overwrite, readers));
+    return runHeld(lanes, target.place, async (onFailed) =>
+      bulk.run(async () => overwriteTable(context, overwrite, { ...readers, onFailed })),
+    );
   }
 
   async #requireFit(target: WriteTarget, schema: Schema): Promise<void> {

@@ -5,7 +5,7 @@ import { Arrival } from './arrival.ts';
 import type { BodyPace } from './arrival.ts';
 import type { Account } from './byte-budget.ts';
 import type { Paced } from './paced.ts';
-import { parseStrictJson } from './strict-json.ts';
+import { parseStrictJson } from '../model/strict-json.ts';
 
 export interface JsonReadOptions {
   readonly bytesMax: number;

@@ -97,6 +97,9 @@ export interface EngineLimits {
   readonly laneWaitingMax: number;
   readonly laneWaitSeconds: number;
   readonly writeAttemptsMax: number;
+  /** Queries that nobody waits for any more, and that still run. */
+  readonly abandonedMax: number;
+  readonly bulkWritesMax: number;
   /** How many waiting updates of different rows may share one commit. */
   readonly updateGroupMax: number;
   readonly indexCacheBytes: number;

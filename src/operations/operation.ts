@@ -32,7 +32,7 @@ export interface RequestFacts {
   /** The header of that name, or the entry `header.<name>` of the body's context when it was not sent. */
   header(name: string): string | undefined;
   /** Fires when the client has gone before its reply was out. */
-  signal(): AbortSignal;
+  readonly signal: () => AbortSignal;
 }
 
 export type QueryValues = Readonly<Record<string, string | undefined>>;

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { AbandonedWork } from '../../src/engine/abandoned-work.ts';
 import { EngineTime } from '../../src/engine/deadline.ts';
 import { ServiceError } from '../../src/errors/service-error.ts';
 
@@ -29,4 +30,29 @@ test('stops at once when the caller leaves, or has left', async () => {
   caller.abort();
   await waiting;
   await assert.rejects(time.wait(never), /caller left/);
+});
+
+test('counts work that nobody waits for until it ends, and refuses more when there is too much of it', async () => {
+  const abandoned = new AbandonedWork(2);
+  const ends: ((outcome: Promise<void>) => void)[] = [];
+  for (const _count of [1, 2]) {
+    abandoned.requireFew();
+    const work = new Promise<void>((resolve) => ends.push(resolve));
+    await assert.rejects(new EngineTime(0.005, undefined, abandoned).wait(work), /0\.005 seconds/);
+  }
+  assert.equal(abandoned.count, 2);
+  assert.throws(() => abandoned.requireFew(), /2 queries .* still running/);
+  ends[0]?.(Promise.resolve());
+  ends[1]?.(Promise.reject(new Error('nobody hears this')));
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(abandoned.count, 0);
+  abandoned.requireFew();
+});
+
+test('does not count work that ended in time, well or not', async () => {
+  const abandoned = new AbandonedWork(1);
+  const time = new EngineTime(60, new AbortController().signal, abandoned);
+  await time.wait(Promise.resolve());
+  await assert.rejects(time.wait(Promise.reject(new Error('broken'))), /broken/);
+  assert.equal(abandoned.count, 0);
 });

@@ -35,6 +35,8 @@ export const ENGINE_LIMITS: EngineLimits = {
   laneWaitingMax: 64,
   laneWaitSeconds: 30,
   writeAttemptsMax: 5,
+  abandonedMax: 16,
+  bulkWritesMax: 4,
   updateGroupMax: 64,
   indexCacheBytes: 64 * MiB,
   metadataCacheBytes: 64 * MiB,

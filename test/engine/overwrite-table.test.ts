@@ -173,3 +173,23 @@ async function* pauseAt(stream: CheckedStream, index: number, look: () => Promis
     yield chunk;
   }
 }
+
+test('tells of a release that is refused, and keeps other writers waiting until it is done after all', async (t) => {
+  const { engine, place, table } = await openTable(t, toItems(3));
+  const refusal = new Error('the catalog is away');
+  const recorded = recordHolds();
+  let refusals = 3;
+  const release = async (): Promise<void> => {
+    if (refusals === 0) return recorded.release();
+    refusals -= 1;
+    throw refusal;
+  };
+  const stream = await openFixture('multi', { chunkBytes: 2048 });
+  await assert.rejects(engine.overwriteTable(place(), stream, { ...recorded, release }), refusal);
+  assert.ok(refusals > 0, 'the caller need not wait for the catalog');
+  await assertUnchanged(t, table);
+  const update = { assignments: [{ path: ['id'] as const, expression: sql('id + 10') }], predicate: undefined };
+  const { version } = await engine.updateRows({ place: place(), branch: undefined }, update);
+  assert.deepEqual([refusals, recorded.calls.at(-1)], [0, 'release'], 'what a writer is told of must be seen');
+  assert.equal((await engine.describeTable(table)).version, version);
+});

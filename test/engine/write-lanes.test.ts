@@ -119,7 +119,7 @@ test('lets the write whose turn it is take along those right behind it, and answ
       ran.push(name);
       return `${name} ran`;
     };
-    return lanes.run(toPlace('a'), work, passenger);
+    return lanes.run(toPlace('a'), work, { rider: passenger });
   };
   const others = ['1', '2', 'unwanted', '4'].map(enter);
   gate.open();
@@ -139,10 +139,31 @@ test('takes along nobody who waited too long, and no write that is not for takin
     const plain = lanes.run(toPlace('a'), async () => 'ran');
     return [missing, lanes.takeNext(toPlace('a'), isPassenger), plain] as const;
   });
-  const passenger = lanes.run(toPlace('a'), async () => assert.fail('it must not run any more'), new Passenger('late'));
+  const passenger = lanes.run(toPlace('a'), async () => assert.fail('it must not run any more'), {
+    rider: new Passenger('late'),
+  });
   await assert.rejects(passenger, (error) => error instanceof ServiceError && error.kind === 'ServiceUnavailable');
   late.open();
   const [missing, taken, plain] = await first;
   assert.deepEqual([missing, taken], [undefined, undefined]);
   assert.equal(await plain, 'ran');
+});
+
+test('gives up the turn of a caller who leaves while it waits, and of nobody who has begun', async () => {
+  const lanes = new WriteLanes(LIMITS);
+  const gate = new Gate();
+  const [client, gone] = [new AbortController(), AbortSignal.abort()];
+  const leaving = (): AbortSignal => client.signal;
+  const first = lanes.run(toPlace('a'), async () => gate.passed, { leaving });
+  const never = async (): Promise<never> => assert.fail('it must not run any more');
+  const second = lanes.run(toPlace('a'), never, { leaving });
+  const third = lanes.run(toPlace('a'), never, { leaving: () => gone });
+  const fourth = lanes.run(toPlace('a'), async () => 'ran');
+  client.abort();
+  await assert.rejects(second, /nothing was written/);
+  await assert.rejects(third, /nothing was written/);
+  gate.open();
+  await first;
+  assert.equal(await fourth, 'ran');
+  assert.equal(await lanes.run(toPlace('a'), async () => 'at once', { leaving: () => gone }), 'at once');
 });

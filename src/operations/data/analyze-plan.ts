@@ -6,6 +6,7 @@ import type { Reply, TableRequest } from '../operation.ts';
 import type { Services } from '../services.ts';
 import { toTableState } from '../table-state.ts';
 import { PLAN_REPLIES, choosePlanMediaType, toPlanReply } from './plan-reply.ts';
+import { readPatience } from './patience.ts';
 import { readQuery } from './read-query.ts';
 
 export const analyzePlan = defineTableOperation({
@@ -25,5 +26,8 @@ async function analyze(request: TableRequest<QueryTableBody>, services: Services
   const mediaType = choosePlanMediaType(request.header('accept'));
   const { body } = request;
   const query = readQuery(body, services.limits);
-  return toPlanReply(mediaType, await services.engine.analyzeQuery(toTableState(request.table, body), query));
+  return toPlanReply(
+    mediaType,
+    await services.engine.analyzeQuery(toTableState(request.table, body), query, readPatience(request)),
+  );
 }

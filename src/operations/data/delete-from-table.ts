@@ -23,7 +23,7 @@ export const deleteFromTable = defineTableOperation({
 async function deleteRows(request: TableRequest<DeleteBody>, services: Services): Promise<Reply> {
   const { table, caller, requestId, body } = request;
   const predicate = guardSql(body.predicate, { name: 'predicate', place: 'predicate' }, services.limits.sql);
-  const target = readTarget(table, body);
+  const target = { ...readTarget(table, body), leaving: request.signal };
   const { rowsDeleted, version } = await services.engine.writes.deleteRows(target, predicate);
 
   const { transaction_id } = await recordCommit(services, table, {

@@ -7,6 +7,7 @@ import type { Reply, TableRequest } from '../operation.ts';
 import type { Services } from '../services.ts';
 import { toTableState } from '../table-state.ts';
 import { PLAN_REPLIES, choosePlanMediaType, toPlanReply } from './plan-reply.ts';
+import { readPatience } from './patience.ts';
 import { readQuery } from './read-query.ts';
 
 export const explainPlan = defineTableOperation({
@@ -29,7 +30,10 @@ async function explain(request: TableRequest<ExplainPlanBody>, services: Service
   const branch = readBranch(body);
   const query = readQuery(body.query, services.limits);
   const state = toTableState(table, { branch, version: body.query.version });
-  return toPlanReply(mediaType, await services.engine.rows.explain(state, query, body.verbose ?? false));
+  return toPlanReply(
+    mediaType,
+    await services.engine.rows.explain(state, query, body.verbose ?? false, readPatience(request)),
+  );
 }
 
 /** The query is a request of its own, with an identifier and a branch of its own. */

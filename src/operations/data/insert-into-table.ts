@@ -29,7 +29,7 @@ async function insertRows(request: TableIngestRequest, services: Services): Prom
 
   const table = await findFilled(request, services);
   if ('rows' in table) return toReply(table.reply.version, table.rows, table.reply.transaction_id);
-  const target = readTarget(table, query);
+  const target = { ...readTarget(table, query), leaving: request.signal };
   const stream = await request.openStream();
   const readers = holdReaders(services, table, target.branch);
   const { version, rows } = await services.engine.writes.insertRows(target, stream, { mode, ...readers });

@@ -31,7 +31,7 @@ async function mergeInsert(request: TableIngestRequest, services: Services): Pro
   const settings = readMergeSettings(request, services.limits.sql, performance.now());
   const table = await findFilled(request, services);
   if ('rows' in table) return toFirstReply(table);
-  const target = readTarget(table, query);
+  const target = { ...readTarget(table, query), leaving: request.signal };
   const outcome = await merge(services.limits, async () => {
     const stream = await request.openStream(toOnePiece(services.limits));
     return services.engine.writes.mergeRows(target, stream, settings);

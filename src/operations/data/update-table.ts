@@ -31,7 +31,7 @@ async function updateRows(request: TableRequest<UpdateTableBody>, services: Serv
   const predicate = readPredicate(body, services.limits.sql);
   if (body.properties !== undefined) guardProperties(body.properties, 'properties', services.limits.metadata);
 
-  const target = { place: table.place, branch: body.branch };
+  const target = { place: table.place, branch: body.branch, leaving: request.signal };
   const { rowsUpdated, version } = await services.engine.updateRows(target, { assignments, predicate });
 
   const recorded = await recordCommit(services, table, {

@@ -1,4 +1,5 @@
 import { ServiceError } from '../../errors/service-error.ts';
+import { parseStrictText } from '../../model/strict-json.ts';
 import { guardProperties, guardStorageOptions } from '../../guard/metadata.ts';
 import type { QueryValues } from '../operation.ts';
 import type { Services } from '../services.ts';
@@ -16,8 +17,9 @@ export interface CreateSettings {
 }
 
 export function readCreateSettings(query: QueryValues, services: Services): CreateSettings {
-  const properties = readStringMap('properties', query['properties']);
-  const storageOptions = readStringMap('storage_options', query['storage_options']) ?? {};
+  const { jsonDepthMax } = services.limits.http;
+  const properties = readStringMap('properties', query['properties'], jsonDepthMax);
+  const storageOptions = readStringMap('storage_options', query['storage_options'], jsonDepthMax) ?? {};
   if (properties !== undefined) guardProperties(properties, 'properties', services.limits.metadata);
   guardStorageOptions(storageOptions, services.allowedStorageOptions);
   const shownOptions = withoutSecrets(storageOptions, services.allowedStorageOptions);
@@ -30,9 +32,9 @@ function withoutSecrets(options: Readonly<Record<string, string>>, allowed: read
   return Object.fromEntries(Object.entries(options).filter(([key]) => !hidden.has(key.toLowerCase())));
 }
 
-function readStringMap(name: string, text: string | undefined): Record<string, string> | undefined {
+function readStringMap(name: string, text: string | undefined, depthMax: number): Record<string, string> | undefined {
   if (text === undefined) return undefined;
-  const value = parseJson(text);
+  const value = parseStrictText(text, { depthMax, what: `The query parameter ${name}` });
   const isMap = typeof value === 'object' && value !== null && !Array.isArray(value);
   if (!isMap || !Object.values(value).every((entry) => typeof entry === 'string')) {
     throw new ServiceError('InvalidInput', `The query parameter ${name} is not a JSON object of strings.`, {
@@ -41,12 +43,4 @@ function readStringMap(name: string, text: string | undefined): Record<string, s
   }
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Just checked to be an object whose values are all strings. Without a prototype, no key is special.
   return Object.assign(Object.create(null), value) as Record<string, string>;
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

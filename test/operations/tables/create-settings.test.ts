@@ -63,9 +63,9 @@ test('reads properties as they were written', () => {
 });
 
 test('takes a property named like a part of every object for a property', () => {
-  const { properties } = read({ properties: '{"__proto__":"x","constructor":"y"}' });
+  const { properties } = read({ properties: '{"toString":"x","constructor":"y"}' });
   assert.deepEqual(Object.entries(properties ?? {}), [
-    ['__proto__', 'x'],
+    ['toString', 'x'],
     ['constructor', 'y'],
   ]);
   assert.equal(Object.getPrototypeOf(properties), null);
@@ -76,7 +76,25 @@ test('refuses properties and options that are no JSON object of strings', () => 
     for (const text of ['', 'x', '[]', 'null', '"a"', '{"a":1}', '{"a":null}', '{"a":{}}', '{"a":"b"', '[["a","b"]]']) {
       const refusal = refusalOf(() => read({ [name]: text }));
       assert.equal(refusal.kind, 'InvalidInput');
-      assert.equal(refusal.message, `The query parameter ${name} is not a JSON object of strings.`);
+      assert.match(
+        refusal.message,
+        new RegExp(`^The query parameter ${name} is not (a JSON object of strings|valid JSON)`),
+      );
+    }
+  }
+});
+
+test('refuses properties and options that two readers could read differently, as in a body', () => {
+  for (const name of ['properties', 'storage_options']) {
+    for (const [text, message] of [
+      ['{"a":"1","a":"2"}', /"a" is given twice/],
+      ['{"a":"1","\\u0061":"2"}', /"a" is given twice/],
+      ['{"__proto__":"x"}', /"__proto__" is not allowed/],
+      ['{"a":"\\ud800"}', /half of a surrogate pair/],
+      [`${'{"a":'.repeat(65)}""${'}'.repeat(65)}`, /is nested more than 64 deep/],
+      ['{"a":"b"', /is not valid JSON/],
+    ] as const) {
+      assert.match(refusalOf(() => read({ [name]: text })).message, message);
     }
   }
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { ServiceError } from '../../src/errors/service-error.ts';
-import { parseStrictJson } from '../../src/http/strict-json.ts';
+import { parseStrictJson } from '../../src/model/strict-json.ts';
 import { refusalOf } from '../support/refusal.ts';
 
 const MiB = 1024 * 1024;
@@ -134,7 +134,7 @@ test('reads past one byte order mark, and refuses a second', () => {
 
 test('refuses half of a surrogate pair in texts and keys', () => {
   for (const text of ['"\\ud83d"', '["x\\ude00y"]', '{"\\ud83d":1}', '{"a":"\\ude00\\ud83d"}']) {
-    assert.equal(refusedText(text), 'A text of the body holds half of a surrogate pair.');
+    assert.equal(refusedText(text), 'The body holds half of a surrogate pair.');
   }
   assert.equal(parse('"\\ud83d\\ude00"'), '😀');
   assert.equal(parse('"\\\\ud83d"'), '\\ud83d');

@@ -1,8 +1,10 @@
 import { ServiceError } from '../errors/service-error.ts';
-import { quoteForMessage } from '../model/identifier.ts';
+import { quoteForMessage } from './identifier.ts';
 
 export interface JsonBounds {
   readonly depthMax: number;
+  /** How refusals call the text; the body when absent. */
+  readonly what?: string;
 }
 
 /**
@@ -16,14 +18,18 @@ const PARTS_MAX = 1_000_000;
  * surrogate pairs; and nests deep enough to end a process. Those are refused first.
  */
 export function parseStrictJson(bytes: Uint8Array, bounds: JsonBounds): unknown {
-  const text = decodeUtf8(bytes);
-  const scan = new Scanner(text, bounds.depthMax);
+  return parseStrictText(decodeUtf8(bytes), bounds);
+}
+
+/** The same for a text that is decoded already. */
+export function parseStrictText(text: string, { depthMax, what = 'The body' }: JsonBounds): unknown {
+  const scan = new Scanner(text, depthMax, what);
   try {
     scan.run();
     return JSON.parse(text);
   } catch (error) {
     if (error instanceof ServiceError) throw error;
-    throw malformed('The body is not valid JSON.', error);
+    throw malformed(`${what} is not valid JSON.`, error);
   }
 }
 
@@ -54,10 +60,12 @@ class Scanner {
   private readonly open: (Set<string> | 'array' | 'empty object')[] = [];
   private readonly text: string;
   private readonly depthMax: number;
+  private readonly what: string;
 
-  constructor(text: string, depthMax: number) {
+  constructor(text: string, depthMax: number, what: string) {
     this.text = text;
     this.depthMax = depthMax;
+    this.what = what;
   }
 
   run(): void {
@@ -85,14 +93,14 @@ class Scanner {
     this.count();
     this.open.push(kind);
     if (this.open.length > this.depthMax) {
-      throw new ServiceError('InvalidInput', `The body is nested more than ${this.depthMax} deep.`);
+      throw new ServiceError('InvalidInput', `${this.what} is nested more than ${this.depthMax} deep.`);
     }
   }
 
   private count(): void {
     this.parts += 1;
     if (this.parts > PARTS_MAX) {
-      throw new ServiceError('InvalidInput', `The body has more than ${PARTS_MAX} objects, arrays and keys.`);
+      throw new ServiceError('InvalidInput', `${this.what} has more than ${PARTS_MAX} objects, arrays and keys.`);
     }
   }
 
@@ -120,7 +128,7 @@ class Scanner {
         at += 1;
       }
     }
-    throw malformed('The body is not valid JSON: a string does not end.');
+    throw malformed(`${this.what} is not valid JSON: a string does not end.`);
   }
 
   private addKey(key: string, holder: Set<string> | 'empty object'): void {
@@ -138,7 +146,7 @@ class Scanner {
   private unescape(start: number): string {
     const value = String(JSON.parse(this.text.slice(start, this.position)));
     if (!/\p{Surrogate}/u.test(value)) return value;
-    throw new ServiceError('InvalidInput', 'A text of the body holds half of a surrogate pair.', {
+    throw new ServiceError('InvalidInput', `${this.what} holds half of a surrogate pair.`, {
       hint: 'Send well-formed Unicode.',
     });
   }
