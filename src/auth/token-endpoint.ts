@@ -3,28 +3,7 @@ import type { Context, Provider } from 'oidc-provider';
 import { FailedAttempts } from './failed-attempts.ts';
 import { isSameKeys } from './signing-key.ts';
 import type { SigningKeyText } from './signing-key.ts';
-
-export interface TokenEndpointSettings {
-  /** As clients see it, without a slash at the end. Also the audience of its tokens. */
-  readonly issuer: string;
-  readonly tokenSeconds: number;
-  /** Wrong secrets that one address may give for one client in a minute. */
-  readonly failuresPerMinuteMax: number;
-}
-
-/** What the catalog knows of clients. */
-export interface ClientLookup {
-  /** A revoked client is unknown. */
-  findClient(id: string): Promise<ClientRecord | undefined>;
-  isSecretOf(id: string, digest: string): Promise<boolean>;
-  /** Newest first: the first signs. */
-  signingKeys(): Promise<readonly SigningKeyText[]>;
-}
-
-export interface ClientRecord {
-  readonly id: string;
-  readonly expiresAt?: number;
-}
+import type { ClientLookup, TokenEndpointSettings } from './token-clients.ts';
 
 /** As the library knows them. */
 const PATHS = {
@@ -32,6 +11,8 @@ const PATHS = {
   keys: '/jwks',
   token: '/token',
 } as const;
+
+export type { ClientLookup, ClientRecord, TokenEndpointSettings } from './token-clients.ts';
 
 export type TokenRoute = keyof typeof PATHS;
 

@@ -5,7 +5,7 @@ import { digestClientSecret } from './client-secret.ts';
 import type { FailedAttempts } from './failed-attempts.ts';
 import { OWN_ALGORITHM, toPrivateJwk } from './signing-key.ts';
 import type { SigningKeyText } from './signing-key.ts';
-import type { ClientLookup, TokenEndpointSettings } from './token-endpoint.ts';
+import type { ClientLookup, TokenEndpointSettings } from './token-clients.ts';
 
 export interface ProviderParts {
   readonly settings: TokenEndpointSettings;

@@ -6,7 +6,7 @@ import type { FieldPath } from '../model/field-path.ts';
 import { quoteForMessage } from '../model/identifier.ts';
 import { childFields } from '../model/schema.ts';
 import type { DataType, Field, Schema } from '../model/schema.ts';
-import type { ColumnAlteration, NewColumn } from './columns-engine.ts';
+import type { ColumnAlteration, NewColumn } from './column-changes.ts';
 import { sqlString } from './sql-text.ts';
 
 /** What the engine would do without a word, or answer with a panic, is refused here. */

@@ -1,7 +1,7 @@
 import { formatFieldPath } from '../model/field-path.ts';
 import type { FieldPath } from '../model/field-path.ts';
-import type { GuardedSql } from '../model/query.ts';
-import type { DataType, Schema } from '../model/schema.ts';
+import type { Schema } from '../model/schema.ts';
+import type { ColumnAlteration, NewColumn } from './column-changes.ts';
 import { checkAdditions, checkAlterations, checkDrops, nullOf } from './column-checks.ts';
 import { engineCall } from './engine-errors.ts';
 import type { NativeAlteration, NativeCommit, NativeTable } from './native.ts';
@@ -10,20 +10,6 @@ import type { OpenTable } from './open-table.ts';
 import type { EngineParts } from './parts.ts';
 import { writeInLane } from './table-writes.ts';
 import type { WriteTarget } from './table-writes.ts';
-
-/** A column that is not there yet, with its values for the rows that are: calculated, or null. */
-export type NewColumn =
-  | { readonly kind: 'calculated'; readonly name: string; readonly expression: GuardedSql }
-  | { readonly kind: 'null'; readonly name: string; readonly type: DataType };
-
-/** What is `undefined` stays as it is. */
-export interface ColumnAlteration {
-  readonly path: FieldPath;
-  readonly rename: string | undefined;
-  /** The new type in Lance's own JSON form. */
-  readonly typeJson: string | undefined;
-  readonly nullable: boolean | undefined;
-}
 
 export interface ColumnsCommit {
   readonly version: number;

@@ -38,7 +38,7 @@ import { createWritesEngine } from './writes-engine.ts';
 import type { WritesEngine } from './writes-engine.ts';
 
 export type { Assignment } from './assignment-tree.ts';
-export type { ColumnAlteration, NewColumn } from './columns-engine.ts';
+export type { ColumnAlteration, NewColumn } from './column-changes.ts';
 export type { FieldMetadataEntry, FieldMetadataOutcome } from './field-metadata.ts';
 export type { FoundTable } from './find-tables.ts';
 export type { LifecycleEngine } from './lifecycle-engine.ts';
