@@ -3,20 +3,37 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Campaign, Figure, Trust } from './campaign.ts';
 import { access } from './campaigns/access.ts';
+import { client } from './campaigns/client.ts';
 import { fuzzArrow } from './campaigns/fuzz-arrow.ts';
 import { fuzzJson } from './campaigns/fuzz-json.ts';
 import { fuzzSql } from './campaigns/fuzz-sql.ts';
 import { kills } from './campaigns/kills.ts';
 import { linear } from './campaigns/linear.ts';
+import { memory } from './campaigns/memory.ts';
 import { names } from './campaigns/names.ts';
+import { overload } from './campaigns/overload.ts';
 import { races } from './campaigns/races.ts';
 import { reportLeaks } from './campaigns/leaks.ts';
+import { sync } from './campaigns/sync.ts';
 import { LeakScanner } from './leak-scanner.ts';
 import { formatFigures, keepResults } from './report.ts';
 import type { Result } from './report.ts';
 import { TRUST_KEY, startTrustServer } from './server.ts';
 
-const CAMPAIGNS: readonly Campaign[] = [kills, races, linear, fuzzArrow, fuzzJson, fuzzSql, names, access];
+const CAMPAIGNS: readonly Campaign[] = [
+  kills,
+  races,
+  linear,
+  fuzzArrow,
+  fuzzJson,
+  fuzzSql,
+  names,
+  access,
+  memory,
+  overload,
+  client,
+  sync,
+];
 
 /** A word for several. */
 const GROUPS: Readonly<Record<string, readonly string[]>> = { fuzz: ['arrow', 'json', 'sql', 'names'] };
@@ -50,7 +67,9 @@ async function main(): Promise<number> {
   });
   process.stdout.write(formatFigures(results));
   await keepResults(results, wanted);
-  return results.some(({ figures }) => figures.some(({ isMet }) => isMet === false)) ? 1 : 0;
+  const fails = ({ isMet, isOfTheMachine }: Figure): boolean =>
+    isMet === false && !(wanted.isShort && isOfTheMachine === true);
+  return results.some(({ figures }) => figures.some(fails)) ? 1 : 0;
 }
 
 function readArguments(given: readonly string[]): Wanted {

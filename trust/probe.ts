@@ -5,7 +5,10 @@ export interface ProbeSeen {
   /** Between two answers, or from the first question to its answer. */
   readonly longestMilliseconds: number;
   readonly answers: number;
+  /** Connections that the port did not take. */
   readonly refused: number;
+  /** Answers other than 200. */
+  readonly denied: number;
   readonly p99Milliseconds: number;
 }
 
@@ -17,6 +20,7 @@ export function startProbe(server: TrustServer, path = '/v1/tables?limit=1'): { 
   const times: number[] = [];
   let longest = 0;
   let refused = 0;
+  let denied = 0;
   const run = (async () => {
     let since = performance.now();
     while (!state.isOver) {
@@ -29,7 +33,10 @@ export function startProbe(server: TrustServer, path = '/v1/tables?limit=1'): { 
           times.push(now - startedAt);
           await sleep(PAUSE_MILLISECONDS);
           since = performance.now();
-        } else await sleep(PAUSE_MILLISECONDS);
+        } else {
+          denied += 1;
+          await sleep(PAUSE_MILLISECONDS);
+        }
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code === 'ECONNREFUSED') refused += 1;
       }
@@ -41,7 +48,7 @@ export function startProbe(server: TrustServer, path = '/v1/tables?limit=1'): { 
       await run;
       const sorted = times.toSorted((one, other) => one - other);
       const p99Milliseconds = sorted[Math.floor(sorted.length * 0.99)] ?? 0;
-      return { longestMilliseconds: longest, answers: times.length, refused, p99Milliseconds };
+      return { longestMilliseconds: longest, answers: times.length, refused, denied, p99Milliseconds };
     },
   };
 }

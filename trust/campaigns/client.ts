@@ -1,0 +1,73 @@
+import { connect } from '@lancedb/lancedb';
+import type { Table } from '@lancedb/lancedb';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { seededRandom } from '../../test/support/arrow-fixtures.ts';
+import type { Campaign, Figure, Trust } from '../campaign.ts';
+import { atLeast, none, told } from '../campaign.ts';
+import { intRows, readRows, requireOk } from '../rows.ts';
+
+const ADDERS = 4;
+const ROWS_PER_ADD = 3;
+const PATIENCE = 60;
+
+/** The client as it is published, whose own retries are the danger: it sends an insert again after a 5xx. */
+export const client: Campaign = {
+  name: 'client',
+  promise: 'what the LanceDB client sends under kills and refusals is there once',
+  async run(trust: Trust): Promise<readonly Figure[]> {
+    const kills = trust.size(60, 6);
+    const server = await trust.startServer(['--http-uploads-max=2']);
+    await requireOk(server.admin.arrow('/v1/table/adds/create', intRows([], ['batch', 'part'])));
+    const connection = await connect('db://default', { apiKey: server.key, hostOverride: server.url });
+    const table = await connection.openTable('adds');
+    const state = { isOver: false, next: 0, errors: 0 };
+    const sent = new Set<number>();
+    const adding = Array.from({ length: ADDERS }, async () => keepAdding(table, state, sent));
+    const random = seededRandom(trust.seed);
+    for (let kill = 0; kill < kills; kill += 1) {
+      await sleep(200 + random(1200));
+      await server.killWorker();
+    }
+    await sleep(500);
+    state.isOver = true;
+    await Promise.all(adding);
+    connection.close();
+    const rows = await readRows(server.admin, 'adds');
+    const counts = new Map<number, number>();
+    for (const { batch } of rows) counts.set(batch, (counts.get(batch) ?? 0) + 1);
+    const missing = [...sent].filter((batch) => (counts.get(batch) ?? 0) < ROWS_PER_ADD);
+    const doubled = [...counts.values()].filter((count) => count > ROWS_PER_ADD).length;
+    return [
+      atLeast('kills', kills, kills),
+      told('adds that the client reported done', sent.size),
+      told('errors that the client gave, after which the same was sent again', state.errors),
+      told('rows sent', sent.size * ROWS_PER_ADD),
+      told('rows present', rows.length),
+      none('adds missing', missing.length),
+      none('adds doubled', doubled),
+    ];
+  },
+};
+
+/** As an application does that wants its rows in: the same rows again until the client says that it worked. */
+async function keepAdding(
+  table: Table,
+  state: { readonly isOver: boolean; next: number; errors: number },
+  sent: Set<number>,
+): Promise<void> {
+  while (!state.isOver) {
+    const batch = state.next;
+    state.next += 1;
+    const rows = Array.from({ length: ROWS_PER_ADD }, (_unused, part) => ({ batch, part }));
+    for (let tries = 0; tries < PATIENCE; tries += 1) {
+      try {
+        await table.add(rows);
+        sent.add(batch);
+        break;
+      } catch {
+        state.errors += 1;
+        await sleep(100);
+      }
+    }
+  }
+}

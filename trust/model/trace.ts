@@ -1,0 +1,88 @@
+/** A write as its sender saw it. Times are seconds of the machine's clock. */
+export interface TracedWrite {
+  readonly serial: number;
+  readonly operation: string;
+  readonly startedAt: number;
+  readonly endedAt: number;
+}
+
+export interface TraceEvent {
+  readonly at: number;
+  /** `made`: a file or folder has this name from now on. `synced`: what has this name is on the disk. */
+  readonly kind: 'made' | 'synced';
+  readonly path: string;
+  /** Of what got its name by a rename or a link: the name before. */
+  readonly from?: string;
+}
+
+export interface Unsynced {
+  readonly serial: number;
+  readonly operation: string;
+  readonly path: string;
+}
+
+/** The catalog syncs itself, file by file, as its own journal demands. */
+const CATALOG = /tiltyard\.db(?:-wal|-shm|-journal)?$/;
+
+/** What `strace -f -y -ttt` wrote, as far as it is about the folder. Calls that were interrupted are joined first. */
+export function readTrace(text: string, folder: string): readonly TraceEvent[] {
+  const events: TraceEvent[] = [];
+  for (const { at, call } of joinCalls(text)) {
+    const event = readCall(at, call);
+    if (event !== undefined && event.path.startsWith(folder) && !CATALOG.test(event.path)) events.push(event);
+  }
+  return events;
+}
+
+function* joinCalls(text: string): Generator<{ readonly at: number; readonly call: string }> {
+  const open = new Map<string, string>();
+  for (const line of text.split('\n')) {
+    const match = /^(?:(\d+)\s+)?(\d+\.\d+) (.*)$/.exec(line);
+    if (match === null) continue;
+    const [, pid = '', time = '', call = ''] = match;
+    if (call.endsWith('<unfinished ...>')) {
+      open.set(pid, call.slice(0, -'<unfinished ...>'.length));
+      continue;
+    }
+    const resumed = /^<\.\.\. \w+ resumed>(.*)$/.exec(call);
+    // A call counts from its end: only then it has done what it says.
+    yield { at: Number(time), call: resumed === null ? call : `${open.get(pid) ?? ''}${resumed[1]}` };
+  }
+}
+
+function readCall(at: number, call: string): TraceEvent | undefined {
+  if (/= -1 /.test(call)) return undefined;
+  const synced = /^(?:fsync|fdatasync)\(\d+<([^>]+)>/.exec(call);
+  if (synced !== null) return { at, kind: 'synced', path: synced[1] ?? '' };
+  const opened = /^openat\(.*O_CREAT.*= \d+<([^>]+)>/.exec(call);
+  if (opened !== null) return { at, kind: 'made', path: opened[1] ?? '' };
+  const folder = /^mkdir(?:at)?\((?:[^,"]*, )?"([^"]+)"/.exec(call);
+  if (folder !== null) return { at, kind: 'made', path: folder[1] ?? '' };
+  const moved = /^(?:rename|renameat|renameat2|link|linkat)\([^"]*"([^"]+)"[^"]*"([^"]+)"/.exec(call);
+  return moved === null ? undefined : { at, kind: 'made', path: moved[2] ?? '', from: moved[1] ?? '' };
+}
+
+/** What a write made, and was neither synced itself nor in its folder when the answer was there. */
+export function findUnsynced(
+  events: readonly TraceEvent[],
+  writes: readonly TracedWrite[],
+  isThere: (path: string) => boolean,
+): readonly Unsynced[] & { readonly made: number } {
+  const unsynced: Unsynced[] = [];
+  let made = 0;
+  for (const { serial, operation, startedAt, endedAt } of writes) {
+    const during = events.filter(({ at }) => at >= startedAt && at <= endedAt);
+    for (const event of during) {
+      if (event.kind !== 'made' || !isThere(event.path)) continue;
+      made += 1;
+      const names = [event.path, event.from];
+      const folder = event.path.slice(0, event.path.lastIndexOf('/'));
+      const isSynced = during.some(({ kind, path }) => kind === 'synced' && names.includes(path));
+      const isFolderSynced = during.some(
+        ({ kind, path, at }) => kind === 'synced' && path === folder && at >= event.at,
+      );
+      if (!isSynced || !isFolderSynced) unsynced.push({ serial, operation, path: event.path });
+    }
+  }
+  return Object.assign(unsynced, { made });
+}
