@@ -31,6 +31,7 @@ export const LIMIT_SETTINGS = {
   'http.strangerJsonBytesMax': bytes(MiB, [KiB, GiB], 'Largest JSON body read to find the credential inside it.'),
   'http.jsonDepthMax': integer(64, [4, 1000], 'Deepest nesting of a JSON body.'),
   'http.headerBytesMax': bytes(32 * KiB, [4 * KiB, MiB], 'Largest sum of request headers.'),
+  'http.headersMax': integer(200, [16, 1000], 'Most headers of a request.'),
   'http.requestsMax': integer(1024, [1, 65_536], 'Requests served at once, of all kinds.'),
   'http.readsMax': integer(64, [1, 65_536], 'Reads served at once; more wait a little, or are told to slow down.'),
   'http.writesMax': integer(512, [1, 65_536], 'Writes without an Arrow body served at once.'),

@@ -18,7 +18,7 @@ import { commonHeaders, toJsonOutgoing } from './reply.ts';
 import { chooseRequestId } from './request-id.ts';
 import { mountTokenEndpoint } from './token-endpoint.ts';
 import type { TokenEndpointParts } from './token-endpoint.ts';
-import { refuseUnreadable } from './unreadable.ts';
+import { refuseTunnel, refuseUnreadable } from './unreadable.ts';
 
 export interface HttpSettings extends TokenEndpointParts {
   readonly release: string;
@@ -78,6 +78,7 @@ async function prepareRoutes(server: FastifyInstance, settings: HttpSettings): P
   await server.ready();
   // An expectation that we do not know is nothing that RFC 9110 makes us refuse; node would, without a body.
   server.server.on('checkExpectation', (request, response) => server.server.emit('request', request, response));
+  server.server.on('connect', refuseTunnel);
   // Node starts its watch over slow headers when a server listens; ours is handed its connections instead.
   server.server.emit('listening');
 }
@@ -89,6 +90,22 @@ function welcome(request: FastifyRequest, reply: FastifyReply, settings: HttpSet
   if (request.raw.httpVersion === '1.1' && request.headers.host === undefined) {
     throw new ServiceError('InvalidInput', 'The request has no Host header.');
   }
+  refuseManyHeaders(request, settings.limits.http.headersMax);
+  refuseOtherAuthority(request);
+}
+
+/** Node counts no further than 2000, and drops the rest without a word. */
+function refuseManyHeaders({ raw }: FastifyRequest, headersMax: number): void {
+  if (raw.rawHeaders.length <= 2 * headersMax) return;
+  throw new ServiceError('HeadersTooLarge', `The request has more than ${headersMax} headers.`);
+}
+
+/** An address in full names a host, which counts before the header (RFC 9112, 3.2.2): two that differ mislead somebody. */
+function refuseOtherAuthority({ raw }: FastifyRequest): void {
+  if (raw.url?.startsWith('/') === true) return;
+  const authority = /^https?:\/\/([^/?#]*)/i.exec(raw.url ?? '')?.[1];
+  if (authority === undefined || authority.toLowerCase() === raw.headers.host?.toLowerCase()) return;
+  throw new ServiceError('InvalidInput', 'The host in the address is another than the one in the Host header.');
 }
 
 function createFastify(settings: HttpSettings): FastifyInstance {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { ServiceError } from '../errors/service-error.ts';
 import { toErrorReply } from './error-reply.ts';
 import { commonHeaders, toJsonOutgoing } from './reply.ts';
@@ -14,6 +15,16 @@ export function refuseUnreadable(error: Error & { readonly code?: string }, sock
     socket.destroy();
     return;
   }
+  refuseAndClose(refusal, socket);
+}
+
+/** A tunnel through us is nothing that we offer; without this, node would close the connection without a word. */
+export function refuseTunnel(_request: unknown, socket: Duplex): void {
+  socket.on('error', ignore);
+  refuseAndClose(new ServiceError('MethodNotAllowed', 'The method CONNECT is not offered.'), socket);
+}
+
+function refuseAndClose(refusal: ServiceError, socket: Duplex): void {
   const { status, body, headers } = toErrorReply(refusal, { instance: '', dialect: 'lance' });
   const outgoing = toJsonOutgoing(status, { ...commonHeaders(randomUUID()), ...headers }, body);
   const lines = Object.entries(outgoing.headers).map(([name, value]) => `${name}: ${value}`);
@@ -25,6 +36,8 @@ export function refuseUnreadable(error: Error & { readonly code?: string }, sock
   const timer = setTimeout(() => socket.destroy(), LINGER_MILLISECONDS).unref();
   socket.once('close', () => clearTimeout(timer));
 }
+
+function ignore(): void {}
 
 /** `undefined` when there is nobody to be told: a broken connection, or one that never became a secure one. */
 function toRefusal(code: string | undefined): ServiceError | undefined {

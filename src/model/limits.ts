@@ -18,6 +18,7 @@ export interface HttpLimits {
   readonly strangerJsonBytesMax: number;
   readonly jsonDepthMax: number;
   readonly headerBytesMax: number;
+  readonly headersMax: number;
   readonly requestsMax: number;
   readonly readsMax: number;
   readonly writesMax: number;
