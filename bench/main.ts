@@ -9,6 +9,7 @@ import { compareAnalysis } from './scenarios/analysis.ts';
 import { compareCreate } from './scenarios/create.ts';
 import { compareInsert } from './scenarios/insert.ts';
 import { compareList } from './scenarios/list.ts';
+import { compareMaintenance } from './scenarios/maintenance.ts';
 import { compareQuery } from './scenarios/query.ts';
 import { compareUpdate, compareVersions } from './scenarios/update.ts';
 import type { Bench } from './scenarios/scenario.ts';
@@ -22,6 +23,7 @@ const SCENARIOS = {
   insert: compareInsert,
   query: compareQuery,
   list: compareList,
+  maintenance: compareMaintenance,
 };
 
 /** `npm run bench` runs all; `npm run bench -- update create` those whose names are given. */
@@ -33,7 +35,8 @@ async function main(): Promise<void> {
   const raw = await openRaw();
   const results: Comparison[] = [];
   try {
-    const bench: Bench = { port: server.port, raw, openRaw, report: (line) => void process.stderr.write(`${line}\n`) };
+    const report = (line: string): void => void process.stderr.write(`${line}\n`);
+    const bench: Bench = { port: server.port, folder, raw, openRaw, report };
     for (const [name, run] of Object.entries(SCENARIOS)) {
       if (wanted.length > 0 && !wanted.includes(name)) continue;
       for await (const comparison of run(bench)) {

@@ -5,6 +5,8 @@ import { BENCH_KEY } from '../server-process.ts';
 
 export interface Bench {
   readonly port: number;
+  /** For whatever a scenario keeps of its own. */
+  readonly folder: string;
   readonly raw: RawConnection;
   /** Another connection to the folder of `raw`, with caches of its own, as another program would have. */
   readonly openRaw: () => Promise<RawConnection>;

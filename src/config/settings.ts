@@ -164,14 +164,19 @@ export const LIMIT_SETTINGS = {
   ),
   'maintenance.laneBytesMax': bytes(64 * MiB, [0, TiB], 'Largest table whose writers wait while it is merged.'),
   'maintenance.retentionSeconds': seconds(7 * DAY, [0, 3650 * DAY], 'How far back a table can be read.'),
-  'maintenance.versionsMin': integer(10, [1, 1_000_000], 'Newest versions that are kept in any case.'),
+  'maintenance.versionsMin': integer(2, [1, 1_000_000], 'Newest versions that are kept in any case.'),
+  'maintenance.versionsMax': integer(
+    1000,
+    [1, 1_000_000],
+    'Versions past which the oldest go earlier than the retention.',
+  ),
   'maintenance.readerSeconds': seconds(
     120,
     [0, DAY],
     'No version that was the latest within this time is removed; more than a query may take.',
   ),
   'maintenance.historyRatioMax': integer(
-    2,
+    1,
     [0, 100_000],
     'How many times the size of a table its old versions may take, before they go earlier than the retention.',
   ),

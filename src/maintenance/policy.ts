@@ -97,7 +97,9 @@ export function chooseAge(past: Past, limits: MaintenanceLimits): number | undef
   return oldest.committedAtMilliseconds < before ? now - before : undefined;
 }
 
-export function isHistoryTooLarge({ diskBytes, bytes }: Past, limits: MaintenanceLimits): boolean {
+/** Whether old versions go before the retention has passed. */
+export function isHistoryTooLarge({ versions, diskBytes, bytes }: Past, limits: MaintenanceLimits): boolean {
+  if (versions.length > Math.max(limits.versionsMax, limits.versionsMin)) return true;
   if (diskBytes === undefined) return false;
   const history = diskBytes - bytes;
   return history > limits.historyFloorBytes && history > bytes * limits.historyRatioMax;

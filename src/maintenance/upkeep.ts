@@ -65,9 +65,14 @@ export function hasWork({ reasons, ageMilliseconds }: UpkeepPlan): boolean {
   return reasons.length > 0 || ageMilliseconds !== undefined;
 }
 
-/** A merge comes before the removal; while nobody writes there is little to merge. */
-const RESERVE_MILLISECONDS = { quiet: 1000, busy: 5000 };
+/** The engine merges before it removes. Where there is nothing to merge it comes to the removal at once. */
+const RESERVE_MILLISECONDS = { nothingToMerge: 1000, merge: 5000 };
 const RESERVE_FACTOR = 4;
+
+function chooseReserve({ lastUpkeep }: TableWatch, { smallFragments }: Condition, isQuiet: boolean): number {
+  if (isQuiet && smallFragments <= 1) return RESERVE_MILLISECONDS.nothingToMerge;
+  return RESERVE_MILLISECONDS.merge + RESERVE_FACTOR * (lastUpkeep?.milliseconds ?? 0);
+}
 
 async function planHistory(
   { engine, limits, now }: UpkeepContext,
@@ -75,13 +80,11 @@ async function planHistory(
   { condition, isQuiet }: { readonly condition: Condition; readonly isQuiet: boolean },
 ): Promise<number | undefined> {
   const history = await engine.maintenance.readHistory(watch.table.place);
-  const reserveMilliseconds =
-    RESERVE_MILLISECONDS[isQuiet ? 'quiet' : 'busy'] + RESERVE_FACTOR * (watch.lastUpkeep?.milliseconds ?? 0);
   const past: Past = {
     ...history,
     bytes: condition.bytes,
     now: now(),
-    reserveMilliseconds,
+    reserveMilliseconds: chooseReserve(watch, condition, isQuiet),
   };
   const age = chooseAge(past, limits);
   watch.historyVersion = condition.version;

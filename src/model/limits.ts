@@ -158,6 +158,8 @@ export interface MaintenanceLimits {
   readonly laneBytesMax: number;
   readonly retentionSeconds: number;
   readonly versionsMin: number;
+  /** The engine looks through all versions at every run: more of them make every run slow. */
+  readonly versionsMax: number;
   /** No version that was the latest within this time is removed: somebody may be reading it. */
   readonly readerSeconds: number;
   readonly historyRatioMax: number;

@@ -110,6 +110,12 @@ suite('an old version', () => {
     assert.deepEqual(removed(roomy, chooseAge(roomy, brief)), []);
   });
 
+  test('goes before the retention has passed when there are too many, also where the space is not known', () => {
+    const history = past([90, 80, 70, 60, 50, 40, 30]);
+    assert.deepEqual(removed(history, chooseAge(history, { ...brief, versionsMax: 6 })), [1, 2, 3]);
+    assert.deepEqual(removed(history, chooseAge(history, { ...brief, versionsMax: 7 })), []);
+  });
+
   test('is never removed while it may be read, is pinned, or is one of the newest', () => {
     const histories = fc.record({
       gaps: fc.array(fc.integer({ min: 0, max: 60 }), { minLength: 1, maxLength: 40 }),
@@ -118,6 +124,7 @@ suite('an old version', () => {
       retentionSeconds: fc.integer({ min: 0, max: 500 }),
       versionsMin: fc.integer({ min: 1, max: 20 }),
       readerSeconds: fc.integer({ min: 0, max: 100 }),
+      versionsMax: fc.integer({ min: 1, max: 50 }),
     });
     fc.assert(
       fc.property(histories, ({ gaps, keptFromVersion, diskBytes, ...bounds }) => {
