@@ -64,7 +64,11 @@ export function createMaintenanceEngine(parts: EngineParts): MaintenanceEngine {
   return {
     assess: async (place) => parts.tables.useAlone(latestOf(place), async ({ native }) => assess(native)),
     readHistory: async (place) => readHistory(parts, place),
-    optimize: async (place, request) => parts.builds.track(place, optimize(parts, place, request)),
+    optimize: async (place, request) =>
+      parts.builds.track(
+        place,
+        parts.sync.track(place, async (begin) => optimize(parts, { ...request, place, begin })),
+      ),
     sweep: async (place, olderThanMilliseconds) => sweepAbandoned(place, olderThanMilliseconds),
   };
 }
@@ -104,22 +108,20 @@ async function readHistory({ tables, readers }: EngineParts, place: Place): Prom
 /** So long that no version is older. */
 const NEVER_MILLISECONDS = 100 * 365 * 86_400_000;
 
-async function optimize(
-  parts: EngineParts,
-  place: Place,
-  { isInLane, olderThanMilliseconds }: OptimizeRequest,
-): Promise<Optimization | undefined> {
-  const { lanes } = parts;
+interface OptimizeWork extends OptimizeRequest {
+  readonly place: Place;
+  /** From then on what the engine makes is noticed, to be synced at the end. */
+  readonly begin: () => Promise<void>;
+}
+
+async function optimize(parts: EngineParts, work: OptimizeWork): Promise<Optimization | undefined> {
   const enteredAt = { milliseconds: 0 };
-  const begin = async (): Promise<Begun> => {
-    enteredAt.milliseconds = performance.now();
-    return beginOptimize(parts, place, {
-      isInLane,
-      olderThanMilliseconds: olderThanMilliseconds ?? NEVER_MILLISECONDS,
-    });
-  };
   // The table is opened in the lane in any case: no upkeep begins between two chunks of a large write.
-  const { native, running } = await lanes.run(place, begin);
+  const { native, running } = await parts.lanes.runUnsynced(work.place, async () => {
+    enteredAt.milliseconds = performance.now();
+    await work.begin();
+    return beginOptimize(parts, work);
+  });
   const laneMilliseconds = performance.now() - enteredAt.milliseconds;
   try {
     const { compaction, prune } = await engineCall(async () => running);
@@ -146,15 +148,18 @@ interface Begun {
 
 async function beginOptimize(
   { tables }: EngineParts,
-  place: Place,
-  { isInLane, olderThanMilliseconds }: { readonly isInLane: boolean; readonly olderThanMilliseconds: number },
+  { place, isInLane, olderThanMilliseconds = NEVER_MILLISECONDS }: OptimizeWork,
 ): Promise<Begun> {
   const native = await tables.openAlone(latestOf(place));
   // Files that no version names are left alone for a week by the engine: another process may be writing them.
   const running = native.optimize(Math.ceil(olderThanMilliseconds), false);
   // Whoever awaits it later learns of its failure; until then it is nobody's.
   running.catch(() => {});
-  if (isInLane) await tables.useAlone(latestOf(place), async (watch) => whenMerged(watch.native, running));
+  if (isInLane) {
+    const merged = tables.useAlone(latestOf(place), async (watch) => whenMerged(watch.native, running));
+    // Who cannot look waits for all of it.
+    await merged.catch(async () => running).catch(() => {});
+  }
   return { native, running };
 }
 

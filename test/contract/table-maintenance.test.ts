@@ -115,7 +115,8 @@ suite('a run by hand', () => {
     await updateEach(server.admin, table, 4, 4);
     assert.equal((await server.admin.post(`${table.at}/tags/create`, { tag: 'kept', version: 7 })).status, 200);
     await updateEach(server.admin, table, 4, 4);
-    await done(table, 'run');
+    // What must not go is given seconds when the removal has to wait for a merge, and one when it has not.
+    for (let turn = 0; turn < 2; turn += 1) await done(table, 'run');
     const { versions } = (await server.admin.post(`${table.at}/version/list`, {})).json;
     const numbers = versions.map((each: { version: number }) => each.version);
     // The branch started at 5.
