@@ -52,17 +52,38 @@ export const access: Campaign = {
         );
       }
     }
+    const accepted = await sendStorageSecrets(admin, trust);
     const tokens = await tryTokens(trust);
     return [
       told('operations', OPERATIONS.length),
       told('roles', callers.size),
       told('questions', asked),
       none('wrong answers, or foreign told from absent', wrong),
+      none('storage credentials of callers accepted', accepted),
       ...tokens,
       none('worker crashes', server.crashes()),
     ];
   },
 };
+
+const STORAGE_SECRETS = {
+  aws_secret_access_key: 'planted-storage-secret-5b1c77e0',
+  aws_session_token: 'planted-session-token-91d2aa43',
+  azure_storage_account_key: 'planted-account-key-c07f12be',
+  google_service_account_key: 'planted-service-key-6e90d1f8',
+};
+
+/** They are refused, and what refuses them must not repeat them. */
+async function sendStorageSecrets(admin: HttpClient, trust: Trust): Promise<number> {
+  trust.scanner.plant(...Object.values(STORAGE_SECRETS));
+  let accepted = 0;
+  for (const [name, value] of Object.entries(STORAGE_SECRETS)) {
+    const options = encodeURIComponent(JSON.stringify({ [name]: value }));
+    const reply = await admin.arrow(`/v1/table/mine$secret/create?storage_options=${options}`, sampleStream(1));
+    if (reply.status !== 400) accepted += 1;
+  }
+  return accepted;
+}
 
 type RoleOrNone = (typeof ROLES)[number] | 'none';
 
