@@ -66,7 +66,8 @@ async function writeMany(server: TrustServer, count: number): Promise<readonly T
     const startedAt = now();
     const { status, text } = await send(serial);
     if (status !== 200) throw new Error(`${operation}: ${status} ${text}`);
-    writes.push({ serial, operation, startedAt, endedAt: now() });
+    const table = operation === 'create' ? `made-${serial}` : 'base';
+    writes.push({ serial, operation, table, startedAt, endedAt: now() });
   }
   return writes;
 }

@@ -2,6 +2,8 @@
 export interface TracedWrite {
   readonly serial: number;
   readonly operation: string;
+  /** The table that it wrote to: its folder is named after it. */
+  readonly table: string;
   readonly startedAt: number;
   readonly endedAt: number;
 }
@@ -62,7 +64,10 @@ function readCall(at: number, call: string): TraceEvent | undefined {
   return moved === null ? undefined : { at, kind: 'made', path: moved[2] ?? '', from: moved[1] ?? '' };
 }
 
-/** What a write made, and was neither synced itself nor in its folder when the answer was there. */
+/**
+ * What was made in the folder of a write's table since the write before it, and was neither synced itself nor in its folder
+ * when the answer was there. So what the server made of itself between two writes counts too: the second stands on it.
+ */
 export function findUnsynced(
   events: readonly TraceEvent[],
   writes: readonly TracedWrite[],
@@ -70,8 +75,13 @@ export function findUnsynced(
 ): readonly Unsynced[] & { readonly made: number } {
   const unsynced: Unsynced[] = [];
   let made = 0;
-  for (const { serial, operation, startedAt, endedAt } of writes) {
-    const during = events.filter(({ at }) => at >= startedAt && at <= endedAt);
+  const answeredAt = new Map<string, number>();
+  for (const { serial, operation, table, startedAt, endedAt } of writes) {
+    const since = answeredAt.get(table) ?? startedAt;
+    answeredAt.set(table, endedAt);
+    const during = events.filter(
+      ({ at, kind, path }) => at >= since && at <= endedAt && (kind === 'synced' || path.includes(`/${table}-`)),
+    );
     for (const event of during) {
       if (event.kind !== 'made' || !isThere(event.path)) continue;
       made += 1;
