@@ -28,11 +28,15 @@ interface Manifest {
 
 function findNewest(versions: string): Manifest | undefined {
   let newest: Manifest | undefined;
+  let count = 0;
   for (const name of listNames(versions)) {
     const version = readManifestName(name);
-    if (version !== undefined && version > (newest?.version ?? -1)) newest = { name, version };
+    if (version === undefined) continue;
+    count += 1;
+    if (version > (newest?.version ?? -1)) newest = { name, version };
   }
-  return newest;
+  // Without a version before there is nothing to go back to: a table that is damaged must not look like one that is gone.
+  return count > 1 ? newest : undefined;
 }
 
 function listNames(folder: string): readonly string[] {

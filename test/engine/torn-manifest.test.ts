@@ -70,6 +70,13 @@ test('several torn manifests are moved aside one after the other', async (t) => 
   assert.equal(room.quarantined.length, 2);
 });
 
+test('the only manifest stays where it is: the table is damaged, not gone', async (t) => {
+  const room = await reopen(t);
+  for (const version of [1, 2, 3]) await truncate(join(room.versions, manifestName(version)));
+  await assert.rejects(room.engine.describeTable(latest(room.place())), refusal('Internal'));
+  assert.equal(room.quarantined.length, 2);
+});
+
 test('a branch goes back to its version before', async (t) => {
   const room = await reopen(t, 'side');
   await truncate(join(room.versions, manifestName(3)));
