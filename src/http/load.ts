@@ -18,6 +18,9 @@ export interface Load {
   readonly takers: Paced;
 }
 
+/** How many times longer than a JSON body an upload may be made to wait for memory. */
+const UPLOAD_PATIENCE = 10;
+
 /** `now` gives milliseconds on a clock that only runs forward. */
 export function createLoad(limits: HttpLimits, now: () => number): Load {
   const { bufferedBytesMax: bytesMax, bodyIdleSeconds: waitSeconds, slowSeconds: graceSeconds } = limits;
@@ -31,7 +34,8 @@ export function createLoad(limits: HttpLimits, now: () => number): Load {
         if (work === 'ingest') senders.cutSlowest();
       },
     }),
-    arrowBudget: new ByteBudget({ bytesMax, waitSeconds }),
+    // When many large uploads come at once, they are taken in almost one after the other.
+    arrowBudget: new ByteBudget({ bytesMax, waitSeconds: UPLOAD_PATIENCE * waitSeconds }),
     jsonBudget: new ByteBudget({ bytesMax: bytesMax / 2, waitSeconds }),
     senders,
     takers: new Paced({ graceSeconds, now }),
