@@ -1,4 +1,15 @@
-import type { Upkeep } from './upkeep.ts';
+import type { Optimization } from '../engine/engine.ts';
+import type { Reason } from './policy.ts';
+
+/** What was done. */
+export interface Upkeep extends Optimization {
+  readonly reasons: readonly Reason[];
+  /** A writer was faster, and the work was lost. */
+  readonly isLost: boolean;
+  readonly filesSwept: number;
+  readonly milliseconds: number;
+  readonly endedAt: number;
+}
 
 /** A run as its job and the description of the table show it, in the words of replies. */
 export type RunRecord = Readonly<{

@@ -3,6 +3,7 @@ import type { MaintenanceLimits } from '../model/limits.ts';
 import type { Place } from '../model/table.ts';
 import { chooseAge, findReasons, isHistoryTooLarge, shouldWaitForMerge } from './policy.ts';
 import type { Past, Reason } from './policy.ts';
+import type { Upkeep } from './run-record.ts';
 import type { TableWatch } from './table-watch.ts';
 
 export interface UpkeepContext {
@@ -18,16 +19,6 @@ export interface UpkeepPlan {
   /** Versions older than this go. */
   readonly ageMilliseconds: number | undefined;
   readonly isInLane: boolean;
-}
-
-/** What was done. */
-export interface Upkeep extends Optimization {
-  readonly reasons: readonly Reason[];
-  /** A writer was faster, and the work was lost. */
-  readonly isLost: boolean;
-  readonly filesSwept: number;
-  readonly milliseconds: number;
-  readonly endedAt: number;
 }
 
 /** Versions after which a look at the old ones is worth its listing. */
