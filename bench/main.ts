@@ -26,11 +26,17 @@ const SCENARIOS = {
   maintenance: compareMaintenance,
 };
 
-/** `npm run bench` runs all; `npm run bench -- update create` those whose names are given. */
+/**
+ * `npm run bench` runs all; `npm run bench -- update create` those whose names are given. Flags go to the server: the
+ * engine never syncs, so that both sides leave that to the operating system unless `--storage-sync=full` is given.
+ */
 async function main(): Promise<void> {
-  const wanted = process.argv.slice(2);
+  const given = process.argv.slice(2);
+  const wanted = given.filter((word) => !word.startsWith('--'));
+  const flags = given.filter((word) => word.startsWith('--'));
+  if (!flags.some((flag) => flag.startsWith('--storage-sync'))) flags.push('--storage-sync=os');
   const folder = await mkdtemp(join(tmpdir(), 'tiltyard-bench-'));
-  const server = await startServerProcess(join(folder, 'http'));
+  const server = await startServerProcess(join(folder, 'http'), flags);
   const openRaw = async (): Promise<RawConnection> => openRawEngine(join(folder, 'engine'));
   const raw = await openRaw();
   const results: Comparison[] = [];

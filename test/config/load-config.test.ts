@@ -45,7 +45,7 @@ test('needs nothing to be told', () => {
   assert.equal(config.adminKey, undefined);
   assert.equal(config.auth.required, true);
   assert.deepEqual(config.auth.issuers, []);
-  assert.deepEqual(config.storage, { root: '/srv/data', options: {}, allowedCallerOptions: [] });
+  assert.deepEqual(config.storage, { root: '/srv/data', sync: 'full', options: {}, allowedCallerOptions: [] });
   assert.equal(config.catalogFile, '/srv/data/tiltyard.db');
   assert.deepEqual(config.log, { level: 'info', format: 'auto' });
   assert.equal(config.watchdogSeconds, 10);
@@ -79,7 +79,7 @@ test('reads every kind of value from flags', () => {
     ['--host-suffix', '.Tables.Example.com', '--arrow-message-bytes-max', '64MiB', '--query-seconds', '2.5'],
     ['--no-auth-required', '--auth-allow-open-network', '--host=0.0.0.0', '--log-level', 'debug'],
     ['--storage-root', 's3://bucket/tables', '--storage-options', '{"aws_region":"eu-1"}'],
-    ['--storage-allowed-caller-options', 'a, b,'],
+    ['--storage-allowed-caller-options', 'a, b,', '--storage-sync', 'os'],
   ].flat();
   const config = configOf({ argv });
   assert.equal(config.data, '/var/tables');
@@ -93,6 +93,7 @@ test('reads every kind of value from flags', () => {
   assert.equal(config.log.level, 'debug');
   assert.deepEqual(config.storage, {
     root: 's3://bucket/tables',
+    sync: 'os',
     options: { aws_region: 'eu-1' },
     allowedCallerOptions: ['a', 'b'],
   });
