@@ -1,6 +1,7 @@
 import { mkdir, stat } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
 import { ServiceError } from '../errors/service-error.ts';
+import { isBranchName } from '../guard/ref-names.ts';
 import { placeLocation } from '../model/table.ts';
 import type { Place } from '../model/table.ts';
 import { engineCall } from './engine-errors.ts';
@@ -72,9 +73,8 @@ export class Connections {
       try {
         return await open();
       } catch (error) {
-        if (isRemote(place.root)) throw error;
-        const folder = placeLocation(place);
-        const version = quarantineTornManifest(branch === undefined ? folder : join(folder, 'tree', branch));
+        const folder = findFolder(place, branch);
+        const version = folder === undefined ? undefined : quarantineTornManifest(folder);
         if (version === undefined) throw error;
         this.#settings.onQuarantine({ directory: place.directory, branch, version });
       }
@@ -155,4 +155,11 @@ function rootUnusable(cause: unknown): ServiceError {
     cause,
     retryAfterSeconds: 30,
   });
+}
+
+/** A name that the engine would not take for a branch must not become a path here either. */
+function findFolder(place: Place, branch: string | undefined): string | undefined {
+  if (isRemote(place.root)) return undefined;
+  if (branch === undefined) return placeLocation(place);
+  return isBranchName(branch) ? join(placeLocation(place), 'tree', branch) : undefined;
 }

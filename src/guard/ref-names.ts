@@ -33,12 +33,17 @@ export function guardTagName(name: string): string {
  * outside of the branches' own folder at worst.
  */
 export function guardNewBranchName(name: string): string {
-  const segments = name.split('/');
-  const isUsable = segments.every((segment) => isSegment(segment) && !ENGINE_FOLDERS.has(segment));
-  if (isUsable && name.length <= NAME_BYTES_MAX) return name;
+  if (isBranchName(name)) return name;
   throw new ServiceError('InvalidInput', `${quoteForMessage(name)} is not a name for a branch.`, {
     hint: `A branch has up to ${NAME_BYTES_MAX} letters, digits, ".", "-" and "_", in parts divided by "/"; a part has no dot at either end, no two dots in a row, does not end with ".lock", and is none of the storage's own folders, such as "data".`,
   });
+}
+
+/** Only such a name may become part of a path. */
+export function isBranchName(name: string): boolean {
+  const segments = name.split('/');
+  const isUsable = segments.every((segment) => isSegment(segment) && !ENGINE_FOLDERS.has(segment));
+  return isUsable && name.length <= NAME_BYTES_MAX;
 }
 
 function isSegment(text: string): boolean {

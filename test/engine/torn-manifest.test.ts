@@ -95,3 +95,16 @@ test('a manifest that is whole stays where it is, whatever else is wrong', async
   assert.deepEqual(room.quarantined, []);
   assert.equal((await readdir(room.versions)).filter((name) => name.endsWith('.manifest')).length, 3);
 });
+
+test('a name of no branch moves nothing aside, wherever it points to', async (t) => {
+  const room = await reopen(t);
+  const other = room.place('other');
+  await room.engine.createTable(other, await toStream(toItems(3)), {});
+  const torn = join(placeLocation(other), '_versions', manifestName(2));
+  await truncate(join(room.versions, manifestName(3)), 0);
+  await writeFile(torn, '');
+  for (const branch of ['../..', '../../other.lance', '..', 'a\u0000b', '/tmp']) {
+    await assert.rejects(room.engine.describeTable({ place: room.place(), branch, version: undefined }));
+  }
+  assert.deepEqual(await readFile(torn), Buffer.alloc(0));
+});
