@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { Context, requestFields } from './shapes.ts';
+import { StringMap, Context, requestFields } from './shapes.ts';
 
 export const MaintenanceBody = Type.Object({ ...requestFields }, { additionalProperties: false });
 export type MaintenanceBody = Type.Static<typeof MaintenanceBody>;
@@ -50,7 +50,7 @@ export type RunMaintenanceReply = Type.Static<typeof RunMaintenanceReply>;
 
 export const MaintenanceStateReply = Type.Object({
   state: Type.String({ description: '`automatic` or `paused`.' }),
-  properties: Type.Record(Type.String(), Type.String()),
+  properties: StringMap,
   transaction_id: Type.String(),
   context: Type.Optional(Context),
 });
