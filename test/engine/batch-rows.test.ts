@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { chooseBatchRows } from '../../src/engine/batch-rows.ts';
+import type { QueryPlan } from '../../src/engine/native-query.ts';
 import type { NativeTable } from '../../src/engine/native.ts';
 import type { Query } from '../../src/model/query.ts';
 import type { DataType, Field } from '../../src/model/schema.ts';
@@ -22,7 +23,11 @@ const SCHEMA = {
   metadata: new Map<string, string>(),
 };
 
-async function choose(query: Partial<Query>, stored = { totalBytes: 0, numRows: 0 }): Promise<number> {
+async function choose(
+  query: Partial<Query>,
+  stored = { totalBytes: 0, numRows: 0 },
+  vectorColumn?: QueryPlan['vectorColumn'],
+): Promise<number> {
   const whole = {
     vectors: [],
     prefilter: true,
@@ -33,11 +38,7 @@ async function choose(query: Partial<Query>, stored = { totalBytes: 0, numRows: 
   };
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Nothing but the statistics is asked for.
   const table = { stats: async () => stored } as unknown as NativeTable;
-  return chooseBatchRows(
-    table,
-    { query: whole, schema: SCHEMA, vectorColumn: undefined, search: undefined },
-    64 * KIBIBYTE,
-  );
+  return chooseBatchRows(table, { query: whole, schema: SCHEMA, vectorColumn, search: undefined }, 64 * KIBIBYTE);
 }
 
 test('takes as many rows of a known width as make a batch', async () => {
@@ -54,5 +55,10 @@ test('takes the average of what is stored where there is text, and never trusts 
 });
 
 test('asks nothing about a result of a few rows', async () => {
-  assert.equal(await choose({ k: 10 }), 16);
+  assert.equal(await choose({ k: 10 }), 1024);
+});
+
+test('lets a search for a few rows look through the table in large batches', async () => {
+  const column = { path: ['vec'], field: field('vec', FLOAT) } as unknown as QueryPlan['vectorColumn'];
+  assert.equal(await choose({ k: 10 }, undefined, column), 8192);
 });
