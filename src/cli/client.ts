@@ -1,16 +1,10 @@
 import { makeClientSecret } from '../auth/client-secret.ts';
 import { ownIssuerOf } from '../config/own-issuer.ts';
-import {
-  GRANT_HELP,
-  GRANT_OPTIONS,
-  credentialToJson,
-  readExpiry,
-  readGrant,
-  showCredential,
-  toJsonText,
-} from './access-words.ts';
+import { GRANT_HELP, GRANT_OPTIONS, credentialToJson, readExpiry, readGrant, toJsonText } from './access-words.ts';
 import type { Command } from './command.ts';
 import { CommandFault, requireConfig, splitArguments } from './command.ts';
+import { listCommand, revokeCommand } from './credential-commands.ts';
+import type { CredentialKind } from './credential-commands.ts';
 import { withCatalog } from './with-catalog.ts';
 
 const createClient: Command = {
@@ -47,38 +41,17 @@ Example:
   },
 };
 
-const listClients: Command = {
-  words: ['client', 'list'],
-  usage: '[--json] [--data DIR]',
-  summary: 'list the OAuth clients, without their secrets',
-  help: 'One line per client: id, state, name, grants.',
-  async run(argv, terminal) {
-    const { names, switches, settings } = splitArguments(argv, [], ['json']);
-    return withCatalog([...names, ...settings], terminal, async (catalog) => {
-      const clients = await catalog.clients.list();
-      const now = Date.now();
-      if (switches.has('json')) terminal.out(toJsonText(clients.map((client) => credentialToJson(client, now))));
-      else terminal.out(clients.map((client) => showCredential(client, now)).join(''));
-      return 0;
-    });
-  },
+const OAUTH_CLIENT: CredentialKind = {
+  word: 'client',
+  listSummary: 'list the OAuth clients, without their secrets',
+  revokeSummary: 'revoke an OAuth client and all its tokens, at once',
+  revokeHelp: 'A running server refuses its tokens from the next request on.',
+  list: async (catalog) => catalog.clients.list(),
+  revoke: async (catalog, id) => catalog.clients.revoke(id),
 };
 
-const revokeClient: Command = {
-  words: ['client', 'revoke'],
-  usage: 'ID [--data DIR]',
-  summary: 'revoke an OAuth client and all its tokens, at once',
-  help: 'ID is the first word of a line of "tiltyard client list". A running server refuses its tokens from the next request on.',
-  async run(argv, terminal) {
-    const { names, settings } = splitArguments(argv, []);
-    const [id] = names;
-    if (id === undefined || names.length > 1) throw new CommandFault(['Give the id of one client.']);
-    return withCatalog(settings, terminal, async (catalog) => {
-      const revoked = await catalog.clients.revoke(id);
-      terminal.err(revoked ? `Client ${id} is revoked.\n` : `There is no client ${id} that could be revoked.\n`);
-      return revoked ? 0 : 1;
-    });
-  },
-};
-
-export const clientCommands: readonly Command[] = [createClient, listClients, revokeClient];
+export const clientCommands: readonly Command[] = [
+  createClient,
+  listCommand(OAUTH_CLIENT),
+  revokeCommand(OAUTH_CLIENT),
+];
