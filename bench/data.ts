@@ -104,4 +104,5 @@ const ONE_CHUNK: ArrowLimits = {
   dictionaryBytesMax: 1024 ** 2,
   chunkBytes: 2 * GIBIBYTE,
   chunksMax: 4,
+  keptChunksMax: 4,
 };

@@ -75,7 +75,7 @@ async function joinParts(config: Config, parts: Parts, outside: Outside): Promis
   const authenticator = parts.add(openAuthenticator(config, catalog));
   const databases = await catalog.databases.list();
 
-  const load = createLoad(config.limits.http, () => performance.now());
+  const load = createLoad(config.limits, () => performance.now());
   const state = { isDraining: false };
   const jobs = parts.add(openJobs(config, telemetry));
   const maintenance = parts.add(

@@ -1,26 +1,34 @@
-const POOLED_MAX = 2;
 const SMALL_BYTES = 16 * 1024;
 
+export interface BufferPoolOptions {
+  /** The size of a full buffer: only those are kept. */
+  readonly chunkBytes: number;
+  readonly keptMax: number;
+}
+
 /**
- * Memory for the chunks of one stream. A short stream takes little; a long one has two buffers of full size in turn, one
- * being filled while the engine reads the other.
+ * Memory for chunks. A short stream takes little; a long one has two buffers of full size in turn, one being filled while
+ * the engine reads the other. Streams that come later take over what earlier ones gave back: fresh memory costs as much as
+ * the copying into it, and makes the garbage collector look through everything.
  */
 export class BufferPool {
-  readonly #chunkBytes: number;
+  readonly #options: BufferPoolOptions;
   readonly #free: Buffer[] = [];
 
-  constructor(chunkBytes: number) {
-    this.#chunkBytes = chunkBytes;
+  constructor(options: BufferPoolOptions) {
+    this.#options = options;
   }
 
   /** A buffer of at least `bytes`, and not far above it. What it holds is left over from before. */
   take(bytes: number): Buffer {
-    if (bytes > this.#chunkBytes) return Buffer.allocUnsafeSlow(bytes);
-    if (bytes > this.#chunkBytes / 2) return this.#free.pop() ?? Buffer.allocUnsafeSlow(this.#chunkBytes);
-    return Buffer.allocUnsafeSlow(Math.min(this.#chunkBytes, Math.max(SMALL_BYTES, bytes)));
+    const { chunkBytes } = this.#options;
+    if (bytes > chunkBytes) return Buffer.allocUnsafeSlow(bytes);
+    if (bytes > chunkBytes / 2) return this.#free.pop() ?? Buffer.allocUnsafeSlow(chunkBytes);
+    return Buffer.allocUnsafeSlow(Math.min(chunkBytes, Math.max(SMALL_BYTES, bytes)));
   }
 
   give(buffer: Buffer): void {
-    if (buffer.length === this.#chunkBytes && this.#free.length < POOLED_MAX) this.#free.push(buffer);
+    const { chunkBytes, keptMax } = this.#options;
+    if (buffer.length === chunkBytes && this.#free.length < keptMax) this.#free.push(buffer);
   }
 }

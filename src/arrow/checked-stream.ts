@@ -1,6 +1,7 @@
 import { ServiceError } from '../errors/service-error.ts';
 import type { ArrowLimits } from '../model/limits.ts';
 import type { Schema } from '../model/schema.ts';
+import { BufferPool } from './buffer-pool.ts';
 import { ByteSource } from './byte-source.ts';
 import type { ArrowChunk } from './chunk-assembler.ts';
 import { ChunkReader } from './chunk-reader.ts';
@@ -24,8 +25,15 @@ export interface CheckedStream {
 /** `V4` and `V5` of the enum `MetadataVersion` in the format's Schema.fbs. */
 const VERSIONS: readonly number[] = [3, 4];
 
-/** Resolves when the schema has been read and checked. From then on `chunks` owns the source, and closes it. */
-export async function openArrowStream(bytes: AsyncIterable<Uint8Array>, limits: ArrowLimits): Promise<CheckedStream> {
+/**
+ * Resolves when the schema has been read and checked. From then on `chunks` owns the source, and closes it. Nothing is kept
+ * of a piece of bytes once the next one is asked for.
+ */
+export async function openArrowStream(
+  bytes: AsyncIterable<Uint8Array>,
+  limits: ArrowLimits,
+  pool: BufferPool = new BufferPool({ chunkBytes: limits.chunkBytes, keptMax: limits.keptChunksMax }),
+): Promise<CheckedStream> {
   const source = new ByteSource(bytes, limits.streamBytesMax);
   try {
     const message = await readMessage(source, limits, 0);
@@ -34,7 +42,7 @@ export async function openArrowStream(bytes: AsyncIterable<Uint8Array>, limits: 
     }
     const { schema, dictionaries } = readSchemaMessage(message, limits);
     const schemaMessage = toSchemaMessage(message);
-    const reader = new ChunkReader({ source, limits, schema, schemaMessage, dictionaryTypes: dictionaries });
+    const reader = new ChunkReader({ source, limits, pool, schema, schemaMessage, dictionaryTypes: dictionaries });
     return { schema, chunks: reader.read() };
   } catch (error) {
     await source.close();

@@ -1,6 +1,6 @@
 import { ServiceError } from '../errors/service-error.ts';
 import type { ArrowLimits } from '../model/limits.ts';
-import { BufferPool } from './buffer-pool.ts';
+import type { BufferPool } from './buffer-pool.ts';
 import { ChunkBuffer } from './chunk-buffer.ts';
 import type { DecodedBudget } from './decoded-budget.ts';
 import { messageBytes } from './dictionaries.ts';
@@ -22,6 +22,7 @@ export interface ArrowChunk {
 
 export interface AssemblerParts {
   readonly limits: ArrowLimits;
+  readonly pool: BufferPool;
   readonly schema: SchemaMessage;
   readonly dictionaries: Dictionaries;
   readonly budget: DecodedBudget;
@@ -31,7 +32,6 @@ export interface AssemblerParts {
 export class ChunkAssembler {
   readonly nullColumns = new Set<string>();
   readonly #parts: AssemblerParts;
-  readonly #pool: BufferPool;
   #chunk: ChunkBuffer | undefined;
   /** Dictionaries that came after the last batch: the next one takes them into its chunk. */
   #waiting: DictionaryMessage[] = [];
@@ -43,7 +43,6 @@ export class ChunkAssembler {
 
   constructor(parts: AssemblerParts) {
     this.#parts = parts;
-    this.#pool = new BufferPool(parts.limits.chunkBytes);
   }
 
   addDictionary(message: DictionaryMessage, isReplacement: boolean): void {
@@ -93,8 +92,8 @@ export class ChunkAssembler {
   }
 
   #newChunk(): ChunkBuffer {
-    const { schema, limits } = this.#parts;
-    return new ChunkBuffer(this.#pool, schema, Math.min(this.#lastFileBytes, limits.chunkBytes));
+    const { schema, limits, pool } = this.#parts;
+    return new ChunkBuffer(pool, schema, Math.min(this.#lastFileBytes, limits.chunkBytes));
   }
 
   /** Dictionaries come again with every chunk: where they are large, so are the chunks. */

@@ -4,6 +4,7 @@ import { BatchBuffers } from './batch-buffers.ts';
 import { checkBatch } from './batch-check.ts';
 import type { BatchHeader } from './batch-header.ts';
 import { readBatchHeader } from './batch-header.ts';
+import type { BufferPool } from './buffer-pool.ts';
 import type { ByteSource } from './byte-source.ts';
 import { ChunkAssembler } from './chunk-assembler.ts';
 import type { ArrowChunk } from './chunk-assembler.ts';
@@ -19,6 +20,7 @@ import type { DictionaryTypes } from './schema-reader.ts';
 export interface ChunkReaderParts {
   readonly source: ByteSource;
   readonly limits: ArrowLimits;
+  readonly pool: BufferPool;
   readonly schema: Schema;
   readonly schemaMessage: SchemaMessage;
   readonly dictionaryTypes: DictionaryTypes;
@@ -34,13 +36,13 @@ export class ChunkReader {
   #batches = 0;
 
   constructor(parts: ChunkReaderParts) {
-    const { limits, schemaMessage: schema } = parts;
+    const { limits, pool, schemaMessage: schema } = parts;
     const dictionaries = new Dictionaries(parts.dictionaryTypes, limits.dictionaryBytesMax);
     const budget = new DecodedBudget(limits);
     this.#parts = parts;
     this.#dictionaries = dictionaries;
     this.#budget = budget;
-    this.#assembler = new ChunkAssembler({ limits, schema, dictionaries, budget });
+    this.#assembler = new ChunkAssembler({ limits, pool, schema, dictionaries, budget });
   }
 
   async *read(): AsyncGenerator<ArrowChunk, void, void> {

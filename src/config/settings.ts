@@ -85,6 +85,7 @@ export const LIMIT_SETTINGS = {
   'arrow.dictionaryBytesMax': bytes(256 * MiB, [KiB, 2 * GiB], 'Largest sum of the dictionaries of a stream.'),
   'arrow.chunkBytes': bytes(16 * MiB, [MiB, GiB], 'Size at which a part of a long stream is written.'),
   'arrow.chunksMax': integer(4096, [1, 100_000], 'Most parts in which one stream is written.'),
+  'arrow.keptChunksMax': integer(4, [0, 1000], 'Most buffers for such parts that are kept for streams to come.'),
 
   'sql.charactersMax': integer(1_000_000, [1, 16_000_000], 'Longest SQL text.'),
   'sql.operatorsMax': integer(256, [1, 400], 'Most operators in one SQL expression.'),

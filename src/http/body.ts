@@ -4,6 +4,7 @@ import type { HttpLimits } from '../model/limits.ts';
 import { Arrival } from './arrival.ts';
 import type { BodyPace } from './arrival.ts';
 import type { Account } from './byte-budget.ts';
+import { freePiece } from './free-piece.ts';
 import type { Paced } from './paced.ts';
 import { parseStrictJson } from '../model/strict-json.ts';
 
@@ -19,6 +20,9 @@ export interface ReadOptions {
   readonly account: Account;
   /** Where others may have this body given up when its sender is slow. */
   readonly senders?: Paced;
+  readonly onReceived?: (bytes: number) => void;
+  /** The reader keeps nothing of a piece once it asks for the next, so that its memory can be freed at once. */
+  readonly isCopied?: boolean;
 }
 
 /** How much of a body is thrown away after an early reply before the connection is cut. */
@@ -57,7 +61,7 @@ export function refuseDeclaredLength(message: IncomingMessage, bytesMax: number)
 
 /** The pieces of a body as they arrive; a body that pauses too long is a failed request. */
 export async function* readPieces(message: IncomingMessage, options: ReadOptions): AsyncGenerator<Uint8Array> {
-  const { limits, account, senders } = options;
+  const { limits, account, senders, onReceived, isCopied = false } = options;
   const arrival = new Arrival(message, limits);
   let freeBytes = FREE_BYTES;
   const pace = senders?.join(arrival.giveUp);
@@ -69,7 +73,9 @@ export async function* readPieces(message: IncomingMessage, options: ReadOptions
         const wait = piece.length > freeBytes ? account.take(piece.length) : undefined;
         if (wait !== undefined) await waitUnlessGone(message, wait, account);
         freeBytes -= piece.length;
+        onReceived?.(piece.length);
         yield piece;
+        if (isCopied) freePiece(piece);
       } else if (message.readableEnded) {
         return;
       } else {

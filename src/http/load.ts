@@ -1,4 +1,5 @@
-import type { HttpLimits } from '../model/limits.ts';
+import { BufferPool } from '../arrow/buffer-pool.ts';
+import type { Limits } from '../model/limits.ts';
 import { Admission } from './admission.ts';
 import { ByteBudget } from './byte-budget.ts';
 import { Paced } from './paced.ts';
@@ -10,6 +11,8 @@ export interface Load {
   readonly admission: Admission;
   /** For Arrow bodies in memory. */
   readonly arrowBudget: ByteBudget;
+  /** For the parts of Arrow bodies on their way to the engine. */
+  readonly chunkBuffers: BufferPool;
   /** For JSON bodies in memory, which need not wait for uploads. */
   readonly jsonBudget: ByteBudget;
   /** Clients that send Arrow bodies. */
@@ -22,8 +25,9 @@ export interface Load {
 const UPLOAD_PATIENCE = 10;
 
 /** `now` gives milliseconds on a clock that only runs forward. */
-export function createLoad(limits: HttpLimits, now: () => number): Load {
+export function createLoad({ http: limits, arrow }: Pick<Limits, 'http' | 'arrow'>, now: () => number): Load {
   const { bufferedBytesMax: bytesMax, bodyIdleSeconds: waitSeconds, slowSeconds: graceSeconds } = limits;
+  const { chunkBytes, keptChunksMax } = arrow;
   const senders = new Paced({ graceSeconds, now });
   return {
     underWay: new UnderWay(),
@@ -36,6 +40,7 @@ export function createLoad(limits: HttpLimits, now: () => number): Load {
     }),
     // When many large uploads come at once, they are taken in almost one after the other.
     arrowBudget: new ByteBudget({ bytesMax, waitSeconds: UPLOAD_PATIENCE * waitSeconds }),
+    chunkBuffers: new BufferPool({ chunkBytes, keptMax: keptChunksMax }),
     jsonBudget: new ByteBudget({ bytesMax: bytesMax / 2, waitSeconds }),
     senders,
     takers: new Paced({ graceSeconds, now }),

@@ -224,10 +224,15 @@ function streamOpener(
     const limits = { ...parts.limits.arrow, ...changed };
     refuseDeclaredLength(message, limits.streamBytesMax);
     const account = openAccount(parts.load.arrowBudget, findings);
-    const options = { limits: parts.limits.http, account, senders: parts.load.senders };
-    stream ??= openArrowStream(countBytes(readPieces(message, options), findings), limits).then(
-      ({ schema, chunks }) => ({ schema, chunks: releaseToo(chunks, account) }),
-    );
+    const { senders, chunkBuffers } = parts.load;
+    const onReceived = (bytes: number): void => {
+      findings.bytesIn = (findings.bytesIn ?? 0) + bytes;
+    };
+    const options = { limits: parts.limits.http, account, senders, onReceived, isCopied: true };
+    stream ??= openArrowStream(readPieces(message, options), limits, chunkBuffers).then(({ schema, chunks }) => ({
+      schema,
+      chunks: releaseToo(chunks, account),
+    }));
     return stream;
   };
 }
@@ -245,12 +250,5 @@ async function* releaseToo(chunks: AsyncIterable<ArrowChunk>, account: Account):
       giveBack();
     };
     yield { ...chunk, release };
-  }
-}
-
-async function* countBytes(source: AsyncIterable<Uint8Array>, findings: Findings): AsyncGenerator<Uint8Array> {
-  for await (const piece of source) {
-    findings.bytesIn = (findings.bytesIn ?? 0) + piece.length;
-    yield piece;
   }
 }

@@ -59,6 +59,8 @@ export interface ArrowLimits {
   readonly dictionaryBytesMax: number;
   readonly chunkBytes: number;
   readonly chunksMax: number;
+  /** Buffers of `chunkBytes` that are kept for streams to come. */
+  readonly keptChunksMax: number;
 }
 
 export interface SqlLimits {

@@ -28,6 +28,7 @@ export const ARROW_LIMITS: ArrowLimits = {
   dictionaryBytesMax: 16 * MiB,
   chunkBytes: 16 * MiB,
   chunksMax: 1000,
+  keptChunksMax: 4,
 };
 
 export const ENGINE_LIMITS: EngineLimits = {

@@ -27,6 +27,7 @@ export const ARROW_LIMITS: ArrowLimits = {
   dictionaryBytesMax: 16 * 1024 * 1024,
   chunkBytes: 4 * 1024 * 1024,
   chunksMax: 64,
+  keptChunksMax: 4,
 };
 
 /** Compiled tests run from `build/test/support`; the fixtures stay in the source tree. */
