@@ -1,4 +1,6 @@
 const SMALL_BYTES = 16 * 1024;
+/** From this part of a full buffer on a whole one is taken: growing by and by would copy all of it once more. */
+const FULL_FROM = 1 / 8;
 
 export interface BufferPoolOptions {
   /** The size of a full buffer: only those are kept. */
@@ -19,11 +21,11 @@ export class BufferPool {
     this.#options = options;
   }
 
-  /** A buffer of at least `bytes`, and not far above it. What it holds is left over from before. */
+  /** A buffer of at least `bytes`. What it holds is left over from before. */
   take(bytes: number): Buffer {
     const { chunkBytes } = this.#options;
     if (bytes > chunkBytes) return Buffer.allocUnsafeSlow(bytes);
-    if (bytes > chunkBytes / 2) return this.#free.pop() ?? Buffer.allocUnsafeSlow(chunkBytes);
+    if (bytes > chunkBytes * FULL_FROM) return this.#free.pop() ?? Buffer.allocUnsafeSlow(chunkBytes);
     return Buffer.allocUnsafeSlow(Math.min(chunkBytes, Math.max(SMALL_BYTES, bytes)));
   }
 

@@ -83,7 +83,7 @@ export const LIMIT_SETTINGS = {
   'arrow.depthMax': integer(32, [1, 64], 'Deepest nesting of a column.'),
   'arrow.rowsPerBatchMax': integer(16_777_216, [1, 2_147_483_647], 'Most rows in one batch.'),
   'arrow.dictionaryBytesMax': bytes(256 * MiB, [KiB, 2 * GiB], 'Largest sum of the dictionaries of a stream.'),
-  'arrow.chunkBytes': bytes(16 * MiB, [MiB, GiB], 'Size at which a part of a long stream is written.'),
+  'arrow.chunkBytes': bytes(32 * MiB, [MiB, GiB], 'Size at which a part of a long stream is written.'),
   'arrow.chunksMax': integer(4096, [1, 100_000], 'Most parts in which one stream is written.'),
   'arrow.keptChunksMax': integer(4, [0, 1000], 'Most buffers for such parts that are kept for streams to come.'),
 

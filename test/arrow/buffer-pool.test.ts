@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { BufferPool } from '../../src/arrow/buffer-pool.ts';
 
-const CHUNK_BYTES = 64 * 1024;
+const CHUNK_BYTES = 1024 ** 2;
 
 test('a full buffer that was given back is taken again', () => {
   const pool = new BufferPool({ chunkBytes: CHUNK_BYTES, keptMax: 2 });
