@@ -9,12 +9,14 @@ const run = (command, args) => {
 };
 
 run(process.execPath, ['node_modules/typescript/bin/tsc']);
+run(process.execPath, ['scripts/console.mjs']);
 const wanted = process.argv.slice(2);
 const files = readdirSync('test', { recursive: true })
   .filter((file) => file.endsWith('.test.ts'))
   .map((file) => `build/test/${file.replace(/\.ts$/, '.js')}`)
   .filter((file) => wanted.length === 0 || wanted.some((part) => file.includes(part)))
   .toSorted();
+if (files.some((file) => file.includes('/browser/'))) run(process.execPath, ['scripts/install-browser.mjs']);
 const concurrency = Math.max(2, availableParallelism());
 run(process.execPath, [
   '--enable-source-maps',

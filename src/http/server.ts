@@ -5,6 +5,7 @@ import { ServiceError } from '../errors/service-error.ts';
 import { OPERATIONS } from '../operations/registry.ts';
 import { DISCARD_BOUNDS, discardRest } from './body.ts';
 import { Connections } from './connections.ts';
+import { mountConsole } from './console.ts';
 import { chooseDialect } from './dialects.ts';
 import { mountDocs } from './docs.ts';
 import { toErrorReply, toServiceError } from './error-reply.ts';
@@ -74,6 +75,7 @@ async function prepareRoutes(server: FastifyInstance, settings: HttpSettings): P
   for (const operation of OPERATIONS) mount(server, operation, settings);
   mountProbes(server, [...new Set(['', basePath])], settings.health);
   mountDocs(server, settings);
+  mountConsole(server, basePath);
   mountTokenEndpoint(server, settings);
   await server.ready();
   // An expectation that we do not know is nothing that RFC 9110 makes us refuse; node would, without a body.

@@ -1,0 +1,40 @@
+import { useEffect, useState } from 'preact/hooks';
+
+export interface Route {
+  /** The first word of the address behind the `#/`. */
+  readonly view: string;
+  /** What follows it, decoded. */
+  readonly words: readonly string[];
+  readonly query: URLSearchParams;
+}
+
+/** Addresses look like `#/table/spaces%24name/rows?version=3`: every state of the console can be linked to. */
+export function readRoute(hash: string): Route {
+  const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?', 2);
+  const [view = '', ...words] = path.split('/').filter((word) => word !== '');
+  return { view, words: words.map(decodeURIComponent), query: new URLSearchParams(query) };
+}
+
+export function toHash(
+  view: string,
+  words: readonly string[] = [],
+  query: Readonly<Record<string, string>> = {},
+): string {
+  const path = [view, ...words.map(encodeURIComponent)].join('/');
+  const search = new URLSearchParams(query).toString();
+  return `#/${path}${search === '' ? '' : `?${search}`}`;
+}
+
+export function go(hash: string): void {
+  location.hash = hash;
+}
+
+export function useRoute(): Route {
+  const [hash, setHash] = useState(location.hash);
+  useEffect(() => {
+    const onChange = (): void => setHash(location.hash);
+    addEventListener('hashchange', onChange);
+    return () => removeEventListener('hashchange', onChange);
+  }, []);
+  return readRoute(hash);
+}

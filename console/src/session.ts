@@ -1,0 +1,39 @@
+/** Who is signed in, for as long as the tab is open: closing it forgets the credential. */
+export interface Credential {
+  readonly kind: 'key' | 'token';
+  readonly text: string;
+}
+
+export interface Session {
+  readonly credential: Credential;
+  readonly database: string;
+}
+
+const STORED_AS = 'tiltyard-session';
+
+/** The API stands beside the console's own folder, whatever path the server is mounted at. */
+export function apiAddress(): string {
+  return new URL('..', document.baseURI.split('#', 1)[0]).href.replace(/\/$/, '');
+}
+
+export function loadSession(): Session | undefined {
+  const stored = sessionStorage.getItem(STORED_AS);
+  if (stored === null) return undefined;
+  const value: unknown = JSON.parse(stored);
+  return isSession(value) ? value : undefined;
+}
+
+export function keepSession(session: Session): void {
+  sessionStorage.setItem(STORED_AS, JSON.stringify(session));
+}
+
+export function forgetSession(): void {
+  sessionStorage.removeItem(STORED_AS);
+}
+
+function isSession(value: unknown): value is Session {
+  if (typeof value !== 'object' || value === null || !('credential' in value) || !('database' in value)) return false;
+  const { credential, database } = value;
+  if (typeof database !== 'string' || typeof credential !== 'object' || credential === null) return false;
+  return 'kind' in credential && 'text' in credential && typeof credential.text === 'string';
+}
