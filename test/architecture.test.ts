@@ -23,8 +23,12 @@ const ROOMS: Readonly<Record<string, { readonly values: readonly string[]; reado
     types: ['engine', 'catalog', 'auth', 'jobs', 'maintenance', 'telemetry'],
   },
   http: { values: ['model', 'errors', 'wire', 'arrow', 'operations', 'telemetry'], types: ['auth', 'catalog'] },
+  client: { values: ['model', 'errors'], types: ['wire'] },
   process: { values: ['model', 'errors', 'config', 'telemetry', 'app'] },
-  cli: { values: ['model', 'errors', 'config', 'telemetry', 'process', 'app', 'auth'], types: ['catalog'] },
+  cli: {
+    values: ['model', 'errors', 'config', 'telemetry', 'process', 'app', 'auth', 'client'],
+    types: ['catalog', 'wire'],
+  },
   app: {
     values: [
       'model',
@@ -41,6 +45,7 @@ const ROOMS: Readonly<Record<string, { readonly values: readonly string[]; reado
       'maintenance',
       'operations',
       'http',
+      'client',
       'process',
       'cli',
     ],
@@ -97,6 +102,11 @@ test('an outside package is imported by its owner room alone', () => {
       .join('/');
     assert.ok(OWNERS[name]?.includes(roomOf(from)), `${from} imports ${to}`);
   }
+});
+
+test('what runs in a browser imports nothing of Node', () => {
+  const wrong = imports.filter(({ from, to }) => roomOf(from) === 'client' && to.startsWith('node:'));
+  assert.deepEqual(wrong, []);
 });
 
 function isAllowed({ from, to, isType }: Import): boolean {

@@ -1,0 +1,205 @@
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, before, test } from 'node:test';
+import { Int32, Int64, tableFromIPC } from 'apache-arrow';
+import { ApiClient } from '../../src/client/api-client.ts';
+import { ClientError, ConnectionError } from '../../src/client/client-error.ts';
+import { createBranch, createTag, listBranches, listTags, listVersions, tagVersion } from '../../src/client/history.ts';
+import { dropIndex, indexStats, listIndexes, startIndex } from '../../src/client/indexes.ts';
+import { waitForJob } from '../../src/client/jobs.ts';
+import { createNamespace, dropNamespace, listNamespaces } from '../../src/client/namespaces.ts';
+import {
+  analyzePlan,
+  countRows,
+  deleteRows,
+  insertRows,
+  mergeRows,
+  openQuery,
+  queryRows,
+  updateRows,
+} from '../../src/client/rows.ts';
+import { findSqlPlace } from '../../src/client/sql-place.ts';
+import {
+  createTable,
+  describeTable,
+  dropTable,
+  listTables,
+  listTablesOf,
+  renameTable,
+  restoreTable,
+  startMaintenance,
+  tableStats,
+} from '../../src/client/tables.ts';
+import { sampleStream, toStream } from '../support/arrow-tables.ts';
+import { ADMIN_KEY, startServer } from '../support/server.ts';
+import type { TestServer } from '../support/server.ts';
+
+let server: TestServer;
+let client: ApiClient;
+
+before(async () => {
+  server = await startServer({ flags: ['--http-page-size-max=2'] });
+  client = new ApiClient({ url: `${server.url}/`, key: ADMIN_KEY });
+});
+after(async () => server.close());
+
+async function collect<Value>(values: AsyncIterable<Value>): Promise<Value[]> {
+  const found: Value[] = [];
+  for await (const value of values) found.push(value);
+  return found;
+}
+
+async function refusal(work: Promise<unknown>): Promise<ClientError> {
+  return work.then(
+    () => assert.fail('it was not refused'),
+    (error: unknown) => (error instanceof ClientError ? error : assert.fail(String(error))),
+  );
+}
+
+test('makes, lists, describes, renames and drops tables, page by page', async () => {
+  await createNamespace(client, ['eu']);
+  for (const path of [['t1'], ['t2'], ['t3'], ['eu', 'orders'], ['eu', 'a$b']] as const) {
+    await createTable(client, path, sampleStream(4), { properties: { made: 'by test' } });
+  }
+  const all = await collect(listTables(client));
+  assert.deepEqual(
+    all.filter(([first]) => first === 'eu'),
+    [
+      ['eu', 'a$b'],
+      ['eu', 'orders'],
+    ],
+  );
+  assert.equal(all.length, 5);
+  assert.deepEqual(await collect(listTablesOf(client, [])), [['t1'], ['t2'], ['t3']]);
+  assert.deepEqual(await collect(listNamespaces(client)), [['eu']]);
+  const described = await describeTable(client, ['eu', 'a$b']);
+  assert.equal(described.table, 'a$b');
+  assert.deepEqual(described.properties, { made: 'by test' });
+  assert.equal((await tableStats(client, ['t1'])).num_rows, 4);
+  await renameTable(client, ['eu', 'a$b'], ['moved']);
+  assert.equal(await countRows(client, ['moved']), 4);
+  await dropTable(client, ['moved']);
+  assert.equal((await refusal(describeTable(client, ['moved']))).status, 404);
+  await dropNamespace(client, ['eu'], { behavior: 'cascade' });
+  assert.equal((await collect(listTables(client))).length, 3);
+});
+
+test('sends Arrow streams in one piece or as they come, and reads results either way', async () => {
+  const bytes = sampleStream(10);
+  async function* pieces(): AsyncGenerator<Uint8Array> {
+    for (let at = 0; at < bytes.length; at += 100) yield bytes.slice(at, at + 100);
+  }
+  await createTable(client, ['streamed'], pieces());
+  await insertRows(client, ['streamed'], new Blob([new Uint8Array(bytes)]));
+  const query = { on: 'id', when_matched_update_all: true, when_not_matched_insert_all: true };
+  await insertRows(client, ['streamed'], bytes, { query: { mode: 'overwrite' } });
+  const merged = await mergeRows(client, ['streamed'], sampleStream(12), { query });
+  assert.equal(merged.num_inserted_rows, 2);
+  const response = await openQuery(client, ['streamed'], { filter: 'id < 3', k: 100 });
+  assert.equal(tableFromIPC(new Uint8Array(await response.arrayBuffer())).numRows, 3);
+  const rows = await queryRows(client, ['streamed'], { filter: 'id = 1', columns: { column_names: ['name'] } });
+  assert.deepEqual(rows, [{ name: 'name 1' }]);
+});
+
+test('keeps every digit of large whole numbers', async () => {
+  const value = 9_007_199_254_740_993n;
+  const stream = toStream(
+    { id: [new Int32(), (row) => row], n: [new Int64(), (row) => (row === 0 ? value : BigInt(row))] },
+    2,
+  );
+  await createTable(client, ['digits'], stream);
+  const rows = await queryRows(client, ['digits'], { order_by: [{ column_name: 'id' }] });
+  assert.deepEqual(rows, [
+    { id: 0, n: value },
+    { id: 1, n: 1 },
+  ]);
+});
+
+test('updates, deletes, builds indexes, tags, branches and restores', async () => {
+  await createTable(client, ['work'], sampleStream(300));
+  const { updated_rows } = await updateRows(client, ['work'], { updates: [['price', '0']], predicate: 'id < 10' });
+  assert.equal(updated_rows, 10);
+  await createTag(client, ['work'], { tag: 'before', version: 2 });
+  assert.equal((await deleteRows(client, ['work'], { predicate: 'id >= 290' })).num_deleted_rows, 10);
+  const { job_id, index_name } = await startIndex(client, ['work'], { column: 'id', index_type: 'BTREE' });
+  const states: string[] = [];
+  const job = await waitForJob(client, job_id, { onProgress: ({ job_state }) => states.push(job_state) });
+  assert.equal(job.job_state, 'DONE');
+  assert.equal(states.at(-1), 'DONE');
+  assert.deepEqual(
+    (await listIndexes(client, ['work'])).map((index) => index.index_name),
+    [index_name],
+  );
+  assert.equal((await indexStats(client, ['work'], index_name)).num_indexed_rows, 290);
+  await dropIndex(client, ['work'], index_name);
+  assert.equal((await tagVersion(client, ['work'], 'before')).version, 2);
+  assert.deepEqual(Object.keys(await listTags(client, ['work'])), ['before']);
+  await createBranch(client, ['work'], { name: 'trial' });
+  assert.deepEqual(Object.keys(await listBranches(client, ['work'])), ['trial']);
+  await restoreTable(client, ['work'], { version: 2 });
+  assert.equal(await countRows(client, ['work']), 300);
+  const versions = await listVersions(client, ['work'], { limit: 3 });
+  assert.deepEqual(
+    versions.map(({ version }) => version),
+    [6, 5, 4],
+  );
+  const maintenance = await startMaintenance(client, ['work']);
+  assert.equal((await waitForJob(client, maintenance.job_id)).job_state, 'DONE');
+  const { plan, text } = await analyzePlan(client, ['work'], { filter: 'id = 7', k: 3 });
+  assert.ok(plan.operator.length > 0 && text.includes(plan.operator));
+});
+
+test('gives refusals with what was wrong, what would be right, and the id of the request', async () => {
+  const missing = await refusal(describeTable(client, ['nothing']));
+  assert.deepEqual([missing.status, missing.code], [404, 4]);
+  assert.equal(missing.message, 'The table "nothing" was not found.');
+  assert.match(missing.requestId ?? '', /^[\w-]{36}$/);
+  const wrong = await refusal(countRows(client, ['work'], { predicate: 'id = drop table' }));
+  assert.equal(wrong.status, 400);
+  assert.ok(wrong.hint !== undefined && wrong.detail === `${wrong.message} ${wrong.hint}`);
+  assert.equal(findSqlPlace(wrong.message)?.text, 'predicate');
+  const strange = await refusal(new ApiClient({ url: server.url, key: 'wrong' }).json('/v1/tables'));
+  assert.equal(strange.status, 401);
+  assert.match(strange.title, /credentials/);
+});
+
+test('asks the database that it was made for', async () => {
+  await client.json('/v1/database/create', { json: { name: 'other' } });
+  const other = client.withDatabase('other');
+  assert.deepEqual(await collect(listTables(other)), []);
+  await createTable(other, ['only-here'], sampleStream(1));
+  assert.equal((await refusal(describeTable(client, ['only-here']))).status, 404);
+});
+
+test('says why no answer came', async () => {
+  const closed = createServer();
+  await new Promise<void>((resolve) => closed.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(closed.address() as AddressInfo).port}`;
+  await new Promise((resolve) => closed.close(resolve));
+  const lost = new ApiClient({ url, key: 'x' });
+  await assert.rejects(lost.json('/v1/tables'), (error) => {
+    assert.ok(error instanceof ConnectionError);
+    assert.equal(error.code, 'ECONNREFUSED');
+    assert.equal(error.message, `The server at ${url} did not answer: nothing listens there.`);
+    return true;
+  });
+});
+
+test('gives up an answer that takes too long, follows no redirect, and understands a proxy that refuses', async (t) => {
+  const silent = createServer((request, response) => {
+    if (request.url === '/moved') response.writeHead(302, { location: server.url }).end();
+    if (request.url === '/proxy') response.writeHead(502, { 'content-type': 'text/html' }).end('<h1>Bad</h1>');
+  });
+  await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+  t.after(() => {
+    silent.closeAllConnections();
+    silent.close();
+  });
+  const { port } = silent.address() as AddressInfo;
+  const waiting = new ApiClient({ url: `http://127.0.0.1:${port}`, key: 'secret', answerSecondsMax: 0.2 });
+  await assert.rejects(waiting.json('/never'), /did not answer: the answer took longer than 0\.2 s/);
+  await assert.rejects(waiting.json('/moved'), ConnectionError);
+  const proxy = await refusal(waiting.json('/proxy'));
+  assert.deepEqual([proxy.status, proxy.message], [502, 'The server answered with the status 502.']);
+});
