@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { settingsReference } from '../build/src/config/format-config.js';
 import { ERROR_KINDS, STATUS_TEXTS } from '../build/src/errors/codes.js';
 import { OPERATIONS } from '../build/src/operations/registry.js';
+import { metricsReference } from '../build/src/telemetry/metric-rows.js';
 import { UNSUPPORTED } from '../build/src/operations/unsupported.js';
 
 const row = (cells) => `| ${cells.map((cell) => String(cell).replaceAll('|', '\\|')).join(' | ')} |`;
@@ -40,6 +41,12 @@ const lists = {
     conformance: table(
       ['Described operation', 'Method and path', 'Operation here', 'State'],
       publicOperations.map((each) => [code(each.operation), code(`${each.method} ${each.path}`), ...stateOf(each)]),
+    ),
+  },
+  'docs/metrics.md': {
+    metrics: table(
+      ['Metric', 'Type', 'Labels', 'What it is'],
+      metricsReference().map(({ name, type, labels, help }) => [code(name), type, labels.map(code).join(', '), help]),
     ),
   },
   'docs/operations.md': {

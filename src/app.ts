@@ -15,6 +15,7 @@ import { TOKEN_ENDPOINT_PATH, ownIssuerOf } from './config/own-issuer.ts';
 import { openConfiguredCatalog } from './configured-catalog.ts';
 import { openEngine } from './engine/engine.ts';
 import type { Engine, EngineSettings } from './engine/engine.ts';
+import { watchEngine } from './engine/watched-engine.ts';
 import { CallerRate } from './http/caller-rate.ts';
 import { createLoad } from './http/load.ts';
 import type { Load } from './http/load.ts';
@@ -24,7 +25,12 @@ import { Jobs } from './jobs/jobs.ts';
 import { ensureAdminKey, ensureDefaultDatabase, ensureSigningKey } from './first-start.ts';
 import { adoptTables, sweepUnfinished } from './recovery.ts';
 import { Maintenance } from './maintenance/maintenance.ts';
+import { takeReadings } from './readings.ts';
 import { readRelease } from './release.ts';
+import { watchEventLoop } from './telemetry/event-loop-watch.ts';
+import type { TelemetryEvent } from './telemetry/events.ts';
+import { createMetrics } from './telemetry/metrics.ts';
+import type { Metrics } from './telemetry/metrics.ts';
 import { createTelemetry } from './telemetry/telemetry.ts';
 import type { Telemetry } from './telemetry/telemetry.ts';
 
@@ -46,8 +52,11 @@ export interface AppReady {
   readonly databases: number;
 }
 
-/** What a test may replace of the world around the service. */
-export type Outside = Pick<EngineSettings, 'disk'>;
+/** What the service is told of the world around it; a test may replace it. */
+export interface Outside extends Pick<EngineSettings, 'disk'> {
+  /** How many workers were replaced before this one. */
+  readonly workerRestarts?: number;
+}
 
 /** How many callers' rates are remembered at once. */
 const RATED_CALLERS_MAX = 10_000;
@@ -64,12 +73,15 @@ export async function startApp(config: Config, outside: Outside = {}): Promise<A
 }
 
 async function joinParts(config: Config, parts: Parts, outside: Outside): Promise<App> {
-  const telemetry = createTelemetry({ ...config.log, stream: process.stderr, clock: Date.now });
+  const metrics = createMetrics();
+  const readers = [(event: TelemetryEvent) => metrics.count(event)];
+  const telemetry = createTelemetry({ ...config.log, stream: process.stderr, clock: Date.now, readers });
+  parts.add(watchEventLoop((milliseconds) => metrics.eventLoopDelayed(milliseconds)));
   const catalog = parts.add(await openConfiguredCatalog(config));
   const isNewCatalog = await ensureDefaultDatabase(catalog, config.storage.root);
   const adminKey = await ensureAdminKey(catalog, config);
   if (ownIssuerOf(config) !== undefined) await ensureSigningKey(catalog);
-  const engine = parts.add(await openConfiguredEngine(config, outside, telemetry));
+  const engine = parts.add(await openConfiguredEngine(config, outside, { telemetry, metrics }));
   const swept = await sweepUnfinished(catalog, engine, telemetry);
   const adopted = await adoptTables(catalog, engine, isNewCatalog);
   const authenticator = parts.add(openAuthenticator(config, catalog));
@@ -81,7 +93,20 @@ async function joinParts(config: Config, parts: Parts, outside: Outside): Promis
   const maintenance = parts.add(
     new Maintenance({ limits: config.limits.maintenance, engine, catalog, jobs, telemetry, now: Date.now }),
   );
-  const joined = { config, telemetry, catalog, engine, jobs, maintenance, authenticator, load, state };
+  const { workerRestarts = 0 } = outside;
+  const joined = {
+    config,
+    metrics,
+    workerRestarts,
+    telemetry,
+    catalog,
+    engine,
+    jobs,
+    maintenance,
+    authenticator,
+    load,
+    state,
+  };
   const server = parts.add(await openHttp(joined));
   maintenance.start();
   return {
@@ -97,16 +122,22 @@ async function joinParts(config: Config, parts: Parts, outside: Outside): Promis
   };
 }
 
-async function openConfiguredEngine(config: Config, outside: Outside, telemetry: Telemetry): Promise<Engine> {
-  return openEngine({
+async function openConfiguredEngine(
+  config: Config,
+  { disk }: Outside,
+  { telemetry, metrics }: Pick<Joined, 'telemetry' | 'metrics'>,
+): Promise<Engine> {
+  const engine = await openEngine({
     limits: config.limits.engine,
     storageOptions: config.storage.options,
     querySeconds: config.limits.query.seconds,
     spoolFolder: join(config.data, 'uploads'),
     sync: config.storage.sync,
     onQuarantine: (found) => telemetry.emit({ kind: 'manifest-quarantined', ...found }),
-    ...outside,
+    onUpdateGroup: (members) => metrics.updatesCommitted(members),
+    ...(disk === undefined ? {} : { disk }),
   });
+  return watchEngine(engine, (call, startedAt, endedAt) => metrics.engineCalled(call, endedAt - startedAt));
 }
 
 function openJobs({ limits }: Config, telemetry: Telemetry): Jobs {
@@ -138,6 +169,8 @@ function openTokenEndpoint(config: Config, catalog: Catalog): TokenEndpoint | un
 interface Joined {
   readonly config: Config;
   readonly telemetry: Telemetry;
+  readonly metrics: Metrics;
+  readonly workerRestarts: number;
   readonly catalog: Catalog;
   readonly engine: Engine;
   readonly jobs: Jobs;
@@ -150,8 +183,9 @@ interface Joined {
 async function openHttp(joined: Joined): Promise<HttpServer> {
   const { config, catalog, engine, jobs, maintenance, telemetry, authenticator, load, state } = joined;
   const { limits } = config;
-  return createHttpServer({
-    release: readRelease(),
+  const release = readRelease();
+  const server: HttpServer = await createHttpServer({
+    release,
     basePath: config.basePath,
     hostSuffix: config.hostSuffix,
     tls: await readTls(config),
@@ -180,7 +214,13 @@ async function openHttp(joined: Joined): Promise<HttpServer> {
     },
     isDraining: () => state.isDraining,
     health: { fault: () => findFault(catalog, state) },
+    metrics: {
+      access: config.metrics.access,
+      read: async () =>
+        joined.metrics.read(takeReadings({ ...joined, release, connections: () => server.connections() })),
+    },
   });
+  return server;
 }
 
 async function findFault(catalog: Catalog, state: { readonly isDraining: boolean }): Promise<string | undefined> {

@@ -61,6 +61,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   'oidc-provider': ['auth'],
   fastify: ['http'],
   pino: ['telemetry'],
+  'prom-client': ['telemetry'],
   typebox: ['wire', 'operations', 'http'],
 };
 

@@ -6,6 +6,7 @@ import { createCredentialStore } from './credentials.ts';
 import type { CredentialStore } from './credentials.ts';
 import { createGrantStore } from './grants.ts';
 import type { GrantStore } from './grants.ts';
+import type { LookupCounts } from './lookup-cache.ts';
 import { migrate } from './migrations.ts';
 import { createNamespaceStore } from './namespaces.ts';
 import type { NamespaceStore } from './namespaces.ts';
@@ -54,6 +55,8 @@ export interface Catalog {
   readonly signingKeys: SigningKeyStore;
   readonly grants: GrantStore;
   readonly transactions: TransactionStore;
+  /** How lookups fared. */
+  lookupCounts(): LookupCounts;
   /** Refuses with `ServiceUnavailable` when the catalog cannot be read. */
   ping(): Promise<void>;
   close(): Promise<void>;
@@ -77,6 +80,7 @@ export async function openCatalog(settings: CatalogSettings): Promise<Catalog> {
     signingKeys: createSigningKeyStore(context),
     grants: createGrantStore(context),
     transactions: createTransactionStore(context),
+    lookupCounts: () => context.caches.counts(),
     async ping() {
       await context.read(readGeneration);
     },

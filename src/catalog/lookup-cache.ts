@@ -6,6 +6,13 @@ export interface LookupCachesParts {
   readonly entriesMax: number;
 }
 
+/** Since the start; `entries` as of now. */
+export interface LookupCounts {
+  readonly entries: number;
+  readonly hits: number;
+  readonly misses: number;
+}
+
 /** Caches that every lookup first compares with what is committed, by this process or another. */
 export class LookupCaches {
   readonly #parts: LookupCachesParts;
@@ -22,6 +29,17 @@ export class LookupCaches {
     const cache = new LookupCache<Value>(async () => this.#dropWhenChanged(), this.#parts.entriesMax);
     this.#caches.push(cache);
     return cache;
+  }
+
+  counts(): LookupCounts {
+    return this.#caches.reduce(
+      (sum, { size, hits, misses }) => ({
+        entries: sum.entries + size,
+        hits: sum.hits + hits,
+        misses: sum.misses + misses,
+      }),
+      { entries: 0, hits: 0, misses: 0 },
+    );
   }
 
   /** What this process has just committed, its next lookup sees. */
@@ -66,19 +84,35 @@ export class LookupCache<Value> {
   readonly #entriesMax: number;
   readonly #entries = new Map<string, Value>();
   #clearings = 0;
+  #hits = 0;
+  #misses = 0;
 
   constructor(dropWhenChanged: () => Promise<void>, entriesMax: number) {
     this.#dropWhenChanged = dropWhenChanged;
     this.#entriesMax = entriesMax;
   }
 
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  get hits(): number {
+    return this.#hits;
+  }
+
+  get misses(): number {
+    return this.#misses;
+  }
+
   async find(key: string, load: () => Promise<Value | undefined>): Promise<Value | undefined> {
     await this.#dropWhenChanged();
     const known = this.#entries.get(key);
     if (known !== undefined) {
+      this.#hits += 1;
       this.#keep(key, known);
       return known;
     }
+    this.#misses += 1;
     const clearings = this.#clearings;
     const loaded = await load();
     // What was loaded before a change may arrive after the caches were cleared of it.

@@ -19,6 +19,7 @@ export interface Config {
   readonly storage: StorageConfig;
   readonly catalogFile: string;
   readonly log: LogConfig;
+  readonly metrics: MetricsConfig;
   readonly watchdogSeconds: number;
   readonly limits: Limits;
   /** Every setting as an operator may see it. */
@@ -60,6 +61,10 @@ export interface LogConfig {
   readonly format: 'auto' | 'json' | 'text';
 }
 
+export interface MetricsConfig {
+  readonly access: 'administrators' | 'everyone' | 'off';
+}
+
 /** `origin` is a flag, a variable, a place in the file, or `default`. */
 export interface ShownSetting {
   readonly name: SettingName;
@@ -90,6 +95,7 @@ export function toConfig(values: ResolvedValues, shown: readonly ShownSetting[])
     },
     catalogFile: values.catalogFile,
     log: { level: values['log.level'], format: values['log.format'] },
+    metrics: { access: values['metrics.access'] },
     watchdogSeconds: values.watchdogSeconds,
     limits: toLimits(values),
     shown,

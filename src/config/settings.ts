@@ -249,6 +249,11 @@ export const SETTINGS = {
   }),
   'log.level': choice('info', ['error', 'warn', 'info', 'debug'], 'Least level that is logged.'),
   'log.format': choice('auto', ['auto', 'json', 'text'], 'Log lines: auto is text on a terminal, else JSON.'),
+  'metrics.access': choice(
+    'administrators',
+    ['administrators', 'everyone', 'off'],
+    'Who may read /metrics: administrators of the server, everyone without a credential, or nobody.',
+  ),
   watchdogSeconds: seconds(10, [0.5, HOUR], 'Time without an answer from the engine after which it is replaced.'),
   ...LIMIT_SETTINGS,
 };

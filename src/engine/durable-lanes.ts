@@ -28,6 +28,14 @@ export class DurableLanes implements Lanes {
     );
   }
 
+  get running(): number {
+    return this.#lanes.running;
+  }
+
+  get waiting(): number {
+    return this.#lanes.waiting;
+  }
+
   isAwaited(place: Place): boolean {
     return this.#lanes.isAwaited(place);
   }

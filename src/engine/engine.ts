@@ -60,6 +60,14 @@ export interface OverwriteOptions extends VersionHold {
   readonly storageOptions: Readonly<Record<string, string>>;
 }
 
+/** As of now, but for hits and misses: those are since the start. */
+export interface EngineCounts {
+  readonly lanesRunning: number;
+  readonly lanesWaiting: number;
+  readonly abandoned: number;
+  readonly openTables: { readonly open: number; readonly hits: number; readonly misses: number };
+}
+
 /** Rows, versions and plans of tables on storage. Whatever one call has acknowledged, the next sees. */
 export interface Engine {
   readonly versions: VersionsEngine;
@@ -87,6 +95,8 @@ export interface Engine {
   removeTable(place: Place): Promise<void>;
   /** Directories that are known are left out, and not even opened. */
   findTables(root: string, isKnown: (directory: string) => boolean): Promise<readonly FoundTable[]>;
+  /** What the engine is busy with. */
+  counts(): EngineCounts;
   /** Resolves when the engine's own threads answer; while they are stuck it does not. */
   probe(): Promise<void>;
   close(): Promise<void>;
@@ -186,6 +196,16 @@ class NativeBackedEngine implements Engine {
 
   async findTables(root: string, isKnown: (directory: string) => boolean): Promise<readonly FoundTable[]> {
     return findTables(this.#parts.connections, root, isKnown);
+  }
+
+  counts(): EngineCounts {
+    const { lanes, abandoned, tables } = this.#parts;
+    return {
+      lanesRunning: lanes.running,
+      lanesWaiting: lanes.waiting,
+      abandoned: abandoned.count,
+      openTables: tables.counts(),
+    };
   }
 
   async probe(): Promise<void> {

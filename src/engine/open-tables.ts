@@ -26,10 +26,17 @@ export class OpenTables {
   readonly #shared = new Map<string, Promise<SharedTable>>();
   /** The versions at which readers of the latest are kept, while a write takes several commits. */
   readonly #held = new Map<string, number>();
+  #hits = 0;
+  #misses = 0;
 
   constructor(connections: Connections, openTablesMax: number) {
     this.#connections = connections;
     this.#openTablesMax = openTablesMax;
+  }
+
+  /** How many are open now, and how often one that was wanted was there. */
+  counts(): { readonly open: number; readonly hits: number; readonly misses: number } {
+    return { open: this.#shared.size, hits: this.#hits, misses: this.#misses };
   }
 
   /** Whatever was acknowledged before this call, by any process, is seen by the work. */
@@ -138,6 +145,8 @@ export class OpenTables {
   async #find(place: Place): Promise<SharedTable> {
     const key = placeKey(place);
     const known = this.#shared.get(key);
+    if (known === undefined) this.#misses += 1;
+    else this.#hits += 1;
     const opening = known ?? this.#openShared(place);
     // Put at the end: the order of the map is the order of use.
     this.#shared.delete(key);

@@ -24,6 +24,8 @@ export interface EngineSettings {
   readonly sync: SyncMode;
   /** Told of what is loud: a table went back by a version. */
   readonly onQuarantine?: (found: TornManifest) => void;
+  /** Told how many updates shared a commit. */
+  readonly onUpdateGroup?: (members: number) => void;
   /** The disk that commits are synced to, unless a test brings its own. */
   readonly disk?: FileSync;
 }
@@ -42,6 +44,7 @@ export interface EngineParts {
   readonly abandoned: AbandonedWork;
   /** For writes of many rows: each takes much memory inside the engine. */
   readonly bulk: Turns;
+  readonly onUpdateGroup: (members: number) => void;
 }
 
 export function openParts(native: NativeEngine, settings: EngineSettings): EngineParts {
@@ -62,5 +65,6 @@ export function openParts(native: NativeEngine, settings: EngineSettings): Engin
     readers: new OpenReaders(() => performance.now()),
     abandoned: new AbandonedWork(limits.abandonedMax),
     bulk: new Turns(limits.bulkWritesMax),
+    onUpdateGroup: settings.onUpdateGroup ?? (() => {}),
   };
 }

@@ -20,6 +20,11 @@ export interface WriteContext {
   readonly limits: EngineLimits;
 }
 
+/** The same for updates, of which several may share a commit. */
+export interface UpdateContext extends WriteContext {
+  readonly onUpdateGroup: (members: number) => void;
+}
+
 /** Runs a write in the lane of its table, on a handle that is up to date, again when another process was faster. */
 export async function writeInLane<Value>(
   context: WriteContext,

@@ -4,7 +4,7 @@ import { toAssignmentTree } from './assignment-tree.ts';
 import type { Assignment } from './assignment-tree.ts';
 import { toPointUpdate } from './point-update.ts';
 import { toWriteState, writeInTurn } from './table-writes.ts';
-import type { WriteContext, WriteTarget } from './table-writes.ts';
+import type { UpdateContext, WriteContext, WriteTarget } from './table-writes.ts';
 import { UpdateGroup } from './update-group.ts';
 import { answerTurns } from './update-together.ts';
 import { UpdateTurn } from './update-turn.ts';
@@ -23,7 +23,7 @@ export interface UpdateRequest {
  * for the table one behind the other run as one, with one version, where that makes no difference to the rows.
  */
 export async function updateRows(
-  context: WriteContext,
+  context: UpdateContext,
   target: WriteTarget,
   { assignments, predicate }: UpdateRequest,
 ): Promise<UpdateOutcome> {
@@ -34,8 +34,9 @@ export async function updateRows(
   });
 }
 
-async function runTurn(context: WriteContext, turn: UpdateTurn): Promise<UpdateOutcome> {
+async function runTurn(context: UpdateContext, turn: UpdateTurn): Promise<UpdateOutcome> {
   const turns = await takeAlong(context, turn);
+  context.onUpdateGroup(turns.length);
   if (turns.length === 1) return writeInTurn(context, turn.target, async (table) => applyUpdate(table, turn.plan));
   await answerTurns(context, turns);
   return turn.outcome;

@@ -53,6 +53,16 @@ export class WriteLanes {
     }
   }
 
+  /** Tables that are being written. */
+  get running(): number {
+    return this.#lanes.size;
+  }
+
+  /** Writes that wait for their turn. */
+  get waiting(): number {
+    return [...this.#lanes.values()].reduce((sum, lane) => sum + lane.length, 0);
+  }
+
   /** Whether anybody waits behind the write whose turn it is. */
   isAwaited(place: Place): boolean {
     return (this.#lanes.get(placeKey(place)) ?? []).length > 0;

@@ -38,6 +38,7 @@ interface Gate {
   readonly what: string;
   readonly waiting: FairQueue<Waiting>;
   running: number;
+  refused: number;
 }
 
 /**
@@ -84,6 +85,15 @@ export class Admission {
     return this.#gates[work].waiting.length;
   }
 
+  runningOf(work: WorkClass): number {
+    return this.#gates[work].running;
+  }
+
+  /** Since the start, those who waited in vain included. */
+  refused(work: WorkClass): number {
+    return this.#gates[work].refused;
+  }
+
   #hasRoom(own: Gate): boolean {
     return own.running < own.placesMax && this.#running < this.#options.limits.requestsMax;
   }
@@ -106,11 +116,11 @@ export class Admission {
     const { limits, now } = this.#options;
     const oldest = own.waiting.oldestOf(caller);
     const standing = limits.queueSeconds * 1000 * STANDING_SHARE;
-    if (oldest !== undefined && now() - oldest.since >= standing) throw this.#tooMany(own);
+    if (oldest !== undefined && now() - oldest.since >= standing) throw this.#refuse(own);
     if (own.waiting.length < limits.waitingMax) return;
     const last = own.waiting.newestOfLongest(caller);
-    if (last === undefined) throw this.#tooMany(own);
-    last.refuse(this.#tooMany(own));
+    if (last === undefined) throw this.#refuse(own);
+    last.refuse(this.#refuse(own));
   }
 
   async #wait(own: Gate, { caller, signal }: Arriving): Promise<Leave> {
@@ -132,7 +142,7 @@ export class Admission {
       };
       const onGone = (): void => refuse(callerLeft());
       const entry: Waiting = { caller, since: now(), start, refuse };
-      const timer = setTimeout(() => refuse(this.#tooMany(own)), limits.queueSeconds * 1000);
+      const timer = setTimeout(() => refuse(this.#refuse(own)), limits.queueSeconds * 1000);
       own.waiting.add(entry);
       gone.addEventListener('abort', onGone, { once: true });
       if (gone.aborted) onGone();
@@ -152,8 +162,9 @@ export class Admission {
     }
   }
 
-  #tooMany(own: Gate): ServiceError {
+  #refuse(own: Gate): ServiceError {
     const { requestsMax } = this.#options.limits;
+    own.refused += 1;
     const busy = own.running < own.placesMax ? `${requestsMax} requests` : `${own.placesMax} ${own.what}`;
     return new ServiceError(
       'ServiceUnavailable',
@@ -164,7 +175,7 @@ export class Admission {
 }
 
 function gate(placesMax: number, what: string): Gate {
-  return { placesMax, what, waiting: new FairQueue(), running: 0 };
+  return { placesMax, what, waiting: new FairQueue(), running: 0, refused: 0 };
 }
 
 function callerLeft(): ServiceError {

@@ -32,6 +32,10 @@ export class ByteBudget {
     return this.#usedBytes;
   }
 
+  get bytesMax(): number {
+    return this.#options.bytesMax;
+  }
+
   open(): Account {
     return new Account(this);
   }

@@ -68,6 +68,7 @@ async function serve(exchange: Exchange, parts: MountParts): Promise<FastifyRepl
       requestId: findings.requestId ?? request.id,
       operation: operation.id,
       method: request.method,
+      dialect: place.dialect,
       route: operation.path,
       status: outgoing.status,
       milliseconds: performance.now() - startedAt,

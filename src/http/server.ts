@@ -10,6 +10,8 @@ import { chooseDialect } from './dialects.ts';
 import { mountDocs } from './docs.ts';
 import { toErrorReply, toServiceError } from './error-reply.ts';
 import { decodePlusSigns } from './form-encoded-path.ts';
+import { mountMetrics } from './metrics.ts';
+import type { MetricsSettings } from './metrics.ts';
 import { mount } from './mount.ts';
 import { explainNoRoute } from './no-route.ts';
 import { OpenExchanges } from './open-exchanges.ts';
@@ -25,11 +27,14 @@ export interface HttpSettings extends TokenEndpointParts {
   readonly release: string;
   readonly tls: { readonly cert: Buffer; readonly key: Buffer } | undefined;
   readonly health: Health;
+  readonly metrics: MetricsSettings;
 }
 
 export interface HttpServer {
   /** Takes a connection that somebody else accepted. */
   accept(socket: Socket): void;
+  /** How many are open. */
+  connections(): number;
   closeIdleConnections(): void;
   close(): Promise<void>;
 }
@@ -49,6 +54,7 @@ export async function createHttpServer(settings: HttpSettings): Promise<HttpServ
     accept(socket) {
       if (connections.admit(socket)) server.server.emit('connection', socket);
     },
+    connections: () => connections.open,
     closeIdleConnections() {
       // Node counts a connection as idle whose reply has been written but is not out yet.
       if (exchanges.count === 0) server.server.closeIdleConnections();
@@ -73,7 +79,9 @@ async function prepareRoutes(server: FastifyInstance, settings: HttpSettings): P
   });
   server.setErrorHandler((error, request, reply) => refuse(request, reply, toServiceError(error), settings));
   for (const operation of OPERATIONS) mount(server, operation, settings);
-  mountProbes(server, [...new Set(['', basePath])], settings.health);
+  const prefixes = [...new Set(['', basePath])];
+  mountProbes(server, prefixes, settings.health);
+  mountMetrics(server, prefixes, settings);
   mountDocs(server, settings);
   mountConsole(server, basePath);
   mountTokenEndpoint(server, settings);
@@ -170,6 +178,7 @@ function refuse(
     requestId: request.id,
     operation: undefined,
     method: request.method,
+    dialect: place.dialect,
     route: undefined,
     status,
     milliseconds: reply.elapsedTime,

@@ -84,6 +84,7 @@ function report({ route, request, reply, path }: Exchange, parts: TokenEndpointP
     requestId: request.id,
     operation: `oauth_${route}`,
     method: request.method,
+    dialect: 'lance',
     route: path,
     status: statusCode,
     milliseconds: performance.now() - found.startedAt,

@@ -99,6 +99,14 @@ export class Jobs {
     return this.#entries.get(id)?.job;
   }
 
+  get runningCount(): number {
+    return this.#running.size;
+  }
+
+  get waitingCount(): number {
+    return this.#waiting.size;
+  }
+
   /** Newest first. */
   list(databaseId: string): readonly Job[] {
     return [...this.#entries.values()]
@@ -217,7 +225,11 @@ export class Jobs {
   }
 
   #end(entry: Entry, end: Partial<Job>): void {
-    entry.job = { ...entry.job, ...end, endedAt: this.#settings.now() };
+    const endedAt = this.#settings.now();
+    entry.job = { ...entry.job, ...end, endedAt };
+    const { id: jobId, subject, state: outcome, createdAt } = entry.job;
+    const milliseconds = endedAt - createdAt;
+    this.#settings.telemetry.emit({ kind: 'job-ended', jobId, job: subject.kind, outcome, milliseconds });
   }
 
   #forgetOldest(): void {

@@ -2,7 +2,8 @@ import type { Config } from '../config/config.ts';
 import type { AppReady } from '../app.ts';
 
 export type ToWorker =
-  | { readonly kind: 'start'; readonly config: Config }
+  /** `workerRestarts`: how many workers were replaced before this one. */
+  | { readonly kind: 'start'; readonly config: Config; readonly workerRestarts: number }
   /** The socket itself travels beside the message. */
   | { readonly kind: 'socket'; readonly id: number }
   | { readonly kind: 'drain' };

@@ -45,6 +45,7 @@ class Supervisor {
   #isReady: boolean | undefined;
   #isProven = false;
   #youngDeaths = 0;
+  #restarts = 0;
   #isDraining = false;
   #startedAt = 0;
   #restartTimer: NodeJS.Timeout | undefined;
@@ -93,6 +94,7 @@ class Supervisor {
         workerFile: this.#options.workerFile,
         // The worker does not listen, and must know the port that 0 became.
         config: { ...this.#options.config, port: this.#address.port },
+        workerRestarts: this.#restarts,
         onMessage: (message) => this.#receive(message),
         onEnd: (end) => this.#onWorkerEnd(end),
       });
@@ -174,6 +176,7 @@ class Supervisor {
     this.#youngDeaths = this.#isProven ? 0 : this.#youngDeaths + 1;
     const restartMilliseconds = restartWaitMilliseconds(this.#youngDeaths);
     this.#options.telemetry.emit({ kind: 'worker-died', ...end, restartMilliseconds });
+    this.#restarts += 1;
     this.#restartTimer = setTimeout(() => this.#start(), restartMilliseconds);
   }
 

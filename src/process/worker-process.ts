@@ -6,6 +6,7 @@ import type { FromWorker, ToWorker } from './messages.ts';
 export interface WorkerProcessOptions {
   readonly workerFile: URL | string;
   readonly config: Config;
+  readonly workerRestarts: number;
   readonly onMessage: (message: FromWorker) => void;
   /** Called once, after the last message. */
   readonly onEnd: (end: WorkerEnd) => void;
@@ -24,7 +25,8 @@ export interface WorkerProcess {
   kill(): void;
 }
 
-export function startWorker({ workerFile, config, onMessage, onEnd }: WorkerProcessOptions): WorkerProcess {
+export function startWorker(options: WorkerProcessOptions): WorkerProcess {
+  const { workerFile, config, workerRestarts, onMessage, onEnd } = options;
   const child = fork(workerFile, [], { serialization: 'advanced' });
   const pid = child.pid ?? 0;
   const send = (message: ToWorker, socket?: Socket): void => {
@@ -38,7 +40,7 @@ export function startWorker({ workerFile, config, onMessage, onEnd }: WorkerProc
   child.on('error', () => {
     if (child.pid === undefined) onEnd({ pid, exitCode: undefined, signal: undefined });
   });
-  send({ kind: 'start', config });
+  send({ kind: 'start', config, workerRestarts });
   return {
     pid,
     give: (id, socket) => send({ kind: 'socket', id }, socket),

@@ -6,7 +6,7 @@ import { EXIT_START_FAILED } from './messages.ts';
 import type { FromWorker, ToWorker } from './messages.ts';
 import type { App } from '../app.ts';
 
-export type StartApp = (config: Config) => Promise<App>;
+export type StartApp = (config: Config, start: { readonly workerRestarts: number }) => Promise<App>;
 
 /** The main function of the worker process: serves until it is told to drain, or until the supervisor is gone. */
 export function runWorker(startApp: StartApp): void {
@@ -36,7 +36,7 @@ class Worker {
   receive(message: ToWorker, socket: unknown): void {
     switch (message.kind) {
       case 'start':
-        void this.#start(freezeDeep(message.config));
+        void this.#start(freezeDeep(message.config), message);
         break;
       case 'socket':
         this.#take(message.id, socket);
@@ -49,10 +49,10 @@ class Worker {
     }
   }
 
-  async #start(config: Config): Promise<void> {
+  async #start(config: Config, { workerRestarts }: { readonly workerRestarts: number }): Promise<void> {
     let app: App;
     try {
-      app = await this.#startApp(config);
+      app = await this.#startApp(config, { workerRestarts });
     } catch (error) {
       send({ kind: 'failed', faults: [explain(error)] }, () => process.exit(EXIT_START_FAILED));
       return;

@@ -1,7 +1,7 @@
 import type { ErrorName } from '../errors/codes.ts';
 
 /**
- * All that is observable. The log and the counters are two readers of it. Its fields are safe to print: no credential,
+ * All that is observable. The log and the metrics are two readers of it. Its fields are safe to print: no credential,
  * no body, no header, no address with a query. A cause is for the log alone.
  */
 export type TelemetryEvent =
@@ -22,6 +22,7 @@ export type TelemetryEvent =
   | ManifestQuarantined
   | { readonly kind: 'background-failed'; readonly task: string; readonly cause: unknown }
   | MaintenanceDone
+  | JobEnded
   | RequestFinished;
 
 /** Who may do what has changed: by whom, and for whom. */
@@ -55,6 +56,8 @@ export interface RequestFinished {
   /** The id of the operation; none when no route matched. */
   readonly operation: string | undefined;
   readonly method: string;
+  /** The family of the client. */
+  readonly dialect: 'lance' | 'lancedb';
   /** The route's pattern, not the address: addresses may hold what callers did not mean to be logged. */
   readonly route: string | undefined;
   readonly status: number;
@@ -65,6 +68,16 @@ export interface RequestFinished {
   readonly bytesOut: number;
   readonly errorKind: ErrorName | undefined;
   readonly cause: unknown;
+}
+
+export interface JobEnded {
+  readonly kind: 'job-ended';
+  readonly jobId: string;
+  /** What kind of job it was. */
+  readonly job: string;
+  readonly outcome: string;
+  /** Its wait included. */
+  readonly milliseconds: number;
 }
 
 /** A table was put in order. */

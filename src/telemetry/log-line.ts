@@ -39,6 +39,7 @@ export function toLogLine(event: TelemetryEvent): LogLine {
     case 'connections-refused':
       return toLine('warn', event);
     case 'unknown-fields-ignored':
+    case 'job-ended':
       return toLine('debug', event);
     case 'config-loaded':
     case 'listening':

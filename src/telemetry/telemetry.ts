@@ -1,5 +1,3 @@
-import { createCounters } from './counters.ts';
-import type { CounterSnapshot } from './counters.ts';
 import type { TelemetryEvent } from './events.ts';
 import { writeJsonLines } from './json-log.ts';
 import { toLogLine } from './log-line.ts';
@@ -8,8 +6,9 @@ import { writeTextLines } from './text-log.ts';
 
 export interface Telemetry {
   emit(event: TelemetryEvent): void;
-  snapshot(): CounterSnapshot;
 }
+
+export type EventReader = (event: TelemetryEvent) => void;
 
 export interface TelemetryOptions {
   readonly level: LogLevel;
@@ -18,17 +17,18 @@ export interface TelemetryOptions {
   readonly stream: LogStream;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
+  /** Who reads the events beside the log. */
+  readonly readers?: readonly EventReader[];
 }
 
 export function createTelemetry(options: TelemetryOptions): Telemetry {
-  const counters = createCounters();
+  const { readers = [] } = options;
   const write = createLogWriter(options);
   return {
     emit(event) {
-      counters.count(event);
+      for (const read of readers) read(event);
       write(toLogLine(event));
     },
-    snapshot: () => counters.snapshot(),
   };
 }
 

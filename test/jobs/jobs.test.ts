@@ -12,7 +12,7 @@ function openJobs(limits: Partial<JobsSettings['limits']> = {}) {
   const events: TelemetryEvent[] = [];
   const jobs = new Jobs({
     limits: { ...LIMITS, ...limits },
-    telemetry: { emit: (event: TelemetryEvent) => events.push(event) } as unknown as JobsSettings['telemetry'],
+    telemetry: { emit: (event) => void events.push(event) },
     now: () => 1000 + ids,
     makeId: () => `job${(ids += 1)}`,
     drainSeconds: 60,
@@ -74,7 +74,7 @@ suite('a job', () => {
     assert.equal(jobs.find(broken.id)?.failure?.message, 'The job failed.');
     assert.deepEqual(
       events.map(({ kind }) => kind),
-      ['background-failed', 'background-failed'],
+      ['background-failed', 'job-ended', 'background-failed', 'job-ended'],
     );
   });
 

@@ -10,6 +10,7 @@ const REQUEST: RequestFinished = {
   requestId: 'r1',
   operation: 'table.update',
   method: 'POST',
+  dialect: 'lance',
   route: '/v1/table/{id}/update',
   status: 200,
   milliseconds: 12.5,
@@ -53,6 +54,7 @@ test('writes a finished request as one JSON line', () => {
       requestId: 'r1',
       operation: 'table.update',
       method: 'POST',
+      dialect: 'lance',
       route: '/v1/table/{id}/update',
       status: 200,
       milliseconds: 12.5,
@@ -69,7 +71,7 @@ test('writes a finished request as one readable line', () => {
   telemetry.emit({ ...REQUEST, caller: 'a b', database: undefined });
   assert.equal(
     text(),
-    '03:04:05.678 info  request finished  requestId=r1  operation=table.update  method=POST  ' +
+    '03:04:05.678 info  request finished  requestId=r1  operation=table.update  method=POST  dialect=lance  ' +
       'route=/v1/table/{id}/update  status=200  milliseconds=12.5  caller="a b"  bytesIn=10  bytesOut=20\n',
   );
 });
@@ -159,23 +161,4 @@ test('lets nobody write lines, fields or terminal codes of their own', () => {
   assert.equal(text().split('\n').length, 4);
   assert.match(text(), /names="x\\ny, z {2}status=200, \\u001b\[2J\\u\{202e\}"\n/);
   assert.match(text(), /\n {4}\\u\{1b\}\[31mred\\u\{d\}\n/);
-});
-
-test('counts requests by operation and status, and ignored fields by operation', () => {
-  const { telemetry } = record();
-  assert.deepEqual(telemetry.snapshot(), { requests: [], unknownFieldsIgnored: [] });
-  telemetry.emit(REQUEST);
-  telemetry.emit(REQUEST);
-  telemetry.emit({ ...REQUEST, status: 404 });
-  telemetry.emit({ ...REQUEST, status: 404, operation: undefined });
-  telemetry.emit({ kind: 'unknown-fields-ignored', operation: 'table.update', names: ['a', 'b'] });
-  telemetry.emit({ kind: 'unknown-fields-ignored', operation: 'table.update', names: ['c'] });
-  assert.deepEqual(telemetry.snapshot(), {
-    requests: [
-      { operation: 'table.update', status: 200, count: 2 },
-      { operation: 'table.update', status: 404, count: 1 },
-      { operation: '', status: 404, count: 1 },
-    ],
-    unknownFieldsIgnored: [{ operation: 'table.update', count: 3 }],
-  });
 });

@@ -1,0 +1,45 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Authenticator } from '../auth/authenticator.ts';
+import { ServiceError } from '../errors/service-error.ts';
+import { administersEverything } from '../model/administration.ts';
+import type { MetricsText } from '../telemetry/metrics.ts';
+import { readHeaderCredentials, refuseDoubledHeaders } from './credentials.ts';
+
+export interface MetricsSettings {
+  readonly access: 'administrators' | 'everyone' | 'off';
+  readonly read: () => Promise<MetricsText>;
+}
+
+export interface MetricsParts {
+  readonly metrics: MetricsSettings;
+  readonly authenticator: Authenticator;
+}
+
+/** `/metrics`, for Prometheus. Reads that come while one is under way share its text. */
+export function mountMetrics(server: FastifyInstance, prefixes: readonly string[], parts: MetricsParts): void {
+  const { access, read } = parts.metrics;
+  if (access === 'off') return;
+  let reading: Promise<MetricsText> | undefined;
+  const readOnce = async (): Promise<MetricsText> => {
+    reading ??= read().finally(() => {
+      reading = undefined;
+    });
+    return reading;
+  };
+  for (const prefix of prefixes) {
+    server.get(`${prefix}/metrics`, async (request, reply) => {
+      if (access === 'administrators') await requireAdministrator(request, parts.authenticator);
+      const { mediaType, text } = await readOnce();
+      return reply.header('content-type', mediaType).send(text);
+    });
+  }
+}
+
+async function requireAdministrator({ raw }: FastifyRequest, authenticator: Authenticator): Promise<void> {
+  refuseDoubledHeaders(raw);
+  const caller = await authenticator.authenticate(readHeaderCredentials(raw));
+  if (administersEverything(caller)) return;
+  throw new ServiceError('PermissionDenied', 'The metrics are for administrators of the server.', {
+    hint: 'Use a key with the role admin on every database, or set metrics.access to everyone.',
+  });
+}
