@@ -12,13 +12,16 @@ export function readEnvironment(environment: Environment): Source {
   const source: OpenSource = { given: [], faults: [] };
   for (const [variable, value] of Object.entries(environment)) {
     if (!variable.startsWith(VARIABLE_PREFIX) || value === undefined || value === '') continue;
-    if (isServiceLink(variable, value)) continue;
+    if (CLIENT_VARIABLES.has(variable) || isServiceLink(variable, value)) continue;
     const name = VARIABLES.get(variable);
     if (name === undefined) source.faults.push(unknownVariable(variable));
     else source.given.push({ name, origin: variable, raw: value });
   }
   return source;
 }
+
+/** What clients of the server read, the examples of the docs among them: a shell that has them may start the server, too. */
+const CLIENT_VARIABLES: ReadonlySet<string> = new Set(['TILTYARD_URL', 'TILTYARD_KEY']);
 
 const VARIABLES: ReadonlyMap<string, SettingName> = new Map(settingRows().map(([name]) => [variableOf(name), name]));
 

@@ -181,6 +181,11 @@ test('counts an empty variable as not given', () => {
   assert.equal(configOf({ env: { TILTYARD_PORT: '', TILTYARD_NO_SUCH: '' } }).port, 2333);
 });
 
+test('passes over the address and the key that clients read', () => {
+  const env = { TILTYARD_URL: 'http://127.0.0.1:2333', TILTYARD_KEY: KEY };
+  assert.equal(configOf({ env }).adminKey, undefined);
+});
+
 test('passes over the variables that Kubernetes makes for a service called tiltyard', () => {
   const env = {
     TILTYARD_PORT: 'tcp://10.0.0.7:2333',

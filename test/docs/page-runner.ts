@@ -1,0 +1,92 @@
+import { execFile } from 'node:child_process';
+import { chmod, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { ADMIN_KEY, startServer } from '../support/server.ts';
+import type { CodeBlock } from './code-blocks.ts';
+
+const run = promisify(execFile);
+const DOCUMENTED_ADDRESS = 'http://127.0.0.1:2333';
+const BLOCK_TIMEOUT_MS = 60_000;
+
+export interface PageRunner {
+  /** What the block printed; what a block exports, the next ones see. Throws when it fails. */
+  run(block: CodeBlock): Promise<string>;
+  close(): Promise<void>;
+}
+
+/** A server, and a folder that looks like the checkout of somebody who reads the page. */
+export async function startPage(python: string): Promise<PageRunner> {
+  const server = await startServer();
+  const folder = await mkdtemp(join(tmpdir(), 'tiltyard-page-'));
+  for (const name of ['examples', 'test', 'node_modules']) await symlink(resolve(name), join(folder, name));
+  await symlink(server.folder, join(folder, 'data'));
+  await writeFile(join(server.folder, 'admin.key'), `${ADMIN_KEY}\n`);
+  await writeFile(join(folder, 'environment'), '');
+  await writeCommands(folder, python);
+  const env = {
+    ...process.env,
+    PATH: `${join(folder, 'bin')}:${process.env['PATH']}`,
+    TILTYARD_URL: server.url,
+    TILTYARD_KEY: ADMIN_KEY,
+  };
+  let count = 0;
+  return {
+    async run(block) {
+      count += 1;
+      const code = block.code.replaceAll(DOCUMENTED_ADDRESS, server.url);
+      const shows = `export SHOWS_REFUSAL=${block.refused ?? ''}`;
+      const command = await commandFor({ folder, name: `block-${count}`, language: block.language, code, shows });
+      const { stdout } = await run('bash', ['-c', command], {
+        cwd: folder,
+        env,
+        timeout: BLOCK_TIMEOUT_MS,
+        maxBuffer: 16 * 1024 * 1024,
+      });
+      return stdout;
+    },
+    async close() {
+      await server.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+interface Script {
+  readonly folder: string;
+  readonly name: string;
+  readonly language: string;
+  readonly code: string;
+  readonly shows: string;
+}
+
+async function commandFor({ folder, name, language, code, shows }: Script): Promise<string> {
+  const enter = `set -euo pipefail; source ./environment; ${shows}`;
+  // `set -e` lets a list such as `a && b` fail; so the status of the last command is looked at, too.
+  const leave = 'status=$?; export -p > ./environment; exit $status';
+  if (language === 'sh') return `${enter}\n${code}\n${leave}`;
+  const file = language === 'python' ? `${name}.py` : `${name}.mjs`;
+  await writeFile(join(folder, file), code);
+  return `${enter}\n${language === 'python' ? 'python3' : 'node'} ${file}`;
+}
+
+/** The commands of the pages: `tiltyard` of this build, and a `curl` that fails when the server refuses. */
+async function writeCommands(folder: string, python: string): Promise<void> {
+  const bin = join(folder, 'bin');
+  const { stdout } = await run('bash', ['-c', 'command -v curl']);
+  const commands = {
+    tiltyard: `exec ${process.execPath} ${resolve('build/src/main.js')} "$@"`,
+    curl: `if [ -n "\${SHOWS_REFUSAL:-}" ]; then exec ${stdout.trim()} "$@"; fi\nexec ${stdout.trim()} --fail-with-body "$@"`,
+    python3: `exec ${python} "$@"`,
+    node: `exec ${process.execPath} "$@"`,
+    // The packages of the folder are those of the checkout: an example must never install into them.
+    npm: 'echo "examples do not run npm" >&2; exit 1',
+    npx: 'echo "examples do not run npx" >&2; exit 1',
+  };
+  await run('mkdir', [bin]);
+  for (const [name, line] of Object.entries(commands)) {
+    await writeFile(join(bin, name), `#!/bin/sh\n${line}\n`);
+    await chmod(join(bin, name), 0o755);
+  }
+}
