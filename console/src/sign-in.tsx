@@ -1,35 +1,110 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
+import { ClientError } from '../../src/client/client-error.ts';
+import { clientOf, listDatabases, pageOfNamespaces } from './api.ts';
+import { Button } from './parts/button.tsx';
+import { ErrorBox } from './parts/error-box.tsx';
+import { TextField } from './parts/field.tsx';
+import { useDocumentTitle } from './parts/use-document-title.ts';
+import { useTask } from './parts/use-load.ts';
 import { keepSession } from './session.ts';
-import type { Session } from './session.ts';
+import type { Credential, Session } from './session.ts';
+import { ThemeSwitch } from './theme.tsx';
 
 interface SignInProps {
   readonly onSignedIn: (session: Session) => void;
 }
 
+const USUAL_DATABASE = 'default';
+
+const KINDS = [
+  {
+    kind: 'key',
+    short: 'Key',
+    label: 'API key',
+    hint: 'The administrator key is in admin.key in the folder of the data.',
+  },
+  {
+    kind: 'token',
+    short: 'Token',
+    label: 'Bearer token',
+    hint: 'An access token of a provider that the server trusts.',
+  },
+] as const;
+
 export function SignIn({ onSignedIn }: SignInProps): JSX.Element {
+  const [kind, setKind] = useState<Credential['kind']>('key');
   const [text, setText] = useState('');
-  const onSubmit = (event: Event): void => {
-    event.preventDefault();
-    const session: Session = { credential: { kind: 'key', text: text.trim() }, database: 'default' };
+  const [database, setDatabase] = useState('');
+  useDocumentTitle('Sign in');
+  const task = useTask(async () => {
+    const session = await openSession({ kind, text: text.trim() }, database.trim());
     keepSession(session);
     onSignedIn(session);
+  });
+  const submit = (event: Event): void => {
+    event.preventDefault();
+    task.run();
   };
+  const chosen = KINDS.find((each) => each.kind === kind) ?? KINDS[0];
   return (
     <main class="sign-in">
-      <h1>Tiltyard</h1>
-      <form onSubmit={onSubmit}>
-        <label for="key">API key</label>
-        <input
-          id="key"
-          type="password"
-          autocomplete="off"
-          required
+      <form class="card" onSubmit={submit}>
+        <header>
+          <img src="./icon.svg" width="32" height="32" alt="" />
+          <h1>Tiltyard</h1>
+          <ThemeSwitch />
+        </header>
+        <div class="segments" role="radiogroup" aria-label="Sign in with">
+          {KINDS.map((each) => (
+            <label key={each.kind}>
+              <input type="radio" name="kind" checked={each.kind === kind} onChange={() => setKind(each.kind)} />
+              <span>{each.short}</span>
+            </label>
+          ))}
+        </div>
+        <TextField
+          label={chosen.label}
+          isSecret
           value={text}
-          onInput={(event) => setText(event.currentTarget.value)}
+          onChange={setText}
+          hint={chosen.hint}
+          isRequired
+          hasFocus
+          isMono
         />
-        <button type="submit">Sign in</button>
+        <TextField
+          label="Database"
+          value={database}
+          onChange={setDatabase}
+          placeholder={USUAL_DATABASE}
+          hint="It can be changed later."
+        />
+        <ErrorBox error={task.error} />
+        <Button submits kind="primary" isBusy={task.isRunning}>
+          Sign in
+        </Button>
+        <p class="hint">Kept until the tab is closed, and sent to this server alone.</p>
       </form>
     </main>
   );
+}
+
+/** Asks the server something that needs the credential and the database, so that a wrong one is told here. */
+async function openSession(credential: Credential, wanted: string): Promise<Session> {
+  const database = wanted === '' ? await firstDatabase(credential) : wanted;
+  const session = { credential, database };
+  await pageOfNamespaces(clientOf(session), [], { limit: 1 });
+  return session;
+}
+
+/** The usual one if it can be seen, else the first that can. */
+async function firstDatabase(credential: Credential): Promise<string> {
+  try {
+    const names = await listDatabases(clientOf({ credential, database: USUAL_DATABASE }));
+    return names.includes(USUAL_DATABASE) ? USUAL_DATABASE : (names[0] ?? USUAL_DATABASE);
+  } catch (error) {
+    if (error instanceof ClientError && error.status === 403) return USUAL_DATABASE;
+    throw error;
+  }
 }

@@ -12,10 +12,16 @@ export interface View {
   readonly id: string;
   /** As the navigation shows it; views without one are reached from others. */
   readonly label: string | undefined;
+  /** The view whose entry of the navigation it belongs to, and whose component it shares. */
+  readonly under?: string;
   /** Each view is a part of the script by itself, loaded when it is first shown. */
   readonly load: () => Promise<ComponentType<ViewProps>>;
 }
 
+const loadTables: View['load'] = async () => (await import('./browse/tables-view.tsx')).TablesView;
+
 export const VIEWS: readonly View[] = [
-  { id: '', label: 'Tables', load: async () => (await import('./browse/browse-view.tsx')).BrowseView },
+  { id: '', label: 'Tables', load: loadTables },
+  { id: 'namespace', label: undefined, under: '', load: loadTables },
+  { id: 'table', label: undefined, under: '', load: loadTables },
 ];

@@ -150,3 +150,4 @@ export const ListDatabasesReply = Type.Object({
   page_token: PageToken,
   context: Type.Optional(Context),
 });
+export type ListDatabasesReply = Type.Static<typeof ListDatabasesReply>;

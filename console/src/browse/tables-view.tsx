@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import type { ViewProps } from '../views.ts';
 
-export function BrowseView({ session }: ViewProps): JSX.Element {
+export function TablesView({ session }: ViewProps): JSX.Element {
   return <h1>Tables of {session.database}</h1>;
 }

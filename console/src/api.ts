@@ -1,0 +1,63 @@
+import { createContext } from 'preact';
+import { useContext } from 'preact/hooks';
+import { ApiClient } from '../../src/client/api-client.ts';
+import { namespaceAddress } from '../../src/client/address.ts';
+import type { NamespacePath } from '../../src/model/identifier.ts';
+import type { ListDatabasesReply } from '../../src/wire/access.ts';
+import type { ListNamespacesReply } from '../../src/wire/namespaces.ts';
+import type { ListTablesReply } from '../../src/wire/tables.ts';
+import { apiAddress } from './session.ts';
+import type { Session } from './session.ts';
+
+/** The calls themselves stand in `src/client/`; here is how the console gets its client, and reads lists by the page. */
+export function clientOf({ credential, database }: Session): ApiClient {
+  const { kind, text } = credential;
+  return new ApiClient({ url: apiAddress(), database, ...(kind === 'key' ? { key: text } : { token: text }) });
+}
+
+export const ClientContext = createContext<ApiClient | undefined>(undefined);
+
+/** The client of who is signed in; for every component below the frame. */
+export function useClient(): ApiClient {
+  const client = useContext(ClientContext);
+  if (client === undefined) throw new Error('Only components below the frame call the server.');
+  return client;
+}
+
+export interface Page {
+  readonly names: readonly string[];
+  /** Present when there are more. */
+  readonly next: string | undefined;
+}
+
+export interface PageWanted {
+  readonly limit: number;
+  readonly after?: string | undefined;
+}
+
+export async function pageOfNamespaces(
+  client: ApiClient,
+  inside: NamespacePath,
+  { limit, after }: PageWanted,
+): Promise<Page> {
+  const { path, query } = namespaceAddress(inside, 'list');
+  const reply = await client.json<ListNamespacesReply>(path, { query: { ...query, limit, page_token: after } });
+  return { names: reply.namespaces, next: reply.page_token };
+}
+
+export async function pageOfTables(
+  client: ApiClient,
+  inside: NamespacePath,
+  { limit, after }: PageWanted,
+): Promise<Page> {
+  const { path, query } = namespaceAddress(inside, 'table/list');
+  const reply = await client.json<ListTablesReply>(path, { query: { ...query, limit, page_token: after } });
+  return { names: reply.tables, next: reply.page_token };
+}
+
+const DATABASES_MAX = 1000;
+
+export async function listDatabases(client: ApiClient): Promise<readonly string[]> {
+  const reply = await client.json<ListDatabasesReply>('/v1/database/list', { json: { limit: DATABASES_MAX } });
+  return reply.databases.map(({ name }) => name);
+}

@@ -1,0 +1,100 @@
+import type { ComponentChildren, JSX } from 'preact';
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { Button } from './button.tsx';
+import { ErrorBox } from './error-box.tsx';
+import { TextField } from './field.tsx';
+import { useTask } from './use-load.ts';
+
+interface DialogProps {
+  readonly title: string;
+  readonly onClose: () => void;
+  readonly children: ComponentChildren;
+  readonly isWide?: boolean;
+}
+
+/** The browser's own dialog: it keeps the focus inside, closes with Escape and gives the focus back. */
+export function Dialog({ title, onClose, children, isWide = false }: DialogProps): JSX.Element {
+  const titleId = useId();
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    dialog.current?.showModal();
+  }, []);
+  return (
+    <dialog ref={dialog} class={isWide ? 'dialog wide' : 'dialog'} aria-labelledby={titleId} onClose={onClose}>
+      <header>
+        <h2 id={titleId}>{title}</h2>
+        <Button kind="quiet" icon="close" label="Close" onClick={() => dialog.current?.close()} />
+      </header>
+      {children}
+    </dialog>
+  );
+}
+
+interface FormDialogProps {
+  readonly title: string;
+  readonly action: string;
+  readonly kind?: 'primary' | 'danger';
+  readonly isReady?: boolean;
+  readonly isWide?: boolean;
+  /** The dialog closes when it is done, and shows what went wrong otherwise. */
+  readonly onSubmit: () => Promise<void>;
+  readonly onClose: () => void;
+  readonly children: ComponentChildren;
+}
+
+export function FormDialog(props: FormDialogProps): JSX.Element {
+  const { title, action, kind = 'primary', isReady = true, isWide = false, onSubmit, onClose, children } = props;
+  const task = useTask(async () => {
+    await onSubmit();
+    onClose();
+  });
+  const submit = (event: Event): void => {
+    event.preventDefault();
+    if (isReady) task.run();
+  };
+  return (
+    <Dialog title={title} onClose={onClose} isWide={isWide}>
+      <form onSubmit={submit}>
+        <div class="stack">{children}</div>
+        <ErrorBox error={task.error} />
+        <footer>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button submits kind={kind} isBusy={task.isRunning} isDisabled={!isReady}>
+            {action}
+          </Button>
+        </footer>
+      </form>
+    </Dialog>
+  );
+}
+
+interface ConfirmDialogProps {
+  readonly title: string;
+  readonly action: string;
+  /** To be typed before the action can be taken, for what cannot be undone. */
+  readonly wantedText?: string;
+  readonly isDangerous?: boolean;
+  readonly onConfirm: () => Promise<void>;
+  readonly onClose: () => void;
+  readonly children: ComponentChildren;
+}
+
+export function ConfirmDialog(props: ConfirmDialogProps): JSX.Element {
+  const { title, action, wantedText, isDangerous = true, onConfirm, onClose, children } = props;
+  const [text, setText] = useState('');
+  return (
+    <FormDialog
+      title={title}
+      action={action}
+      kind={isDangerous ? 'danger' : 'primary'}
+      isReady={wantedText === undefined || text === wantedText}
+      onSubmit={onConfirm}
+      onClose={onClose}
+    >
+      {children}
+      {wantedText === undefined ? null : (
+        <TextField label={`Type ${wantedText} to confirm`} value={text} onChange={setText} hasFocus isMono />
+      )}
+    </FormDialog>
+  );
+}

@@ -1,0 +1,57 @@
+import type { JSX } from 'preact';
+import { ClientError, ConnectionError } from '../../../src/client/client-error.ts';
+import { Button } from './button.tsx';
+import { Icon } from './icon.tsx';
+
+interface ErrorBoxProps {
+  readonly error: unknown;
+  readonly onRetry?: () => void;
+}
+
+/** What was wrong, what would be right, and the id under which the server's log tells more. */
+export function ErrorBox({ error, onRetry }: ErrorBoxProps): JSX.Element | null {
+  if (error === undefined) return null;
+  const { title, message, hint, requestId } = wordsOf(error);
+  return (
+    <div class="error-box" role="alert">
+      <Icon name="warning" />
+      <div class="words">
+        <strong>{title}</strong>
+        <p>{message}</p>
+        {hint === undefined ? null : <p class="hint">{hint}</p>}
+        {requestId === undefined ? null : (
+          <p class="hint">
+            Request <code>{requestId}</code>
+          </p>
+        )}
+      </div>
+      {onRetry === undefined ? null : (
+        <Button icon="refresh" onClick={onRetry}>
+          Try again
+        </Button>
+      )}
+    </div>
+  );
+}
+
+interface ErrorWords {
+  readonly title: string;
+  readonly message: string;
+  readonly hint?: string | undefined;
+  readonly requestId?: string | undefined;
+}
+
+export function wordsOf(error: unknown): ErrorWords {
+  if (error instanceof ClientError) {
+    return { title: error.title, message: error.message, hint: error.hint, requestId: error.requestId };
+  }
+  if (error instanceof ConnectionError) {
+    return { title: 'No answer', message: error.message, hint: 'Is the server running? Try again in a moment.' };
+  }
+  const hint = hasHint(error) ? error.hint : undefined;
+  return { title: 'That did not work', message: error instanceof Error ? error.message : String(error), hint };
+}
+
+function hasHint(error: unknown): error is { readonly hint: string } {
+  return typeof error === 'object' && error !== null && 'hint' in error && typeof error.hint === 'string';
+}

@@ -1,0 +1,48 @@
+const COUNTS = new Intl.NumberFormat('en');
+const SHORT = new Intl.NumberFormat('en', { maximumFractionDigits: 1 });
+const MOMENTS = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
+const AGO = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
+
+export function formatCount(count: number | bigint): string {
+  return COUNTS.format(count);
+}
+
+/** `1 row`, `2 rows`; `indexes` and the like are given whole. */
+export function formatCountOf(count: number, one: string, many = `${one}s`): string {
+  return `${formatCount(count)} ${count === 1 ? one : many}`;
+}
+
+const BYTE_UNITS = ['B', 'kB', 'MB', 'GB', 'TB', 'PB'];
+
+export function formatBytes(bytes: number): string {
+  const power = bytes < 1000 ? 0 : Math.min(Math.floor(Math.log10(bytes) / 3), BYTE_UNITS.length - 1);
+  return `${SHORT.format(bytes / 1000 ** power)} ${BYTE_UNITS[power] ?? ''}`;
+}
+
+export function formatMilliseconds(milliseconds: number): string {
+  if (milliseconds < 1) return `${SHORT.format(milliseconds * 1000)} µs`;
+  if (milliseconds < 1000) return `${SHORT.format(milliseconds)} ms`;
+  return milliseconds < 120_000
+    ? `${SHORT.format(milliseconds / 1000)} s`
+    : `${SHORT.format(milliseconds / 60_000)} min`;
+}
+
+export function formatMoment(milliseconds: number): string {
+  return MOMENTS.format(milliseconds);
+}
+
+const STEPS: readonly (readonly [Intl.RelativeTimeFormatUnit, number])[] = [
+  ['day', 86_400_000],
+  ['hour', 3_600_000],
+  ['minute', 60_000],
+];
+
+const DAYS_MAX = 30;
+
+/** `3 minutes ago`; what is long past is a date. */
+export function formatAgo(milliseconds: number, now = Date.now()): string {
+  const past = now - milliseconds;
+  if (past > DAYS_MAX * 86_400_000) return new Date(milliseconds).toISOString().slice(0, 10);
+  const [unit, step] = STEPS.find(([, length]) => past >= length) ?? [];
+  return unit === undefined || step === undefined ? 'just now' : AGO.format(-Math.floor(past / step), unit);
+}

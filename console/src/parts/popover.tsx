@@ -1,0 +1,59 @@
+import type { ComponentChildren, JSX } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { Button } from './button.tsx';
+import type { IconName } from './icon.tsx';
+
+interface PopoverProps {
+  readonly label: string;
+  readonly icon?: IconName;
+  /** In the button; the icon alone when absent. */
+  readonly text?: ComponentChildren;
+  readonly kind?: 'plain' | 'quiet';
+  readonly side?: 'left' | 'right';
+  readonly children: (close: () => void) => ComponentChildren;
+}
+
+/** A panel below its button; Escape, a click elsewhere or leaving it with the keyboard closes it. */
+export function Popover({ label, icon, text, kind = 'plain', side = 'left', children }: PopoverProps): JSX.Element {
+  const [isOpen, setIsOpen] = useState(false);
+  const root = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (!isOpen) return;
+    const closeOutside = (event: Event): void => {
+      if (event.target instanceof Node && root.current?.contains(event.target) !== true) setIsOpen(false);
+    };
+    document.addEventListener('pointerdown', closeOutside);
+    document.addEventListener('focusin', closeOutside);
+    return () => {
+      document.removeEventListener('pointerdown', closeOutside);
+      document.removeEventListener('focusin', closeOutside);
+    };
+  }, [isOpen]);
+  const close = (): void => {
+    setIsOpen(false);
+    root.current?.querySelector('button')?.focus();
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.key !== 'Escape' || !isOpen) return;
+    event.stopPropagation();
+    close();
+  };
+  return (
+    <div class="popover" ref={root} onKeyDown={onKeyDown}>
+      <Button
+        kind={kind}
+        {...(icon === undefined ? {} : { icon })}
+        {...(text === undefined ? { label } : {})}
+        isExpanded={isOpen}
+        onClick={() => setIsOpen(!isOpen)}
+      >
+        {text}
+      </Button>
+      {isOpen ? (
+        <div class={`panel ${side}`} role="group" aria-label={label}>
+          {children(close)}
+        </div>
+      ) : null}
+    </div>
+  );
+}

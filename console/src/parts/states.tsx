@@ -1,0 +1,71 @@
+import type { ComponentChildren, JSX } from 'preact';
+import { Icon } from './icon.tsx';
+import type { IconName } from './icon.tsx';
+
+interface EmptyProps {
+  readonly icon: IconName;
+  readonly title: string;
+  /** The next step. */
+  readonly children?: ComponentChildren;
+}
+
+export function Empty({ icon, title, children }: EmptyProps): JSX.Element {
+  return (
+    <div class="empty">
+      <Icon name={icon} />
+      <h2>{title}</h2>
+      {children}
+    </div>
+  );
+}
+
+/** Grey lines in the place of what is coming. They show after a moment only, so that quick answers do not flicker. */
+export function Skeleton({ lines = 4 }: { readonly lines?: number }): JSX.Element {
+  return (
+    <div class="skeleton" role="status" aria-label="Loading">
+      {Array.from({ length: lines }, (_unused, index) => (
+        <span key={index} />
+      ))}
+    </div>
+  );
+}
+
+interface BadgeProps {
+  readonly kind?: 'plain' | 'good' | 'warn' | 'bad' | 'accent';
+  readonly icon?: IconName;
+  readonly title?: string;
+  readonly children: ComponentChildren;
+}
+
+export function Badge({ kind = 'plain', icon, title, children }: BadgeProps): JSX.Element {
+  return (
+    <span class={`badge ${kind}`} title={title}>
+      {icon === undefined ? null : <Icon name={icon} />}
+      {children}
+    </span>
+  );
+}
+
+interface MeterProps {
+  readonly label: string;
+  /** From 0 to 1; absent while it is not known. */
+  readonly share?: number | undefined;
+  readonly kind?: 'accent' | 'good' | 'warn';
+}
+
+/** A bar for coverage and for progress. */
+export function Meter({ label, share, kind = 'accent' }: MeterProps): JSX.Element {
+  const percent = share === undefined ? undefined : Math.round(Math.min(Math.max(share, 0), 1) * 100);
+  return (
+    <div
+      class={`meter ${kind}${percent === undefined ? ' unknown' : ''}`}
+      role="progressbar"
+      aria-label={label}
+      aria-valuemin={0}
+      aria-valuemax={100}
+      aria-valuenow={percent}
+    >
+      <span style={{ width: `${percent ?? 30}%` }} />
+    </div>
+  );
+}

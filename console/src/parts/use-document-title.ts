@@ -1,0 +1,7 @@
+import { useEffect } from 'preact/hooks';
+
+export function useDocumentTitle(title: string): void {
+  useEffect(() => {
+    document.title = `${title} · Tiltyard`;
+  }, [title]);
+}

@@ -1,0 +1,42 @@
+import type { JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { Button } from './parts/button.tsx';
+
+const THEMES = ['system', 'light', 'dark'] as const;
+type Theme = (typeof THEMES)[number];
+
+const STORED_AS = 'tiltyard-theme';
+const ICONS = { system: 'system', light: 'sun', dark: 'moon' } as const;
+
+/** Before anything is drawn, so that a dark page does not begin white. */
+export function applyStoredTheme(): void {
+  applyTheme(storedTheme());
+}
+
+function storedTheme(): Theme {
+  const stored = localStorage.getItem(STORED_AS);
+  return THEMES.find((theme) => theme === stored) ?? 'system';
+}
+
+function applyTheme(theme: Theme): void {
+  if (theme === 'system') delete document.documentElement.dataset['theme'];
+  else document.documentElement.dataset['theme'] = theme;
+}
+
+/** System, light, dark, and round again. */
+export function ThemeSwitch(): JSX.Element {
+  const [theme, setTheme] = useState(storedTheme);
+  useEffect(() => {
+    applyTheme(theme);
+    localStorage.setItem(STORED_AS, theme);
+  }, [theme]);
+  const next = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length] ?? 'system';
+  return (
+    <Button
+      kind="quiet"
+      icon={ICONS[theme]}
+      label={`Theme: ${theme}. Change to ${next}`}
+      onClick={() => setTheme(next)}
+    />
+  );
+}

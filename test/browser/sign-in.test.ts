@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+import test, { after, before } from 'node:test';
+import { noBrowser, openBrowser } from '../support/browser.ts';
+import type { Browser } from '../support/browser.ts';
+import { ADMIN_KEY, startServer } from '../support/server.ts';
+import type { TestServer } from '../support/server.ts';
+
+let server: TestServer;
+let browser: Browser;
+
+before(async () => {
+  if (noBrowser !== false) return;
+  server = await startServer();
+  browser = await openBrowser();
+});
+
+after(async () => {
+  await browser?.close();
+  await server?.close();
+});
+
+test(
+  'a key that is not known is refused with a clear sentence, and a right one lets in',
+  { skip: noBrowser },
+  async () => {
+    const { page, complaints } = browser;
+    await page.goto(`${server.url}/ui/`);
+    await page.getByLabel('API key').fill('not-a-key-of-this-server-at-all');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    const refusal = await page.getByRole('alert').innerText();
+    assert.match(refusal, /Unauth|not known|not valid/i);
+    assert.match(refusal, /Request/);
+    await page.getByLabel('API key').fill(ADMIN_KEY);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('navigation', { name: 'Main' }).waitFor();
+    // The refused sign-in is the browser's own note of a 401.
+    assert.deepEqual(
+      complaints.filter((complaint) => !complaint.includes('401')),
+      [],
+    );
+  },
+);
+
+test('who is signed in stays so when the page is loaded again, until signing out', { skip: noBrowser }, async () => {
+  const { page } = browser;
+  await page.reload();
+  await page.getByRole('navigation', { name: 'Main' }).waitFor();
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByLabel('API key').waitFor();
+  await page.reload();
+  await page.getByLabel('API key').waitFor();
+});
+
+test('a database that is not there is refused at sign-in', { skip: noBrowser }, async () => {
+  const { page } = browser;
+  await page.getByLabel('API key').fill(ADMIN_KEY);
+  await page.getByLabel('Database').fill('nowhere');
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  assert.match(await page.getByRole('alert').innerText(), /nowhere/);
+});
+
+test('the theme goes from system to light to dark, and is remembered', { skip: noBrowser }, async () => {
+  const { page } = browser;
+  const theme = async (): Promise<string | null> => page.locator('html').getAttribute('data-theme');
+  assert.equal(await theme(), null);
+  await page.getByRole('button', { name: /^Theme/ }).click();
+  assert.equal(await theme(), 'light');
+  await page.getByRole('button', { name: /^Theme/ }).click();
+  assert.equal(await theme(), 'dark');
+  await page.reload();
+  await page.getByLabel('API key').waitFor();
+  assert.equal(await theme(), 'dark');
+});
