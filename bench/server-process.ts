@@ -11,7 +11,7 @@ export interface ServerProcess {
 
 /** The server as its users start it, in a process of its own, on a free port. */
 export async function startServerProcess(folder: string, flags: readonly string[] = []): Promise<ServerProcess> {
-  const main = fileURLToPath(new URL('../src/main.js', import.meta.url));
+  const main = fileURLToPath(new URL('../bundle/main.js', import.meta.url));
   const child = spawn(process.execPath, [main, 'serve', folder, '--port=0', '--log-level=warn', ...flags], {
     env: { ...process.env, TILTYARD_ADMIN_KEY: BENCH_KEY },
     stdio: ['ignore', 'pipe', 'inherit'],

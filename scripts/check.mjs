@@ -8,6 +8,7 @@ const checks = [
   ['lint', bin('oxlint'), ['src', 'test', 'bench', 'trust', 'scripts', 'console']],
   ['format', bin('oxfmt'), ['--check', 'src', 'test', 'bench', 'trust', 'scripts', 'console']],
   ['build', bin('tsc'), []],
+  ['bundle', process.execPath, ['scripts/bundle.mjs']],
   ['build of the console', process.execPath, ['scripts/console.mjs']],
   ['docs lists', process.execPath, ['scripts/docs.mjs', '--check']],
 ];

@@ -9,6 +9,7 @@ const run = (command, args) => {
 };
 
 run(process.execPath, ['node_modules/typescript/bin/tsc']);
+run(process.execPath, ['scripts/bundle.mjs']);
 run(process.execPath, ['scripts/console.mjs']);
 const wanted = process.argv.slice(2);
 const files = readdirSync('test', { recursive: true })

@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url';
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { Socket } from 'node:net';
@@ -25,6 +26,7 @@ import { Jobs } from './jobs/jobs.ts';
 import { ensureAdminKey, ensureDefaultDatabase, ensureSigningKey } from './first-start.ts';
 import { adoptTables, sweepUnfinished } from './recovery.ts';
 import { Maintenance } from './maintenance/maintenance.ts';
+import { CONSOLE_FOLDER } from './places.ts';
 import { takeReadings } from './readings.ts';
 import { readRelease } from './release.ts';
 import { watchEventLoop } from './telemetry/event-loop-watch.ts';
@@ -186,6 +188,7 @@ async function openHttp(joined: Joined): Promise<HttpServer> {
   const release = readRelease();
   const server: HttpServer = await createHttpServer({
     release,
+    consoleFolder: fileURLToPath(CONSOLE_FOLDER),
     basePath: config.basePath,
     hostSuffix: config.hostSuffix,
     tls: await readTls(config),

@@ -34,7 +34,7 @@ export interface ServerOptions {
 export const TRUST_KEY = 'trust-administrator-key-planted-7f3a9c';
 
 export async function startTrustServer({ folder, scanner, flags = [], env = {} }: ServerOptions): Promise<TrustServer> {
-  const main = fileURLToPath(new URL('../src/main.js', import.meta.url));
+  const main = fileURLToPath(new URL('../bundle/main.js', import.meta.url));
   const child = spawn(process.execPath, [main, 'serve', folder, '--port=0', '--log-format=json', ...flags], {
     env: { ...process.env, TILTYARD_ADMIN_KEY: TRUST_KEY, ...env },
     stdio: ['ignore', 'ignore', 'pipe'],

@@ -2,6 +2,7 @@ import type { Config } from '../config/config.ts';
 import { ownIssuerOf } from '../config/own-issuer.ts';
 import { runSupervisor } from '../process/supervisor.ts';
 import type { AppReady } from '../app.ts';
+import { WORKER_FILE } from '../places.ts';
 import { createTelemetry } from '../telemetry/telemetry.ts';
 import type { Command } from './command.ts';
 import { requireConfig } from './command.ts';
@@ -21,7 +22,7 @@ Examples:
     const telemetry = createTelemetry({ ...config.log, stream: process.stderr, clock: Date.now });
     return runSupervisor({
       config,
-      workerFile: new URL('../worker.js', import.meta.url),
+      workerFile: WORKER_FILE,
       telemetry,
       onListening: (address, ready) => terminal.out(bannerText(config, address, ready)),
     });

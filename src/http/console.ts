@@ -1,10 +1,6 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { extname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-
-/** Where the build puts the console, beside the folder that this file is built into. */
-const FOLDER = fileURLToPath(new URL('../../console/', import.meta.url));
 
 const MEDIA_TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
@@ -31,9 +27,15 @@ interface Asset {
   readonly compressed: Buffer;
 }
 
+export interface ConsoleSettings {
+  readonly basePath: string;
+  /** Where the build puts the page and its parts. */
+  readonly consoleFolder: string;
+}
+
 /** The web console: a page and its parts, the same for everybody. What it shows, it asks the API for, as its user. */
-export function mountConsole(server: FastifyInstance, basePath: string): void {
-  const assets = readAssets();
+export function mountConsole(server: FastifyInstance, { basePath, consoleFolder }: ConsoleSettings): void {
+  const assets = readAssets(consoleFolder);
   const page = assets.get('index.html');
   if (page === undefined) return;
   // The page's own addresses are relative, so that it must stand in a folder of its own.
@@ -54,20 +56,20 @@ function sendAsset({ headers, plain, compressed }: Asset, request: FastifyReques
 }
 
 /** All of it, once: it is small, and no name that a caller sends ever becomes a path. */
-function readAssets(): ReadonlyMap<string, Asset> {
-  return new Map(listFiles().map((name) => [name, readAsset(name)]));
+function readAssets(folder: string): ReadonlyMap<string, Asset> {
+  return new Map(listFiles(folder).map((name) => [name, readAsset(folder, name)]));
 }
 
-function listFiles(): readonly string[] {
+function listFiles(folder: string): readonly string[] {
   try {
-    return readdirSync(FOLDER).filter((name) => extname(name) in MEDIA_TYPES);
+    return readdirSync(folder).filter((name) => extname(name) in MEDIA_TYPES);
   } catch {
     // A build without the console serves the rest.
     return [];
   }
 }
 
-function readAsset(name: string): Asset {
+function readAsset(folder: string, name: string): Asset {
   const isPage = extname(name) === '.html';
   return {
     headers: {
@@ -79,7 +81,7 @@ function readAsset(name: string): Asset {
       'cache-control': isPage || name === 'icon.svg' ? 'no-cache' : 'public, max-age=31536000, immutable',
       vary: 'accept-encoding',
     },
-    plain: readFileSync(join(FOLDER, name)),
-    compressed: readFileSync(join(FOLDER, `${name}.br`)),
+    plain: readFileSync(join(folder, name)),
+    compressed: readFileSync(join(folder, `${name}.br`)),
   };
 }

@@ -6,6 +6,7 @@ import { OPERATIONS } from '../operations/registry.ts';
 import { DISCARD_BOUNDS, discardRest } from './body.ts';
 import { Connections } from './connections.ts';
 import { mountConsole } from './console.ts';
+import type { ConsoleSettings } from './console.ts';
 import { chooseDialect } from './dialects.ts';
 import { mountDocs } from './docs.ts';
 import { toErrorReply, toServiceError } from './error-reply.ts';
@@ -23,7 +24,7 @@ import { mountTokenEndpoint } from './token-endpoint.ts';
 import type { TokenEndpointParts } from './token-endpoint.ts';
 import { refuseTunnel, refuseUnreadable } from './unreadable.ts';
 
-export interface HttpSettings extends TokenEndpointParts {
+export interface HttpSettings extends TokenEndpointParts, ConsoleSettings {
   readonly release: string;
   readonly tls: { readonly cert: Buffer; readonly key: Buffer } | undefined;
   readonly health: Health;
@@ -83,7 +84,7 @@ async function prepareRoutes(server: FastifyInstance, settings: HttpSettings): P
   mountProbes(server, prefixes, settings.health);
   mountMetrics(server, prefixes, settings);
   mountDocs(server, settings);
-  mountConsole(server, basePath);
+  mountConsole(server, settings);
   mountTokenEndpoint(server, settings);
   await server.ready();
   // An expectation that we do not know is nothing that RFC 9110 makes us refuse; node would, without a body.

@@ -13,7 +13,7 @@ import { fileURLToPath } from 'node:url';
 import { sampleStream } from '../support/arrow-tables.ts';
 import { Client } from '../support/client.ts';
 
-const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
+const MAIN = fileURLToPath(new URL('../../bundle/main.js', import.meta.url));
 
 let folder: string;
 const running = new Set<ChildProcess>();

@@ -14,7 +14,7 @@ export interface ServerProcess {
 
 /** The server as its users start it: supervisor and worker in processes of their own. */
 export async function startServerProcess(folder: string, flags: readonly string[] = []): Promise<ServerProcess> {
-  const main = fileURLToPath(new URL('../../src/main.js', import.meta.url));
+  const main = fileURLToPath(new URL('../../bundle/main.js', import.meta.url));
   const child = spawn(process.execPath, [main, 'serve', folder, '--port=0', '--log-format=json', ...flags], {
     env: { ...process.env, TILTYARD_ADMIN_KEY: ADMIN_KEY },
     stdio: ['ignore', 'ignore', 'pipe'],
