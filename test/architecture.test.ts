@@ -13,6 +13,7 @@ const ROOMS: Readonly<Record<string, { readonly values: readonly string[]; reado
   wire: { values: ['model', 'errors'] },
   arrow: { values: ['model', 'errors'] },
   guard: { values: ['model', 'errors'] },
+  plans: { values: ['model', 'errors'], types: ['wire'] },
   engine: { values: ['model', 'errors', 'arrow', 'guard'] },
   catalog: { values: ['model', 'errors'] },
   auth: { values: ['model', 'errors'] },
@@ -26,7 +27,7 @@ const ROOMS: Readonly<Record<string, { readonly values: readonly string[]; reado
   client: { values: ['model', 'errors'], types: ['wire'] },
   process: { values: ['model', 'errors', 'config', 'telemetry', 'app'] },
   cli: {
-    values: ['model', 'errors', 'config', 'telemetry', 'process', 'app', 'auth', 'client'],
+    values: ['model', 'errors', 'config', 'telemetry', 'plans', 'process', 'app', 'auth', 'client'],
     types: ['catalog', 'wire'],
   },
   app: {
@@ -38,6 +39,7 @@ const ROOMS: Readonly<Record<string, { readonly values: readonly string[]; reado
       'wire',
       'arrow',
       'guard',
+      'plans',
       'engine',
       'catalog',
       'auth',

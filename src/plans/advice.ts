@@ -1,0 +1,75 @@
+import type { PlanStep } from '../model/plan.ts';
+import type { QueryTableBody } from '../wire/data.ts';
+import type { IndexContent } from '../wire/indexes.ts';
+import type { SchemaJson } from '../wire/schema-json.ts';
+import type { TableStatsReply } from '../wire/versions.ts';
+
+/** What is known beside the plan, as the API gave it; the more there is, the more can be found. */
+export interface PlanContext {
+  readonly query: QueryTableBody;
+  readonly schema?: SchemaJson;
+  readonly indexes?: readonly IndexContent[];
+  readonly stats?: TableStatsReply;
+  /** Of the query's rows against those of an exact search, from 0 to 1. */
+  readonly recall?: number;
+}
+
+export type FindingKind =
+  | 'no-vector-index'
+  | 'other-distance'
+  | 'index-bypassed'
+  | 'unindexed-rows'
+  | 'post-filter'
+  | 'refine-too-high'
+  | 'filter-without-index'
+  | 'index-not-usable'
+  | 'text-without-index'
+  | 'wide-columns'
+  | 'small-fragments'
+  | 'cold-index'
+  | 'every-partition'
+  | 'low-recall';
+
+/** `serious` costs most of the time or loses rows; `notable` costs; `hint` is good to know. */
+export type Severity = 'serious' | 'notable' | 'hint';
+
+export interface Finding {
+  readonly kind: FindingKind;
+  readonly severity: Severity;
+  readonly title: string;
+  /** What the plan showed, with figures. */
+  readonly seen: string;
+  readonly why: string;
+  /** The step in which it was seen. */
+  readonly step: PlanStep;
+  readonly remedy: Remedy | undefined;
+}
+
+/** Fields of the query to be sent otherwise. */
+export type Settings = Partial<
+  Pick<
+    QueryTableBody,
+    'prefilter' | 'refine_factor' | 'nprobes' | 'ef' | 'columns' | 'distance_type' | 'bypass_vector_index'
+  >
+>;
+
+export type Remedy =
+  | {
+      readonly kind: 'create-index';
+      readonly column: string;
+      readonly indexType: string;
+      readonly distanceType?: string;
+    }
+  | { readonly kind: 'refresh-index'; readonly index: string }
+  | { readonly kind: 'prewarm-index'; readonly index: string }
+  | { readonly kind: 'merge-fragments' }
+  | { readonly kind: 'set'; readonly settings: Settings };
+
+/** What a rule looks at. */
+export interface Evidence {
+  readonly root: PlanStep;
+  readonly steps: readonly PlanStep[];
+  readonly context: PlanContext;
+  /** Each step's part of the time, from 0 to 1. */
+  readonly share: (step: PlanStep) => number;
+}

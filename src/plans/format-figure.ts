@@ -1,0 +1,52 @@
+import type { MetricUnit } from '../model/plan.ts';
+
+/** A figure for people: three digits and a unit. */
+export function formatFigure(value: number, unit: MetricUnit): string {
+  switch (unit) {
+    case 'nanoseconds':
+      return formatTime(value);
+    case 'bytes':
+      return formatBytes(value);
+    case 'count':
+      return formatCount(value);
+  }
+}
+
+export function formatTime(nanoseconds: number): string {
+  return scaled(nanoseconds, [
+    [1e9, ' s'],
+    [1e6, ' ms'],
+    [1e3, ' µs'],
+    [1, ' ns'],
+  ]);
+}
+
+export function formatBytes(bytes: number): string {
+  return scaled(bytes, [
+    [2 ** 40, ' TiB'],
+    [2 ** 30, ' GiB'],
+    [2 ** 20, ' MiB'],
+    [2 ** 10, ' KiB'],
+    [1, ' B'],
+  ]);
+}
+
+/** In groups of three digits, whatever the machine's language. */
+export function formatCount(count: number): string {
+  return String(Math.round(count)).replaceAll(/\B(?=(\d{3})+$)/g, ' ');
+}
+
+export function formatShare(share: number): string {
+  const percent = share * 100;
+  return percent > 0 && percent < 1 ? '< 1 %' : `${Math.round(percent)} %`;
+}
+
+export function formatRows(count: number): string {
+  return `${formatCount(count)} ${Math.round(count) === 1 ? 'row' : 'rows'}`;
+}
+
+function scaled(value: number, scales: readonly (readonly [size: number, unit: string])[]): string {
+  const [size, unit] = scales.find(([least]) => value >= least) ?? scales.at(-1) ?? [1, ''];
+  const number = value / size;
+  return `${number >= 100 || size === 1 ? Math.round(number) : Number(number.toPrecision(3))}${unit}`;
+}

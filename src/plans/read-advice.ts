@@ -1,0 +1,73 @@
+import type { PlanStep } from '../model/plan.ts';
+import type { Evidence, Finding } from './advice.ts';
+import { formatBytes, formatCount, formatRows } from './format-figure.ts';
+import { figureOf, namesOf, resultRows } from './plan-steps.ts';
+import { findWidth, listColumns } from './table-facts.ts';
+import type { ColumnFact } from './table-facts.ts';
+
+const FRAGMENTS_MANY = 8;
+const FRAGMENT_ROWS_FEW = 10_000;
+const WIDE_BYTES_MIN = 64;
+const READ_PER_RESULT_MANY = 10;
+
+/** Of reading: how much of a row, and from how many places. */
+export function findReadAdvice(evidence: Evidence): readonly Finding[] {
+  return [findWideColumns(evidence), findSmallFragments(evidence)].filter((finding) => finding !== undefined);
+}
+
+function findWideColumns({ steps, root, context }: Evidence): Finding | undefined {
+  if (context.query.columns !== undefined) return undefined;
+  const columns = listColumns(context.schema);
+  const wide = columns.filter(isWide);
+  const narrow = columns.filter((column) => !isWide(column));
+  const step = steps.find((each) => wide.some(({ path }) => columnsReadBy(each).includes(path.split('.', 1)[0] ?? '')));
+  const results = resultRows(root);
+  if (step === undefined || narrow.length === 0 || results === 0) return undefined;
+  const rows = figureOf(step, 'output_rows');
+  const isWaste = rows >= results * READ_PER_RESULT_MANY;
+  const width = wide.reduce((sum, { type }) => sum + (findWidth(type) ?? 0), 0);
+  return {
+    kind: 'wide-columns',
+    severity: isWaste ? 'notable' : 'hint',
+    title: 'All columns are returned, also the wide ones',
+    seen:
+      `${wide.map(({ path }) => path).join(', ')} ${wide.length === 1 ? 'is' : 'are'} read for ${formatRows(rows)}` +
+      `${width === 0 ? '' : `, ${formatBytes(width)} each`}; the step read ${formatBytes(figureOf(step, 'bytes_read'))}.`,
+    why: 'Columns are stored apart, so that those which are not asked for cost nothing. Vectors and bytes are most of a row.',
+    step,
+    remedy: { kind: 'set', settings: { columns: { column_names: narrow.map(({ path }) => path) } } },
+  };
+}
+
+function findSmallFragments({ steps }: Evidence): Finding | undefined {
+  const step = steps.find((each) => {
+    const fragments = figureOf(each, 'fragments_scanned');
+    return fragments >= FRAGMENTS_MANY && figureOf(each, 'rows_scanned') / fragments < FRAGMENT_ROWS_FEW;
+  });
+  if (step === undefined) return undefined;
+  return {
+    kind: 'small-fragments',
+    severity: 'notable',
+    title: 'The table lies in many small fragments',
+    seen:
+      `${formatRows(figureOf(step, 'rows_scanned'))} were read from ${formatCount(figureOf(step, 'fragments_scanned'))} ` +
+      `fragments in ${formatCount(figureOf(step, 'iops'))} reads.`,
+    why: 'Each write leaves a fragment with files of its own. Maintenance merges them; it can be run now.',
+    step,
+    remedy: { kind: 'merge-fragments' },
+  };
+}
+
+function columnsReadBy(step: PlanStep): readonly string[] {
+  return [...namesOf(step, 'projection'), ...takenBy(step)];
+}
+
+/** A fetch by row id names its columns in brackets: `columns="_rowid, (title), (vec)"`. */
+function takenBy(step: PlanStep): readonly string[] {
+  if (step.operator !== 'Take') return [];
+  return [...step.details.matchAll(/\(([^()]+)\)/g)].map(([, name = '']) => name);
+}
+
+function isWide({ type }: ColumnFact): boolean {
+  return /binary/.test(type.type) || (findWidth(type) ?? 0) >= WIDE_BYTES_MIN;
+}

@@ -1,0 +1,216 @@
+import type { PlanStep } from '../model/plan.ts';
+import type { IndexContent } from '../wire/indexes.ts';
+import type { Evidence, Finding, Remedy } from './advice.ts';
+import { formatBytes, formatCount, formatRows, formatShare } from './format-figure.ts';
+import { figureOf, findBelow, listSteps, namesOf, settingOf } from './plan-steps.ts';
+import { findDimension, findIndex, listColumns } from './table-facts.ts';
+
+/** Below this, comparing with every vector is about as quick as an index. */
+const COMPARED_ROWS_MIN = 10_000;
+const PARTITIONS_MIN = 8;
+const REFINE_FACTOR_MANY = 10;
+const RECALL_GOOD = 0.9;
+
+/** Of searches by vector. */
+export function findSearchAdvice(evidence: Evidence): readonly Finding[] {
+  const found = evidence.steps.flatMap((step) => {
+    switch (step.operator) {
+      case 'KNNVectorDistance':
+        return [findFullComparison(step, evidence), findRefinement(step, evidence)];
+      case 'UnionExec':
+        return [findUncovered(step, evidence)];
+      case 'ANNSubIndex':
+        return [findColdIndex(step), findEveryPartition(step, evidence), findLowRecall(step, evidence)];
+      default:
+        return [];
+    }
+  });
+  return found.filter((finding) => finding !== undefined);
+}
+
+function findFullComparison(step: PlanStep, evidence: Evidence): Finding | undefined {
+  const compared = figureOf(step, 'output_rows');
+  const isPartOfIndexSearch = evidence.steps.some((each) => each.operator === 'ANNSubIndex');
+  if (isPartOfIndexSearch || compared < COMPARED_ROWS_MIN) return undefined;
+  const column = searchedColumn(step, evidence);
+  const index = column === undefined ? undefined : findIndex(evidence.context.indexes, column, 'vector');
+  const seen =
+    `The vector was compared with ${formatRows(compared)}` +
+    `${column === undefined ? '' : ` of ${column}`}, which took ${formatShare(comparisonShare(step, evidence))} of the time.`;
+  if (evidence.context.query.bypass_vector_index === true) {
+    return {
+      kind: 'index-bypassed',
+      severity: 'hint',
+      title: 'The search leaves the index aside',
+      seen,
+      why: 'An exact search is the measure of an index. For daily use an index finds nearly the same rows in a part of the time.',
+      step,
+      remedy: index === undefined ? undefined : { kind: 'set', settings: { bypass_vector_index: false } },
+    };
+  }
+  if (index !== undefined) return toOtherDistance(step, seen, index);
+  return {
+    kind: 'no-vector-index',
+    severity: 'serious',
+    title: 'No vector index was used',
+    seen,
+    why: 'Without an index every search reads all vectors; its time grows with the table.',
+    step,
+    remedy: column === undefined ? undefined : toVectorIndex(column, step, evidence),
+  };
+}
+
+function toOtherDistance(step: PlanStep, seen: string, index: IndexContent): Finding {
+  const [, metric] = /"metric_type":"(\w+)"/.exec(index.index_details ?? '') ?? [];
+  const asked = settingOf(step, 'metric');
+  return {
+    kind: 'other-distance',
+    severity: 'serious',
+    title: `The index ${index.index_name} was not used`,
+    seen:
+      metric === undefined || asked === undefined
+        ? seen
+        : `${seen} It is for the distance ${metric.toLowerCase()}, and the query asks for ${asked}.`,
+    why: 'A vector index serves the distance that it was built with, and no other.',
+    step,
+    remedy: metric === undefined ? undefined : { kind: 'set', settings: { distance_type: metric.toLowerCase() } },
+  };
+}
+
+/** Candidates of the index are fetched and compared again with their exact vectors. */
+function findRefinement(step: PlanStep, { context, share }: Evidence): Finding | undefined {
+  const factor = context.query.refine_factor ?? 0;
+  const fetch = listSteps(step).find(({ operator }) => operator === 'Take');
+  if (factor < 2 || fetch === undefined || findBelow(step, 'ANNSubIndex') === undefined) return undefined;
+  const spent = share(step) + share(fetch);
+  if (factor <= REFINE_FACTOR_MANY && spent < 0.5) return undefined;
+  return {
+    kind: 'refine-too-high',
+    severity: spent >= 0.5 ? 'serious' : 'notable',
+    title: 'Much is fetched to refine the result',
+    seen:
+      `${formatCount(figureOf(fetch, 'output_rows'))} candidates were fetched and compared again ` +
+      `(${formatBytes(figureOf(fetch, 'bytes_read'))}), ${formatShare(spent)} of the time, for a refine_factor of ${factor}.`,
+    why: 'Refining mends what the index rounds off, and reads k × refine_factor vectors for it. Often a small factor finds the same rows: compare the recall.',
+    step: fetch,
+    remedy: { kind: 'set', settings: { refine_factor: Math.max(1, Math.round(factor / 5)) } },
+  };
+}
+
+/** Rows that came after the build of the index are compared one by one, beside it. */
+function findUncovered(step: PlanStep, evidence: Evidence): Finding | undefined {
+  const ann = findBelow(step, 'ANNSubIndex');
+  const beside = step.children.flatMap(listSteps).find(isReadForComparison);
+  if (ann === undefined || beside === undefined) return undefined;
+  const index = settingOf(ann, 'name');
+  const listed = evidence.context.indexes?.find(({ index_name: name }) => name === index);
+  const rows = figureOf(beside, 'output_rows');
+  const all = listed === undefined ? undefined : (listed.num_indexed_rows ?? 0) + (listed.num_unindexed_rows ?? 0);
+  const branch = step.children.find((child) => listSteps(child).includes(beside)) ?? beside;
+  const spent = listSteps(branch).reduce((sum, each) => sum + evidence.share(each), 0);
+  return {
+    kind: 'unindexed-rows',
+    severity: spent >= 0.25 || rows >= COMPARED_ROWS_MIN ? 'serious' : 'notable',
+    title: 'Some rows are not in the index',
+    seen:
+      `${formatRows(rows)}${all === undefined || all === 0 ? '' : ` of ${formatCount(all)}`} ` +
+      `came after the build of the index and were compared one by one, ${formatShare(spent)} of the time.`,
+    why: 'Rows that were added or changed later are searched all the same, but without the help of the index.',
+    step: beside,
+    remedy: index === undefined ? undefined : { kind: 'refresh-index', index },
+  };
+}
+
+function findColdIndex(step: PlanStep): Finding | undefined {
+  const partition = findBelow(step, 'ANNIvfPartition');
+  const parts = figureOf(step, 'parts_loaded');
+  const loaded = parts + (partition === undefined ? 0 : figureOf(partition, 'indices_loaded'));
+  const index = settingOf(step, 'name');
+  if (loaded === 0) return undefined;
+  const bytes = figureOf(step, 'bytes_read') + (partition === undefined ? 0 : figureOf(partition, 'bytes_read'));
+  const requests = figureOf(step, 'iops') + (partition === undefined ? 0 : figureOf(partition, 'iops'));
+  return {
+    kind: 'cold-index',
+    severity: 'hint',
+    title: 'The index was read from storage',
+    seen: `${formatCount(parts)} partitions were loaded: ${formatBytes(bytes)} in ${formatCount(requests)} reads.`,
+    why: 'The first search after a start or a build pays for that. Run it again to see what the search itself costs.',
+    step,
+    remedy: index === undefined ? undefined : { kind: 'prewarm-index', index },
+  };
+}
+
+function findEveryPartition(step: PlanStep, { context }: Evidence): Finding | undefined {
+  const { searched, ranked } = partitionsOf(step);
+  const isLowRecall = context.recall !== undefined && context.recall < RECALL_GOOD;
+  // With a filter the engine goes on until it has found enough.
+  if (ranked < PARTITIONS_MIN || searched < ranked || isLowRecall || context.query.filter !== undefined)
+    return undefined;
+  return {
+    kind: 'every-partition',
+    severity: 'notable',
+    title: 'Every partition of the index was searched',
+    seen: `${formatCount(searched)} of ${formatCount(ranked)} partitions, ${formatCount(figureOf(step, 'index_comparisons'))} comparisons.`,
+    why: 'An index saves time by leaving partitions out. Fewer probes are quicker; compare the recall.',
+    step,
+    remedy: { kind: 'set', settings: { nprobes: Math.max(1, Math.ceil(ranked / 4)) } },
+  };
+}
+
+function findLowRecall(step: PlanStep, { context }: Evidence): Finding | undefined {
+  const { recall, query } = context;
+  if (recall === undefined || recall >= RECALL_GOOD) return undefined;
+  const { searched, ranked } = partitionsOf(step);
+  return {
+    kind: 'low-recall',
+    severity: recall < 0.5 ? 'serious' : 'notable',
+    title: 'The index misses rows that an exact search finds',
+    seen: `${formatShare(recall)} of the rows of the exact search were found; ${formatCount(searched)} of ${formatCount(ranked)} partitions were searched.`,
+    why:
+      searched < ranked
+        ? 'The missing rows lie in partitions that were left out: more probes find them, at the cost of time.'
+        : 'All partitions were searched, so the index rounds the vectors too far: comparing more candidates exactly mends that.',
+    step,
+    remedy: {
+      kind: 'set',
+      settings:
+        searched < ranked
+          ? { nprobes: Math.min(ranked, Math.max(2, searched * 4)) }
+          : { refine_factor: Math.max(2, (query.refine_factor ?? 1) * 4) },
+    },
+  };
+}
+
+function partitionsOf(step: PlanStep): { readonly searched: number; readonly ranked: number } {
+  const partition = findBelow(step, 'ANNIvfPartition');
+  const ranked = partition === undefined ? 0 : figureOf(partition, 'partitions_ranked');
+  return { searched: figureOf(step, 'partitions_searched'), ranked };
+}
+
+function isReadForComparison(step: PlanStep): boolean {
+  return step.operator === 'LanceScan' || step.operator === 'LanceRead';
+}
+
+/** Comparing, and reading what is compared. */
+function comparisonShare(step: PlanStep, { share }: Evidence): number {
+  return listSteps(step).reduce((sum, each) => sum + share(each), 0);
+}
+
+function searchedColumn(step: PlanStep, { context }: Evidence): string | undefined {
+  const { query, schema } = context;
+  if (query.vector_column !== undefined) return query.vector_column;
+  const read = new Set(listSteps(step).flatMap((each) => namesOf(each, 'projection')));
+  const vectors = listColumns(schema).filter(({ type }) => findDimension(type) !== undefined);
+  const searched = vectors.filter(({ path }) => read.has(path.split('.', 1)[0] ?? ''));
+  return (searched.length === 1 ? searched[0] : undefined)?.path;
+}
+
+function toVectorIndex(column: string, step: PlanStep, { context }: Evidence): Remedy {
+  const type = listColumns(context.schema).find(({ path }) => path === column)?.type;
+  const dimension = type === undefined ? undefined : findDimension(type);
+  const metric = settingOf(step, 'metric');
+  // Quantization cuts vectors into parts of equal length; vectors of bytes have no other index.
+  const isDivisible = dimension !== undefined && dimension % 8 === 0 && metric !== 'hamming';
+  const indexType = isDivisible ? 'IVF_PQ' : 'IVF_FLAT';
+  return { kind: 'create-index', column, indexType, ...(metric === undefined ? {} : { distanceType: metric }) };
+}

@@ -1,0 +1,54 @@
+import { formatFieldPath } from '../model/field-path.ts';
+import type { FieldPath } from '../model/field-path.ts';
+import type { IndexContent } from '../wire/indexes.ts';
+import type { SchemaJson, TypeJson } from '../wire/schema-json.ts';
+
+export interface ColumnFact {
+  /** As a field path. */
+  readonly path: string;
+  readonly type: TypeJson;
+}
+
+/** Every field that holds values, by its path; those inside lists do not count, nothing can be asked of them alone. */
+export function listColumns(schema: SchemaJson | undefined): readonly ColumnFact[] {
+  return (schema?.fields ?? []).flatMap((field) => expand([field.name], field.type));
+}
+
+/** The length of a vector that can be searched; of a list of vectors, that of each. */
+export function findDimension(type: TypeJson): number | undefined {
+  const [item] = type.fields ?? [];
+  if (type.type === 'list') return item === undefined ? undefined : findDimension(item.type);
+  return type.type === 'fixed_size_list' && isVectorItem(item?.type.type ?? '') ? type.length : undefined;
+}
+
+/** Bytes of a value where the type fixes them; texts and bytes are `undefined`. */
+export function findWidth(type: TypeJson): number | undefined {
+  const [item] = type.fields ?? [];
+  if (type.type === 'fixed_size_list' && item !== undefined) return (type.length ?? 0) * (findWidth(item.type) ?? 0);
+  if (type.type === 'fixed_size_binary') return type.length;
+  if (type.type === 'bool') return 1;
+  const [, bits] = /^(?:u?int|float|decimal|date|time|timestamp|duration)(\d+)/.exec(type.type) ?? [];
+  return bits === undefined ? undefined : Number(bits) / 8;
+}
+
+export function findIndex(
+  indexes: readonly IndexContent[] | undefined,
+  column: string,
+  kind: 'vector' | 'scalar' | 'text',
+): IndexContent | undefined {
+  return indexes?.find((index) => index.columns.includes(column) && kindOfIndex(index) === kind);
+}
+
+function kindOfIndex({ index_type: type }: IndexContent): 'vector' | 'scalar' | 'text' {
+  if (type.startsWith('IVF')) return 'vector';
+  return type === 'FTS' ? 'text' : 'scalar';
+}
+
+function expand(path: FieldPath, type: TypeJson): readonly ColumnFact[] {
+  if (type.type !== 'struct') return [{ path: formatFieldPath(path), type }];
+  return (type.fields ?? []).flatMap((child) => expand([...path, child.name], child.type));
+}
+
+function isVectorItem(type: string): boolean {
+  return /^(?:float(?:16|32|64)|uint8)$/.test(type);
+}
