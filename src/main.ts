@@ -1,8 +1,5 @@
 #!/usr/bin/env node
 import { runCommand } from './cli/commands.ts';
+import { processTerminal } from './cli/process-terminal.ts';
 
-process.exitCode = await runCommand(process.argv.slice(2), {
-  env: process.env,
-  out: (text) => void process.stdout.write(text),
-  err: (text) => void process.stderr.write(text),
-});
+process.exitCode = await runCommand(process.argv.slice(2), processTerminal(process));

@@ -7,6 +7,14 @@ export interface Terminal {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
+  /** Writes at the reader's pace; without it, `out` takes what comes. */
+  readonly write?: ((bytes: Uint8Array) => Promise<void>) | undefined;
+  /** How wide it is; present when a person reads the output at a terminal. */
+  readonly columns?: number | undefined;
+  /** Draws over the same line of the error output; present when that is a terminal. An empty line takes it away. */
+  readonly status?: ((line: string) => void) | undefined;
+  /** Asks the person at the terminal; present when there is one. */
+  readonly ask?: ((question: string) => Promise<string>) | undefined;
 }
 
 export interface Command {
@@ -15,6 +23,8 @@ export interface Command {
   readonly usage: string;
   readonly summary: string;
   readonly help: string;
+  /** Where they are known one by one; else they are those that `usage` shows. */
+  readonly options?: readonly { readonly name: string; readonly value?: string; readonly help: string }[];
   readonly run: (argv: readonly string[], terminal: Terminal) => Promise<number>;
 }
 

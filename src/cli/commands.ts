@@ -7,22 +7,28 @@ import { configCommand } from './config.ts';
 import { databaseCommands } from './database.ts';
 import { grantCommands } from './grant.ts';
 import { keyCommands } from './key.ts';
+import { EXIT } from './exit-codes.ts';
 import { serveCommand } from './serve.ts';
 import { signingKeyCommands } from './signing-key.ts';
+import { tablesCommand } from './tables.ts';
 
-/** Wrong words, wrong settings and a start that cannot be: the caller must change something first. */
-const EXIT_USAGE = 2;
-const EXIT_FAILED = 1;
+/** Commands that belong together, as help shows them. */
+interface CommandGroup {
+  readonly title: string;
+  readonly commands: readonly Command[];
+}
 
-const COMMANDS: readonly Command[] = [
-  serveCommand,
-  configCommand,
-  ...keyCommands,
-  ...clientCommands,
-  ...grantCommands,
-  ...databaseCommands,
-  ...signingKeyCommands,
+/** Every command there is; help, completion and `docs/commands.md` come from this list. */
+export const COMMAND_GROUPS: readonly CommandGroup[] = [
+  { title: 'The server', commands: [serveCommand, configCommand] },
+  { title: 'Tables, on a running server', commands: [tablesCommand] },
+  {
+    title: 'Access, in the data folder',
+    commands: [...keyCommands, ...clientCommands, ...grantCommands, ...databaseCommands, ...signingKeyCommands],
+  },
 ];
+
+const COMMANDS: readonly Command[] = COMMAND_GROUPS.flatMap(({ commands }) => commands);
 
 /** Picks a command by the words in front, runs it, and gives the exit code. */
 export async function runCommand(argv: readonly string[], terminal: Terminal): Promise<number> {
@@ -42,7 +48,7 @@ export async function runCommand(argv: readonly string[], terminal: Terminal): P
   if (command === undefined) {
     const fault = argv.length === 0 ? '' : `There is no command "${argv.slice(0, 2).join(' ')}".\n\n`;
     terminal.err(`${fault}${helpText([])}`);
-    return EXIT_USAGE;
+    return EXIT.usage;
   }
   try {
     return await command.run(argv.slice(command.words.length), terminal);
@@ -51,22 +57,24 @@ export async function runCommand(argv: readonly string[], terminal: Terminal): P
   }
 }
 
+/** Of `versions` and `versions restore`, the one that says more. */
 function findCommand(argv: readonly string[]): Command | undefined {
-  return COMMANDS.find((command) => command.words.every((word, index) => argv[index] === word));
+  const fitting = COMMANDS.filter(({ words }) => words.every((word, index) => argv[index] === word));
+  return fitting.toSorted((one, other) => other.words.length - one.words.length)[0];
 }
 
 function report(error: unknown, terminal: Terminal): number {
   if (error instanceof CommandFault) {
     terminal.err(error.faults.map((fault) => `tiltyard: ${fault}\n`).join(''));
-    return EXIT_USAGE;
+    return EXIT.usage;
   }
   if (error instanceof ServiceError) {
     terminal.err(`tiltyard: ${error.detail}\n`);
-    return EXIT_FAILED;
+    return EXIT.failed;
   }
   if (isSystemError(error)) {
     terminal.err(`tiltyard: ${error.message}\n`);
-    return EXIT_FAILED;
+    return EXIT.failed;
   }
   throw error;
 }
@@ -80,12 +88,15 @@ function helpText(argv: readonly string[]): string {
   const chosen = argv.length === 0 ? undefined : findCommand(argv);
   if (chosen !== undefined) return `tiltyard ${chosen.words.join(' ')} ${chosen.usage}\n\n${chosen.help}\n`;
   const width = Math.max(...COMMANDS.map((command) => command.words.join(' ').length));
-  const lines = COMMANDS.map((command) => `  tiltyard ${command.words.join(' ').padEnd(width)}  ${command.summary}`);
+  const lines = COMMAND_GROUPS.flatMap(({ title, commands }) => [
+    `${title}:`,
+    ...commands.map((command) => `  tiltyard ${command.words.join(' ').padEnd(width)}  ${command.summary}`),
+    '',
+  ]);
   return [
     `Tiltyard ${readRelease()}, the open server for Lance tables`,
     '',
     ...lines,
-    '',
     'Add --help to a command to see what it takes. Every setting is a flag, a variable and a key of the --config file:',
     'see "tiltyard config" and docs/settings.md.',
     '',

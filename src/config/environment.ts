@@ -21,7 +21,13 @@ export function readEnvironment(environment: Environment): Source {
 }
 
 /** What clients of the server read, the examples of the docs among them: a shell that has them may start the server, too. */
-const CLIENT_VARIABLES: ReadonlySet<string> = new Set(['TILTYARD_URL', 'TILTYARD_KEY']);
+const CLIENT_VARIABLES: ReadonlySet<string> = new Set([
+  'TILTYARD_SERVER',
+  'TILTYARD_URL',
+  'TILTYARD_KEY',
+  'TILTYARD_TOKEN',
+  'TILTYARD_DATABASE',
+]);
 
 const VARIABLES: ReadonlyMap<string, SettingName> = new Map(settingRows().map(([name]) => [variableOf(name), name]));
 

@@ -56,6 +56,7 @@ async function findKey(key: string): Promise<CredentialRecord | undefined> {
 const COMMANDS = [
   'serve',
   'config',
+  'tables',
   'key create',
   'key list',
   'key revoke',

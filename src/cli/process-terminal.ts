@@ -1,0 +1,45 @@
+import { createInterface } from 'node:readline/promises';
+import type { Terminal } from './command.ts';
+import { cutText } from './show/text-width.ts';
+
+const COLUMNS_WHEN_UNKNOWN = 80;
+
+/** The terminal of this process: how wide it is, and whether a person is there to be asked. */
+export function processTerminal({ env, stdin, stdout, stderr }: NodeJS.Process): Terminal {
+  // A reader that has seen enough, such as `head`, closes the pipe: that is no fault.
+  stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+    process.exit();
+  });
+  const isAttended = stdin.isTTY && stderr.isTTY;
+  return {
+    env,
+    out: (text) => void stdout.write(text),
+    err: (text) => void stderr.write(text),
+    write: async (bytes) => writePaced(stdout, bytes),
+    columns: stdout.isTTY ? stdout.columns || COLUMNS_WHEN_UNKNOWN : undefined,
+    status: stderr.isTTY ? (line) => drawStatus(stderr, line) : undefined,
+    ask: isAttended ? async (question) => ask(question, stdin, stderr) : undefined,
+  };
+}
+
+async function writePaced(stream: NodeJS.WriteStream, bytes: Uint8Array): Promise<void> {
+  if (stream.write(bytes)) return;
+  await new Promise<void>((resolve) => {
+    stream.once('drain', resolve);
+  });
+}
+
+function drawStatus(stream: NodeJS.WriteStream, line: string): void {
+  const columns = stream.columns || COLUMNS_WHEN_UNKNOWN;
+  stream.write(`\r\u001b[2K${cutText(line, columns - 1)}`);
+}
+
+async function ask(question: string, input: NodeJS.ReadStream, output: NodeJS.WriteStream): Promise<string> {
+  const lines = createInterface({ input, output });
+  try {
+    return await lines.question(question);
+  } finally {
+    lines.close();
+  }
+}

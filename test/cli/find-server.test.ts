@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { loadConfig } from '../../src/config/load-config.ts';
+import { Client } from '../support/client.ts';
+import { sampleStream } from '../support/arrow-tables.ts';
+import { runCli, runCliOn } from '../support/run-cli.ts';
+import { ADMIN_KEY, startServer } from '../support/server.ts';
+import type { TestServer } from '../support/server.ts';
+
+let server: TestServer;
+let folder: string;
+
+before(async () => {
+  server = await startServer();
+  folder = await mkdtemp(join(tmpdir(), 'tiltyard-find-'));
+  await new Client(server.url).arrow('/v1/table/orders/create', sampleStream(3));
+  await new Client(server.url).post('/v1/database/create', { name: 'other' });
+});
+after(async () => {
+  await server.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+test('takes the server, the key and the database from options, and before them from no variable', async () => {
+  const env = { TILTYARD_SERVER: 'http://127.0.0.1:9', TILTYARD_KEY: 'wrong', TILTYARD_DATABASE: 'nothing' };
+  const flags = ['--server', server.url, `--key=${ADMIN_KEY}`, '--database', 'default'];
+  assert.deepEqual(await runCli(['tables', ...flags], { env }), { code: 0, out: 'orders\n', err: '' });
+  assert.equal((await runCliOn(server.url, ['tables', '--database=other'])).out, '');
+  const missing = await runCliOn(server.url, ['tables'], { env: { TILTYARD_DATABASE: 'nothing' } });
+  assert.equal(missing.code, 5);
+  assert.match(missing.err, /^tiltyard: The database "nothing" was not found\.\n/);
+});
+
+test('reads a key from a file, and from admin.key in the data folder when the server is on this machine', async () => {
+  const data = join(folder, 'data');
+  await mkdir(data);
+  await writeFile(join(data, 'admin.key'), `${ADMIN_KEY}\n`);
+  const env = { TILTYARD_SERVER: server.url };
+  const byFile = await runCli(['tables', '--key', `@${join(data, 'admin.key')}`], { env });
+  assert.equal(byFile.out, 'orders\n');
+  const byFolder = await runCli(['tables'], { env: { ...env, TILTYARD_DATA: data } });
+  assert.equal(byFolder.out, 'orders\n');
+  const unreadable = await runCli(['tables', '--key=@/nowhere/key'], { env });
+  assert.equal(unreadable.code, 1);
+  assert.match(unreadable.err, /^tiltyard: ENOENT/);
+});
+
+test('says how to give a key when there is none, and where a refused one came from', async () => {
+  const none = await runCli(['tables', '--server', server.url]);
+  assert.equal(none.code, 4);
+  assert.match(none.err, /^tiltyard: .*no credential.*\nhint: Give a key with --key, --key @FILE or TILTYARD_KEY\.\n$/);
+  const wrong = await runCliOn(server.url, ['tables', '--key=wrong']);
+  assert.equal(wrong.code, 4);
+  assert.match(wrong.err, /not valid.*\nhint: The credential came from --key\.\n$/);
+  const token = await runCli(['tables', '--server', server.url, '--token=a.b.c']);
+  assert.equal(token.code, 4);
+});
+
+test('says when no server answers, with an exit code of its own', async () => {
+  const closed = await startServer();
+  await closed.close();
+  const { code, out, err } = await runCliOn(closed.url, ['tables']);
+  assert.deepEqual([code, out], [3, '']);
+  assert.equal(
+    err,
+    `tiltyard: The server at ${closed.url} did not answer: nothing listens there.\n` +
+      'hint: Start it with "tiltyard serve", or name another with --server URL.\n',
+  );
+  const json = await runCliOn(closed.url, ['tables', '--json']);
+  assert.equal(JSON.parse(json.err).error.reason, 'ECONNREFUSED');
+});
+
+test('refuses options that are wrong, unknown or given twice with exit code 2', async () => {
+  const wrong: readonly (readonly [argv: readonly string[], says: RegExp])[] = [
+    [['--server=ftp://x'], /--server must be an address such as/],
+    [['--server=127.0.0.1:2333'], /--server must be an address such as/],
+    [['--srever=x'], /no option --srever\. Did you mean --server\?/],
+    [['--key'], /--key needs a value: --key KEY/],
+    [['--key=a', '--token=b'], /not both/],
+    [['--key=a', '--key=b'], /--key is given twice/],
+    [['--key= '], /--key holds no key/],
+    [['--json=yes'], /--json takes no value/],
+    [['one', 'two'], /"two" is one name too many: tiltyard tables \[NAMESPACE\]/],
+    [['a$$b'], /The name "" is empty/],
+  ];
+  for (const [argv, says] of wrong) {
+    const { code, out, err } = await runCliOn(server.url, ['tables', ...argv]);
+    assert.equal(code, 2, argv.join(' '));
+    assert.equal(out, '');
+    assert.match(err, says);
+  }
+});
+
+test('variables of the commands are no faults of the settings', () => {
+  const env = {
+    TILTYARD_SERVER: 'x',
+    TILTYARD_KEY: 'x',
+    TILTYARD_TOKEN: 'x',
+    TILTYARD_DATABASE: 'x',
+    TILTYARD_URL: 'x',
+  };
+  assert.ok('config' in loadConfig({ argv: [], env, readFile: () => '' }));
+  assert.ok('faults' in loadConfig({ argv: [], env: { TILTYARD_KEYS: 'x' }, readFile: () => '' }));
+});

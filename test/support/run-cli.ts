@@ -1,0 +1,42 @@
+import { runCommand } from '../../src/cli/commands.ts';
+import type { Terminal } from '../../src/cli/command.ts';
+import { ADMIN_KEY } from './server.ts';
+
+export interface Outcome {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** Runs a command in this process, and keeps what it wrote. */
+export async function runCli(argv: readonly string[], terminal: Partial<Terminal> = {}): Promise<Outcome> {
+  let out = '';
+  let err = '';
+  const code = await runCommand(argv, {
+    env: {},
+    out: (text) => {
+      out += text;
+    },
+    err: (text) => {
+      err += text;
+    },
+    ...terminal,
+  });
+  return { code, out, err };
+}
+
+/** The same as the administrator of a server. */
+export async function runCliOn(
+  url: string,
+  argv: readonly string[],
+  terminal: Partial<Terminal> = {},
+): Promise<Outcome> {
+  const env = { TILTYARD_SERVER: url, TILTYARD_KEY: ADMIN_KEY, ...terminal.env };
+  return runCli(argv, { ...terminal, env });
+}
+
+/** Every column of a terminal of this width, without its colours. */
+export function withoutColours(text: string): string {
+  // oxlint-disable-next-line no-control-regex -- Colours begin with an escape.
+  return text.replaceAll(/\u001b\[\d+m/g, '');
+}
