@@ -29,6 +29,7 @@ import { Maintenance } from './maintenance/maintenance.ts';
 import { CONSOLE_FOLDER } from './places.ts';
 import { takeReadings } from './readings.ts';
 import { readRelease } from './release.ts';
+import { SlowQueries } from './slow-queries/slow-queries.ts';
 import { watchEventLoop } from './telemetry/event-loop-watch.ts';
 import type { TelemetryEvent } from './telemetry/events.ts';
 import { createMetrics } from './telemetry/metrics.ts';
@@ -96,8 +97,10 @@ async function joinParts(config: Config, parts: Parts, outside: Outside): Promis
     new Maintenance({ limits: config.limits.maintenance, engine, catalog, jobs, telemetry, now: Date.now }),
   );
   const { workerRestarts = 0 } = outside;
+  const slowQueries = parts.add(new SlowQueries({ limits: config.limits.log, engine, telemetry, now: Date.now }));
   const joined = {
     config,
+    slowQueries,
     metrics,
     workerRestarts,
     telemetry,
@@ -177,6 +180,7 @@ interface Joined {
   readonly engine: Engine;
   readonly jobs: Jobs;
   readonly maintenance: Maintenance;
+  readonly slowQueries: SlowQueries;
   readonly authenticator: Authenticator;
   readonly load: Load;
   readonly state: { readonly isDraining: boolean };
@@ -208,6 +212,7 @@ async function openHttp(joined: Joined): Promise<HttpServer> {
       catalog,
       jobs,
       maintenance,
+      slowQueries: joined.slowQueries,
       telemetry,
       limits,
       allowedStorageOptions: config.storage.allowedCallerOptions,

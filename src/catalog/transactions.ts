@@ -31,6 +31,8 @@ export interface TransactionPage {
   readonly databaseId: string;
   /** The id of the last record that was seen. */
   readonly after?: string;
+  /** Newest first: `after` is then the oldest record that was seen. */
+  readonly isNewestFirst?: boolean;
   readonly limit: number;
 }
 
@@ -49,14 +51,14 @@ export function createTransactionStore({ read }: CatalogContext): TransactionSto
       return row === undefined ? undefined : toTransactionRecord(row);
     },
 
-    async list({ databaseId, after = '', limit }) {
+    async list({ databaseId, after, limit, isNewestFirst = false }) {
       const rows = await read(async (sql) =>
         sql
           .selectFrom('transactions')
           .selectAll()
           .where('database_id', '=', databaseId)
-          .where('id', '>', after)
-          .orderBy('id')
+          .$if(after !== undefined, (query) => query.where('id', isNewestFirst ? '<' : '>', after ?? ''))
+          .orderBy('id', isNewestFirst ? 'desc' : 'asc')
           .limit(limit)
           .execute(),
       );

@@ -183,6 +183,10 @@ export const LIMIT_SETTINGS = {
   ),
   'maintenance.historyFloorBytes': bytes(64 * MiB, [0, TiB], 'Size of old versions below which that is not looked at.'),
 
+  'log.slowQuerySeconds': seconds(1, [0, HOUR], 'Time after which a query counts as slow; 0: none does.'),
+  'log.slowQueriesMax': integer(200, [1, 10_000], 'Slow queries that are remembered until the next start.'),
+  'log.slowAnalysesPerMinuteMax': integer(6, [0, 1000], 'Slow queries that are run again to be analysed, a minute.'),
+
   'access.grantsMax': integer(100, [1, 10_000], 'Most grants that a key or a client is made with.'),
 } satisfies Record<LimitName, Setting<number>>;
 

@@ -10,6 +10,7 @@ export interface Limits {
   readonly jobs: JobLimits;
   readonly access: AccessLimits;
   readonly maintenance: MaintenanceLimits;
+  readonly log: LogLimits;
 }
 
 export interface HttpLimits {
@@ -137,6 +138,14 @@ export interface JobLimits {
   readonly waitSeconds: number;
   /** Ended jobs that are remembered. */
   readonly keptMax: number;
+}
+
+export interface LogLimits {
+  /** 0: no query counts as slow. */
+  readonly slowQuerySeconds: number;
+  /** How many slow queries are remembered. */
+  readonly slowQueriesMax: number;
+  readonly slowAnalysesPerMinuteMax: number;
 }
 
 export interface AccessLimits {

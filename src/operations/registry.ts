@@ -46,6 +46,7 @@ import { UNSUPPORTED_OPERATIONS } from './unsupported.ts';
 import { deleteVersions } from './versions/delete-versions.ts';
 import { describeVersion } from './versions/describe-version.ts';
 import { listVersions } from './versions/list-versions.ts';
+import { listSlowQueries } from './slow-queries/list-slow-queries.ts';
 import { declareTable } from './tables/declare-table.ts';
 import { deregisterTable, dropTable } from './tables/drop-table.ts';
 import { listAllTables, listTables } from './tables/list-tables.ts';
@@ -123,6 +124,7 @@ export const OPERATIONS: readonly Operation[] = [
   runMaintenance,
   pauseMaintenance,
   resumeMaintenance,
+  listSlowQueries,
   createDatabase,
   listDatabases,
   dropDatabase,

@@ -3,6 +3,7 @@ import type { Engine } from '../engine/engine.ts';
 import type { Jobs } from '../jobs/jobs.ts';
 import type { Maintenance } from '../maintenance/maintenance.ts';
 import type { Limits } from '../model/limits.ts';
+import type { SlowQueries } from '../slow-queries/slow-queries.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 
 /** What an operation may use. */
@@ -11,6 +12,7 @@ export interface Services {
   readonly catalog: Catalog;
   readonly jobs: Jobs;
   readonly maintenance: Maintenance;
+  readonly slowQueries: SlowQueries;
   readonly telemetry: Telemetry;
   readonly limits: Limits;
   readonly secrets: SecretMaker;

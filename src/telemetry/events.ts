@@ -23,6 +23,8 @@ export type TelemetryEvent =
   | { readonly kind: 'background-failed'; readonly task: string; readonly cause: unknown }
   | MaintenanceDone
   | JobEnded
+  | SlowQuery
+  | SlowQueryAnalysed
   | RequestFinished;
 
 /** Who may do what has changed: by whom, and for whom. */
@@ -68,6 +70,25 @@ export interface RequestFinished {
   readonly bytesOut: number;
   readonly errorKind: ErrorName | undefined;
   readonly cause: unknown;
+}
+
+/** A query took longer than it should. `query` has neither vectors nor literals. */
+export interface SlowQuery {
+  readonly kind: 'slow-query';
+  readonly requestId: string;
+  readonly operation: string;
+  readonly table: string;
+  readonly caller: string;
+  readonly milliseconds: number;
+  readonly query: readonly string[];
+}
+
+/** The same query, run again: its steps, and what each of them cost. */
+export interface SlowQueryAnalysed {
+  readonly kind: 'slow-query-analysed';
+  readonly requestId: string;
+  readonly table: string;
+  readonly plan: readonly string[];
 }
 
 export interface JobEnded {

@@ -36,6 +36,9 @@ export function toLogLine(event: TelemetryEvent): LogLine {
     case 'engine-stalled':
     case 'manifest-quarantined':
       return toLine('error', event);
+    case 'slow-query-analysed':
+      return toLine('info', { ...event, plan: [] }, event.plan);
+    case 'slow-query':
     case 'connections-refused':
       return toLine('warn', event);
     case 'unknown-fields-ignored':

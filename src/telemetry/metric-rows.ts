@@ -22,6 +22,7 @@ export const COUNTERS = {
   refusals: row('tiltyard_refusals_total', 'Requests that were not answered as asked, by kind of error.', ['kind']),
   bytesIn: row('tiltyard_request_bytes_total', 'Bytes of request bodies.', ['operation']),
   bytesOut: row('tiltyard_reply_bytes_total', 'Bytes of reply bodies.', ['operation']),
+  slowQueries: row('tiltyard_slow_queries_total', 'Queries that took longer than log.slowQuerySeconds.', ['operation']),
   unknownFields: row('tiltyard_unknown_fields_ignored_total', 'Fields of newer clients that were ignored.', [
     'operation',
   ]),

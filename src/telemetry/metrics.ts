@@ -63,6 +63,9 @@ class EventCounts {
       case 'unknown-fields-ignored':
         counters.unknownFields.inc({ operation: event.operation }, event.names.length);
         break;
+      case 'slow-query':
+        counters.slowQueries.inc({ operation: event.operation });
+        break;
       case 'connections-refused':
         counters.connectionsRefused.inc(event.count);
         break;

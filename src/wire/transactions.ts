@@ -43,6 +43,9 @@ export type AlterTransactionBody = Type.Static<typeof AlterTransactionBody>;
 
 export const ListTransactionsQuery = Type.Object({
   ...PageQuery.properties,
+  newest_first: Type.Optional(
+    Type.String({ description: '`true`: the newest first, and with a page token those before it.' }),
+  ),
   page_token: Type.Optional(
     Type.String({ description: 'The token of the page before, or the id of the last transaction that was seen.' }),
   ),

@@ -128,6 +128,14 @@ suite('GET /v1/transaction/list', () => {
     assert.deepEqual(said(await list(`?page_token=${transactions[5].transaction_id}`)), []);
   });
 
+  test('comes newest first when asked so, and in pages too', async () => {
+    assert.deepEqual(said(await list('?newest_first=true')), ALL.toReversed());
+    const first = await list('?newest_first=true&limit=4');
+    assert.deepEqual(said(first), ALL.toReversed().slice(0, 4));
+    const second = await list(`?newest_first=true&limit=4&page_token=${first.page_token}`);
+    assert.deepEqual([said(second), second.page_token], [ALL.toReversed().slice(4), undefined]);
+  });
+
   test('shows what the caller may read, in pages too', async () => {
     const reader = await feed.caller('reader', ['sales']);
     assert.deepEqual(said(await list('', reader)), [
@@ -151,5 +159,6 @@ suite('GET /v1/transaction/list', () => {
     assertRefused(await feed.stranger().get('/v1/transaction/list'), unauthenticated);
     assertRefused(await feed.admin.get('/v1/transaction/list?limit=0'), badRequest(/limit/));
     assertRefused(await feed.admin.get('/v1/transaction/list?page_token=x'), badRequest(/token/));
+    assertRefused(await feed.admin.get('/v1/transaction/list?newest_first=1'), badRequest(/newest_first/));
   });
 });

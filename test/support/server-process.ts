@@ -5,12 +5,16 @@ import { ADMIN_KEY } from './server.ts';
 
 export interface ServerProcess {
   readonly url: string;
+  /** The lines of its log so far, parsed. */
+  readonly log: readonly LogEvent[];
   /** The worker that serves now; changes with every restart. */
   workerPid(): number;
   /** Kills the worker the hard way, and resolves when its successor serves. */
   killWorker(): Promise<void>;
   stop(): Promise<number | null>;
 }
+
+export type LogEvent = Readonly<Record<string, unknown>> & { readonly event: string };
 
 /** The server as its users start it: supervisor and worker in processes of their own. */
 export async function startServerProcess(folder: string, flags: readonly string[] = []): Promise<ServerProcess> {
@@ -20,6 +24,7 @@ export async function startServerProcess(folder: string, flags: readonly string[
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   const exited = new Promise<number | null>((resolve) => child.once('exit', resolve));
+  const log: LogEvent[] = [];
   let pid = 0;
   let waiting: (() => void)[] = [];
   let onPort: (port: number) => void = () => {};
@@ -28,7 +33,8 @@ export async function startServerProcess(folder: string, flags: readonly string[
   });
   createInterface({ input: child.stderr }).on('line', (line) => {
     if (!line.startsWith('{')) return;
-    const event = JSON.parse(line) as { event: string; pid?: number; port?: number };
+    const event = JSON.parse(line) as LogEvent & { readonly pid?: number; readonly port?: number };
+    log.push(event);
     if (event.event === 'listening' && event.port !== undefined) onPort(event.port);
     if (event.event !== 'worker-started' || event.pid === undefined) return;
     pid = event.pid;
@@ -42,6 +48,7 @@ export async function startServerProcess(folder: string, flags: readonly string[
   early.catch(() => {});
   return {
     url,
+    log,
     workerPid: () => pid,
     async killWorker() {
       const replaced = new Promise<void>((resolve) => waiting.push(resolve));

@@ -7,7 +7,9 @@ import type { Reply, TableRequest } from '../operation.ts';
 import type { Services } from '../services.ts';
 import { toTableState } from '../table-state.ts';
 import { readPatience } from './patience.ts';
+import { toFilterShape } from './query-shape.ts';
 import { VERSION_HEADER } from './version-header.ts';
+import { watchQuery } from './watch-query.ts';
 
 export const countRows = defineTableOperation({
   id: 'count_table_rows',
@@ -28,10 +30,9 @@ async function count(request: TableRequest<CountRowsBody>, services: Services): 
     body.predicate === undefined
       ? undefined
       : guardSql(body.predicate, { name: 'predicate', place: 'predicate' }, services.limits.sql);
-  const { rows, version } = await services.engine.rows.count(
-    toTableState(table, body),
-    predicate,
-    readPatience(request),
+  const watched = { operation: countRows.id, request, shape: () => toFilterShape(predicate) };
+  const { rows, version } = await watchQuery(watched, services, async () =>
+    services.engine.rows.count(toTableState(table, body), predicate, readPatience(request)),
   );
   return { kind: 'value', value: rows, headers: { [VERSION_HEADER]: String(version) } };
 }

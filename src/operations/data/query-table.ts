@@ -11,8 +11,10 @@ import type { Reply, TableRequest } from '../operation.ts';
 import type { Services } from '../services.ts';
 import { toTableState } from '../table-state.ts';
 import { readPatience } from './patience.ts';
+import { toQueryShape } from './query-shape.ts';
 import { readQuery } from './read-query.ts';
 import { VERSION_HEADER } from './version-header.ts';
+import { watchQuery } from './watch-query.ts';
 
 const ARROW_FILE = 'application/vnd.apache.arrow.file';
 const ARROW_STREAM = 'application/vnd.apache.arrow.stream';
@@ -43,7 +45,11 @@ async function findRows(request: TableRequest<QueryTableBody>, services: Service
   const mediaType = chooseMediaType(request.header('accept'), OFFERED);
   const query = readQuery(request.body, services.limits);
   const state = toTableState(request.table, request.body);
-  const rows = await services.engine.rows.query(state, query, readPatience(request));
+  const again = { state, query };
+  const watched = { operation: queryTable.id, request, shape: () => toQueryShape(query), again };
+  const rows = await watchQuery(watched, services, async () =>
+    services.engine.rows.query(state, query, readPatience(request)),
+  );
   const headers = { [VERSION_HEADER]: String(rows.version) };
   return { kind: 'stream', mediaType, pieces: write(mediaType, rows), headers };
 }

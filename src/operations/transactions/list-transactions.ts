@@ -4,6 +4,7 @@ import { ListTransactionsQuery, ListTransactionsReply } from '../../wire/transac
 import { defineDatabaseOperation } from '../operation.ts';
 import type { DatabaseRequest, Reply } from '../operation.ts';
 import { readLimit } from '../page-limit.ts';
+import { readFlag } from '../query-flags.ts';
 import type { Services } from '../services.ts';
 import { maySee, toTransaction } from './shown-transaction.ts';
 
@@ -11,7 +12,8 @@ export const listTransactions = defineDatabaseOperation({
   id: 'list_transactions',
   methods: ['GET'],
   path: '/v1/transaction/list',
-  summary: 'List the committed writes that the caller may see, in the order of commits',
+  summary:
+    'List the committed writes that the caller may see, in the order of commits or the newest first: the audit feed',
   permission: 'see',
   body: { kind: 'none' },
   query: ListTransactionsQuery,
@@ -25,6 +27,7 @@ const PAGES_MAX = 10;
 
 async function list(request: DatabaseRequest, services: Services): Promise<Reply> {
   const limit = readLimit(request.query, services.limits.http.pageSizeMax);
+  const isNewestFirst = readFlag(request.query, 'newest_first') ?? false;
   const found: TransactionRecord[] = [];
   let after = readPageToken(request.query['page_token']);
   let hasMore = true;
@@ -32,6 +35,7 @@ async function list(request: DatabaseRequest, services: Services): Promise<Reply
     const records = await services.catalog.transactions.list({
       databaseId: request.database.id,
       limit: limit + 1,
+      isNewestFirst,
       ...(after === undefined ? {} : { after }),
     });
     hasMore = records.length > limit;

@@ -27,6 +27,9 @@ function services(allowedStorageOptions: readonly string[] = [], flags: readonly
     get maintenance() {
       return unused();
     },
+    get slowQueries() {
+      return unused();
+    },
     get telemetry() {
       return unused();
     },

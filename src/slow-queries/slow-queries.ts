@@ -1,0 +1,141 @@
+import type { Engine } from '../engine/engine.ts';
+import type { TablePath } from '../model/identifier.ts';
+import { formatPath } from '../model/identifier.ts';
+import type { LogLimits } from '../model/limits.ts';
+import type { Query } from '../model/query.ts';
+import type { TableState } from '../model/table.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
+import { toPlanLines } from './plan-lines.ts';
+
+/** What was asked, without a vector or a literal of the caller's. */
+export type QueryShape = Readonly<Record<string, string | number | boolean>>;
+
+/** A read that has ended. */
+export interface EndedQuery {
+  readonly requestId: string;
+  readonly operation: string;
+  readonly databaseId: string;
+  readonly table: TablePath;
+  readonly caller: string;
+  readonly milliseconds: number;
+  readonly shape: QueryShape;
+  /** To be run once more for its analysis; not for one that failed. */
+  readonly again: { readonly state: TableState; readonly query: Query } | undefined;
+}
+
+/** `skipped`: there were too many of them, or it failed. */
+export type AnalysisState = 'running' | 'done' | 'skipped';
+
+export interface SlowQuery extends Omit<EndedQuery, 'again'> {
+  /** Grows with each. */
+  readonly id: number;
+  readonly endedAt: number;
+  readonly analysisState: AnalysisState;
+  readonly analysis: readonly string[];
+}
+
+export interface SlowQueriesParts {
+  readonly limits: LogLimits;
+  readonly engine: Engine;
+  readonly telemetry: Telemetry;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+const MINUTE_MILLISECONDS = 60_000;
+
+/**
+ * Remembers the queries that took long. Each is run once more in the background for its analysis, one at a time and a few
+ * a minute: what is slow because there is too much work must not become more work.
+ */
+export class SlowQueries {
+  readonly #parts: SlowQueriesParts;
+  /** Oldest first. */
+  readonly #kept = new Map<number, SlowQuery>();
+  readonly #leaving = new AbortController();
+  #analysedAt: readonly number[] = [];
+  #analysing: Promise<void> | undefined;
+  #lastId = 0;
+
+  constructor(parts: SlowQueriesParts) {
+    this.#parts = parts;
+  }
+
+  isSlow(milliseconds: number): boolean {
+    const { slowQuerySeconds } = this.#parts.limits;
+    return slowQuerySeconds > 0 && milliseconds >= slowQuerySeconds * 1000;
+  }
+
+  note({ again, ...ended }: EndedQuery): void {
+    this.#lastId += 1;
+    const id = this.#lastId;
+    const isAnalysed = again !== undefined && this.#mayAnalyse();
+    const analysisState = isAnalysed ? 'running' : 'skipped';
+    this.#kept.set(id, { ...ended, id, endedAt: this.#parts.now(), analysisState, analysis: [] });
+    this.#forgetOldest();
+    this.#tell(ended);
+    if (isAnalysed) this.#analysing = this.#analyse(id, again);
+  }
+
+  /** Newest first. */
+  list(databaseId: string): readonly SlowQuery[] {
+    return [...this.#kept.values()].filter((each) => each.databaseId === databaseId).toReversed();
+  }
+
+  async close(): Promise<void> {
+    this.#leaving.abort();
+    await this.#analysing;
+  }
+
+  #mayAnalyse(): boolean {
+    const { limits, now } = this.#parts;
+    const since = now() - MINUTE_MILLISECONDS;
+    this.#analysedAt = this.#analysedAt.filter((time) => time > since);
+    const hasRoom = this.#analysing === undefined && this.#analysedAt.length < limits.slowAnalysesPerMinuteMax;
+    return hasRoom && !this.#leaving.signal.aborted;
+  }
+
+  async #analyse(id: number, { state, query }: NonNullable<EndedQuery['again']>): Promise<void> {
+    const { engine, now } = this.#parts;
+    this.#analysedAt = [...this.#analysedAt, now()];
+    try {
+      const patience = { seconds: undefined, signal: this.#leaving.signal };
+      const { root } = await engine.analyzeQuery(state, query, patience);
+      this.#end(id, 'done', toPlanLines(root));
+    } catch {
+      // The table may be gone, or the service too busy; the query itself has been answered.
+      this.#end(id, 'skipped', []);
+    } finally {
+      this.#analysing = undefined;
+    }
+  }
+
+  #end(id: number, analysisState: AnalysisState, analysis: readonly string[]): void {
+    const kept = this.#kept.get(id);
+    if (kept === undefined) return;
+    this.#kept.set(id, { ...kept, analysisState, analysis });
+    const { requestId, table } = kept;
+    if (analysisState !== 'done') return;
+    this.#parts.telemetry.emit({ kind: 'slow-query-analysed', requestId, table: formatPath(table), plan: analysis });
+  }
+
+  #tell({ requestId, operation, table, caller, milliseconds, shape }: Omit<EndedQuery, 'again'>): void {
+    const query = Object.entries(shape).map(([name, value]) => `${name}=${String(value)}`);
+    this.#parts.telemetry.emit({
+      kind: 'slow-query',
+      requestId,
+      operation,
+      table: formatPath(table),
+      caller,
+      milliseconds,
+      query,
+    });
+  }
+
+  #forgetOldest(): void {
+    for (const id of this.#kept.keys()) {
+      if (this.#kept.size <= this.#parts.limits.slowQueriesMax) return;
+      this.#kept.delete(id);
+    }
+  }
+}

@@ -1,0 +1,32 @@
+import { Type } from 'typebox';
+import { Context, requestFields } from './shapes.ts';
+
+export const ListSlowQueriesBody = Type.Object(
+  {
+    identity: requestFields.identity,
+    context: requestFields.context,
+    page_token: Type.Optional(Type.String()),
+    limit: Type.Optional(Type.Integer({ minimum: 1, description: 'Most queries on the page.' })),
+  },
+  { additionalProperties: false },
+);
+export type ListSlowQueriesBody = Type.Static<typeof ListSlowQueriesBody>;
+
+const SlowQuery = Type.Object({
+  request_id: Type.String(),
+  operation: Type.String(),
+  table: Type.String({ description: 'Identifier of the table, joined by the delimiter.' }),
+  caller: Type.String(),
+  ended_at: Type.String({ description: 'RFC 3339, UTC.' }),
+  duration_ms: Type.Number({ description: 'Until the first rows were at hand.' }),
+  query: Type.Object({}, { additionalProperties: true, description: 'How it searched; no vectors, no literals.' }),
+  analysis_state: Type.String({ description: '`running`, `done`, or `skipped`: there were too many, or it failed.' }),
+  analysis: Type.Array(Type.String(), { description: 'The steps of the same query run again, and what they cost.' }),
+});
+
+export const ListSlowQueriesReply = Type.Object({
+  slow_queries: Type.Array(SlowQuery, { description: 'Newest first, since the service started.' }),
+  page_token: Type.Optional(Type.String()),
+  context: Type.Optional(Context),
+});
+export type ListSlowQueriesReply = Type.Static<typeof ListSlowQueriesReply>;
