@@ -89,12 +89,43 @@ async function planHistory(
 export async function runUpkeep(context: UpkeepContext, place: Place, plan: UpkeepPlan): Promise<Upkeep> {
   const { engine, now } = context;
   const startedAt = now();
-  const { isInLane, ageMilliseconds: olderThanMilliseconds, reasons, condition } = plan;
-  const done = await engine.maintenance.optimize(place, { isInLane, olderThanMilliseconds });
+  const { isInLane, reasons, condition } = plan;
+  const merged = await engine.maintenance.optimize(place, { isInLane, olderThanMilliseconds: undefined });
+  const done = joinSteps(merged, await removeOld(context, place, { ...plan, plannedAt: startedAt }));
   const filesSwept = await engine.maintenance.sweep(place, ABANDONED_MILLISECONDS);
   const endedAt = now();
   const facts = { reasons, isLost: done === undefined, filesSwept, milliseconds: endedAt - startedAt, endedAt };
   return { ...(done ?? nothingDone(condition.version)), ...facts };
+}
+
+interface Removal extends Pick<UpkeepPlan, 'ageMilliseconds'> {
+  readonly plannedAt: number;
+}
+
+/**
+ * In a step of its own: each step is synced at its end, so that what a merge replaced goes only when the merge itself is on
+ * disk. Nothing that was committed after the planning is old enough to go.
+ */
+async function removeOld(
+  { engine, now }: UpkeepContext,
+  place: Place,
+  { ageMilliseconds, plannedAt }: Removal,
+): Promise<Optimization | undefined> {
+  if (ageMilliseconds === undefined) return undefined;
+  const olderThanMilliseconds = ageMilliseconds + (now() - plannedAt);
+  return engine.maintenance.optimize(place, { isInLane: false, olderThanMilliseconds });
+}
+
+function joinSteps(merged: Optimization | undefined, removed: Optimization | undefined): Optimization | undefined {
+  if (merged === undefined || removed === undefined) return removed ?? merged;
+  return {
+    version: removed.version,
+    fragmentsRemoved: merged.fragmentsRemoved + removed.fragmentsRemoved,
+    fragmentsAdded: merged.fragmentsAdded + removed.fragmentsAdded,
+    versionsRemoved: merged.versionsRemoved + removed.versionsRemoved,
+    bytesRemoved: merged.bytesRemoved + removed.bytesRemoved,
+    laneMilliseconds: merged.laneMilliseconds + removed.laneMilliseconds,
+  };
 }
 
 function nothingDone(version: number): Optimization {
