@@ -34,6 +34,8 @@ import { watchEventLoop } from './telemetry/event-loop-watch.ts';
 import type { TelemetryEvent } from './telemetry/events.ts';
 import { createMetrics } from './telemetry/metrics.ts';
 import type { Metrics } from './telemetry/metrics.ts';
+import { openOpenTelemetry } from './telemetry/open-telemetry.ts';
+import type { OpenTelemetry } from './telemetry/open-telemetry.ts';
 import { createTelemetry } from './telemetry/telemetry.ts';
 import type { Telemetry } from './telemetry/telemetry.ts';
 
@@ -77,14 +79,16 @@ export async function startApp(config: Config, outside: Outside = {}): Promise<A
 
 async function joinParts(config: Config, parts: Parts, outside: Outside): Promise<App> {
   const metrics = createMetrics();
-  const readers = [(event: TelemetryEvent) => metrics.count(event)];
+  const exported = await openExported(config);
+  const readers = [(event: TelemetryEvent) => metrics.count(event), ...(exported === undefined ? [] : [exported.read])];
   const telemetry = createTelemetry({ ...config.log, stream: process.stderr, clock: Date.now, readers });
+  if (exported !== undefined) parts.add(exported);
   parts.add(watchEventLoop((milliseconds) => metrics.eventLoopDelayed(milliseconds)));
   const catalog = parts.add(await openConfiguredCatalog(config));
   const isNewCatalog = await ensureDefaultDatabase(catalog, config.storage.root);
   const adminKey = await ensureAdminKey(catalog, config);
   if (ownIssuerOf(config) !== undefined) await ensureSigningKey(catalog);
-  const engine = parts.add(await openConfiguredEngine(config, outside, { telemetry, metrics }));
+  const engine = parts.add(await openConfiguredEngine(config, outside, { telemetry, metrics, exported }));
   const swept = await sweepUnfinished(catalog, engine, telemetry);
   const adopted = await adoptTables(catalog, engine, isNewCatalog);
   const authenticator = parts.add(openAuthenticator(config, catalog));
@@ -102,6 +106,7 @@ async function joinParts(config: Config, parts: Parts, outside: Outside): Promis
     config,
     slowQueries,
     metrics,
+    exported,
     workerRestarts,
     telemetry,
     catalog,
@@ -127,10 +132,21 @@ async function joinParts(config: Config, parts: Parts, outside: Outside): Promis
   };
 }
 
+/** Traces and logs for a collector. What goes wrong with them is told by the log alone, or it would be sent in a ring. */
+async function openExported({ log }: Config): Promise<OpenTelemetry | undefined> {
+  const own = createTelemetry({ ...log, stream: process.stderr, clock: Date.now });
+  return openOpenTelemetry({
+    variables: process.env,
+    release: readRelease(),
+    level: log.level,
+    onFault: (cause) => own.emit({ kind: 'background-failed', task: 'OpenTelemetry', cause }),
+  });
+}
+
 async function openConfiguredEngine(
   config: Config,
   { disk }: Outside,
-  { telemetry, metrics }: Pick<Joined, 'telemetry' | 'metrics'>,
+  { telemetry, metrics, exported }: Pick<Joined, 'telemetry' | 'metrics' | 'exported'>,
 ): Promise<Engine> {
   const engine = await openEngine({
     limits: config.limits.engine,
@@ -142,7 +158,10 @@ async function openConfiguredEngine(
     onUpdateGroup: (members) => metrics.updatesCommitted(members),
     ...(disk === undefined ? {} : { disk }),
   });
-  return watchEngine(engine, (call, startedAt, endedAt) => metrics.engineCalled(call, endedAt - startedAt));
+  return watchEngine(engine, (call, startedAt, endedAt) => {
+    metrics.engineCalled(call, endedAt - startedAt);
+    exported?.engineCalled(call, startedAt, endedAt);
+  });
 }
 
 function openJobs({ limits }: Config, telemetry: Telemetry): Jobs {
@@ -175,6 +194,7 @@ interface Joined {
   readonly config: Config;
   readonly telemetry: Telemetry;
   readonly metrics: Metrics;
+  readonly exported: OpenTelemetry | undefined;
   readonly workerRestarts: number;
   readonly catalog: Catalog;
   readonly engine: Engine;
@@ -196,6 +216,7 @@ async function openHttp(joined: Joined): Promise<HttpServer> {
     basePath: config.basePath,
     hostSuffix: config.hostSuffix,
     tls: await readTls(config),
+    tracer: joined.exported?.tracer,
     limits,
     catalog,
     authenticator,

@@ -72,6 +72,12 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   fastify: ['http'],
   pino: ['telemetry'],
   'prom-client': ['telemetry'],
+  '@opentelemetry/api': ['telemetry'],
+  '@opentelemetry/exporter-logs-otlp-http': ['telemetry'],
+  '@opentelemetry/exporter-trace-otlp-http': ['telemetry'],
+  '@opentelemetry/resources': ['telemetry'],
+  '@opentelemetry/sdk-logs': ['telemetry'],
+  '@opentelemetry/sdk-trace': ['telemetry'],
   typebox: ['wire', 'operations', 'http'],
 };
 

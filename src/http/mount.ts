@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { performance } from 'node:perf_hooks';
 import { ServiceError } from '../errors/service-error.ts';
+import type { RequestTracer } from '../telemetry/open-telemetry.ts';
 import type { Operation } from '../operations/operation.ts';
 import { DISCARD_BOUNDS, discardRest } from './body.ts';
 import { whenClientGone } from './client-gone.ts';
@@ -19,6 +20,8 @@ export interface MountParts extends LifeParts {
   readonly basePath: string;
   /** Set when the server is shutting down: replies then close their connections. */
   readonly isDraining: () => boolean;
+  /** Where requests are traced. */
+  readonly tracer: RequestTracer | undefined;
 }
 
 /** One operation becomes one route; the router takes it with and without a slash at the end. */
@@ -30,7 +33,7 @@ export function mount(server: FastifyInstance, operation: Operation, parts: Moun
     server.route({
       method: [...operation.methods],
       url: `${parts.basePath}${path}`,
-      handler: (request, reply) => serve({ request, reply, operation, bodyCheck }, parts),
+      handler: (request, reply) => serveTraced({ request, reply, operation, bodyCheck }, parts),
     });
   }
 }
@@ -40,6 +43,13 @@ interface Exchange {
   readonly reply: FastifyReply;
   readonly operation: Operation;
   readonly bodyCheck: ShapeCheck | undefined;
+}
+
+async function serveTraced(exchange: Exchange, parts: MountParts): Promise<FastifyReply> {
+  if (parts.tracer === undefined) return serve(exchange, parts);
+  const { request, reply } = exchange;
+  const onSpan = (traceresponse: string): void => void reply.raw.setHeader('traceresponse', traceresponse);
+  return parts.tracer.run(request.raw.headers, onSpan, async () => serve(exchange, parts));
 }
 
 async function serve(exchange: Exchange, parts: MountParts): Promise<FastifyReply> {

@@ -17,10 +17,14 @@ export interface ServerProcess {
 export type LogEvent = Readonly<Record<string, unknown>> & { readonly event: string };
 
 /** The server as its users start it: supervisor and worker in processes of their own. */
-export async function startServerProcess(folder: string, flags: readonly string[] = []): Promise<ServerProcess> {
+export async function startServerProcess(
+  folder: string,
+  flags: readonly string[] = [],
+  env: Readonly<Record<string, string>> = {},
+): Promise<ServerProcess> {
   const main = fileURLToPath(new URL('../../bundle/main.js', import.meta.url));
   const child = spawn(process.execPath, [main, 'serve', folder, '--port=0', '--log-format=json', ...flags], {
-    env: { ...process.env, TILTYARD_ADMIN_KEY: ADMIN_KEY },
+    env: { ...process.env, TILTYARD_ADMIN_KEY: ADMIN_KEY, ...env },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   const exited = new Promise<number | null>((resolve) => child.once('exit', resolve));
