@@ -24,4 +24,5 @@ export const VIEWS: readonly View[] = [
   { id: '', label: 'Tables', load: loadTables },
   { id: 'namespace', label: undefined, under: '', load: loadTables },
   { id: 'table', label: undefined, under: '', load: loadTables },
+  { id: 'lab', label: 'Lab', load: async () => (await import('./lab/lab-view.tsx')).LabView },
 ];

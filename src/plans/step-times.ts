@@ -1,5 +1,6 @@
 import type { PlanStep } from '../model/plan.ts';
 import { figureOf, listSteps } from './plan-steps.ts';
+import { isFrameStep } from './step-words.ts';
 
 /**
  * Nanoseconds that each step took by itself. The engine tells two times: `elapsed`, from the start of the query until the
@@ -36,6 +37,6 @@ export function totalTime(root: PlanStep): number {
 }
 
 /** These hold the others; a fusion's legs are analysed apart from the run that its own time was taken in. */
-function isFrame({ operator }: PlanStep): boolean {
-  return operator === 'AnalyzeExec' || operator === 'TracedExec' || operator === 'HybridFusionExec';
+function isFrame(step: PlanStep): boolean {
+  return isFrameStep(step) || step.operator === 'HybridFusionExec';
 }

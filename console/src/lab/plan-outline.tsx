@@ -1,0 +1,52 @@
+import type { JSX } from 'preact';
+import type { PlanStep } from '../../../src/model/plan.ts';
+import { formatBytes, formatCount, formatShare, formatTime } from '../../../src/plans/format-figure.ts';
+import { figureOf, placeSteps } from '../../../src/plans/plan-steps.ts';
+import { wordsOfStep } from '../../../src/plans/step-words.ts';
+import { ownTimes, timeShares } from '../../../src/plans/step-times.ts';
+
+/** The same plan as a table, for those who read it rather than look at it. */
+export function PlanOutline({ plan }: { readonly plan: PlanStep }): JSX.Element {
+  const times = ownTimes(plan);
+  const shares = timeShares(plan);
+  return (
+    <table class="outline">
+      <caption class="hidden">Steps of the plan; a step stands above those that it takes its rows from</caption>
+      <thead>
+        <tr>
+          <th scope="col">Step</th>
+          <th scope="col" class="right">
+            Time
+          </th>
+          <th scope="col" class="right">
+            Share
+          </th>
+          <th scope="col" class="right">
+            Rows out
+          </th>
+          <th scope="col" class="right">
+            Read
+          </th>
+          <th scope="col" class="right">
+            Reads
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {placeSteps(plan).map(({ index, depth, step }) => (
+          <tr key={index}>
+            <th scope="row">
+              <span style={{ paddingLeft: `${Math.min(depth, 24) * 14}px` }}>{wordsOfStep(step)}</span>{' '}
+              <code class="muted">{step.operator}</code>
+            </th>
+            <td class="right">{formatTime(times.get(step) ?? 0)}</td>
+            <td class="right">{formatShare(shares.get(step) ?? 0)}</td>
+            <td class="right">{formatCount(figureOf(step, 'output_rows'))}</td>
+            <td class="right">{formatBytes(figureOf(step, 'bytes_read'))}</td>
+            <td class="right">{formatCount(figureOf(step, 'iops'))}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}

@@ -1,0 +1,103 @@
+import type { ApiClient } from '../../../src/client/api-client.ts';
+import type { JsonRow } from '../../../src/client/exact-json.ts';
+import { analyzePlan, queryRows } from '../../../src/client/rows.ts';
+import type { TablePath } from '../../../src/model/identifier.ts';
+import type { PlanStep } from '../../../src/model/plan.ts';
+import { findAdvice } from '../../../src/plans/find-advice.ts';
+import type { Finding } from '../../../src/plans/advice.ts';
+import { readPlan } from '../../../src/plans/read-plan.ts';
+import { recallOf } from '../../../src/plans/recall.ts';
+import type { RowId } from '../../../src/plans/recall.ts';
+import type { QueryTableBody } from '../../../src/wire/data.ts';
+import type { LabForm } from './lab-form.ts';
+import { FormFault, hasText, hasVector, toQueryBody } from './query-body.ts';
+import { describeForm, toExactBody, toRivalForm } from './rival.ts';
+import type { TableFacts } from './table-facts.ts';
+
+export interface Rows {
+  readonly kind: 'results';
+  readonly rows: readonly JsonRow[];
+  readonly milliseconds: number;
+}
+
+/** One analysis. */
+export interface Run {
+  readonly title: string;
+  readonly plan: PlanStep;
+  readonly text: string;
+  /** Of a search by vector through an index. */
+  readonly recall: number | undefined;
+  readonly findings: readonly Finding[];
+}
+
+export interface OnePlan {
+  readonly kind: 'plan';
+  readonly run: Run;
+}
+
+export interface TwoPlans {
+  readonly kind: 'compare';
+  readonly first: Run;
+  readonly second: Run;
+}
+
+export type Outcome = Rows | OnePlan | TwoPlans;
+
+export interface Lab {
+  readonly client: ApiClient;
+  readonly table: TablePath;
+  readonly facts: TableFacts;
+}
+
+/** Does what the form's tab shows. */
+export async function runLab(lab: Lab, form: LabForm): Promise<Outcome> {
+  switch (form.tab) {
+    case 'results': {
+      const body = await toQueryBody(lab.client, lab.table, form, lab.facts);
+      const started = performance.now();
+      const rows = await queryRows(lab.client, lab.table, body);
+      return { kind: 'results', rows, milliseconds: performance.now() - started };
+    }
+    case 'plan':
+      return { kind: 'plan', run: await analyze(lab, form) };
+    case 'compare':
+      return compare(lab, form);
+  }
+}
+
+/** Each is run once before it is measured, so that neither pays for what the other finds in memory. */
+async function compare(lab: Lab, form: LabForm): Promise<TwoPlans> {
+  const rival = toRivalForm(form);
+  await analyze(lab, form);
+  await analyze(lab, rival);
+  return { kind: 'compare', first: await analyze(lab, form), second: await analyze(lab, rival) };
+}
+
+async function analyze(lab: Lab, form: LabForm): Promise<Run> {
+  const { client, table, facts } = lab;
+  const body = await toQueryBody(client, table, form, facts);
+  const { plan: given, text } = await analyzePlan(client, table, body);
+  const plan = readPlan(given);
+  if (plan === undefined) throw new FormFault('The server sent no plan.', 'Is the console as new as the server?');
+  const recall = hasVector(form) && !hasText(form) ? await measureRecall(lab, body) : undefined;
+  const context = { query: body, schema: facts.schema, indexes: facts.indexes, stats: facts.stats };
+  const findings = findAdvice(plan, recall === undefined ? context : { ...context, recall });
+  return { title: describeForm(form), plan, text, recall, findings };
+}
+
+/** The row ids of the query against those of the same query without an index. */
+async function measureRecall(lab: Lab, body: QueryTableBody): Promise<number | undefined> {
+  const found = await rowIds(lab, body);
+  const exact = body.bypass_vector_index === true ? found : await rowIds(lab, toExactBody(body));
+  return recallOf(found, exact);
+}
+
+async function rowIds({ client, table }: Lab, body: QueryTableBody): Promise<readonly RowId[]> {
+  const rows = await queryRows(client, table, {
+    ...body,
+    columns: { column_names: [] },
+    with_row_id: true,
+  });
+  const ids = rows.map((row) => row['_rowid']);
+  return ids.filter((id) => typeof id === 'number' || typeof id === 'bigint');
+}

@@ -1,0 +1,160 @@
+import assert from 'node:assert/strict';
+import { after, before, suite, test } from 'node:test';
+import { Field, FixedSizeList, Float32, Int32, Utf8, toStream } from '../support/arrow-tables.ts';
+import { noBrowser } from '../support/browser.ts';
+import type { Browser } from '../support/browser.ts';
+import { Client } from '../support/client.ts';
+import { keepPictures, openConsole } from '../support/console-page.ts';
+import { startServer } from '../support/server.ts';
+import type { TestServer } from '../support/server.ts';
+
+const ROWS = 20_000;
+const DIMENSION = 32;
+const WORDS = ['amber', 'basalt', 'cedar', 'delta', 'ember', 'flint', 'grove', 'harbour'];
+
+let server: TestServer;
+let browser: Browser;
+let client: Client;
+
+suite('the lab', { skip: noBrowser }, () => {
+  before(async () => {
+    server = await startServer({ flags: ['--maintenance-running-max=0'] });
+    client = new Client(server.url);
+    await client.arrow('/v1/table/stones/create', stones(ROWS));
+    browser = await openConsole();
+  });
+  after(async () => {
+    await browser.close();
+    await server.close();
+  });
+
+  const open = async (address: string): Promise<void> => {
+    await browser.page.goto('about:blank');
+    await browser.page.goto(`${server.url}/ui/#/lab${address}`);
+  };
+
+  test('a table is chosen, and its first rows are shown', async () => {
+    const { page } = browser;
+    await open('');
+    await page.getByRole('button', { name: 'stones' }).click();
+    const grid = page.getByRole('grid', { name: 'Results' });
+    await grid.waitFor();
+    assert.equal(await grid.locator('tbody tr').count(), 10);
+    assert.match(await page.getByRole('status').first().innerText(), /10 rows in/);
+  });
+
+  test('a filter, columns and k that are typed in stand in the address and give their rows', async () => {
+    const { page } = browser;
+    await open('/stones');
+    await page.getByRole('textbox', { name: 'Filter' }).fill('shelf = 7');
+    await page.getByRole('button', { name: 'title', exact: true }).click();
+    await page.getByLabel('Rows (k)').fill('3');
+    await page.getByRole('button', { name: 'Run' }).click();
+    await page.getByText('3 rows').waitFor();
+    assert.deepEqual(await page.getByRole('grid').locator('th').allInnerTexts(), ['title']);
+    assert.match(page.url(), /filter=shelf\+%3D\+7.*columns=title|columns=title.*filter=shelf\+%3D\+7/);
+  });
+
+  test('what the server refuses is told beside the filter', async () => {
+    const { page } = browser;
+    await open('/stones?filter=%22shelf%22+%3D+7');
+    await page.getByRole('alert').first().waitFor();
+    assert.match(await page.getByRole('alert').first().innerText(), /filter/i);
+  });
+
+  test('a search without an index is found out, mended with one button, and found well', async () => {
+    const { page } = browser;
+    await open('/stones?search=vector&tab=plan&columns=id%2C+title');
+    const findings = page.getByRole('region', { name: 'Findings' });
+    await findings.getByText('No vector index was used').waitFor();
+    const tree = page.getByRole('tree', { name: 'Plan' });
+    assert.match((await tree.getByRole('treeitem').allTextContents()).join(' '), /Compare vectors/);
+    await keepPictures(page, 'lab-plan');
+    await findings.getByRole('button', { name: 'Build an index (IVF_PQ) on vec' }).click();
+    await page.getByRole('treeitem', { name: /Search the vector index/ }).waitFor({ timeout: 60_000 });
+    assert.equal(await findings.getByText('No vector index was used').count(), 0);
+    assert.match(await page.getByText(/^recall \d+ %$/).innerText(), /recall/);
+  });
+
+  test('arrow keys walk along the lines of the plan', async () => {
+    const { page } = browser;
+    await open('/stones?search=vector&tab=plan&columns=id');
+    const tree = page.getByRole('tree', { name: 'Plan' });
+    await tree.waitFor();
+    const top = tree.getByRole('treeitem').first();
+    await top.focus();
+    await page.keyboard.press('ArrowDown');
+    const focused = async (): Promise<string | null> => page.locator(':focus').getAttribute('aria-level');
+    assert.equal(await focused(), '2');
+    await page.keyboard.press('ArrowUp');
+    assert.equal(await focused(), '1');
+    await page.getByRole('radiogroup', { name: 'How to show the plan' }).getByText('Outline').click();
+    await page.getByRole('row', { name: /Fetch columns Take/ }).waitFor();
+  });
+
+  test('a setting that a finding proposes is put into the form, and the query is run again', async () => {
+    const { page } = browser;
+    await open('/stones?search=vector&tab=plan&columns=id&filter=shelf+%3D+7&prefilter=');
+    await page.getByRole('button', { name: 'Filter before the search' }).click();
+    await page.waitForURL((url) => !url.hash.includes('prefilter='));
+    await page.getByText('The filter left fewer rows than you asked for').waitFor({ state: 'detached' });
+    assert.equal(await page.getByLabel('Filter before the search').isChecked(), true);
+  });
+
+  test('two plans stand side by side, with their recall', async () => {
+    const { page } = browser;
+    await open('/stones?search=vector&tab=compare&columns=id&nprobes=1');
+    await page.getByRole('tree', { name: 'Plan B' }).waitFor();
+    await page.getByRole('row', { name: /^Time/ }).waitFor();
+    const recall = await page.getByRole('row', { name: /^Recall/ }).innerText();
+    assert.match(recall, /\d+ %\s+100 %/);
+    await keepPictures(page, 'lab-compare');
+  });
+
+  test('a search by words, and by both, has its plan', async () => {
+    const { page } = browser;
+    await open('/stones?search=text&words=amber&wordsColumn=title&tab=plan&columns=id');
+    await page.getByText('Full text was searched without an index').waitFor();
+    await page.getByRole('button', { name: 'Build a full-text index on title' }).click();
+    await page.getByRole('treeitem', { name: /Search the text index/ }).waitFor({ timeout: 60_000 });
+    await open('/stones?search=hybrid&words=amber&tab=plan&columns=id');
+    await page.getByRole('treeitem', { name: /Fuse both rankings/ }).waitFor();
+    await keepPictures(page, 'lab-hybrid');
+  });
+
+  test('rows that came later are found out, and maintenance brings the index up to date', async () => {
+    const { page } = browser;
+    await client.arrow('/v1/table/stones/insert', stones(3000));
+    await open('/stones?search=vector&tab=plan&columns=id');
+    await page.getByText('Some rows are not in the index').waitFor();
+    await page.getByRole('button', { name: 'Bring the index vec_idx up to date' }).click();
+    await page.getByText('Some rows are not in the index').waitFor({ state: 'detached', timeout: 60_000 });
+  });
+
+  test('a vector like that of a row finds the row itself first', async () => {
+    const { page } = browser;
+    await open('/stones?search=vector&source=row&like=id+%3D+4321&exact=1&columns=id');
+    const grid = page.getByRole('grid', { name: 'Results' });
+    await grid.waitFor();
+    assert.match(await grid.locator('tbody tr').first().innerText(), /4321/);
+    await keepPictures(page, 'lab-results');
+  });
+
+  test('nothing in the page complained', () => {
+    const own = browser.complaints.filter((words) => !/status of 400/.test(words));
+    assert.deepEqual(own, []);
+  });
+});
+
+function stones(rows: number): Uint8Array {
+  const vectorType = new FixedSizeList(DIMENSION, new Field('item', new Float32(), true));
+  return toStream(
+    {
+      id: [new Int32(), (row) => row],
+      shelf: [new Int32(), (row) => row % 500],
+      title: [new Utf8(), (row) => `${WORDS[row % 8]} ${WORDS[(row >> 4) % 8]}`],
+      vec: [vectorType, (row) => Array.from({ length: DIMENSION }, (_unused, at) => Math.sin(row * 37 + at * at))],
+    },
+    rows,
+  );
+}
