@@ -15,6 +15,7 @@ export interface EndedQuery {
   readonly requestId: string;
   readonly operation: string;
   readonly databaseId: string;
+  readonly database: string;
   readonly table: TablePath;
   readonly caller: string;
   readonly milliseconds: number;
@@ -119,12 +120,13 @@ export class SlowQueries {
     this.#parts.telemetry.emit({ kind: 'slow-query-analysed', requestId, table: formatPath(table), plan: analysis });
   }
 
-  #tell({ requestId, operation, table, caller, milliseconds, shape }: Omit<EndedQuery, 'again'>): void {
+  #tell({ requestId, operation, database, table, caller, milliseconds, shape }: Omit<EndedQuery, 'again'>): void {
     const query = Object.entries(shape).map(([name, value]) => `${name}=${String(value)}`);
     this.#parts.telemetry.emit({
       kind: 'slow-query',
       requestId,
       operation,
+      database,
       table: formatPath(table),
       caller,
       milliseconds,

@@ -77,6 +77,7 @@ export interface SlowQuery {
   readonly kind: 'slow-query';
   readonly requestId: string;
   readonly operation: string;
+  readonly database: string;
   readonly table: string;
   readonly caller: string;
   readonly milliseconds: number;

@@ -37,7 +37,7 @@ export function toLogLine(event: TelemetryEvent): LogLine {
     case 'manifest-quarantined':
       return toLine('error', event);
     case 'slow-query-analysed':
-      return toLine('info', { ...event, plan: [] }, event.plan);
+      return toLine('info', event, event.plan);
     case 'slow-query':
     case 'connections-refused':
       return toLine('warn', event);
@@ -71,7 +71,7 @@ function toLine(level: LogLevel, event: TelemetryEvent, details: readonly string
 }
 
 function toField(key: string, value: unknown): readonly [string, string | number | boolean][] {
-  if (key === 'kind' || key === 'cause') return [];
+  if (key === 'kind' || key === 'cause' || key === 'plan') return [];
   if (typeof value === 'boolean') return [[key, value]];
   if (typeof value === 'number') return [[key, Number(value.toFixed(3))]];
   const text = Array.isArray(value) ? value.join(', ') : value;

@@ -79,10 +79,15 @@ function listenForFaults(onFault: (fault: string) => void): void {
   const tell = (message: string): void => {
     if (performance.now() - toldAt < FAULT_MILLISECONDS) return;
     toldAt = performance.now();
-    onFault(message);
+    onFault(`The collector could not be reached: ${readMessage(message)}`);
   };
   const logger = { error: tell, warn: ignore, info: ignore, debug: ignore, verbose: ignore };
   diag.setLogger(logger, { logLevel: DiagLogLevel.ERROR, suppressOverrideMessage: true });
+}
+
+/** An error arrives as the JSON of its fields. */
+function readMessage(text: string): string {
+  return /"message":"((?:[^"\\]|\\.)*)"/.exec(text)?.[1] ?? text;
 }
 
 function ignore(): void {}

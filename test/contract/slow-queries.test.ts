@@ -154,12 +154,14 @@ test('the log names a slow query and the cost of its steps, without its literals
     while (find('slow-query-analysed') === undefined) await wait(20);
     const slow = find('slow-query');
     assert.deepEqual(
-      [slow?.['level'], slow?.['requestId'], slow?.['operation'], slow?.['table']],
-      ['warn', 'slow-logged', 'query_table', 'logged'],
+      [slow?.['level'], slow?.['requestId'], slow?.['operation'], slow?.['database'], slow?.['table']],
+      ['warn', 'slow-logged', 'query_table', 'default', 'logged'],
     );
     assert.match(String(slow?.['query']), /filter=\(name = \?\)/);
     assert.match(String(slow?.['caller']), /^key:/);
-    assert.match(JSON.stringify(find('slow-query-analysed')?.['details']), /KNNVectorDistance/);
+    const analysed = find('slow-query-analysed');
+    assert.match(JSON.stringify(analysed?.['details']), /KNNVectorDistance/);
+    assert.deepEqual(Object.keys(analysed ?? {}), ['level', 'time', 'event', 'requestId', 'table', 'details']);
     assert.doesNotMatch(JSON.stringify(running.log), /xyzzy|0\.8125/);
   } finally {
     await running.stop();

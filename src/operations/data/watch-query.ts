@@ -23,11 +23,12 @@ export async function watchQuery<Value>(
   const note = (again: WatchedQuery['again']): void => {
     const milliseconds = performance.now() - startedAt;
     if (!slowQueries.isSlow(milliseconds)) return;
-    const { requestId, caller, table } = watched.request;
+    const { requestId, caller, database, table } = watched.request;
     slowQueries.note({
       requestId,
       operation: watched.operation,
       databaseId: table.databaseId,
+      database: database.name,
       table: table.path,
       caller: caller.id,
       milliseconds,
