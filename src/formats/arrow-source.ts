@@ -1,6 +1,8 @@
 import { RecordBatchReader } from 'apache-arrow';
-import type { Data, RecordBatch } from 'apache-arrow';
+import type { Data, RecordBatch, Schema } from 'apache-arrow';
+import { Footer } from 'apache-arrow/ipc/metadata/file';
 import { ServiceError } from '../errors/service-error.ts';
+import { END_OF_STREAM_BYTES, toStreamBytes } from './arrow-stream.ts';
 import { buildData } from './build-data.ts';
 import { convertColumn } from './convert-column.ts';
 import { readPieces } from './input.ts';
@@ -8,8 +10,9 @@ import type { Input } from './input.ts';
 import { makeBatch, schemaOf } from './row-batches.ts';
 import type { BatchBounds, PlannedColumn, Source, SourceBatch } from './source.ts';
 
-/** A file begins with `ARROW1` and two zeros; then comes a stream, which is all that is read of it. */
-const FILE_HEAD_BYTES = 8;
+const MAGIC = 'ARROW1';
+/** The length of the footer, and the magic again. */
+const FOOTER_TAIL_BYTES = 10;
 
 export async function openArrow(input: Input): Promise<Source> {
   const { reader } = await openStream(input);
@@ -24,21 +27,52 @@ export async function openArrow(input: Input): Promise<Source> {
   };
 }
 
+/** The batches of an Arrow stream that arrives, such as the reply of a query. */
+export async function readStream(
+  pieces: AsyncIterable<Uint8Array>,
+): Promise<{ readonly schema: Schema; readonly batches: AsyncGenerator<RecordBatch> }> {
+  const reader = await openPieces(pieces);
+  return { schema: reader.schema, batches: allBatches(reader) };
+}
+
+async function* allBatches(reader: RecordBatchReader): AsyncGenerator<RecordBatch> {
+  for (let batch = await nextBatch(reader); batch !== undefined; batch = await nextBatch(reader)) yield batch;
+}
+
 async function openStream(input: Input): Promise<{ reader: RecordBatchReader; readBytes: () => number }> {
-  const head = new Uint8Array(await input.slice(0, Math.min(FILE_HEAD_BYTES, input.size)));
-  const from = String.fromCharCode(...head.subarray(0, 6)) === 'ARROW1' ? FILE_HEAD_BYTES : 0;
-  let readBytes = from;
+  const head = new Uint8Array(await input.slice(0, Math.min(MAGIC.length, input.size)));
+  const isFile = String.fromCharCode(...head) === MAGIC;
+  let readBytes = 0;
   const counted = async function* (): AsyncGenerator<Uint8Array> {
-    for await (const piece of readPieces(input, from)) {
+    for await (const piece of isFile ? readFile(input) : readPieces(input)) {
       readBytes += piece.length;
       yield piece;
     }
   };
+  return { reader: await openPieces(counted()), readBytes: () => Math.min(readBytes, input.size) };
+}
+
+/** The messages of a file as a stream, by its footer: some writers leave the schema out in front. */
+async function* readFile(input: Input): AsyncGenerator<Uint8Array> {
+  const end = input.size - FOOTER_TAIL_BYTES;
+  const tail = new DataView(await input.slice(Math.max(end, 0), input.size));
+  const length = tail.byteLength < FOOTER_TAIL_BYTES ? -1 : tail.getInt32(0, true);
+  if (length <= 0 || length > end) throw new Error('no footer');
+  const footer = Footer.decode(new Uint8Array(await input.slice(end - length, end)));
+  const empty = toStreamBytes(footer.schema, []);
+  yield empty.subarray(0, empty.length - END_OF_STREAM_BYTES);
+  for (const { offset, metaDataLength, bodyLength } of [...footer.dictionaryBatches(), ...footer.recordBatches()]) {
+    yield new Uint8Array(await input.slice(offset, offset + metaDataLength + bodyLength));
+  }
+  yield empty.subarray(empty.length - END_OF_STREAM_BYTES);
+}
+
+async function openPieces(pieces: AsyncIterable<Uint8Array>): Promise<RecordBatchReader> {
   try {
-    const reader = await readerOf(counted());
+    const reader = await readerOf(pieces);
     await reader.open({ autoDestroy: false });
     if (reader.schema === undefined) throw new Error('no schema');
-    return { reader, readBytes: () => readBytes };
+    return reader;
   } catch (error) {
     throw notReadable(error);
   }

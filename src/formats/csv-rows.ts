@@ -16,6 +16,8 @@ export class CsvRows {
   private readonly delimiter: string;
   private rest = '';
   private line = 1;
+  /** Where the next delimiter was found, for searches that begin before it. */
+  private nextDelimiter = 0;
 
   constructor(delimiter: string) {
     this.delimiter = delimiter;
@@ -37,6 +39,7 @@ export class CsvRows {
   private take(isLast: boolean): readonly CsvRow[] {
     const rows: CsvRow[] = [];
     let start = 0;
+    this.nextDelimiter = 0;
     while (start < this.rest.length) {
       const row = this.readRow(start, isLast);
       if (row === undefined) break;
@@ -76,8 +79,7 @@ export class CsvRows {
       } else {
         if (newline === -1 && !isLast) return undefined;
         const limit = newline === -1 ? text.length : newline;
-        const delimiter = text.indexOf(this.delimiter, at);
-        end = delimiter === -1 || delimiter > limit ? limit : delimiter;
+        end = Math.min(limit, this.findDelimiter(at));
         const cell = text.slice(at, end === limit && text[end - 1] === '\r' && end > at ? end - 1 : end);
         cells.push(cell === '' ? null : cell);
       }
@@ -85,6 +87,14 @@ export class CsvRows {
       if (text[end] === '\n') return { cells, end: end + 1, lines };
       at = end + this.delimiter.length;
     }
+  }
+
+  private findDelimiter(from: number): number {
+    if (this.nextDelimiter < from || this.nextDelimiter === 0) {
+      const found = this.rest.indexOf(this.delimiter, from);
+      this.nextDelimiter = found === -1 ? this.rest.length : found;
+    }
+    return this.nextDelimiter;
   }
 
   private closingQuote(open: number): number | undefined {

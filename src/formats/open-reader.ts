@@ -1,5 +1,5 @@
-import { RecordBatchStreamWriter, util } from 'apache-arrow';
-import type { DataType, RecordBatch, Schema } from 'apache-arrow';
+import { util } from 'apache-arrow';
+import type { DataType, Schema } from 'apache-arrow';
 import { ServiceError } from '../errors/service-error.ts';
 import { openArrow } from './arrow-source.ts';
 import { converterFor } from './convert-value.ts';
@@ -86,14 +86,6 @@ export async function openReader(input: Input, options: ReadOptions = {}): Promi
     preview: async (rows) => readPreview(source.batches(planned, { rows: Math.min(rows, bounds.rows) }), rows),
     batches: () => source.batches(planned, bounds),
   };
-}
-
-/** One whole Arrow IPC stream. */
-export function toStreamBytes(schema: Schema, batches: readonly RecordBatch[]): Uint8Array {
-  const writer = new RecordBatchStreamWriter();
-  writer.reset(undefined, schema);
-  for (const batch of batches) writer.write(batch);
-  return writer.finish().toUint8Array(true);
 }
 
 async function openSource(input: Input, format: Format, options: ReadOptions): Promise<Source> {

@@ -167,7 +167,7 @@ export function fitsArrow(parquet: DataType, arrow: DataType): boolean {
   if (DataType.isDecimal(arrow)) return DataType.isDecimal(parquet) && parquet.scale === arrow.scale;
   if (DataType.isDate(arrow)) return DataType.isDate(parquet) && parquet.unit === arrow.unit;
   if (DataType.isTime(arrow)) return DataType.isTime(parquet) && parquet.unit === arrow.unit;
-  if (DataType.isNull(arrow)) return false;
+  if (DataType.isNull(arrow)) return true;
   return parquet.typeId === arrow.typeId && childrenFit(parquet, arrow);
 }
 

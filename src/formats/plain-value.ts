@@ -47,7 +47,7 @@ function partOf(value: unknown, name: string): unknown {
 /** A float of 32 bits in the fewest digits that mean it: 0.1, not 0.10000000149011612. */
 function plainFloat(value: unknown, isSingle: boolean): unknown {
   if (typeof value !== 'number' || !Number.isFinite(value)) return String(value);
-  if (!isSingle) return value;
+  if (!isSingle || value === 0) return value;
   for (let digits = 6; digits < 9; digits += 1) {
     const short = Number(value.toPrecision(digits));
     if (Math.fround(short) === value) return short;

@@ -186,8 +186,8 @@ class TypeScanner {
   }
 
   private suffix(): number | undefined {
-    const length = Number(this.match(/\[(\d{1,6})\]/y)?.[1] ?? Number.NaN);
-    return length >= 1 && length <= LENGTH_MAX ? length : undefined;
+    const length = Number(this.match(/\[([1-9]\d{0,5})\]/y)?.[1] ?? Number.NaN);
+    return length <= LENGTH_MAX ? length : undefined;
   }
 
   private skip(mark: string): boolean {
