@@ -29,7 +29,7 @@ const ROOMS: Readonly<Record<string, { readonly values: readonly string[]; reado
   client: { values: ['model', 'errors'], types: ['wire'] },
   process: { values: ['model', 'errors', 'config', 'telemetry', 'app'] },
   cli: {
-    values: ['model', 'errors', 'config', 'telemetry', 'plans', 'process', 'app', 'auth', 'client'],
+    values: ['model', 'errors', 'config', 'telemetry', 'formats', 'plans', 'process', 'app', 'auth', 'client'],
     types: ['catalog', 'wire'],
   },
   app: {

@@ -93,7 +93,8 @@ function adviceOn(error: ClientError | ConnectionError, { credential }: FoundSer
 function requireNames({ names }: Given, { words, names: wanted }: ClientCommand): void {
   const places = wanted.split(' ').filter((word) => word !== '');
   const least = places.filter((place) => !place.startsWith('[')).length;
-  if (names.length >= least && names.length <= places.length) return;
+  const most = places.some((place) => place.endsWith('...')) ? Number.POSITIVE_INFINITY : places.length;
+  if (names.length >= least && names.length <= most) return;
   const call = `tiltyard ${[...words, ...places].join(' ')}`;
   const missing =
     names.length < least

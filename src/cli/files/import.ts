@@ -1,0 +1,278 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { tableAddress } from '../../client/address.ts';
+import type { ApiClient } from '../../client/api-client.ts';
+import { ClientError, ConnectionError } from '../../client/client-error.ts';
+import { countRows, openQuery } from '../../client/rows.ts';
+import { readStream } from '../../formats/arrow-source.ts';
+import { FORMATS } from '../../formats/format.ts';
+import type { ColumnChoice } from '../../formats/open-reader.ts';
+import type { Part } from '../../formats/read-parts.ts';
+import { formatType } from '../../formats/type-text.ts';
+import { formatPath } from '../../model/identifier.ts';
+import type { TablePath } from '../../model/identifier.ts';
+import { formatBytes, formatCount } from '../../plans/format-figure.ts';
+import { answer, defineClientCommand, requireTable, showPath } from '../client-command.ts';
+import type { Session } from '../client-command.ts';
+import { CommandFault } from '../command.ts';
+import { readNumber } from '../options.ts';
+import type { Given } from '../options.ts';
+import { findFiles } from './file-input.ts';
+import type { InputFile } from './file-input.ts';
+import { eachPart } from './import-parts.ts';
+import type { PartOptions } from './import-parts.ts';
+import { digestOf, forgetState, newState, openState, saveState, statePath } from './import-state.ts';
+import type { ImportState } from './import-state.ts';
+import { Progress } from './progress.ts';
+
+const MODES = ['create', 'append', 'overwrite'] as const;
+type Mode = (typeof MODES)[number];
+
+const ATTEMPTS_MAX = 6;
+const PAUSE_SECONDS_MAX = 30;
+
+export const importCommand = defineClientCommand({
+  words: ['import'],
+  names: 'FILE|FOLDER... TABLE',
+  summary: 'load files (Arrow, Parquet, CSV, NDJSON) into a table',
+  about: `Makes a table of files, or adds their rows. The contents and the extension tell the format; of CSV and NDJSON the types are guessed from the first rows, or are those of the table. Large files are sent in parts of about 24 MiB, each of them one version. When it is interrupted, --resume goes on without doubling rows.`,
+  options: [
+    { name: 'mode', value: 'MODE', help: 'create (default), append or overwrite' },
+    { name: 'format', value: 'FORMAT', help: `${FORMATS.join(', ')}; else by contents and extension` },
+    { name: 'column', value: 'NAME=TYPE', repeats: true, help: 'type of a column, such as vec=float32[128]' },
+    { name: 'rename', value: 'NAME=NEW', repeats: true, help: 'another name for a column' },
+    { name: 'skip', value: 'NAME', repeats: true, help: 'leave a column out' },
+    { name: 'delimiter', value: 'CHARACTER', help: 'of CSV; guessed when absent' },
+    { name: 'no-header', help: 'the first row of a CSV file is data' },
+    { name: 'batch-rows', value: 'N', help: 'rows in a request at most' },
+    { name: 'resume', help: 'go on with an import that did not finish' },
+  ],
+  examples: [
+    'import people.csv people',
+    'import --mode append --column code=utf8 2024/ eu/orders',
+    'import items.parquet items --rename embedding=vector --column embedding=float32[768]',
+  ],
+  run: runImport,
+});
+
+async function runImport(session: Session): Promise<number> {
+  const { given, client, terminal } = session;
+  const table = requireTable(given, given.names.length - 1);
+  const mode = readMode(given);
+  const files = await findFiles(given.names.slice(0, -1));
+  const options = {
+    ...readOptions(given),
+    tableTypes: mode === 'append' ? await tableTypes(client, table) : new Map<string, string>(),
+  };
+  const path = statePath(files, `${client.url} ${client.database ?? ''} ${formatPath(table)}`);
+  const digest = digestOf(files, [mode, readOptions(given)]);
+  const found = await openState(path, { digest, resume: given.has('resume') });
+  const state =
+    found === undefined
+      ? newState(digest, mode === 'append' ? await countRows(client, table) : 0)
+      : await settle(client, table, found);
+  const progress = new Progress(
+    terminal,
+    `importing ${showPath(table)}`,
+    files.reduce((sum, { size }) => sum + size, 0),
+  );
+  const sender = new Sender({ client, table, mode, path, progress }, state);
+  await sendFiles(files, options, sender);
+  progress.end();
+  await forgetState(path);
+  return answer(session, ...summary(sender, { table, files, progress }));
+}
+
+async function sendFiles(files: readonly InputFile[], options: PartOptions, sender: Sender): Promise<void> {
+  let types = options.tableTypes;
+  let bytesBefore = 0;
+  for (const [index, file] of files.entries()) {
+    const reader = await eachPart(file, { ...options, tableTypes: types }, async (part) => {
+      await sender.send(part, { isFirst: index === 0 && sender.seen === 0, bytesBefore });
+    });
+    // Later files of text follow the first.
+    if (types.size === 0) types = new Map(reader.columns.map(({ name, type }) => [name, type]));
+    bytesBefore += file.size;
+  }
+}
+
+interface Target {
+  readonly client: ApiClient;
+  readonly table: TablePath;
+  readonly mode: Mode;
+  readonly path: string;
+  readonly progress: Progress;
+}
+
+/** Sends parts one after the other, and notes before and after each how far it is. */
+class Sender {
+  seen = 0;
+  version: number | undefined;
+  private readonly target: Target;
+  private readonly skipped: number;
+  private state: ImportState;
+
+  constructor(target: Target, state: ImportState) {
+    this.target = target;
+    this.state = state;
+    this.skipped = state.parts;
+  }
+
+  get rows(): number {
+    return this.state.rows;
+  }
+
+  get parts(): number {
+    return this.state.parts;
+  }
+
+  async send(
+    part: Part,
+    { isFirst, bytesBefore }: { readonly isFirst: boolean; readonly bytesBefore: number },
+  ): Promise<void> {
+    const isEmpty = part.rows === 0 && !isFirst;
+    this.seen += isEmpty ? 0 : 1;
+    if (!isEmpty && this.seen > this.skipped) await this.sendNew(part, isFirst);
+    this.target.progress.show({ rows: this.state.rows, bytes: bytesBefore + part.endByte });
+  }
+
+  private async sendNew(part: Part, isFirst: boolean): Promise<void> {
+    const { path } = this.target;
+    await saveState(path, { ...this.state, pendingRows: part.rows });
+    try {
+      this.version = (await this.request(part, isFirst)).version ?? this.version;
+    } catch (error) {
+      // The server refused, so that nothing of the part is in the table.
+      if (error instanceof ClientError)
+        await (this.state.parts === 0 ? forgetState(path) : saveState(path, this.state));
+      throw error;
+    }
+    this.state = { ...this.state, parts: this.state.parts + 1, rows: this.state.rows + part.rows };
+    await saveState(path, this.state);
+  }
+
+  private async request(part: Part, isFirst: boolean): Promise<{ readonly version?: number }> {
+    const { client, table, mode } = this.target;
+    const action = isFirst && mode !== 'append' ? 'create' : 'insert';
+    const { path, query } = tableAddress(table, action);
+    const headers = { 'idempotency-key': `${this.state.id}-${this.state.parts}` };
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await client.json(path, {
+          query: action === 'create' ? { ...query, mode } : query,
+          bytes: part.bytes,
+          headers,
+        });
+      } catch (error) {
+        const wait = error instanceof ClientError ? error.retryAfterSeconds : undefined;
+        if (wait === undefined || attempt === ATTEMPTS_MAX) throw withAdvice(error);
+        await pause(Math.min(wait, PAUSE_SECONDS_MAX) * 1000);
+      }
+    }
+  }
+}
+
+function withAdvice(error: unknown): unknown {
+  if (error instanceof ConnectionError) error.message = `${error.message} When it answers again, --resume goes on.`;
+  return error;
+}
+
+/** Finds out whether the part that was sent last is in the table. */
+async function settle(client: ApiClient, table: TablePath, state: ImportState): Promise<ImportState> {
+  const { pendingRows, ...settled } = state;
+  if (pendingRows === undefined) return settled;
+  const rows = await countOrNothing(client, table);
+  const before = state.rowsBefore + state.rows;
+  if (rows === before + pendingRows) return { ...settled, parts: state.parts + 1, rows: state.rows + pendingRows };
+  if (rows === before || (rows === undefined && state.parts === 0)) return settled;
+  throw new CommandFault([
+    `The table has ${formatCount(rows ?? 0)} rows where ${formatCount(before)} or ${formatCount(before + pendingRows)} were expected: others changed it meanwhile, so that the import cannot go on safely.`,
+  ]);
+}
+
+async function countOrNothing(client: ApiClient, table: TablePath): Promise<number | undefined> {
+  try {
+    return await countRows(client, table);
+  } catch (error) {
+    if (error instanceof ClientError && error.status === 404) return undefined;
+    throw error;
+  }
+}
+
+async function tableTypes(client: ApiClient, table: TablePath): Promise<ReadonlyMap<string, string>> {
+  const { body } = await openQuery(client, table, { k: 1 });
+  if (body === null) return new Map();
+  const { schema, batches } = await readStream(body);
+  for await (const batch of batches) void batch;
+  return new Map(schema.fields.map(({ name, type }) => [name, formatType(type)]));
+}
+
+function readMode(given: Given): Mode {
+  const mode = MODES.find((each) => each === (given.value('mode') ?? 'create'));
+  if (mode === undefined) throw new CommandFault([`--mode must be one of ${MODES.join(', ')}.`]);
+  return mode;
+}
+
+function readOptions(given: Given): Omit<PartOptions, 'tableTypes'> {
+  const name = given.value('format');
+  const format = FORMATS.find((each) => each === name);
+  if (name !== undefined && format === undefined)
+    throw new CommandFault([`--format must be one of ${FORMATS.join(', ')}.`]);
+  return {
+    format,
+    columns: readChoices(given),
+    partRows: readNumber(given, 'batch-rows', { minimum: 1 }) ?? Number.MAX_SAFE_INTEGER,
+    csv: { delimiter: readDelimiter(given), header: !given.has('no-header') },
+  };
+}
+
+function readDelimiter(given: Given): string | undefined {
+  const text = given.value('delimiter');
+  return text === String.raw`\t` ? '\t' : text;
+}
+
+function readChoices(given: Given): readonly ColumnChoice[] {
+  const choices = new Map<string, ColumnChoice>();
+  const add = (source: string, choice: Partial<ColumnChoice>): void =>
+    void choices.set(source, { ...choices.get(source), ...choice, source });
+  for (const text of given.values('column')) {
+    const [source, type] = splitPair('column', text);
+    add(source, { type });
+  }
+  for (const text of given.values('rename')) {
+    const [source, name] = splitPair('rename', text);
+    add(source, { name });
+  }
+  for (const source of given.values('skip')) add(source, { skip: true });
+  return [...choices.values()];
+}
+
+function splitPair(option: string, text: string): readonly [string, string] {
+  const at = text.indexOf('=');
+  if (at > 0 && at < text.length - 1) return [text.slice(0, at), text.slice(at + 1)];
+  throw new CommandFault([`--${option} needs a name, an equals sign and a value, not "${text}".`]);
+}
+
+interface Finished {
+  readonly table: TablePath;
+  readonly files: readonly InputFile[];
+  readonly progress: Progress;
+}
+
+function summary(sender: Sender, { table, files, progress }: Finished): readonly [object, string] {
+  const bytes = files.reduce((sum, { size }) => sum + size, 0);
+  const seconds = Math.round(progress.seconds * 1000) / 1000;
+  const reply = {
+    table: formatPath(table),
+    files: files.length,
+    rows: sender.rows,
+    bytes,
+    parts: sender.parts,
+    seconds,
+    version: sender.version,
+  };
+  const from = files.length === 1 ? '1 file' : `${formatCount(files.length)} files`;
+  return [
+    reply,
+    `${formatCount(sender.rows)} rows of ${from} (${formatBytes(bytes)}) are in ${showPath(table)}, after ${seconds} s.\n`,
+  ];
+}
