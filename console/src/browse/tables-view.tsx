@@ -1,6 +1,61 @@
 import type { JSX } from 'preact';
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useClient } from '../api.ts';
+import { Icon } from '../parts/icon.tsx';
+import type { Route } from '../router.ts';
+import { TableView } from '../table/table-view.tsx';
 import type { ViewProps } from '../views.ts';
+import { NamespaceView } from './namespace-view.tsx';
+import { SearchList } from './search-list.tsx';
+import { TreeContext } from './tree-context.ts';
+import { TreeStore, keyOf } from './tree-store.ts';
+import { Tree } from './tree.tsx';
 
-export function TablesView({ session }: ViewProps): JSX.Element {
-  return <h1>Tables of {session.database}</h1>;
+/** The tree at the left, and what was chosen in it at the right. */
+export function TablesView({ session, route }: ViewProps): JSX.Element {
+  const client = useClient();
+  const store = useMemo(() => new TreeStore(client), [client]);
+  const [text, setText] = useState('');
+  const kind = route.view === 'table' ? 'table' : 'namespace';
+  const key = keyOf(route.words);
+  useEffect(() => {
+    store.reveal(route.words);
+    if (kind === 'namespace' && route.words.length > 0) store.setOpen(route.words, true);
+  }, [store, kind, key]);
+  return (
+    <TreeContext.Provider value={store}>
+      <div class="panes">
+        <aside aria-label="Tables">
+          <div class="search">
+            <Icon name="search" />
+            <input
+              type="search"
+              aria-label="Search tables by name"
+              placeholder="Search tables"
+              value={text}
+              onInput={(event) => setText(event.currentTarget.value)}
+            />
+          </div>
+          {text.trim() === '' ? <Tree chosen={`${kind}:${key}`} /> : <SearchList text={text} />}
+        </aside>
+        <section class="content">
+          <Chosen route={route} database={session.database} />
+        </section>
+      </div>
+    </TreeContext.Provider>
+  );
+}
+
+interface ChosenProps {
+  readonly route: Route;
+  readonly database: string;
+}
+
+function Chosen({ route, database }: ChosenProps): JSX.Element {
+  const [name, ...rest] = route.words;
+  const key = keyOf(route.words);
+  if (route.view === 'table' && name !== undefined) {
+    return <TableView key={key} table={[name, ...rest]} database={database} query={route.query} />;
+  }
+  return <NamespaceView key={key} namespace={route.words} database={database} />;
 }

@@ -27,7 +27,7 @@ export function SqlBox(props: SqlBoxProps): JSX.Element {
   useLayoutEffect(() => {
     if (area.current === null) return;
     area.current.style.height = 'auto';
-    area.current.style.height = `${area.current.scrollHeight + 2}px`;
+    area.current.style.height = `${area.current.scrollHeight}px`;
   }, [value]);
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.key !== 'Enter' || event.shiftKey) return;

@@ -1,0 +1,65 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { createNamespace, dropNamespace } from '../../../src/client/namespaces.ts';
+import type { NamespacePath } from '../../../src/model/identifier.ts';
+import { useClient } from '../api.ts';
+import { namespaceHash } from '../links.ts';
+import { ConfirmDialog, FormDialog } from '../parts/dialog.tsx';
+import { CheckField, TextField } from '../parts/field.tsx';
+import { PairsEditor, toRecord } from '../parts/pairs-editor.tsx';
+import type { Pair } from '../parts/pairs-editor.tsx';
+import { toast } from '../parts/toasts.tsx';
+import { go } from '../router.ts';
+import { useTree } from './tree-context.ts';
+
+interface CreateProps {
+  readonly inside: NamespacePath;
+  readonly onClose: () => void;
+}
+
+export function CreateNamespaceDialog({ inside, onClose }: CreateProps): JSX.Element {
+  const client = useClient();
+  const tree = useTree();
+  const [name, setName] = useState('');
+  const [properties, setProperties] = useState<readonly Pair[]>([]);
+  const create = async (): Promise<void> => {
+    const path = [...inside, name.trim()];
+    await createNamespace(client, path, { properties: toRecord(properties) });
+    await tree.refresh(inside);
+    tree.reveal(path);
+    toast(`The namespace ${name.trim()} was created.`);
+    go(namespaceHash(path));
+  };
+  const where = inside.length === 0 ? 'New namespace' : `New namespace in ${inside.join(' / ')}`;
+  return (
+    <FormDialog title={where} action="Create" isReady={name.trim() !== ''} onSubmit={create} onClose={onClose}>
+      <TextField label="Name" value={name} onChange={setName} hasFocus isRequired />
+      <PairsEditor label="Properties" pairs={properties} onChange={setProperties} />
+    </FormDialog>
+  );
+}
+
+interface DropProps {
+  readonly namespace: NamespacePath;
+  readonly onClose: () => void;
+}
+
+export function DropNamespaceDialog({ namespace, onClose }: DropProps): JSX.Element {
+  const client = useClient();
+  const tree = useTree();
+  const [isCascade, setIsCascade] = useState(false);
+  const name = namespace.at(-1) ?? '';
+  const drop = async (): Promise<void> => {
+    await dropNamespace(client, namespace, isCascade ? { behavior: 'cascade' } : {});
+    const parent = namespace.slice(0, -1);
+    await tree.refresh(parent);
+    toast(`The namespace ${name} was dropped.`);
+    go(namespaceHash(parent));
+  };
+  return (
+    <ConfirmDialog title={`Drop ${name}?`} action="Drop" wantedText={name} onConfirm={drop} onClose={onClose}>
+      <p>This cannot be undone. A namespace with tables in it is dropped only if you say so.</p>
+      <CheckField label="Drop everything inside too" isChecked={isCascade} onChange={setIsCascade} />
+    </ConfirmDialog>
+  );
+}

@@ -1,0 +1,118 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { describeNamespace } from '../../../src/client/namespaces.ts';
+import type { NamespacePath } from '../../../src/model/identifier.ts';
+import { useClient } from '../api.ts';
+import { loadHash } from '../links.ts';
+import { Breadcrumbs } from '../parts/breadcrumbs.tsx';
+import { Button, LinkButton } from '../parts/button.tsx';
+import { ErrorBox } from '../parts/error-box.tsx';
+import { formatCount, formatCountOf } from '../parts/format.ts';
+import { Empty, Skeleton } from '../parts/states.tsx';
+import { useDocumentTitle } from '../parts/use-document-title.ts';
+import { useLoad } from '../parts/use-load.ts';
+import { CreateNamespaceDialog, DropNamespaceDialog } from './namespace-dialogs.tsx';
+import { TableList } from './table-list.tsx';
+import { useTree } from './tree-context.ts';
+import type { Inside } from './tree-store.ts';
+
+interface NamespaceViewProps {
+  readonly namespace: NamespacePath;
+  readonly database: string;
+}
+
+type OpenDialog = 'create' | 'drop' | undefined;
+
+export function NamespaceView({ namespace, database }: NamespaceViewProps): JSX.Element {
+  const tree = useTree();
+  const inside = tree.inside(namespace);
+  const [part, setPart] = useState('');
+  const [dialog, setDialog] = useState<OpenDialog>();
+  const name = namespace.at(-1) ?? database;
+  useDocumentTitle(name);
+  const isEmpty = !inside.isLoading && inside.namespaces.length + inside.tables.length === 0;
+  return (
+    <div class="page">
+      <header class="page-head">
+        <div class="title">
+          {namespace.length === 0 ? null : <Breadcrumbs database={database} namespace={namespace.slice(0, -1)} />}
+          <h1>{name}</h1>
+          <p class="muted">{summaryOf(inside)}</p>
+        </div>
+        <div class="actions">
+          {namespace.length === 0 ? null : (
+            <Button kind="quiet" icon="trash" onClick={() => setDialog('drop')}>
+              Drop
+            </Button>
+          )}
+          <Button icon="folder" onClick={() => setDialog('create')}>
+            New namespace
+          </Button>
+          <LinkButton kind="primary" icon="upload" href={loadHash(namespace)}>
+            Load data
+          </LinkButton>
+        </div>
+      </header>
+      {namespace.length === 0 ? null : <Properties namespace={namespace} />}
+      <ErrorBox error={inside.error} onRetry={() => void tree.refresh(namespace)} />
+      {isEmpty && inside.error === undefined ? <NothingYet namespace={namespace} /> : null}
+      {inside.isLoading && inside.tables.length === 0 ? <Skeleton lines={6} /> : null}
+      {inside.tables.length + inside.namespaces.length > 8 ? (
+        <input
+          class="narrow"
+          type="search"
+          aria-label="Show names that contain"
+          placeholder="Show names that contain …"
+          value={part}
+          onInput={(event) => setPart(event.currentTarget.value)}
+        />
+      ) : null}
+      {inside.tables.length + inside.namespaces.length === 0 ? null : (
+        <TableList
+          key={part}
+          namespace={namespace}
+          inside={inside}
+          part={part}
+          onEnd={() => tree.loadMore(namespace)}
+        />
+      )}
+      {dialog === 'create' ? <CreateNamespaceDialog inside={namespace} onClose={() => setDialog(undefined)} /> : null}
+      {dialog === 'drop' ? <DropNamespaceDialog namespace={namespace} onClose={() => setDialog(undefined)} /> : null}
+    </div>
+  );
+}
+
+function summaryOf({ tables, namespaces, nextTable, isLoading }: Inside): string {
+  if (isLoading && tables.length + namespaces.length === 0) return ' ';
+  const count =
+    nextTable === undefined ? formatCountOf(tables.length, 'table') : `more than ${formatCount(tables.length)} tables`;
+  return namespaces.length === 0 ? count : `${formatCountOf(namespaces.length, 'namespace')}, ${count}`;
+}
+
+function Properties({ namespace }: { readonly namespace: NamespacePath }): JSX.Element | null {
+  const client = useClient();
+  const { value } = useLoad(async () => describeNamespace(client, namespace), [client]);
+  const entries = Object.entries(value?.properties ?? {});
+  if (entries.length === 0) return null;
+  return (
+    <dl class="properties" aria-label="Properties">
+      {entries.map(([name, text]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{text}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function NothingYet({ namespace }: { readonly namespace: NamespacePath }): JSX.Element {
+  return (
+    <Empty icon="table" title="No tables here yet">
+      <p>Load a file to make the first one: Arrow, Parquet, CSV or NDJSON. Its columns and types are found for you.</p>
+      <LinkButton kind="primary" icon="upload" href={loadHash(namespace)}>
+        Load data
+      </LinkButton>
+    </Empty>
+  );
+}

@@ -1,0 +1,52 @@
+import { useEffect, useState } from 'preact/hooks';
+import type { ApiClient } from '../../../src/client/api-client.ts';
+import { describeTable, tableStats } from '../../../src/client/tables.ts';
+import type { TablePath } from '../../../src/model/identifier.ts';
+import { forEachBounded } from '../parts/bounded.ts';
+import { wordsOf } from '../parts/error-box.tsx';
+
+/** What is told of a table at a glance. */
+export interface TableFacts {
+  readonly version?: number | undefined;
+  readonly rows?: number;
+  readonly bytes?: number;
+  readonly fragments?: number;
+  readonly indexes?: number;
+  readonly isDeclared?: boolean;
+  readonly fault?: string;
+}
+
+const AT_ONCE = 4;
+
+/** The facts of the tables of one page, one after the other as they come. */
+export function useTableFacts(client: ApiClient, tables: readonly TablePath[]): ReadonlyMap<string, TableFacts> {
+  const [facts, setFacts] = useState<ReadonlyMap<string, TableFacts>>(new Map());
+  useEffect(() => {
+    const gone = new AbortController();
+    const found = new Map<string, TableFacts>();
+    const work = async (table: TablePath): Promise<void> => {
+      found.set(table.join('/'), await readFacts(client, table));
+      if (!gone.signal.aborted) setFacts(new Map(found));
+    };
+    void forEachBounded(tables, { width: AT_ONCE, signal: gone.signal }, work);
+    return () => gone.abort();
+  }, [client, tables.map((table) => table.join('/')).join('\n')]);
+  return facts;
+}
+
+async function readFacts(client: ApiClient, table: TablePath): Promise<TableFacts> {
+  try {
+    const described = await describeTable(client, table, { check_declared: true });
+    if (described.is_only_declared) return { isDeclared: true };
+    const stats = await tableStats(client, table);
+    return {
+      version: described.version,
+      rows: stats.num_rows,
+      bytes: stats.total_bytes,
+      fragments: stats.fragment_stats.num_fragments,
+      indexes: stats.num_indices,
+    };
+  } catch (error) {
+    return { fault: wordsOf(error).message };
+  }
+}

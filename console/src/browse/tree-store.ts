@@ -1,0 +1,120 @@
+import type { ApiClient } from '../../../src/client/api-client.ts';
+import type { NamespacePath } from '../../../src/model/identifier.ts';
+import { pageOfNamespaces, pageOfTables } from '../api.ts';
+
+/** What is known of the inside of a namespace. */
+export interface Inside {
+  readonly namespaces: readonly string[];
+  readonly tables: readonly string[];
+  readonly nextNamespace: string | undefined;
+  readonly nextTable: string | undefined;
+  readonly isLoading: boolean;
+  readonly error: unknown;
+}
+
+const PAGE_NAMES = 1000;
+
+const UNKNOWN: Inside = {
+  namespaces: [],
+  tables: [],
+  nextNamespace: undefined,
+  nextTable: undefined,
+  isLoading: true,
+  error: undefined,
+};
+
+/** The tree of a database as far as it was looked at. No name holds a slash, which joins names to keys. */
+export class TreeStore {
+  readonly #client: ApiClient;
+  readonly #insides = new Map<string, Inside>();
+  readonly #open = new Set<string>(['']);
+  readonly #listeners = new Set<() => void>();
+
+  constructor(client: ApiClient) {
+    this.#client = client;
+  }
+
+  subscribe(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => {
+      this.#listeners.delete(listener);
+    };
+  }
+
+  /** What is known, and a request for what is not. */
+  inside(namespace: NamespacePath): Inside {
+    const known = this.#insides.get(keyOf(namespace));
+    if (known !== undefined) return known;
+    this.#insides.set(keyOf(namespace), UNKNOWN);
+    void this.#load(namespace, UNKNOWN);
+    return UNKNOWN;
+  }
+
+  isOpen(namespace: NamespacePath): boolean {
+    return this.#open.has(keyOf(namespace));
+  }
+
+  setOpen(namespace: NamespacePath, isOpen: boolean): void {
+    if (this.isOpen(namespace) === isOpen) return;
+    if (isOpen) this.#open.add(keyOf(namespace));
+    else this.#open.delete(keyOf(namespace));
+    this.#tell();
+  }
+
+  /** So that a table or namespace that was opened by its address can be seen. */
+  reveal(path: readonly string[]): void {
+    for (let depth = 1; depth < path.length; depth += 1) this.setOpen(path.slice(0, depth), true);
+  }
+
+  loadMore(namespace: NamespacePath): void {
+    const known = this.inside(namespace);
+    if (known.isLoading || (known.nextNamespace === undefined && known.nextTable === undefined)) return;
+    this.#change(namespace, { ...known, isLoading: true });
+    void this.#load(namespace, known);
+  }
+
+  /** Reads a namespace anew, and shows what was known until then. */
+  async refresh(namespace: NamespacePath): Promise<void> {
+    this.#change(namespace, { ...this.inside(namespace), isLoading: true });
+    await this.#load(namespace, UNKNOWN);
+  }
+
+  async #load(namespace: NamespacePath, known: Inside): Promise<void> {
+    const isFirst = known.namespaces.length === 0 && known.tables.length === 0;
+    try {
+      const [namespaces, tables] = await Promise.all([
+        isFirst || known.nextNamespace !== undefined
+          ? pageOfNamespaces(this.#client, namespace, { limit: PAGE_NAMES, after: known.nextNamespace })
+          : NO_PAGE,
+        isFirst || known.nextTable !== undefined
+          ? pageOfTables(this.#client, namespace, { limit: PAGE_NAMES, after: known.nextTable })
+          : NO_PAGE,
+      ]);
+      this.#change(namespace, {
+        namespaces: [...known.namespaces, ...namespaces.names],
+        tables: [...known.tables, ...tables.names],
+        nextNamespace: namespaces.next,
+        nextTable: tables.next,
+        isLoading: false,
+        error: undefined,
+      });
+    } catch (error) {
+      this.#change(namespace, { ...known, isLoading: false, error });
+    }
+  }
+
+  #change(namespace: NamespacePath, inside: Inside): void {
+    this.#insides.set(keyOf(namespace), inside);
+    this.#tell();
+  }
+
+  #tell(): void {
+    for (const listener of this.#listeners) listener();
+  }
+}
+
+const NO_PAGE = { names: [], next: undefined } as const;
+
+export function keyOf(path: readonly string[]): string {
+  return path.join('/');
+}

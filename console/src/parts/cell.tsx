@@ -1,0 +1,88 @@
+import type { JSX } from 'preact';
+import type { JsonValue } from '../../../src/client/exact-json.ts';
+import type { TypeJson } from '../../../src/wire/schema-json.ts';
+import { isBinary, isVector } from './field-type.ts';
+import { formatBytes } from './format.ts';
+import { Sparkline } from './sparkline.tsx';
+
+interface CellProps {
+  readonly value: JsonValue | undefined;
+  /** Absent for columns that the table does not have, such as a distance. */
+  readonly type?: TypeJson | undefined;
+}
+
+const CHARACTERS_MAX = 160;
+
+/** A value in a line: vectors as a curve, pictures small, long texts cut. */
+export function Cell({ value, type }: CellProps): JSX.Element {
+  if (value === null || value === undefined) return <span class="null">null</span>;
+  const numbers = type === undefined || isVector(type) ? toNumbers(value) : undefined;
+  if (numbers !== undefined) return <VectorCell values={numbers} />;
+  if (typeof value === 'string') {
+    return type !== undefined && isBinary(type) ? <BytesCell base64={value} /> : <>{cut(value)}</>;
+  }
+  if (typeof value === 'number' || typeof value === 'bigint') return <span class="number">{String(value)}</span>;
+  if (typeof value === 'boolean') return <span class={value ? 'true' : 'muted'}>{String(value)}</span>;
+  return <span class="mono">{cut(toText(value))}</span>;
+}
+
+function VectorCell({ values }: { readonly values: readonly number[] }): JSX.Element {
+  return (
+    <span class="vector">
+      <Sparkline values={values} />
+      <span class="muted">{values.length}</span>
+    </span>
+  );
+}
+
+function BytesCell({ base64 }: { readonly base64: string }): JSX.Element {
+  const address = imageAddress(base64);
+  const size = formatBytes(byteCount(base64));
+  return address === undefined ? (
+    <span class="bytes">{size}</span>
+  ) : (
+    <span class="bytes">
+      <img src={address} alt="" height="24" /> {size}
+    </span>
+  );
+}
+
+/** Begins of the base 64 text of pictures that browsers show; SVG is left out, because it is a document. */
+const IMAGES: readonly (readonly [string, string])[] = [
+  ['iVBORw0KGgo', 'image/png'],
+  ['/9j/', 'image/jpeg'],
+  ['R0lGOD', 'image/gif'],
+  ['UklGR', 'image/webp'],
+];
+
+export function imageAddress(base64: string): string | undefined {
+  const [, mediaType] = IMAGES.find(([begin]) => base64.startsWith(begin)) ?? [];
+  return mediaType === undefined ? undefined : `data:${mediaType};base64,${base64}`;
+}
+
+export function byteCount(base64: string): number {
+  return Math.floor((base64.length * 3) / 4) - (/=*$/.exec(base64)?.[0].length ?? 0);
+}
+
+export function toNumbers(value: JsonValue): readonly number[] | undefined {
+  if (!Array.isArray(value) || value.length < 2) return undefined;
+  const numbers = value.map((each: JsonValue) => (typeof each === 'number' ? each : Number.NaN));
+  return numbers.every((each) => !Number.isNaN(each)) ? numbers : undefined;
+}
+
+/** JSON, with whole numbers of any length as they are. */
+export function toText(value: JsonValue, indent?: number): string {
+  const text = JSON.stringify(
+    value,
+    (_name, each: unknown) => (typeof each === 'bigint' ? `${MARK}${each}` : each),
+    indent,
+  );
+  return text.replaceAll(MARKED, '$1');
+}
+
+const MARK = '\ue000';
+const MARKED = /"\ue000(-?\d+)"/g;
+
+function cut(text: string): string {
+  return text.length > CHARACTERS_MAX ? `${text.slice(0, CHARACTERS_MAX)}…` : text;
+}

@@ -1,0 +1,58 @@
+import type { ApiClient } from '../../../src/client/api-client.ts';
+import { listBranches, listTags } from '../../../src/client/history.ts';
+import { describeTable } from '../../../src/client/tables.ts';
+import type { TablePath } from '../../../src/model/identifier.ts';
+import type { BranchShape } from '../../../src/wire/branches.ts';
+import type { SchemaJson } from '../../../src/wire/schema-json.ts';
+import type { TagShape } from '../../../src/wire/tags.ts';
+import type { At } from '../links.ts';
+
+/** A table at a place of its history, and the places that it can be looked at. */
+export interface DescribedTable {
+  readonly path: TablePath;
+  readonly at: At;
+  readonly version: number;
+  readonly schema: SchemaJson;
+  readonly properties: Readonly<Record<string, string>>;
+  readonly isDeclared: boolean;
+  readonly tags: Readonly<Record<string, TagShape>>;
+  readonly branches: Readonly<Record<string, BranchShape>>;
+}
+
+export interface TabProps {
+  readonly table: DescribedTable;
+  /** Reads the description anew, after a change. */
+  readonly onChanged: () => void;
+}
+
+export async function readTable(client: ApiClient, path: TablePath, at: At): Promise<DescribedTable> {
+  const described = await describeTable(client, path, at);
+  const isDeclared = described.is_only_declared;
+  const [tags, branches] = isDeclared
+    ? [{}, {}]
+    : await Promise.all([listTags(client, path), listBranches(client, path)]);
+  return {
+    path,
+    at,
+    version: described.version ?? 0,
+    schema: schemaOf(described.schema),
+    properties: described.properties ?? {},
+    isDeclared,
+    tags,
+    branches,
+  };
+}
+
+export function schemaOf(schema: object | undefined): SchemaJson {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The server writes it with the function that has this type.
+  return (schema ?? { fields: [] }) as SchemaJson;
+}
+
+export function readAt(query: URLSearchParams): At {
+  const version = query.get('version');
+  const branch = query.get('branch');
+  return {
+    ...(version !== null && /^\d+$/.test(version) ? { version: Number(version) } : {}),
+    ...(branch === null ? {} : { branch }),
+  };
+}

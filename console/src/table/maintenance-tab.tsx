@@ -1,0 +1,115 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { waitForJob } from '../../../src/client/jobs.ts';
+import { callTable, describeMaintenance, startMaintenance } from '../../../src/client/tables.ts';
+import type { DescribeMaintenanceReply } from '../../../src/wire/maintenance.ts';
+import { useClient } from '../api.ts';
+import { Button } from '../parts/button.tsx';
+import { ErrorBox } from '../parts/error-box.tsx';
+import { formatAgo, formatBytes, formatCount, formatMilliseconds } from '../parts/format.ts';
+import { Badge, Meter, Skeleton } from '../parts/states.tsx';
+import { toast } from '../parts/toasts.tsx';
+import { useLoad, useTask } from '../parts/use-load.ts';
+import type { TabProps } from './described-table.ts';
+
+export function MaintenanceTab({ table, onChanged }: TabProps): JSX.Element {
+  const client = useClient();
+  const [phase, setPhase] = useState('');
+  const { value, error, reload } = useLoad(
+    async () => describeMaintenance(client, table.path),
+    [client, table.path.join('/')],
+  );
+  const run = useTask(async () => {
+    const { job_id: id } = await startMaintenance(client, table.path);
+    const job = await waitForJob(client, id, { onProgress: (each) => setPhase(each.phase) });
+    if (job.failure !== undefined) throw new Error(job.failure.message);
+    toast('The table is in order.');
+    reload();
+    onChanged();
+  });
+  const toggle = useTask(async () => {
+    await callTable(client, table.path, value?.state === 'paused' ? 'maintenance/resume' : 'maintenance/pause', {});
+    reload();
+  });
+  if (value === undefined) return error === undefined ? <Skeleton /> : <ErrorBox error={error} onRetry={reload} />;
+  const isPaused = value.state === 'paused';
+  return (
+    <div class="maintenance">
+      <div class="bar">
+        <Badge kind={value.state === 'automatic' ? 'good' : 'warn'}>{value.state}</Badge>
+        <p class="muted">{STATES[value.state] ?? ''}</p>
+        <span class="spring" />
+        {value.state === 'off' ? null : (
+          <Button icon={isPaused ? 'play' : 'pause'} isBusy={toggle.isRunning} onClick={toggle.run}>
+            {isPaused ? 'Resume' : 'Pause'}
+          </Button>
+        )}
+        <Button kind="primary" icon="refresh" isBusy={run.isRunning} onClick={run.run}>
+          Run now
+        </Button>
+      </div>
+      <ErrorBox error={run.error ?? toggle.error} />
+      {run.isRunning ? <Meter label={`Maintenance: ${phase}`} /> : null}
+      <Facts state={value} />
+      <LastRun run={value.last_run} />
+    </div>
+  );
+}
+
+const STATES: Readonly<Record<string, string>> = {
+  automatic: 'The server merges fragments, refreshes indexes and removes old versions by itself.',
+  paused: 'Nothing happens to this table until it is resumed.',
+  off: 'The server does no maintenance by itself; it can be run here.',
+};
+
+const REASONS: Readonly<Record<string, string>> = {
+  fragments: 'merge small fragments',
+  deletions: 'drop deleted rows',
+  index: 'bring indexes up to date',
+};
+
+function Facts({ state }: { readonly state: DescribeMaintenanceReply }): JSX.Element {
+  const todo = [
+    ...state.would_do.reasons.map((reason) => REASONS[reason] ?? reason),
+    ...(state.would_do.removes_versions ? ['remove old versions'] : []),
+  ];
+  const facts: readonly (readonly [string, string])[] = [
+    ['Rows', formatCount(state.num_rows)],
+    ['Size', formatBytes(state.total_bytes)],
+    ['Fragments', formatCount(state.num_fragments)],
+    ['Small fragments', formatCount(state.num_small_fragments)],
+    ['Deleted rows', `about ${formatCount(state.num_deleted_rows)}`],
+    ['Commits since a run', formatCount(state.commits)],
+  ];
+  return (
+    <>
+      <dl class="facts">
+        {facts.map(([label, text]) => (
+          <div key={label}>
+            <dt>{label}</dt>
+            <dd>{text}</dd>
+          </div>
+        ))}
+      </dl>
+      <p>
+        <strong>A run now would</strong>{' '}
+        {todo.length === 0 ? 'change nothing: the table is in order.' : `${todo.join(', ')}.`}
+      </p>
+    </>
+  );
+}
+
+function LastRun({ run }: { readonly run: DescribeMaintenanceReply['last_run'] }): JSX.Element {
+  if (run === undefined) return <p class="muted">Not run since the server started.</p>;
+  return (
+    <section>
+      <h2>Last run</h2>
+      <p class="muted">
+        {formatAgo(run.ended_ms)}, in {formatMilliseconds(run.milliseconds)}
+        {run.lost_to_writer ? '; a writer was faster, nothing was done' : ''}. Fragments: −
+        {formatCount(run.fragments_removed)} +{formatCount(run.fragments_added)}. Old versions removed:{' '}
+        {formatCount(run.versions_removed)} ({formatBytes(run.bytes_removed)}).
+      </p>
+    </section>
+  );
+}

@@ -1,0 +1,174 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import type { JsonRow } from '../../../src/client/exact-json.ts';
+import { countRows, queryRows } from '../../../src/client/rows.ts';
+import { formatFieldPath } from '../../../src/model/field-path.ts';
+import { useClient } from '../api.ts';
+import { loadHash } from '../links.ts';
+import { Button, LinkButton } from '../parts/button.tsx';
+import { Cell } from '../parts/cell.tsx';
+import { DataGrid } from '../parts/data-grid.tsx';
+import type { GridColumn } from '../parts/data-grid.tsx';
+import { ErrorBox } from '../parts/error-box.tsx';
+import { isBinary, isNumber, isSortable, isText, isVector, listFields, typeText } from '../parts/field-type.ts';
+import type { FieldShape } from '../parts/field-type.ts';
+import type { GridSort } from '../parts/grid-head.tsx';
+import { Pager } from '../parts/pager.tsx';
+import { SqlBox } from '../parts/sql-box.tsx';
+import { Empty, Skeleton } from '../parts/states.tsx';
+import { useLoad } from '../parts/use-load.ts';
+import { ValueDialog } from '../parts/value-dialog.tsx';
+import type { DescribedTable, TabProps } from './described-table.ts';
+import { ExportMenu } from './export-menu.tsx';
+
+const PAGE_ROWS = 100;
+
+interface OpenCell {
+  readonly row: JsonRow;
+  readonly column: string;
+}
+
+/** A page of rows, filtered and sorted by the server. */
+export function RowsTab({ table }: TabProps): JSX.Element {
+  const [filter, setFilter] = useState('');
+  const [typed, setTyped] = useState('');
+  const [sort, setSort] = useState<GridSort>();
+  const [offset, setOffset] = useState(0);
+  const [open, setOpen] = useState<OpenCell>();
+  const { page, count } = useRows(table, { filter, sort, offset });
+  const apply = (text: string): void => {
+    setTyped(text);
+    setFilter(text.trim());
+    setOffset(0);
+    if (text.trim() === filter) page.reload();
+  };
+  const rows = page.value ?? [];
+  const type = table.schema.fields.find(({ name }) => name === open?.column)?.type;
+  return (
+    <div class="rows">
+      <div class="bar">
+        <SqlBox
+          label="Filter"
+          value={typed}
+          onChange={setTyped}
+          onSubmit={() => apply(typed)}
+          placeholder="Filter with SQL, such as price > 5 AND name LIKE 'a%'"
+          error={page.error}
+          place="filter"
+          fields={listFields(table.schema.fields).map(({ path }) => path)}
+        />
+        {filter === '' && typed === '' ? null : (
+          <Button kind="quiet" icon="close" label="Clear the filter" onClick={() => apply('')} />
+        )}
+        <Button onClick={() => apply(typed)} isBusy={page.isLoading && page.value !== undefined}>
+          Apply
+        </Button>
+        <ExportMenu table={table} filter={filter} sort={sort} />
+      </div>
+      {page.error !== undefined && !isAboutFilter(page.error, filter) ? (
+        <ErrorBox error={page.error} onRetry={page.reload} />
+      ) : null}
+      {page.value === undefined && page.isLoading ? <Skeleton lines={10} /> : null}
+      {page.value !== undefined && rows.length === 0 ? <NoRows table={table} filter={filter} /> : null}
+      {rows.length === 0 ? null : (
+        <DataGrid
+          label={`Rows of ${table.path.at(-1) ?? ''}`}
+          columns={columnsOf(table)}
+          rows={rows}
+          keyOf={(_row, index) => String(offset + index)}
+          sort={sort}
+          onSort={(next) => (setSort(next), setOffset(0))}
+          onOpen={(row, { id }) => setOpen({ row, column: id })}
+          firstRow={offset}
+          rowCount={count.value}
+          isDim={page.isLoading}
+        />
+      )}
+      {rows.length === 0 && offset === 0 ? null : (
+        <Pager
+          label="Pages of rows"
+          offset={offset}
+          pageSize={PAGE_ROWS}
+          count={rows.length}
+          total={count.value}
+          onOffset={setOffset}
+        />
+      )}
+      {open === undefined ? null : (
+        <ValueDialog title={open.column} value={open.row[open.column]} type={type} onClose={() => setOpen(undefined)} />
+      )}
+    </div>
+  );
+}
+
+interface RowsWanted {
+  readonly filter: string;
+  readonly sort: GridSort | undefined;
+  readonly offset: number;
+}
+
+function useRows(table: DescribedTable, { filter, sort, offset }: RowsWanted) {
+  const client = useClient();
+  const { path, at, version } = table;
+  const place = [client, path.join('/'), at.branch, version];
+  const page = useLoad(
+    async () =>
+      queryRows(client, path, {
+        ...at,
+        k: PAGE_ROWS,
+        offset,
+        ...(filter === '' ? {} : { filter }),
+        ...(sort === undefined ? {} : { order_by: [toOrder(sort)] }),
+      }),
+    [...place, filter, sort?.column, sort?.isAscending, offset],
+  );
+  const count = useLoad(
+    async () => countRows(client, path, { ...at, ...(filter === '' ? {} : { predicate: filter }) }),
+    [...place, filter],
+  );
+  return { page, count };
+}
+
+export function toOrder({ column, isAscending }: GridSort): { column_name: string; ascending: boolean } {
+  return { column_name: formatFieldPath([column]), ascending: isAscending };
+}
+
+function columnsOf(table: DescribedTable): readonly GridColumn<JsonRow>[] {
+  return table.schema.fields.map((field) => ({
+    id: field.name,
+    label: field.name,
+    note: typeText(field.type),
+    width: widthOf(field),
+    align: isNumber(field.type) ? 'right' : 'left',
+    isSortable: isSortable(field.type),
+    render: (row) => <Cell value={row[field.name]} type={field.type} />,
+  }));
+}
+
+function widthOf({ type, name }: FieldShape): number {
+  if (isVector(type)) return 160;
+  if (isText(type)) return 220;
+  if (isBinary(type)) return 120;
+  if (isNumber(type) || type.type === 'bool') return Math.max(84, (name.length + typeText(type).length) * 7.5 + 36);
+  return 170;
+}
+
+/** Such an error stands at the filter itself. */
+function isAboutFilter(error: unknown, filter: string): boolean {
+  return filter !== '' && error instanceof Error && 'status' in error && error.status === 400;
+}
+
+function NoRows({ table, filter }: { readonly table: DescribedTable; readonly filter: string }): JSX.Element {
+  return filter === '' ? (
+    <Empty icon="table" title="The table is empty">
+      <p>It has columns but no rows.</p>
+      <LinkButton icon="upload" href={loadHash(table.path.slice(0, -1), table.path.at(-1))}>
+        Load data
+      </LinkButton>
+    </Empty>
+  ) : (
+    <Empty icon="filter" title="No row passes the filter">
+      <p>Names and texts are compared exactly, also in case; ILIKE and lower() are not.</p>
+    </Empty>
+  );
+}

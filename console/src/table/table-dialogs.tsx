@@ -1,0 +1,68 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { dropTable, renameTable } from '../../../src/client/tables.ts';
+import type { TablePath } from '../../../src/model/identifier.ts';
+import { useClient } from '../api.ts';
+import { useTree } from '../browse/tree-context.ts';
+import { namespaceHash, tableHash } from '../links.ts';
+import { ConfirmDialog, FormDialog } from '../parts/dialog.tsx';
+import { TextField } from '../parts/field.tsx';
+import { toast } from '../parts/toasts.tsx';
+import { go } from '../router.ts';
+
+interface TableDialogProps {
+  readonly path: TablePath;
+  readonly onClose: () => void;
+}
+
+export function RenameTableDialog({ path, onClose }: TableDialogProps): JSX.Element {
+  const client = useClient();
+  const tree = useTree();
+  const from = path.slice(0, -1);
+  const [name, setName] = useState(path.at(-1) ?? '');
+  const [where, setWhere] = useState(from.join('/'));
+  const rename = async (): Promise<void> => {
+    const namespace = where
+      .split('/')
+      .map((part) => part.trim())
+      .filter((part) => part !== '');
+    const target = toTablePath(namespace, name.trim());
+    await renameTable(client, path, target);
+    await Promise.all([tree.refresh(from), tree.refresh(namespace)]);
+    toast(`The table is now ${target.join(' / ')}.`);
+    go(tableHash(target));
+  };
+  return (
+    <FormDialog title="Rename or move" action="Rename" isReady={name.trim() !== ''} onSubmit={rename} onClose={onClose}>
+      <TextField label="Name" value={name} onChange={setName} hasFocus isRequired />
+      <TextField
+        label="Namespace"
+        value={where}
+        onChange={setWhere}
+        hint="Names with / between them; empty for the root of the database."
+      />
+    </FormDialog>
+  );
+}
+
+export function DropTableDialog({ path, onClose }: TableDialogProps): JSX.Element {
+  const client = useClient();
+  const tree = useTree();
+  const name = path.at(-1) ?? '';
+  const drop = async (): Promise<void> => {
+    await dropTable(client, path);
+    const namespace = path.slice(0, -1);
+    await tree.refresh(namespace);
+    toast(`The table ${name} was dropped.`);
+    go(namespaceHash(namespace));
+  };
+  return (
+    <ConfirmDialog title={`Drop ${name}?`} action="Drop" wantedText={name} onConfirm={drop} onClose={onClose}>
+      <p>All its rows, versions, tags, branches and indexes go with it. This cannot be undone.</p>
+    </ConfirmDialog>
+  );
+}
+
+function toTablePath([first, ...rest]: readonly string[], name: string): TablePath {
+  return first === undefined ? [name] : [first, ...rest, name];
+}

@@ -1,0 +1,67 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import type { TablePath } from '../../../src/model/identifier.ts';
+import { loadHash, tableHash } from '../links.ts';
+import type { At } from '../links.ts';
+import { Breadcrumbs } from '../parts/breadcrumbs.tsx';
+import { LinkButton } from '../parts/button.tsx';
+import { Icon } from '../parts/icon.tsx';
+import { Popover } from '../parts/popover.tsx';
+import type { DescribedTable } from './described-table.ts';
+import { StatePicker } from './state-picker.tsx';
+import { DropTableDialog, RenameTableDialog } from './table-dialogs.tsx';
+
+interface TableHeadProps {
+  readonly path: TablePath;
+  readonly database: string;
+  readonly at: At;
+  readonly table: DescribedTable | undefined;
+  readonly onChanged: () => void;
+}
+
+type OpenDialog = 'rename' | 'drop' | undefined;
+
+export function TableHead({ path, database, at, table }: TableHeadProps): JSX.Element {
+  const [dialog, setDialog] = useState<OpenDialog>();
+  const name = path.at(-1) ?? '';
+  const close = (): void => setDialog(undefined);
+  return (
+    <>
+      <header class="page-head">
+        <div class="title">
+          <Breadcrumbs database={database} namespace={path.slice(0, -1)} />
+          <h1>{name}</h1>
+        </div>
+        <div class="actions">
+          <StatePicker path={path} at={at} table={table} />
+          <LinkButton icon="upload" href={loadHash(path.slice(0, -1), name)}>
+            Load
+          </LinkButton>
+          <Popover label="More" icon="more" side="right">
+            {(closeMenu) => (
+              <div class="menu">
+                <button type="button" class="item" onClick={() => (closeMenu(), setDialog('rename'))}>
+                  <Icon name="edit" /> Rename or move …
+                </button>
+                <button type="button" class="item bad" onClick={() => (closeMenu(), setDialog('drop'))}>
+                  <Icon name="trash" /> Drop …
+                </button>
+              </div>
+            )}
+          </Popover>
+        </div>
+      </header>
+      {at.version === undefined ? null : (
+        <p class="banner">
+          <span>
+            You are looking at version {at.version}
+            {at.branch === undefined ? '' : ` of the branch ${at.branch}`}, as it was then.
+          </span>
+          <a href={tableHash(path, 'rows', at.branch === undefined ? {} : { branch: at.branch })}>To the latest</a>
+        </p>
+      )}
+      {dialog === 'rename' ? <RenameTableDialog path={path} onClose={close} /> : null}
+      {dialog === 'drop' ? <DropTableDialog path={path} onClose={close} /> : null}
+    </>
+  );
+}

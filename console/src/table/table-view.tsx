@@ -1,0 +1,95 @@
+import type { JSX } from 'preact';
+import type { TablePath } from '../../../src/model/identifier.ts';
+import { useClient } from '../api.ts';
+import { TABS, loadHash, tableHash } from '../links.ts';
+import type { Tab } from '../links.ts';
+import { LinkButton } from '../parts/button.tsx';
+import { ErrorBox } from '../parts/error-box.tsx';
+import { Empty, Skeleton } from '../parts/states.tsx';
+import { useDocumentTitle } from '../parts/use-document-title.ts';
+import { useLoad } from '../parts/use-load.ts';
+import { readAt, readTable } from './described-table.ts';
+import type { DescribedTable, TabProps } from './described-table.ts';
+import { IndexesTab } from './indexes-tab.tsx';
+import { MaintenanceTab } from './maintenance-tab.tsx';
+import { RowsTab } from './rows-tab.tsx';
+import { SchemaTab } from './schema-tab.tsx';
+import { TableHead } from './table-head.tsx';
+import { VersionsTab } from './versions-tab.tsx';
+
+const LABELS: Readonly<Record<Tab, string>> = {
+  rows: 'Rows',
+  schema: 'Schema',
+  versions: 'Versions',
+  indexes: 'Indexes',
+  maintenance: 'Maintenance',
+};
+
+interface TableViewProps {
+  readonly table: TablePath;
+  readonly database: string;
+  readonly query: URLSearchParams;
+}
+
+export function TableView({ table, database, query }: TableViewProps): JSX.Element {
+  const client = useClient();
+  const at = readAt(query);
+  const tab = TABS.find((each) => each === query.get('tab')) ?? 'rows';
+  const { value, error, reload } = useLoad(
+    async () => readTable(client, table, at),
+    [client, table.join('/'), at.version, at.branch],
+  );
+  useDocumentTitle(table.at(-1) ?? '');
+  return (
+    <div class="page table-page">
+      <TableHead path={table} database={database} at={at} table={value} onChanged={reload} />
+      <nav class="tabs" aria-label="Parts of the table">
+        {TABS.map((each) => (
+          <a key={each} href={tableHash(table, each, at)} aria-current={each === tab ? 'page' : undefined}>
+            {LABELS[each]}
+          </a>
+        ))}
+      </nav>
+      <ErrorBox error={error} onRetry={reload} />
+      {value === undefined && error === undefined ? <Skeleton lines={8} /> : null}
+      {value === undefined ? null : value.isDeclared ? (
+        <Declared table={table} />
+      ) : (
+        <TabBody tab={tab} table={value} onChanged={reload} />
+      )}
+    </div>
+  );
+}
+
+interface TabBodyProps {
+  readonly tab: Tab;
+  readonly table: DescribedTable;
+  readonly onChanged: () => void;
+}
+
+function TabBody({ tab, table, onChanged }: TabBodyProps): JSX.Element {
+  const props: TabProps = { table, onChanged };
+  switch (tab) {
+    case 'rows':
+      return <RowsTab {...props} />;
+    case 'schema':
+      return <SchemaTab {...props} />;
+    case 'versions':
+      return <VersionsTab {...props} />;
+    case 'indexes':
+      return <IndexesTab {...props} />;
+    case 'maintenance':
+      return <MaintenanceTab {...props} />;
+  }
+}
+
+function Declared({ table }: { readonly table: TablePath }): JSX.Element {
+  return (
+    <Empty icon="table" title="The table has no data yet">
+      <p>It was declared: the name is taken, and the first rows decide its columns.</p>
+      <LinkButton kind="primary" icon="upload" href={loadHash(table.slice(0, -1), table.at(-1))}>
+        Load data
+      </LinkButton>
+    </Empty>
+  );
+}
