@@ -25,4 +25,5 @@ export const VIEWS: readonly View[] = [
   { id: 'namespace', label: undefined, under: '', load: loadTables },
   { id: 'table', label: undefined, under: '', load: loadTables },
   { id: 'lab', label: 'Lab', load: async () => (await import('./lab/lab-view.tsx')).LabView },
+  { id: 'change', label: 'Change', load: async () => (await import('./change/change-view.tsx')).ChangeView },
 ];

@@ -33,7 +33,7 @@ function toColumns(rows: readonly JsonRow[]): readonly GridColumn<JsonRow>[] {
       label: name,
       width: widthOf(name, values),
       align: isNumber ? ('right' as const) : ('left' as const),
-      render: (row) => <Value value={row[name]} />,
+      render: (row) => <ResultValue value={row[name]} />,
     };
   });
 }
@@ -44,7 +44,8 @@ function widthOf(name: string, values: readonly (JsonValue | undefined)[]): numb
   return Math.min(420, Math.max(80, longest * 7.4 + 24));
 }
 
-function Value({ value }: { readonly value: JsonValue | undefined }): JSX.Element {
+/** One value of a row. */
+export function ResultValue({ value }: { readonly value: JsonValue | undefined }): JSX.Element {
   if (value === null || value === undefined) return <span class="muted">null</span>;
   if (isVector(value)) {
     return (

@@ -121,7 +121,6 @@ interface NodeProps {
 
 function Node({ index, step: drawn, isActive, isMarked, onChoose, onHover }: NodeProps): JSX.Element {
   const { step, x, y, width, height, share, nanoseconds, isSmall, level } = drawn;
-  const time = `${formatTime(nanoseconds)} · ${formatShare(share)}`;
   const read = readOf(step);
   return (
     <g
@@ -153,13 +152,13 @@ function Node({ index, step: drawn, isActive, isMarked, onChoose, onHover }: Nod
           <text class="name" x={12} y={22}>
             {wordsOfStep(step)}
           </text>
-          <text class="operator" x={12} y={38}>
-            {step.operator}
-          </text>
           <text class="figure strong" x={width - 12} y={22}>
-            {time}
+            {formatShare(share)}
           </text>
-          <text class="figure" x={width - 12} y={38}>
+          <text class="time" x={12} y={41}>
+            {formatTime(nanoseconds)}
+          </text>
+          <text class="figure" x={width - 12} y={41}>
             {read}
           </text>
           <rect class="track" x={12} y={height - 20} width={width - 24} height={8} rx={4} />

@@ -26,7 +26,7 @@ export interface PlanLayout {
 const GAP_X = 24;
 const GAP_Y = 30;
 const MARGIN = 12;
-const WIDTH = { small: 172, least: 210, more: 90 };
+const WIDTH = { small: 196, least: 216, more: 90 };
 const HEIGHT = { small: 30, large: 76 };
 /** Steps with less of the time, and that read nothing, are drawn as one line. */
 const SMALL_SHARE = 0.03;

@@ -47,7 +47,8 @@ export async function loadFacts(client: ApiClient, table: TablePath): Promise<Ta
   };
 }
 
-function toSchema(value: object | undefined): SchemaJson {
+/** The schema of a reply, whose shape leaves it open. */
+export function toSchema(value: object | undefined): SchemaJson {
   if (value === undefined || !('fields' in value) || !Array.isArray(value.fields)) return { fields: [] };
   return { fields: value.fields };
 }

@@ -1,0 +1,96 @@
+import type { JSX } from 'preact';
+import type { ColumnFact } from '../../../src/plans/table-facts.ts';
+import { Segments } from '../lab/segments.tsx';
+import { Button } from '../parts/button.tsx';
+import { SelectField } from '../parts/field.tsx';
+import { SqlBox } from '../parts/sql-box.tsx';
+import type { Assignment, ChangeForm } from './change-form.ts';
+
+interface ChangeFieldsProps {
+  readonly form: ChangeForm;
+  readonly columns: readonly ColumnFact[];
+  readonly onChange: (form: ChangeForm) => void;
+  readonly onSubmit: () => void;
+  readonly error: unknown;
+}
+
+const KINDS = [
+  ['update', 'Update'],
+  ['delete', 'Delete'],
+] as const;
+
+export function ChangeFields(props: ChangeFieldsProps): JSX.Element {
+  const { form, columns, onChange, onSubmit, error } = props;
+  const fields = columns.map(({ path }) => path);
+  return (
+    <div class="stack">
+      <Segments label="What to do" value={form.kind} options={KINDS} onChange={(kind) => onChange({ ...form, kind })} />
+      {form.kind === 'update' ? <Assignments {...props} /> : null}
+      <div class="field">
+        <span class="label">
+          Rows where{' '}
+          <span class="hint">{form.where === '' ? (form.kind === 'update' ? 'all rows' : 'needed') : ''}</span>
+        </span>
+        <SqlBox
+          label="Rows where"
+          value={form.where}
+          onChange={(where) => onChange({ ...form, where })}
+          onSubmit={onSubmit}
+          placeholder="id < 10"
+          error={error}
+          place="predicate"
+          fields={fields}
+        />
+      </div>
+    </div>
+  );
+}
+
+const ASSIGNMENTS_MAX = 50;
+
+function Assignments({ form, columns, onChange, onSubmit }: ChangeFieldsProps): JSX.Element {
+  const { assignments } = form;
+  const set = (index: number, change: Partial<Assignment>): void =>
+    onChange({ ...form, assignments: assignments.map((each, at) => (at === index ? { ...each, ...change } : each)) });
+  return (
+    <>
+      {assignments.map(({ path, expression }, index) => (
+        <fieldset key={index}>
+          <legend>Set {assignments.length > 1 ? index + 1 : ''}</legend>
+          <SelectField
+            label="Column"
+            value={path}
+            options={[{ value: '', label: 'choose one' }, ...columns.map((column) => ({ value: column.path }))]}
+            onChange={(chosen) => set(index, { path: chosen })}
+          />
+          <SqlBox
+            label={`New value of ${path === '' ? 'the column' : path}`}
+            value={expression}
+            onChange={(text) => set(index, { expression: text })}
+            onSubmit={onSubmit}
+            placeholder="price * 1.1"
+            place="expression"
+            fields={columns.map((column) => column.path)}
+          />
+          {assignments.length > 1 ? (
+            <Button
+              kind="quiet"
+              icon="trash"
+              onClick={() => onChange({ ...form, assignments: assignments.filter((_each, at) => at !== index) })}
+            >
+              Leave out
+            </Button>
+          ) : null}
+        </fieldset>
+      ))}
+      {assignments.length < ASSIGNMENTS_MAX ? (
+        <Button
+          icon="add"
+          onClick={() => onChange({ ...form, assignments: [...assignments, { path: '', expression: '' }] })}
+        >
+          Another column
+        </Button>
+      ) : null}
+    </>
+  );
+}

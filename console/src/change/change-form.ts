@@ -1,0 +1,64 @@
+import { parseFieldPath, sqlFieldReference } from '../../../src/model/field-path.ts';
+import type { ColumnFact } from '../../../src/plans/table-facts.ts';
+
+export interface Assignment {
+  readonly path: string;
+  readonly expression: string;
+}
+
+export interface ChangeForm {
+  readonly kind: 'update' | 'delete';
+  readonly assignments: readonly Assignment[];
+  /** The condition; all rows when empty, which a delete does not take. */
+  readonly where: string;
+}
+
+/** Each assignment is a `set` of the address: `set=price:price * 2`, with the path before the first colon. */
+export function readChange(query: URLSearchParams): ChangeForm {
+  const assignments = query.getAll('set').map((text) => {
+    const colon = text.indexOf(':');
+    return { path: text.slice(0, Math.max(0, colon)), expression: text.slice(colon + 1) };
+  });
+  return {
+    kind: query.get('kind') === 'delete' ? 'delete' : 'update',
+    assignments: assignments.length === 0 ? [{ path: '', expression: '' }] : assignments,
+    where: query.get('where') ?? '',
+  };
+}
+
+export function toChangeQuery({ kind, assignments, where }: ChangeForm): string {
+  const query = new URLSearchParams();
+  if (kind === 'delete') query.set('kind', kind);
+  else for (const { path, expression } of assignments) query.append('set', `${path}:${expression}`);
+  if (where !== '') query.set('where', where);
+  return query.toString();
+}
+
+/** What is still missing, in words; `undefined` when the change can be previewed. */
+export function findGap({ kind, assignments, where }: ChangeForm): string | undefined {
+  if (kind === 'delete') return where.trim() === '' ? 'Say which rows go.' : undefined;
+  const isWhole = assignments.every(({ path, expression }) => path !== '' && expression.trim() !== '');
+  return isWhole ? undefined : 'Choose a column and write what it becomes.';
+}
+
+/** A column as it is, for a projection. */
+export function beforeOf(path: string): string {
+  return sqlFieldReference(parseFieldPath(path));
+}
+
+const SQL_TYPES: Readonly<Record<string, string>> = {
+  int8: 'TINYINT',
+  int16: 'SMALLINT',
+  int32: 'INT',
+  int64: 'BIGINT',
+  float32: 'FLOAT',
+  float64: 'DOUBLE',
+  utf8: 'VARCHAR',
+  bool: 'BOOLEAN',
+};
+
+/** What an update would store: the value, converted to the column's type where SQL has a word for it. */
+export function afterOf({ path, expression }: Assignment, columns: readonly ColumnFact[]): string {
+  const type = SQL_TYPES[columns.find((column) => column.path === path)?.type.type ?? ''];
+  return type === undefined ? expression : `CAST((${expression}) AS ${type})`;
+}

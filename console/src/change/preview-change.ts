@@ -1,0 +1,127 @@
+import type { ApiClient } from '../../../src/client/api-client.ts';
+import { ClientError } from '../../../src/client/client-error.ts';
+import type { JsonRow, JsonValue } from '../../../src/client/exact-json.ts';
+import { tableAddress } from '../../../src/client/address.ts';
+import { countRows, queryRows } from '../../../src/client/rows.ts';
+import { describeTable } from '../../../src/client/tables.ts';
+import type { TablePath } from '../../../src/model/identifier.ts';
+import { findDimension } from '../../../src/plans/table-facts.ts';
+import type { ColumnFact } from '../../../src/plans/table-facts.ts';
+import type { UpdateTableReply } from '../../../src/wire/data.ts';
+import type { DeleteReply } from '../../../src/wire/writes.ts';
+import { FormFault } from '../lab/query-body.ts';
+import { afterOf, beforeOf } from './change-form.ts';
+import type { ChangeForm } from './change-form.ts';
+
+export const ROWS_SHOWN = 20;
+/** Columns beside those that change, by which a row is recognised. */
+const OTHERS_SHOWN = 4;
+
+export interface ChangedCell {
+  readonly path: string;
+  readonly before: JsonValue | undefined;
+  readonly after: JsonValue | undefined;
+}
+
+export interface ChangedRow {
+  readonly others: JsonRow;
+  readonly cells: readonly ChangedCell[];
+}
+
+/** What a change would do to one version of the table. */
+export interface Preview {
+  readonly form: ChangeForm;
+  readonly version: number;
+  readonly count: number;
+  readonly rows: readonly ChangedRow[];
+}
+
+export async function previewChange(
+  client: ApiClient,
+  table: TablePath,
+  form: ChangeForm,
+  columns: readonly ColumnFact[],
+): Promise<Preview> {
+  const { version } = await describeTable(client, table);
+  if (version === undefined) throw new FormFault('The table has no data yet.', 'Load some first.');
+  const condition = form.where.trim();
+  const count = await countRows(client, table, { version, ...(condition === '' ? {} : { predicate: condition }) });
+  const { others, changed } = toProjection(form, columns);
+  const aliases = Object.fromEntries([
+    ...others.map((path, index) => [`other_${index}`, beforeOf(path)]),
+    ...changed.flatMap(({ path, after }, index) => [
+      [`before_${index}`, beforeOf(path)],
+      ...(after === undefined ? [] : [[`after_${index}`, after]]),
+    ]),
+  ]);
+  const rows = await queryRows(client, table, {
+    version,
+    k: ROWS_SHOWN,
+    columns: { column_aliases: aliases },
+    ...(condition === '' ? {} : { filter: condition }),
+  });
+  return { form, version, count, rows: rows.map((row) => toChangedRow(row, others, changed)) };
+}
+
+interface Projection {
+  readonly others: readonly string[];
+  readonly changed: readonly { readonly path: string; readonly after: string | undefined }[];
+}
+
+function toProjection(form: ChangeForm, columns: readonly ColumnFact[]): Projection {
+  const narrow = columns.filter(({ type }) => findDimension(type) === undefined).map(({ path }) => path);
+  if (form.kind === 'delete') return { others: narrow.slice(0, OTHERS_SHOWN * 2), changed: [] };
+  const paths = form.assignments.map(({ path }) => path);
+  return {
+    others: narrow.filter((path) => !paths.includes(path)).slice(0, OTHERS_SHOWN),
+    changed: form.assignments.map((each) => ({ path: each.path, after: afterOf(each, columns) })),
+  };
+}
+
+function toChangedRow(row: JsonRow, others: readonly string[], changed: Projection['changed']): ChangedRow {
+  return {
+    others: Object.fromEntries(others.map((path, index) => [path, row[`other_${index}`] ?? null])),
+    cells: changed.map(({ path }, index) => ({ path, before: row[`before_${index}`], after: row[`after_${index}`] })),
+  };
+}
+
+export interface Done {
+  readonly rows: number;
+  readonly version: number;
+}
+
+/**
+ * Runs what was previewed, and only on the version that was looked at: it is compared just before, and the server is
+ * told it too, which then refuses a table that has changed in between.
+ */
+export async function runChange(client: ApiClient, table: TablePath, { form, version }: Preview): Promise<Done> {
+  const now = await describeTable(client, table);
+  if (now.version !== version) throw new StalePreview(version, now.version);
+  const { path, query } = tableAddress(table, form.kind);
+  const headers = { 'if-match': `"${version}"` };
+  try {
+    if (form.kind === 'delete') {
+      const json = { predicate: form.where.trim() };
+      const reply = await client.json<DeleteReply>(path, { query, json, headers });
+      return { rows: reply.num_deleted_rows, version: reply.version };
+    }
+    const condition = form.where.trim();
+    const updates = form.assignments.map((each) => [each.path, each.expression]);
+    const json = { updates, ...(condition === '' ? {} : { predicate: condition }) };
+    const reply = await client.json<UpdateTableReply>(path, { query, json, headers });
+    return { rows: reply.updated_rows, version: reply.version };
+  } catch (error) {
+    if (error instanceof ClientError && error.status === 412) throw new StalePreview(version, undefined);
+    throw error;
+  }
+}
+
+/** Somebody else wrote to the table meanwhile. */
+export class StalePreview extends FormFault {
+  constructor(seen: number, now: number | undefined) {
+    super(
+      `The table has changed since the preview: it was at version ${seen}${now === undefined ? '' : `, and is at ${now}`}.`,
+      'Nothing was done. Preview again to see what the change would do now.',
+    );
+  }
+}
