@@ -26,4 +26,6 @@ export const VIEWS: readonly View[] = [
   { id: 'table', label: undefined, under: '', load: loadTables },
   { id: 'lab', label: 'Lab', load: async () => (await import('./lab/lab-view.tsx')).LabView },
   { id: 'change', label: 'Change', load: async () => (await import('./change/change-view.tsx')).ChangeView },
+  { id: 'activity', label: 'Activity', load: async () => (await import('./activity/activity-view.tsx')).ActivityView },
+  { id: 'access', label: 'Access', load: async () => (await import('./access/access-view.tsx')).AccessView },
 ];

@@ -1,0 +1,38 @@
+import type { JSX } from 'preact';
+import { listDatabases, useClient } from '../api.ts';
+import { useDocumentTitle } from '../parts/use-document-title.ts';
+import { useLoad } from '../parts/use-load.ts';
+import { go, toHash } from '../router.ts';
+import type { ViewProps } from '../views.ts';
+import { CredentialsTab } from './credentials-tab.tsx';
+import { GrantsTab } from './grants-tab.tsx';
+
+const TABS = [
+  ['keys', 'Keys'],
+  ['clients', 'OAuth clients'],
+  ['grants', 'Grants'],
+] as const;
+
+/** Who may do what. */
+export function AccessView({ route, session }: ViewProps): JSX.Element {
+  useDocumentTitle('Access');
+  const client = useClient();
+  const databases = useLoad(async () => listDatabases(client), [client]);
+  const shown = TABS.find(([id]) => id === route.words[0])?.[0] ?? 'keys';
+  const given = { database: session.database, databases: databases.value ?? [session.database] };
+  return (
+    <div class="view">
+      <h1>Access</h1>
+      <nav class="tabs flat" aria-label="Kinds of access">
+        {TABS.map(([id, words]) => (
+          <button key={id} type="button" aria-pressed={id === shown} onClick={() => go(toHash('access', [id]))}>
+            {words}
+          </button>
+        ))}
+      </nav>
+      {shown === 'keys' ? <CredentialsTab key="key" kind="key" {...given} /> : null}
+      {shown === 'clients' ? <CredentialsTab key="client" kind="client" {...given} /> : null}
+      {shown === 'grants' ? <GrantsTab {...given} /> : null}
+    </div>
+  );
+}

@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict';
+import { after, before, suite, test } from 'node:test';
+import { sampleStream } from '../support/arrow-tables.ts';
+import { noBrowser } from '../support/browser.ts';
+import type { Browser } from '../support/browser.ts';
+import { Client } from '../support/client.ts';
+import { keepPictures, openConsole } from '../support/console-page.ts';
+import { startServer } from '../support/server.ts';
+import type { TestServer } from '../support/server.ts';
+
+let server: TestServer;
+let browser: Browser;
+let client: Client;
+
+suite('activity', { skip: noBrowser }, () => {
+  before(async () => {
+    server = await startServer();
+    client = new Client(server.url);
+    await client.arrow('/v1/table/items/create', sampleStream(300));
+    await client.post('/v1/table/items/create_index', { column: 'id', index_type: 'BTREE' });
+    browser = await openConsole();
+  });
+  after(async () => {
+    await browser.close();
+    await server.close();
+  });
+
+  const chart = (title: string) =>
+    browser.page.locator('figure', { has: browser.page.getByRole('heading', { name: title }) });
+
+  test('requests show up in the charts while they come, commits and jobs below', async () => {
+    const { page } = browser;
+    await page.goto(`${server.url}/ui/#/activity`);
+    await chart('Requests').waitFor();
+    let isOver = false;
+    const work = (async () => {
+      for (let round = 0; !isOver; round += 1) {
+        await client.post('/v1/table/items/count_rows', {});
+        if (round % 10 === 0) await client.post('/v1/table/items/count_rows', { predicate: 'nothing = 1' });
+        if (round % 20 === 0) await client.post('/v1/table/items/update', { updates: [['price', 'price + 1']] });
+      }
+    })();
+    await chart('Requests')
+      .getByText(/^(?:[1-9]|0\.[1-9])[\d,.]*\/s$/)
+      .first()
+      .waitFor();
+    await chart('Latency')
+      .getByText(/^[\d.]+ (?:µs|ms)$/)
+      .first()
+      .waitFor();
+    if (process.env['TILTYARD_PICTURES'] === '1') await page.waitForTimeout(20_000);
+    await keepPictures(page, 'activity');
+    isOver = true;
+    await work;
+    const commits = page.getByRole('region', { name: 'Who did what' });
+    await commits
+      .getByText(/update table/)
+      .first()
+      .waitFor();
+    await page.getByRole('region', { name: 'Jobs' }).getByText('items').first().waitFor();
+  });
+
+  test('the same figures can be read as a table', async () => {
+    const { page } = browser;
+    await page.getByRole('button', { name: 'As a table' }).click();
+    await page.getByRole('row', { name: /^Requests: answered/ }).waitFor();
+    await page.getByRole('button', { name: 'As a table' }).click();
+  });
+
+  test('it asks every two seconds, and paused for nothing more', async () => {
+    const { page } = browser;
+    let asked = 0;
+    page.on('request', (request) => (asked += request.url().endsWith('/metrics') ? 1 : 0));
+    await page.clock.install();
+    await page.reload();
+    await chart('Requests').waitFor();
+    await page.clock.runFor(6000);
+    assert.ok(asked >= 4, `asked ${asked} times`);
+    await page.getByRole('button', { name: 'Pause' }).click();
+    await page.getByText('paused').waitFor();
+    const before = asked;
+    await page.clock.runFor(20_000);
+    assert.equal(asked, before);
+  });
+
+  test('who may not see the figures is told so, and sees the rest', async () => {
+    const grants = [{ role: 'reader', database: 'default' }];
+    const { json } = await client.post('/v1/access/key/create', { name: 'visitor', grants });
+    const other = await openConsole(json.key);
+    try {
+      await other.page.goto(`${server.url}/ui/#/activity`);
+      await other.page.getByText(/figures of the server are for its administrators/).waitFor();
+      await other.page
+        .getByRole('region', { name: 'Who did what' })
+        .getByText(/update table/)
+        .first()
+        .waitFor();
+    } finally {
+      await other.close();
+    }
+  });
+
+  test('nothing in the page complained', () => {
+    assert.deepEqual(browser.complaints, []);
+  });
+});
