@@ -153,8 +153,14 @@ function stones(rows: number): Uint8Array {
       id: [new Int32(), (row) => row],
       shelf: [new Int32(), (row) => row % 500],
       title: [new Utf8(), (row) => `${WORDS[row % 8]} ${WORDS[(row >> 4) % 8]}`],
-      vec: [vectorType, (row) => Array.from({ length: DIMENSION }, (_unused, at) => Math.sin(row * 37 + at * at))],
+      vec: [vectorType, (row) => Array.from({ length: DIMENSION }, (_unused, at) => component(row, at))],
     },
     rows,
   );
+}
+
+/** Forty clouds of points, the same in every run. */
+function component(row: number, at: number): number {
+  const far = Math.sin(row * 12.9898 + at * 78.233) * 43_758.5453;
+  return Math.sin((row % 40) * 13 + at * at) + 0.6 * (far - Math.floor(far) - 0.5);
 }
