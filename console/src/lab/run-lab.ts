@@ -14,6 +14,8 @@ import { FormFault, hasText, hasVector, toQueryBody } from './query-body.ts';
 import { describeForm, toExactBody, toRivalForm } from './rival.ts';
 import type { TableFacts } from './table-facts.ts';
 
+const MEASURED_ROWS_MAX = 1_000_000;
+
 export interface Rows {
   readonly kind: 'results';
   readonly rows: readonly JsonRow[];
@@ -79,10 +81,16 @@ async function analyze(lab: Lab, form: LabForm): Promise<Run> {
   const { plan: given, text } = await analyzePlan(client, table, body);
   const plan = readPlan(given);
   if (plan === undefined) throw new FormFault('The server sent no plan.', 'Is the console as new as the server?');
-  const recall = hasVector(form) && !hasText(form) ? await measureRecall(lab, body) : undefined;
+  const recall = isMeasured(form, facts) ? await measureRecall(lab, body) : undefined;
   const context = { query: body, schema: facts.schema, indexes: facts.indexes, stats: facts.stats };
   const findings = findAdvice(plan, recall === undefined ? context : { ...context, recall });
   return { title: describeForm(form), plan, text, recall, findings };
+}
+
+/** A search of every row of a great table is not run unasked; whoever compares has asked. */
+function isMeasured(form: LabForm, { stats }: TableFacts): boolean {
+  if (!hasVector(form) || hasText(form)) return false;
+  return form.tab === 'compare' || stats.num_rows <= MEASURED_ROWS_MAX;
 }
 
 /** The row ids of the query against those of the same query without an index. */
