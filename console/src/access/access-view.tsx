@@ -23,7 +23,7 @@ export function AccessView({ route, session }: ViewProps): JSX.Element {
   return (
     <div class="view">
       <h1>Access</h1>
-      <nav class="tabs flat" aria-label="Kinds of access">
+      <nav class="lab-tabs flat" aria-label="Kinds of access">
         {TABS.map(([id, words]) => (
           <button key={id} type="button" aria-pressed={id === shown} onClick={() => go(toHash('access', [id]))}>
             {words}

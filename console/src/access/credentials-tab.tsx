@@ -93,7 +93,7 @@ const STATES = { valid: 'good', expired: 'warn', revoked: 'plain' } as const;
 
 function CredentialTable({ title, credentials, onRevoke }: CredentialTableProps): JSX.Element {
   return (
-    <table class="list">
+    <table class="entries">
       <caption class="hidden">{title}</caption>
       <thead>
         <tr>

@@ -85,7 +85,7 @@ interface GrantTableProps {
 
 function GrantTable({ known: { grants, names }, onWithdraw }: GrantTableProps): JSX.Element {
   return (
-    <table class="list">
+    <table class="entries">
       <caption class="hidden">Grants</caption>
       <thead>
         <tr>

@@ -81,7 +81,7 @@ function Figures({ isPaused, asTable }: FiguresProps): JSX.Element {
 /** The same figures in words: now, and over the time that was seen. */
 function FigureTable({ charts }: { readonly charts: readonly Chart[] }): JSX.Element {
   return (
-    <table class="list">
+    <table class="entries">
       <caption class="hidden">Figures of the last five minutes</caption>
       <thead>
         <tr>

@@ -36,7 +36,7 @@ export function PreviewPane({ table, preview, isCurrent, onPreview }: PreviewPan
   }
   const verb = form.kind === 'delete' ? 'Delete' : 'Update';
   return (
-    <section class="preview" aria-label="Preview">
+    <section class="change-preview" aria-label="Preview">
       <header>
         <h2>
           {formatRows(count)} would {form.kind === 'delete' ? 'go' : 'change'}
@@ -138,7 +138,7 @@ function AfterChange({ table, preview, done, onPreview }: AfterChangeProps): JSX
   });
   const verb = preview.form.kind === 'delete' ? 'deleted' : 'updated';
   return (
-    <section class="preview done" aria-label="Done">
+    <section class="change-preview done" aria-label="Done">
       <div class="card" role="status">
         <Icon name="check" />
         <div>

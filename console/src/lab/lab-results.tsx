@@ -49,7 +49,7 @@ export function ResultValue({ value }: { readonly value: JsonValue | undefined }
   if (value === null || value === undefined) return <span class="muted">null</span>;
   if (isVector(value)) {
     return (
-      <span class="vector">
+      <span class="vector-value">
         <Sparkline values={value} />
         <span class="muted">{value.length}</span>
       </span>

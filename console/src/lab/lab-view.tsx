@@ -118,7 +118,7 @@ function Bench({ table, query, facts, onTableChanged }: BenchProps): JSX.Element
         </footer>
       </form>
       <div class="lab-outcome">
-        <nav class="tabs" aria-label="What to see">
+        <nav class="lab-tabs" aria-label="What to see">
           {TABS.map((tab) => (
             <button key={tab} type="button" aria-pressed={asked.tab === tab} onClick={() => run({ ...draft, tab })}>
               {TAB_WORDS[tab]}
