@@ -8,8 +8,10 @@ import { databaseCommands } from './database.ts';
 import { grantCommands } from './grant.ts';
 import { keyCommands } from './key.ts';
 import { EXIT } from './exit-codes.ts';
+import { backupCommand } from './files/backup.ts';
 import { exportCommand } from './files/export.ts';
 import { importCommand } from './files/import.ts';
+import { restoreCommand } from './files/restore.ts';
 import { serveCommand } from './serve.ts';
 import { signingKeyCommands } from './signing-key.ts';
 import { tablesCommand } from './tables.ts';
@@ -24,7 +26,7 @@ interface CommandGroup {
 export const COMMAND_GROUPS: readonly CommandGroup[] = [
   { title: 'The server', commands: [serveCommand, configCommand] },
   { title: 'Tables, on a running server', commands: [tablesCommand] },
-  { title: 'Files in and out', commands: [importCommand, exportCommand] },
+  { title: 'Files in and out', commands: [importCommand, exportCommand, backupCommand, restoreCommand] },
   {
     title: 'Access, in the data folder',
     commands: [...keyCommands, ...clientCommands, ...grantCommands, ...databaseCommands, ...signingKeyCommands],

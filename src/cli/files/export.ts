@@ -9,12 +9,13 @@ import type { Format } from '../../formats/format.ts';
 import { writeRows } from '../../formats/write-rows.ts';
 import { formatPath } from '../../model/identifier.ts';
 import type { TablePath } from '../../model/identifier.ts';
-import { formatBytes, formatCount } from '../../plans/format-figure.ts';
+import { formatBytes } from '../../plans/format-figure.ts';
 import type { QueryTableBody } from '../../wire/data.ts';
 import { answer, defineClientCommand, requireTable, showPath } from '../client-command.ts';
 import type { Session } from '../client-command.ts';
 import { CommandFault } from '../command.ts';
 import { readNumber } from '../options.ts';
+import { countOf } from '../show/amounts.ts';
 import { Progress } from './progress.ts';
 import { writeWhole } from './write-file.ts';
 
@@ -65,7 +66,7 @@ async function runExport(session: Session): Promise<number> {
   return answer(
     session,
     reply,
-    `${formatCount(rows)} rows (${formatBytes(counted.bytes)}) are in ${target}, after ${seconds} s.\n`,
+    `${countOf(rows, 'row')} (${formatBytes(counted.bytes)}) are in ${target}, after ${seconds} s.\n`,
   );
 }
 

@@ -16,6 +16,7 @@ import type { Session } from '../client-command.ts';
 import { CommandFault } from '../command.ts';
 import { readNumber } from '../options.ts';
 import type { Given } from '../options.ts';
+import { countOf } from '../show/amounts.ts';
 import { findFiles } from './file-input.ts';
 import type { InputFile } from './file-input.ts';
 import { eachPart } from './import-parts.ts';
@@ -270,9 +271,9 @@ function summary(sender: Sender, { table, files, progress }: Finished): readonly
     seconds,
     version: sender.version,
   };
-  const from = files.length === 1 ? '1 file' : `${formatCount(files.length)} files`;
+  const from = countOf(files.length, 'file');
   return [
     reply,
-    `${formatCount(sender.rows)} rows of ${from} (${formatBytes(bytes)}) are in ${showPath(table)}, after ${seconds} s.\n`,
+    `${countOf(sender.rows, 'row')} of ${from} (${formatBytes(bytes)}) are in ${showPath(table)}, after ${seconds} s.\n`,
   ];
 }

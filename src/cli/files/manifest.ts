@@ -1,0 +1,97 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { readFile, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { CommandFault } from '../command.ts';
+
+/** What a backup holds, in `manifest.json` of its folder. */
+export interface Manifest {
+  readonly format: 1;
+  readonly made_by: string;
+  readonly made_at: string;
+  readonly database: string;
+  readonly complete: boolean;
+  readonly namespaces: readonly NamespaceEntry[];
+  readonly tables: readonly TableEntry[];
+}
+
+export interface NamespaceEntry {
+  readonly path: readonly string[];
+  readonly properties: Readonly<Record<string, string>>;
+}
+
+export interface TableEntry {
+  readonly path: readonly string[];
+  readonly version: number;
+  readonly rows: number;
+  /** An Arrow stream, below the folder. */
+  readonly file: string;
+  readonly bytes: number;
+  readonly sha256: string;
+  readonly properties: Readonly<Record<string, string>>;
+  readonly schema_metadata: Readonly<Record<string, string>>;
+  readonly indexes: readonly IndexEntry[];
+  /** For the record: a restored table has one version. */
+  readonly tags: Readonly<Record<string, number>>;
+}
+
+export interface IndexEntry {
+  readonly name: string;
+  readonly columns: readonly string[];
+  readonly type: string;
+  readonly distance_type?: string;
+}
+
+const NAME = 'manifest.json';
+
+export async function findManifest(folder: string): Promise<Manifest | undefined> {
+  let text: string;
+  try {
+    text = await readFile(join(folder, NAME), 'utf8');
+  } catch {
+    return undefined;
+  }
+  const manifest = parse(text);
+  if (manifest !== undefined) return manifest;
+  throw new CommandFault([`${join(folder, NAME)} is not the manifest of a backup that is known here.`]);
+}
+
+export async function requireManifest(folder: string): Promise<Manifest> {
+  const manifest = await findManifest(folder);
+  if (manifest === undefined) throw new CommandFault([`${folder} holds no backup: there is no ${NAME}.`]);
+  if (manifest.complete) return manifest;
+  throw new CommandFault([`The backup in ${folder} did not finish. Finish it with "tiltyard backup --resume".`]);
+}
+
+export async function saveManifest(folder: string, manifest: Manifest): Promise<void> {
+  const path = join(folder, NAME);
+  await writeFile(`${path}.new`, `${JSON.stringify(manifest, undefined, 2)}\n`);
+  await rename(`${path}.new`, path);
+}
+
+/** Whether the file is still the one that was written. */
+export async function isUnchanged(folder: string, { file, bytes, sha256 }: TableEntry): Promise<boolean> {
+  const hash = createHash('sha256');
+  let length = 0;
+  try {
+    for await (const piece of createReadStream(join(folder, file))) {
+      if (!(piece instanceof Uint8Array)) return false;
+      hash.update(piece);
+      length += piece.length;
+    }
+  } catch {
+    return false;
+  }
+  return length === bytes && hash.digest('hex') === sha256;
+}
+
+function parse(text: string): Manifest | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    const isKnown = typeof value === 'object' && value !== null && 'format' in value && value.format === 1;
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The number of the format stands for its fields.
+    return isKnown ? (value as Manifest) : undefined;
+  } catch {
+    return undefined;
+  }
+}
