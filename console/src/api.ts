@@ -10,9 +10,10 @@ import { apiAddress } from './session.ts';
 import type { Session } from './session.ts';
 
 /** The calls themselves stand in `src/client/`; here is how the console gets its client, and reads lists by the page. */
-export function clientOf({ credential, database }: Session): ApiClient {
+export function clientOf({ credential, database }: Session, send?: typeof fetch): ApiClient {
   const { kind, text } = credential;
-  return new ApiClient({ url: apiAddress(), database, ...(kind === 'key' ? { key: text } : { token: text }) });
+  const secret = kind === 'key' ? { key: text } : { token: text };
+  return new ApiClient({ url: apiAddress(), database, fetch: send, ...secret });
 }
 
 export const ClientContext = createContext<ApiClient | undefined>(undefined);

@@ -24,6 +24,7 @@ export const VIEWS: readonly View[] = [
   { id: '', label: 'Tables', load: loadTables },
   { id: 'namespace', label: undefined, under: '', load: loadTables },
   { id: 'table', label: undefined, under: '', load: loadTables },
+  { id: 'load', label: 'Load data', load: async () => (await import('./load/load-view.tsx')).LoadView },
   { id: 'lab', label: 'Lab', load: async () => (await import('./lab/lab-view.tsx')).LabView },
   { id: 'change', label: 'Change', load: async () => (await import('./change/change-view.tsx')).ChangeView },
   { id: 'activity', label: 'Activity', load: async () => (await import('./activity/activity-view.tsx')).ActivityView },

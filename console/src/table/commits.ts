@@ -7,30 +7,36 @@ const PAGES_MAX = 5;
 const PAGE_RECORDS = 1000;
 const CLOCK_SLACK_MILLISECONDS = 1000;
 
+interface Span {
+  readonly oldest: number;
+  readonly newest: number;
+  readonly branch: string | undefined;
+}
+
 /** Which operation made which version, as far as this server made it: by the version's number. */
 export async function readCommits(
   client: ApiClient,
   table: TablePath,
-  { since, branch }: { readonly since: number; readonly branch: string | undefined },
+  { oldest, newest, branch }: Span,
 ): Promise<ReadonlyMap<number, Transaction>> {
   const found = new Map<number, Transaction>();
-  let after: string | undefined = firstIdAt(since - CLOCK_SLACK_MILLISECONDS);
-  for (let page = 0; page < PAGES_MAX && after !== undefined; page += 1) {
-    const query = { limit: PAGE_RECORDS, page_token: after };
+  let before: string | undefined = firstIdAt(newest + CLOCK_SLACK_MILLISECONDS);
+  for (let page = 0; page < PAGES_MAX && before !== undefined; page += 1) {
+    const query = { limit: PAGE_RECORDS, newest_first: true, page_token: before };
     const reply: ListTransactionsReply = await client.json('/v1/transaction/list', { query });
     for (const record of reply.transactions) {
-      if (
-        record.version === undefined ||
-        record.branch !== branch ||
-        /_(?:tag|branch|versions)$/.test(record.operation)
-      ) {
-        continue;
-      }
-      if (record.id.join('/') === table.join('/')) found.set(record.version, record);
+      if (isCommitOf(record, table, branch) && record.version !== undefined) found.set(record.version, record);
     }
-    after = reply.page_token;
+    const last = reply.transactions.at(-1);
+    const isPast = last !== undefined && Date.parse(last.committed_at) < oldest;
+    before = isPast ? undefined : reply.page_token;
   }
   return found;
+}
+
+/** Tags and branches are recorded with the version that they name, which others made. */
+function isCommitOf({ id, branch, operation }: Transaction, table: TablePath, wanted: string | undefined): boolean {
+  return branch === wanted && id.join('/') === table.join('/') && !/_(?:tag|branch|versions)$/.test(operation);
 }
 
 const DIGITS = '0123456789abcdefghjkmnpqrstvwxyz';

@@ -2,7 +2,6 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { JsonRow } from '../../../src/client/exact-json.ts';
 import { countRows, queryRows } from '../../../src/client/rows.ts';
-import { formatFieldPath } from '../../../src/model/field-path.ts';
 import { useClient } from '../api.ts';
 import { loadHash } from '../links.ts';
 import { Button, LinkButton } from '../parts/button.tsx';
@@ -20,6 +19,7 @@ import { useLoad } from '../parts/use-load.ts';
 import { ValueDialog } from '../parts/value-dialog.tsx';
 import type { DescribedTable, TabProps } from './described-table.ts';
 import { ExportMenu } from './export-menu.tsx';
+import { toOrder } from './row-order.ts';
 
 const PAGE_ROWS = 100;
 
@@ -127,10 +127,6 @@ function useRows(table: DescribedTable, { filter, sort, offset }: RowsWanted) {
     [...place, filter],
   );
   return { page, count };
-}
-
-export function toOrder({ column, isAscending }: GridSort): { column_name: string; ascending: boolean } {
-  return { column_name: formatFieldPath([column]), ascending: isAscending };
 }
 
 function columnsOf(table: DescribedTable): readonly GridColumn<JsonRow>[] {

@@ -88,10 +88,9 @@ function useEntries(table: DescribedTable, limit: number) {
   return useLoad(async (): Promise<readonly VersionEntry[]> => {
     const { branch } = at;
     const versions = await listVersions(client, path, { limit, ...(branch === undefined ? {} : { branch }) });
-    const oldest = versions.at(-1);
-    const since = oldest?.timestamp_millis ?? Date.now();
+    const [newest, oldest] = [versions[0]?.timestamp_millis ?? 0, versions.at(-1)?.timestamp_millis ?? 0];
     // Who may see the table may not see the feed; the line is then without operations.
-    const commits = await readCommits(client, path, { since, branch }).catch(() => new Map());
+    const commits = await readCommits(client, path, { oldest, newest, branch }).catch(() => new Map());
     return toEntries(versions, commits, table);
   }, [client, path.join('/'), at.branch, table, limit]);
 }

@@ -1,0 +1,108 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { tableHash } from '../links.ts';
+import { Button, LinkButton } from '../parts/button.tsx';
+import { ErrorBox } from '../parts/error-box.tsx';
+import { formatBytes, formatCount, formatCountOf } from '../parts/format.ts';
+import { Icon } from '../parts/icon.tsx';
+import { Badge, Skeleton } from '../parts/states.tsx';
+import { useDocumentTitle } from '../parts/use-document-title.ts';
+import type { ViewProps } from '../views.ts';
+import { ColumnChoices } from './column-choices.tsx';
+import { DropZone } from './drop-zone.tsx';
+import { openFile } from './opened-file.ts';
+import type { OpenedFile } from './opened-file.ts';
+import { PreviewGrid } from './preview-grid.tsx';
+import type { Loaded } from './send-file.ts';
+import { TargetForm } from './target-form.tsx';
+
+/** From a file to a table, in three steps on one page. */
+export function LoadView({ session, route }: ViewProps): JSX.Element {
+  const [opened, setOpened] = useState<OpenedFile>();
+  const [isOpening, setIsOpening] = useState(false);
+  const [error, setError] = useState<unknown>();
+  const [loaded, setLoaded] = useState<Loaded>();
+  useDocumentTitle('Load data');
+  const open = (file: File): void => {
+    setIsOpening(true);
+    setError(undefined);
+    openFile(file)
+      .then(setOpened, setError)
+      .finally(() => setIsOpening(false));
+  };
+  const restart = (): void => {
+    setOpened(undefined);
+    setLoaded(undefined);
+  };
+  return (
+    <div class="view load">
+      <header class="page-head">
+        <div class="title">
+          <h1>Load data</h1>
+          <p class="muted">Arrow, Parquet, CSV or NDJSON. The file is read here in the browser, and sent as Arrow.</p>
+        </div>
+        {opened === undefined || loaded !== undefined ? null : (
+          <Button icon="close" onClick={restart}>
+            Another file
+          </Button>
+        )}
+      </header>
+      <ErrorBox error={error} />
+      {opened === undefined && !isOpening ? <DropZone onFile={open} /> : null}
+      {isOpening ? <Skeleton lines={6} /> : null}
+      {opened !== undefined && loaded === undefined ? (
+        <>
+          <FileFacts opened={opened} />
+          <ColumnChoices columns={opened.columns} onChange={(columns) => setOpened({ ...opened, columns })} />
+          <PreviewGrid opened={opened} />
+          <TargetForm
+            opened={opened}
+            session={session}
+            namespace={route.words}
+            table={route.query.get('table') ?? undefined}
+            onLoaded={setLoaded}
+          />
+        </>
+      ) : null}
+      {loaded === undefined ? null : <Result loaded={loaded} onRestart={restart} />}
+    </div>
+  );
+}
+
+function FileFacts({ opened }: { readonly opened: OpenedFile }): JSX.Element {
+  const { file, format, rowCount, columns } = opened;
+  return (
+    <p class="file-facts">
+      <Icon name="table" />
+      <strong>{file.name}</strong>
+      <Badge kind="accent">{format}</Badge>
+      <span class="muted">
+        {formatBytes(file.size)} · {formatCountOf(columns.length, 'column')}
+        {rowCount === undefined ? '' : ` · ${formatCountOf(rowCount, 'row')}`}
+      </span>
+    </p>
+  );
+}
+
+interface ResultProps {
+  readonly loaded: Loaded;
+  readonly onRestart: () => void;
+}
+
+function Result({ loaded, onRestart }: ResultProps): JSX.Element {
+  return (
+    <div class="empty" role="status">
+      <Icon name="check" class="good" />
+      <h2>
+        {formatCountOf(loaded.rows, 'row')} in {loaded.table.join(' / ')}
+      </h2>
+      {loaded.version === undefined ? null : <p>The table is now at version {formatCount(loaded.version)}.</p>}
+      <div class="actions">
+        <Button onClick={onRestart}>Load another file</Button>
+        <LinkButton kind="primary" icon="table" href={tableHash(loaded.table)}>
+          Open the table
+        </LinkButton>
+      </div>
+    </div>
+  );
+}

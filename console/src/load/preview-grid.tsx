@@ -1,0 +1,46 @@
+import type { JSX } from 'preact';
+import type { JsonRow } from '../../../src/client/exact-json.ts';
+import { Cell } from '../parts/cell.tsx';
+import { DataGrid } from '../parts/data-grid.tsx';
+import type { GridColumn } from '../parts/data-grid.tsx';
+import { ErrorBox } from '../parts/error-box.tsx';
+import { Skeleton } from '../parts/states.tsx';
+import { useLoad } from '../parts/use-load.ts';
+import { previewFile } from './opened-file.ts';
+import type { OpenedFile, Preview } from './opened-file.ts';
+
+/** The first rows, as they will be in the table. */
+export function PreviewGrid({ opened }: { readonly opened: OpenedFile }): JSX.Element {
+  const { value, error, isLoading } = useLoad(async () => previewFile(opened), [opened]);
+  return (
+    <section aria-label="Preview">
+      <h2>Preview</h2>
+      <ErrorBox error={error} />
+      {value === undefined && isLoading ? <Skeleton lines={5} /> : null}
+      {value === undefined ? null : (
+        <div class="preview">
+          <DataGrid
+            label="First rows"
+            columns={columnsOf(value)}
+            rows={value.rows}
+            keyOf={(_row, index) => String(index)}
+            isDim={isLoading}
+          />
+        </div>
+      )}
+    </section>
+  );
+}
+
+const NUMBER = /^(?:u?int|float|decimal)\d+(?:\(.*\))?$/;
+
+function columnsOf({ columns }: Preview): readonly GridColumn<JsonRow>[] {
+  return columns.map(({ name, type }) => ({
+    id: name,
+    label: name,
+    note: type,
+    width: Math.min(240, Math.max(110, (name.length + type.length) * 7.5 + 36)),
+    align: NUMBER.test(type) ? 'right' : 'left',
+    render: (row) => <Cell value={row[name]} />,
+  }));
+}

@@ -1,0 +1,106 @@
+import type { JSX } from 'preact';
+import { useRef, useState } from 'preact/hooks';
+import type { NamespacePath, TablePath } from '../../../src/model/identifier.ts';
+import { Button } from '../parts/button.tsx';
+import { ErrorBox } from '../parts/error-box.tsx';
+import { TextField } from '../parts/field.tsx';
+import { Meter } from '../parts/states.tsx';
+import { useTask } from '../parts/use-load.ts';
+import type { Session } from '../session.ts';
+import type { OpenedFile } from './opened-file.ts';
+import { sendFile } from './send-file.ts';
+import type { LoadMode, Loaded, Progress } from './send-file.ts';
+
+interface TargetFormProps {
+  readonly opened: OpenedFile;
+  readonly session: Session;
+  readonly namespace: NamespacePath;
+  /** A table that is there already. */
+  readonly table: string | undefined;
+  readonly onLoaded: (loaded: Loaded) => void;
+}
+
+const MODES: readonly { readonly mode: LoadMode; readonly label: string; readonly meaning: string }[] = [
+  { mode: 'create', label: 'Create', meaning: 'A new table; refused if the name is taken.' },
+  {
+    mode: 'append',
+    label: 'Append',
+    meaning: 'The rows are added to a table that is there; columns are found by name.',
+  },
+  { mode: 'overwrite', label: 'Overwrite', meaning: 'The rows replace all that are there; the old versions stay.' },
+];
+
+export function TargetForm({ opened, session, namespace, table, onLoaded }: TargetFormProps): JSX.Element {
+  const [where, setWhere] = useState(namespace.join('/'));
+  const [name, setName] = useState(table ?? nameOf(opened.file.name));
+  const [mode, setMode] = useState<LoadMode>(table === undefined ? 'create' : 'append');
+  const [progress, setProgress] = useState<Progress>();
+  const stop = useRef<AbortController | undefined>(undefined);
+  const task = useTask(async () => {
+    stop.current = new AbortController();
+    const path = toTablePath(where, name.trim());
+    try {
+      onLoaded(
+        await sendFile(
+          opened,
+          { table: path, mode },
+          { session, onProgress: setProgress, signal: stop.current.signal },
+        ),
+      );
+    } finally {
+      setProgress(undefined);
+    }
+  });
+  const submit = (event: Event): void => {
+    event.preventDefault();
+    task.run();
+  };
+  return (
+    <form class="card target" onSubmit={submit}>
+      <div class="segments" role="radiogroup" aria-label="How to load">
+        {MODES.map((each) => (
+          <label key={each.mode}>
+            <input type="radio" name="mode" checked={each.mode === mode} onChange={() => setMode(each.mode)} />
+            <span>{each.label}</span>
+          </label>
+        ))}
+      </div>
+      <p class="hint">{MODES.find((each) => each.mode === mode)?.meaning}</p>
+      <div class="columns">
+        <TextField
+          label="Namespace"
+          value={where}
+          onChange={setWhere}
+          placeholder="the root of the database"
+          hint="Names with / between them."
+        />
+        <TextField label="Table" value={name} onChange={setName} isRequired />
+      </div>
+      <ErrorBox error={task.error} />
+      {progress === undefined ? null : (
+        <div role="status">
+          <Meter label={progress.words} share={progress.share} />
+          <p class="hint">{progress.words} …</p>
+        </div>
+      )}
+      <footer>
+        {task.isRunning ? <Button onClick={() => stop.current?.abort()}>Stop</Button> : null}
+        <Button submits kind="primary" icon="upload" isBusy={task.isRunning} isDisabled={name.trim() === ''}>
+          Load
+        </Button>
+      </footer>
+    </form>
+  );
+}
+
+function nameOf(file: string): string {
+  return file.replace(/\.[^.]+$/, '').replaceAll(/[^\p{L}\p{N}_-]+/gu, '_');
+}
+
+function toTablePath(where: string, name: string): TablePath {
+  const [first, ...rest] = where
+    .split('/')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+  return first === undefined ? [name] : [first, ...rest, name];
+}
