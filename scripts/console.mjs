@@ -18,6 +18,8 @@ const { metafile } = await build({
   target: ['es2022'],
   jsx: 'automatic',
   jsxImportSource: 'preact',
+  // WebAssembly, which the console's content security policy refuses.
+  alias: { hysnappy: './console/src/load/snappy.ts' },
   minify: true,
   sourcemap: false,
   entryNames: '[name]-[hash]',

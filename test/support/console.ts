@@ -36,17 +36,25 @@ export async function takePicture(page: Page, name: string): Promise<void> {
   // Nothing is under the pointer, and nothing is on its way.
   await page.mouse.move(0, 0);
   await page.waitForLoadState('networkidle');
-  await writeFile(`${PICTURES}/${name}.png`, await page.screenshot({ animations: 'disabled' }));
+  await page.evaluate("document.querySelector('.toasts').style.visibility = 'hidden'");
+  for (const theme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme: theme });
+    await writeFile(`${PICTURES}/${name}-${theme}.png`, await page.screenshot({ animations: 'disabled' }));
+  }
+  await page.emulateMedia({ colorScheme: 'light' });
+  await page.evaluate("document.querySelector('.toasts').style.visibility = ''");
 }
 
 const WORDS = 'quiet amber river stone lantern copper winter meadow harbour signal velvet orchard'.split(' ');
 const word = (index: number): string => WORDS[index % WORDS.length] ?? '';
 
-/** A small square in one colour, as PNG without compression. */
-const SQUARE = Buffer.from(
-  'iVBORw0KGgoAAAANSUhEUgAAABAAAAAQCAYAAAAf8/9hAAAAKUlEQVR4nGNk+M/wn4ECwESJ5lEDRg0YNWDUgFEDRg0YNWDUgMFiAACkMQMf1LyrqAAAAABJRU5ErkJggg==',
-  'base64',
-);
+/** A picture of one point, as GIF: the browser draws it as a square of this colour. */
+function picture(row: number): Uint8Array {
+  const colour = [90 + ((row * 53) % 140), 90 + ((row * 29) % 120), 110 + ((row * 83) % 130)];
+  const head = [...Buffer.from('GIF89a'), 1, 0, 1, 0, 0x80, 0, 0];
+  const point = [0x2c, 0, 0, 0, 0, 1, 0, 1, 0, 0, 2, 2, 0x44, 1, 0, 0x3b];
+  return Uint8Array.from([...head, ...colour, ...colour, ...point]);
+}
 
 /** Products with a column of every kind that the grid shows in its own way. */
 export const PRODUCTS: Readonly<Record<string, Column>> = {
@@ -59,7 +67,7 @@ export const PRODUCTS: Readonly<Record<string, Column>> = {
     (row) =>
       Array.from({ length: 64 }, (_unused, at) => Math.sin(((row + 2) * (at + 1)) / 40) + Math.cos(at * row) / 5),
   ],
-  photo: [new Binary(), (row) => (row % 4 === 1 ? null : new Uint8Array(SQUARE))],
+  photo: [new Binary(), (row) => (row % 4 === 1 ? null : picture(row))],
   tags: [new List(new Field('item', new Utf8(), true)), (row) => [word(row), word(row + 5)]],
   size: [
     new Struct([new Field('width', new Float64(), true), new Field('height', new Float64(), true)]),

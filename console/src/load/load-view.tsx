@@ -51,10 +51,12 @@ export function LoadView({ session, route }: ViewProps): JSX.Element {
       {opened === undefined && !isOpening ? <DropZone onFile={open} /> : null}
       {isOpening ? <Skeleton lines={6} /> : null}
       {opened !== undefined && loaded === undefined ? (
-        <>
-          <FileFacts opened={opened} />
-          <ColumnChoices columns={opened.columns} onChange={(columns) => setOpened({ ...opened, columns })} />
-          <PreviewGrid opened={opened} />
+        <div class="load-panes">
+          <div>
+            <FileFacts opened={opened} />
+            <ColumnChoices columns={opened.columns} onChange={(columns) => setOpened({ ...opened, columns })} />
+            <PreviewGrid opened={opened} />
+          </div>
           <TargetForm
             opened={opened}
             session={session}
@@ -62,7 +64,7 @@ export function LoadView({ session, route }: ViewProps): JSX.Element {
             table={route.query.get('table') ?? undefined}
             onLoaded={setLoaded}
           />
-        </>
+        </div>
       ) : null}
       {loaded === undefined ? null : <Result loaded={loaded} onRestart={restart} />}
     </div>

@@ -39,7 +39,7 @@ function columnsOf({ columns }: Preview): readonly GridColumn<JsonRow>[] {
     id: name,
     label: name,
     note: type,
-    width: Math.min(240, Math.max(110, (name.length + type.length) * 7.5 + 36)),
+    width: Math.min(260, Math.max(type.startsWith('timestamp') ? 245 : 120, (name.length + type.length) * 7.5 + 36)),
     align: NUMBER.test(type) ? 'right' : 'left',
     render: (row) => <Cell value={row[name]} />,
   }));

@@ -66,16 +66,14 @@ export function TargetForm({ opened, session, namespace, table, onLoaded }: Targ
         ))}
       </div>
       <p class="hint">{MODES.find((each) => each.mode === mode)?.meaning}</p>
-      <div class="columns">
-        <TextField
-          label="Namespace"
-          value={where}
-          onChange={setWhere}
-          placeholder="the root of the database"
-          hint="Names with / between them."
-        />
-        <TextField label="Table" value={name} onChange={setName} isRequired />
-      </div>
+      <TextField label="Table" value={name} onChange={setName} isRequired />
+      <TextField
+        label="Namespace"
+        value={where}
+        onChange={setWhere}
+        placeholder="the root of the database"
+        hint="Names with / between them."
+      />
       <ErrorBox error={task.error} />
       {progress === undefined ? null : (
         <div role="status">

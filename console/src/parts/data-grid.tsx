@@ -90,6 +90,7 @@ export function DataGrid<Row>(props: DataGridProps<Row>): JSX.Element {
                   {column.render(row)}
                 </td>
               ))}
+              <td class="filler" aria-hidden="true" />
             </tr>
           ))}
         </tbody>

@@ -51,6 +51,7 @@ export function GridHead<Column extends HeadColumn>(props: GridHeadProps<Column>
             />
           </th>
         ))}
+        <td class="filler" aria-hidden="true" />
       </tr>
     </thead>
   );

@@ -142,7 +142,7 @@ function columnsOf(table: DescribedTable): readonly GridColumn<JsonRow>[] {
 }
 
 function widthOf({ type, name }: FieldShape): number {
-  if (isVector(type)) return 160;
+  if (isVector(type)) return Math.max(160, (name.length + typeText(type).length) * 7.5 + 36);
   if (isText(type)) return 220;
   if (isBinary(type)) return 120;
   if (isNumber(type) || type.type === 'bool') return Math.max(84, (name.length + typeText(type).length) * 7.5 + 36);

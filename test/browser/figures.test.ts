@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { noBrowser, openBrowser } from '../support/browser.ts';
+import { Client } from '../support/client.ts';
+import { fillShop, signIn } from '../support/console.ts';
+import { startServer } from '../support/server.ts';
+
+const SCRIPT_BYTES_MAX = 300_000;
+const CLICKS = 10;
+
+/** Run in the page, where the clock and the drawing are. */
+const FIRST_PAINT = `performance.getEntriesByType('paint').find((entry) => entry.name === 'first-contentful-paint').startTime`;
+const SCRIPT_BYTES = `performance.getEntriesByType('resource')
+  .filter((entry) => entry.name.endsWith('.js'))
+  .reduce((sum, entry) => sum + entry.encodedBodySize, 0)`;
+/** From a click on a namespace in the tree to the frame in which its tables stand. */
+const TREE_CLICK = `new Promise((resolve) => {
+  const rows = () => document.querySelectorAll('[role=treeitem]').length;
+  const before = rows();
+  const start = performance.now();
+  const look = () => (rows() > before ? requestAnimationFrame(() => resolve(performance.now() - start)) : requestAnimationFrame(look));
+  [...document.querySelectorAll('[role=treeitem]')].find((row) => row.textContent === 'shop').querySelector('.arrow').click();
+  look();
+})`;
+
+test('the first view needs at most 300 kB of compressed script', { skip: noBrowser }, async (t) => {
+  const server = await startServer();
+  t.after(async () => server.close());
+  await fillShop(new Client(server.url));
+  const browser = await openBrowser();
+  t.after(async () => browser.close());
+  const { page } = browser;
+  await signIn(page, server.url);
+  await page.reload();
+  await page.getByRole('treeitem', { name: 'shop' }).waitFor();
+  const paint = Number(await page.evaluate(FIRST_PAINT));
+  const bytes = Number(await page.evaluate(SCRIPT_BYTES));
+  const clicks: number[] = [];
+  for (let count = 0; count < CLICKS; count += 1) {
+    await page.reload();
+    await page.getByRole('treeitem', { name: 'shop' }).waitFor();
+    clicks.push(Number(await page.evaluate(TREE_CLICK)));
+  }
+  clicks.sort((one, other) => one - other);
+  t.diagnostic(`first paint ${Math.round(paint)} ms`);
+  t.diagnostic(`script of the first view ${(bytes / 1000).toFixed(1)} kB compressed`);
+  t.diagnostic(`tree click ${(clicks[CLICKS / 2] ?? 0).toFixed(0)} ms, at worst ${(clicks.at(-1) ?? 0).toFixed(0)} ms`);
+  assert.ok(bytes > 0 && bytes <= SCRIPT_BYTES_MAX, `${bytes} bytes`);
+});

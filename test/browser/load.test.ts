@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict';
+import test, { after, before } from 'node:test';
+import type { Page } from 'playwright-core';
+import { toStream } from '../support/arrow-tables.ts';
+import { noBrowser, openBrowser } from '../support/browser.ts';
+import type { Browser } from '../support/browser.ts';
+import { Client } from '../support/client.ts';
+import { PRODUCTS, signIn, takePicture } from '../support/console.ts';
+import { startServer } from '../support/server.ts';
+import type { TestServer } from '../support/server.ts';
+
+let server: TestServer;
+let browser: Browser;
+let page: Page;
+let client: Client;
+
+const CITIES = ['Bonn', 'Köln', 'Lyon', 'Porto', 'Gdańsk', 'Uppsala'];
+const visit = (row: number): string =>
+  [
+    row,
+    CITIES[row % CITIES.length],
+    `2024-0${1 + (row % 9)}-${10 + (row % 18)}T0${row % 10}:15:00Z`,
+    (row * 37) % 300,
+    row % 11 === 0 ? '' : (row % 50) / 10,
+    row % 3 === 0 ? '"came back later, with friends"' : 'a quiet visit',
+  ].join(',');
+const VISITS = [
+  'visit_id,city,arrived,minutes,rating,comment',
+  ...Array.from({ length: 3000 }, (_unused, row) => visit(row)),
+].join('\n');
+
+before(async () => {
+  if (noBrowser !== false) return;
+  server = await startServer();
+  client = new Client(server.url);
+  await client.post('/v1/namespace/shop/create', {});
+  browser = await openBrowser();
+  ({ page } = browser);
+  await signIn(page, server.url);
+});
+
+after(async () => {
+  await browser?.close();
+  await server?.close();
+});
+
+async function choose(name: string, contents: string | Uint8Array): Promise<void> {
+  await page.goto(`${server.url}/ui/#/load/shop`);
+  await page.reload();
+  const file = { name, mimeType: '', buffer: Buffer.from(contents) };
+  await page.getByLabel('File to load').setInputFiles(file);
+  await page.getByRole('grid', { name: 'First rows' }).waitFor();
+}
+
+test('a CSV file is loaded with names and types of one’s choice', { skip: noBrowser }, async () => {
+  await page.goto(`${server.url}/ui/#/load/shop`);
+  await page.getByRole('heading', { name: 'Drop a file here' }).waitFor();
+  await choose('visits.csv', VISITS);
+  assert.equal(await page.getByLabel('Type of arrived').inputValue(), 'timestamp[us, UTC]');
+  assert.equal(await page.getByLabel('Type of rating').inputValue(), 'float64');
+  await page.getByLabel('Name of visit_id').fill('id');
+  await page.getByLabel('Type of minutes').fill('int32');
+  await page.getByLabel('Type of minutes').press('Tab');
+  await page.getByLabel('Load comment').uncheck();
+  await page
+    .getByRole('columnheader', { name: /minutes/ })
+    .getByText('int32')
+    .waitFor();
+  await takePicture(page, 'load');
+  await page.getByRole('button', { name: 'Load', exact: true }).click();
+  await page.getByRole('heading', { name: '3,000 rows in shop / visits' }).waitFor();
+  await page.getByRole('link', { name: 'Open the table' }).click();
+  await page.getByText('1–100 of 3,000').waitFor();
+  const { json } = await client.post('/v1/table/shop$visits/describe', {});
+  const fields = json.schema.fields.map((field: any) => `${field.name} ${field.type.type}`);
+  assert.deepEqual(fields, ['id int64', 'city utf8', 'arrived timestamp:us:UTC', 'minutes int32', 'rating float64']);
+});
+
+test(
+  'a value that does not fit its type is told with its line, and nothing is loaded',
+  { skip: noBrowser },
+  async () => {
+    await choose('faults.csv', 'id,n\n1,2\n2,x\n');
+    await page.getByLabel('Type of n').fill('int64');
+    await page.getByLabel('Type of n').press('Tab');
+    const alert = page.getByRole('alert').first();
+    await alert.waitFor();
+    assert.match(await alert.innerText(), /Line 3.*"n"/s);
+  },
+);
+
+test('a taken name is refused, and the same rows can be appended', { skip: noBrowser }, async () => {
+  const lines = Array.from({ length: 20 }, (_unused, row) => JSON.stringify({ id: row, name: `n${row}` })).join('\n');
+  await choose('notes.ndjson', lines);
+  await page.getByRole('button', { name: 'Load', exact: true }).click();
+  await page.getByRole('heading', { name: '20 rows in shop / notes' }).waitFor();
+  await choose('notes.ndjson', lines);
+  await page.getByRole('button', { name: 'Load', exact: true }).click();
+  assert.match(await page.getByRole('alert').innerText(), /exists/);
+  await page.getByText('Append', { exact: true }).click();
+  await page.getByRole('button', { name: 'Load', exact: true }).click();
+  await page.getByText('The table is now at version 2').waitFor();
+  assert.equal((await client.post('/v1/table/shop$notes/count_rows', {})).json, 40);
+});
+
+test('an Arrow stream is loaded as it is, vectors and bytes too', { skip: noBrowser }, async () => {
+  await choose('goods.arrow', toStream(PRODUCTS, 50));
+  await page.getByRole('button', { name: 'Load', exact: true }).click();
+  await page.getByRole('heading', { name: '50 rows in shop / goods' }).waitFor();
+  const { json } = await client.post('/v1/table/shop$goods/describe', {});
+  assert.equal(json.schema.fields.length, Object.keys(PRODUCTS).length);
+  assert.deepEqual(
+    browser.complaints.filter((complaint) => !complaint.includes('409')),
+    [],
+  );
+});

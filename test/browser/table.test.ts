@@ -1,0 +1,200 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import test, { after, before } from 'node:test';
+import { tableFromIPC } from 'apache-arrow';
+import type { Page } from 'playwright-core';
+import { noBrowser, openBrowser } from '../support/browser.ts';
+import type { Browser } from '../support/browser.ts';
+import { Client } from '../support/client.ts';
+import { fillShop, signIn, takePicture } from '../support/console.ts';
+import { startServer } from '../support/server.ts';
+import type { TestServer } from '../support/server.ts';
+
+let server: TestServer;
+let browser: Browser;
+let page: Page;
+let client: Client;
+
+const TABLE = '/v1/table/shop$products';
+
+before(async () => {
+  if (noBrowser !== false) return;
+  server = await startServer();
+  client = new Client(server.url);
+  await fillShop(client);
+  browser = await openBrowser();
+  ({ page } = browser);
+  await signIn(page, server.url);
+});
+
+after(async () => {
+  await browser?.close();
+  await server?.close();
+});
+
+async function open(place: string): Promise<void> {
+  await page.goto(`${server.url}/ui/#/table/shop/products${place}`);
+  await page.getByRole('heading', { name: 'products' }).waitFor();
+}
+
+test('rows are paged, sorted and filtered by the server', { skip: noBrowser }, async () => {
+  await open('');
+  const grid = page.getByRole('grid');
+  await page.getByText('1–100 of 2,547').waitFor();
+  assert.equal(await grid.locator('tbody tr').count(), 100);
+  assert.ok((await grid.locator('svg.sparkline').count()) > 0, 'vectors are drawn');
+  assert.ok((await grid.locator('img').count()) > 0, 'pictures are shown');
+  assert.ok((await grid.getByText('null', { exact: true }).count()) > 0, 'nulls can be seen');
+  await takePicture(page, 'rows');
+  await page.getByRole('button', { name: 'Next page' }).click();
+  await page.getByText('101–200 of 2,547').waitFor();
+  await page.getByRole('button', { name: /^price/ }).click();
+  await page.getByText('1–100 of 2,547').waitFor();
+  await page.getByRole('textbox', { name: 'Filter' }).fill("price > 100 AND title LIKE 'amber%'");
+  await page.keyboard.press('Enter');
+  const { json } = await client.post(`${TABLE}/count_rows`, { predicate: "price > 100 AND title LIKE 'amber%'" });
+  assert.ok(json > 0 && json <= 100);
+  await page.getByText(`1–${json} of ${json}`, { exact: true }).waitFor();
+  const prices = await grid.locator('tbody tr td:nth-child(3)').allInnerTexts();
+  const numbers = prices.map(Number);
+  assert.deepEqual(
+    numbers,
+    numbers.toSorted((one, other) => one - other),
+  );
+  assert.ok(numbers.every((price) => price > 100));
+});
+
+test('a fault in a filter is told where it stands', { skip: noBrowser }, async () => {
+  await open('');
+  await page.getByRole('textbox', { name: 'Filter' }).fill('price > > 5');
+  await page.keyboard.press('Enter');
+  const fault = page.getByRole('alert');
+  await fault.waitFor();
+  assert.match(await fault.innerText(), /at character 9/);
+  assert.equal(await page.locator('.sql-box mark').innerText(), '>');
+  await page.getByRole('button', { name: 'Help on filters' }).click();
+  await page.getByRole('heading', { name: 'Filters are SQL expressions' }).waitFor();
+  await takePicture(page, 'filter');
+  await page.keyboard.press('Escape');
+  await page.getByRole('heading', { name: 'Filters are SQL expressions' }).waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: 'Clear the filter' }).click();
+  await page.getByText('1–100 of 2,547').waitFor();
+});
+
+test('the grid is walked with arrow keys, and Enter shows a value in full', { skip: noBrowser }, async () => {
+  await open('');
+  await page.getByRole('gridcell').first().focus();
+  for (let step = 0; step < 4; step += 1) await page.keyboard.press('ArrowRight');
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('Enter');
+  const dialog = page.getByRole('dialog', { name: 'embedding' });
+  await dialog.getByText('64 dimensions').waitFor();
+  await page.keyboard.press('Escape');
+  await dialog.waitFor({ state: 'detached' });
+  assert.equal(await page.locator(':focus').getAttribute('data-cell'), '1:4');
+});
+
+test('rows are exported as Arrow, CSV, NDJSON and Parquet', { skip: noBrowser }, async () => {
+  await open('');
+  await page.getByRole('textbox', { name: 'Filter' }).fill('id < 10');
+  await page.keyboard.press('Enter');
+  await page.getByText(/of 27$/).waitFor();
+  const exported = async (format: string): Promise<Buffer> => {
+    await page.getByRole('button', { name: 'Export' }).click();
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: new RegExp(`^${format}`) }).click(),
+    ]);
+    return readFile(await download.path());
+  };
+  assert.equal(tableFromIPC(await exported('Arrow')).numRows, 27);
+  assert.equal((await exported('NDJSON')).toString().trim().split('\n').length, 27);
+  const csv = (await exported('CSV')).toString();
+  assert.match(csv, /^id,title,price,/);
+  assert.equal((await exported('Parquet')).subarray(0, 4).toString(), 'PAR1');
+});
+
+test("a field's metadata is edited in the schema", { skip: noBrowser }, async () => {
+  await open('?tab=schema');
+  await page
+    .getByRole('row', { name: /embedding/ })
+    .getByText('float32[64]')
+    .waitFor();
+  await page.getByRole('row', { name: /width/ }).waitFor();
+  await takePicture(page, 'schema');
+  await page.getByRole('button', { name: 'Edit the metadata of price' }).click();
+  await page.getByLabel('Value of unit').fill('USD');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('row', { name: /price/ }).getByText('USD').waitFor();
+  const { json } = await client.post(`${TABLE}/describe`, {});
+  const price = json.schema.fields.find((field: { name: string }) => field.name === 'price');
+  assert.deepEqual(price.metadata, { unit: 'USD', source: 'erp' });
+});
+
+test('versions are travelled to, compared, tagged, branched from and restored', { skip: noBrowser }, async () => {
+  await open('?tab=versions');
+  const line = (version: number) =>
+    page.getByRole('listitem').filter({ has: page.getByText(`Version ${version}`, { exact: true }) });
+  await line(1).getByText('created').waitFor();
+  await line(2).getByText('spring').waitFor();
+  await line(3).getByText('pricing').waitFor();
+  await takePicture(page, 'versions');
+  await page.getByLabel('Choose version 2').check();
+  await page.getByLabel('Choose version 8').check();
+  await page.getByRole('button', { name: 'Compare' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByRole('row', { name: /changed price/ }).waitFor();
+  await takePicture(page, 'compare');
+  await page.keyboard.press('Escape');
+  const act = async (version: number, action: string): Promise<void> => {
+    await page.getByRole('button', { name: `Actions on version ${version}` }).click();
+    await page.getByRole('button', { name: action }).click();
+  };
+  await act(4, 'Tag it');
+  await page.getByLabel('Name', { exact: true }).fill('checked');
+  await page.getByRole('button', { name: 'Tag', exact: true }).click();
+  await line(4).getByText('checked').waitFor();
+  await act(4, 'Begin a branch here');
+  await page.getByLabel('Name', { exact: true }).fill('trial');
+  await page.getByRole('button', { name: 'Create' }).click();
+  await line(4).getByText('trial').waitFor();
+  await page.getByRole('button', { name: 'Delete the tag checked' }).click();
+  await page.getByRole('button', { name: 'Delete', exact: true }).click();
+  await page.getByText('checked', { exact: true }).waitFor({ state: 'detached' });
+  await act(1, 'Restore it');
+  await page.getByRole('button', { name: 'Restore', exact: true }).click();
+  await page.getByText('restored').waitFor();
+  await page.getByRole('link', { name: 'Version 2', exact: true }).click();
+  await page.getByText('You are looking at version 2').waitFor();
+  await page.getByText('of 2,400').waitFor();
+});
+
+test('an index is built with progress, shows its coverage, and is dropped', { skip: noBrowser }, async () => {
+  await open('?tab=indexes');
+  await page.getByRole('button', { name: 'Build an index' }).click();
+  await page.getByLabel('Column').selectOption('price');
+  await page.getByLabel('Kind').selectOption('BTREE');
+  await takePicture(page, 'build-index');
+  await page.getByRole('button', { name: 'Build', exact: true }).click();
+  const card = page.getByRole('article', { name: 'price_idx' });
+  await card.getByText('2,000 rows indexed').waitFor();
+  await takePicture(page, 'indexes');
+  await card.getByRole('button', { name: 'Drop price_idx' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Drop' }).click();
+  await card.waitFor({ state: 'detached' });
+});
+
+test('maintenance is run, paused and resumed', { skip: noBrowser }, async () => {
+  await open('?tab=maintenance');
+  await page.getByRole('button', { name: 'Pause' }).click();
+  await page.getByText('paused', { exact: true }).waitFor();
+  await page.getByRole('button', { name: 'Resume' }).click();
+  await page.getByText('automatic', { exact: true }).waitFor();
+  await page.getByRole('button', { name: 'Run now' }).click();
+  await page.getByRole('heading', { name: 'Last run' }).waitFor();
+  await takePicture(page, 'maintenance');
+  assert.deepEqual(
+    browser.complaints.filter((complaint) => !complaint.includes('400')),
+    [],
+  );
+});
