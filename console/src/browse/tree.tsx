@@ -30,6 +30,10 @@ export function Tree({ chosen }: TreeProps): JSX.Element {
   useEffect(() => {
     for (const row of shown) if (row.kind === 'more') store.loadMore(row.path);
   }, [shown]);
+  useEffect(() => {
+    // Rows that come in above the mark would push it out of sight.
+    if (document.activeElement === box.current) scrollTo(box.current, at);
+  }, [rows.length]);
   const moveTo = (index: number): void => {
     const row = rows[index];
     if (row === undefined) return;
