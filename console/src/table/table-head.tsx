@@ -7,6 +7,7 @@ import { Breadcrumbs } from '../parts/breadcrumbs.tsx';
 import { LinkButton } from '../parts/button.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { Popover } from '../parts/popover.tsx';
+import { toHash } from '../router.ts';
 import type { DescribedTable } from './described-table.ts';
 import { StatePicker } from './state-picker.tsx';
 import { DropTableDialog, RenameTableDialog } from './table-dialogs.tsx';
@@ -34,6 +35,9 @@ export function TableHead({ path, database, at, table }: TableHeadProps): JSX.El
         </div>
         <div class="actions">
           <StatePicker path={path} at={at} table={table} />
+          <LinkButton icon="search" href={toHash('lab', path)}>
+            Query
+          </LinkButton>
           <LinkButton icon="upload" href={loadHash(path.slice(0, -1), name)}>
             Load
           </LinkButton>
