@@ -24,11 +24,13 @@ import { createHttpServer } from './http/server.ts';
 import type { HttpServer } from './http/server.ts';
 import { Jobs } from './jobs/jobs.ts';
 import { ensureAdminKey, ensureDefaultDatabase, ensureSigningKey } from './first-start.ts';
+import { WriteIntents } from './operations/write-intents.ts';
 import { adoptTables, sweepUnfinished } from './recovery.ts';
 import { Maintenance } from './maintenance/maintenance.ts';
 import { CONSOLE_FOLDER } from './places.ts';
 import { takeReadings } from './readings.ts';
 import { readRelease } from './release.ts';
+import { resolveWrites } from './resolve-writes.ts';
 import { SlowQueries } from './slow-queries/slow-queries.ts';
 import { watchEventLoop } from './telemetry/event-loop-watch.ts';
 import type { TelemetryEvent } from './telemetry/events.ts';
@@ -89,6 +91,7 @@ async function joinParts(config: Config, parts: Parts, outside: Outside): Promis
   const adminKey = await ensureAdminKey(catalog, config);
   if (ownIssuerOf(config) !== undefined) await ensureSigningKey(catalog);
   const engine = parts.add(await openConfiguredEngine(config, outside, { telemetry, metrics, exported }));
+  await resolveWrites(catalog, engine, telemetry);
   const swept = await sweepUnfinished(catalog, engine, telemetry);
   const adopted = await adoptTables(catalog, engine, isNewCatalog);
   const authenticator = parts.add(openAuthenticator(config, catalog));
@@ -235,6 +238,7 @@ async function openHttp(joined: Joined): Promise<HttpServer> {
       maintenance,
       slowQueries: joined.slowQueries,
       telemetry,
+      intents: new WriteIntents(catalog.journal, randomUUID),
       limits,
       allowedStorageOptions: config.storage.allowedCallerOptions,
       secrets: { makeKey: makeApiKey, makeClientSecret },

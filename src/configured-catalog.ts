@@ -14,6 +14,7 @@ export async function openConfiguredCatalog(config: Config): Promise<Catalog> {
     storageRoot: config.storage.root,
     busyTimeoutMilliseconds: BUSY_MILLISECONDS,
     cacheEntriesMax: CACHE_ENTRIES_MAX,
+    journal: config.limits.journal,
     now: Date.now,
   });
 }

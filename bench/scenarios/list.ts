@@ -61,6 +61,7 @@ async function fillCatalog(data: string, names: readonly string[]): Promise<void
     file: join(data, 'tiltyard.db'),
     storageRoot,
     busyTimeoutMilliseconds: 5000,
+    journal: { windowSeconds: 60, keySeconds: 86_400, keysMax: 1000 },
     cacheEntriesMax: 100,
     now: Date.now,
   });

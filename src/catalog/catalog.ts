@@ -1,7 +1,10 @@
+import type { JournalLimits } from '../model/limits.ts';
 import { createContext } from './context.ts';
 import { createDatabaseStore } from './databases.ts';
 import type { DatabaseStore } from './databases.ts';
 import { readGeneration } from './generation.ts';
+import { createJournal } from './journal.ts';
+import type { Journal } from './journal.ts';
 import { createCredentialStore } from './credentials.ts';
 import type { CredentialStore } from './credentials.ts';
 import { createGrantStore } from './grants.ts';
@@ -22,6 +25,8 @@ export type { FoundTable } from './adoption.ts';
 export type { DatabaseStore, NewDatabase } from './databases.ts';
 export type { CredentialPage, CredentialRecord, CredentialStore, NewCredential } from './credentials.ts';
 export type { GivenGrant, GrantPage, GrantStore } from './grants.ts';
+export type { BegunWrite, GoingAnswer, Journal, LandedWrite, RequestMark, UnresolvedWrite } from './journal.ts';
+export type { JournalCommit } from './journal-commit.ts';
 export type { LocationOwner, NewDeclaration, NewRecord, NewRegistration } from './declarations.ts';
 export type { DroppedNamespace, NamespaceDrop } from './namespace-drop.ts';
 export type { NamespacePage, NamespaceRecord, NamespaceStore, NewNamespace } from './namespaces.ts';
@@ -40,6 +45,7 @@ export interface CatalogSettings {
   readonly busyTimeoutMilliseconds: number;
   /** For each kind of lookup. */
   readonly cacheEntriesMax: number;
+  readonly journal: JournalLimits;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
@@ -57,6 +63,7 @@ export interface Catalog {
   readonly transactions: TransactionStore;
   /** How lookups fared. */
   lookupCounts(): LookupCounts;
+  readonly journal: Journal;
   /** Refuses with `ServiceUnavailable` when the catalog cannot be read. */
   ping(): Promise<void>;
   close(): Promise<void>;
@@ -71,6 +78,7 @@ export async function openCatalog(settings: CatalogSettings): Promise<Catalog> {
     throw error;
   }
   const context = createContext(store, settings);
+  const journal = createJournal(context, settings.journal, `${settings.file}-answers`);
   return {
     databases: createDatabaseStore(context),
     namespaces: createNamespaceStore(context),
@@ -81,10 +89,12 @@ export async function openCatalog(settings: CatalogSettings): Promise<Catalog> {
     grants: createGrantStore(context),
     transactions: createTransactionStore(context),
     lookupCounts: () => context.caches.counts(),
+    journal,
     async ping() {
       await context.read(readGeneration);
     },
     async close() {
+      await journal.close();
       await store.close();
       context.caches.lookAgain();
     },

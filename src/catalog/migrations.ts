@@ -7,7 +7,13 @@ type BinaryText = CatalogStore['binaryText'];
 type Migration = (sql: Sql, binaryText: BinaryText) => Promise<void>;
 
 /** Only ever added to: a released migration stays as it is. */
-const MIGRATIONS: readonly Migration[] = [createFirstTables, createLifecycle, createTokenEndpoint, holdBranches];
+const MIGRATIONS: readonly Migration[] = [
+  createFirstTables,
+  createLifecycle,
+  createTokenEndpoint,
+  holdBranches,
+  createJournal,
+];
 const APPLIED = 'migrations_applied';
 
 /** All pending migrations or none; of several processes that start at once, one migrates and the others find it done. */
@@ -138,6 +144,29 @@ async function createTransactions(sql: Sql, binaryText: BinaryText): Promise<voi
 
 async function holdBranches(sql: Sql): Promise<void> {
   await sql.schema.alterTable('tables').addColumn('held_branch', 'text').execute();
+}
+
+/** Writes that were begun and not answered, and for a while those with a key. */
+async function createJournal(sql: Sql, binaryText: BinaryText): Promise<void> {
+  await createTable(sql, 'journal', binaryText)
+    .addColumn('caller', binaryText, (column) => column.notNull())
+    .addColumn('digest', binaryText, (column) => column.notNull())
+    .addColumn('idempotency_key', binaryText)
+    .addColumn('operation', 'text', (column) => column.notNull())
+    .addColumn('database_id', binaryText, (column) => column.notNull())
+    .addColumn('table_id', binaryText, (column) => column.notNull())
+    .addColumn('table_path', binaryText, (column) => column.notNull())
+    .addColumn('branch', 'text')
+    .addColumn('base_version', 'bigint', (column) => column.notNull())
+    .addColumn('request_id', 'text', (column) => column.notNull())
+    .addColumn('state', 'text', (column) => column.notNull())
+    .addColumn('since', 'bigint', (column) => column.notNull())
+    .addColumn('version', 'bigint')
+    .addColumn('transaction_id', 'text')
+    .addColumn('outcome', 'text')
+    .execute();
+  await sql.schema.createIndex('journal_digest').on('journal').column('digest').execute();
+  await sql.schema.createIndex('journal_key').on('journal').columns(['idempotency_key', 'caller']).execute();
 }
 
 function createTable(sql: Sql, name: string, binaryText: BinaryText): CreateTableBuilder<string, 'id'> {

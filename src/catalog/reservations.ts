@@ -4,6 +4,7 @@ import type { TablePath } from '../model/identifier.ts';
 import type { Place, TableRecord } from '../model/table.ts';
 import type { CatalogContext } from './context.ts';
 import { createId } from './ids.ts';
+import { recordInJournal } from './journal-commit.ts';
 import { requireNamespaceId } from './namespace-rows.ts';
 import { toPathText, toTablePath } from './path-text.ts';
 import { forgetRename } from './renames.ts';
@@ -166,8 +167,10 @@ async function fillDeclared(
     .set({ state: 'published', properties, ...written })
     .where('id', '=', declaredId)
     .execute();
-  const record = { ...entry, databaseId, tableId: declaredId, path, committedAt };
-  return { transactionId: await recordTransaction(sql, record) };
+  const transactionId = await recordTransaction(sql, { ...entry, databaseId, tableId: declaredId, path, committedAt });
+  const { journal, version } = entry;
+  if (journal !== undefined) await recordInJournal(sql, journal, { version, transactionId, committedAt });
+  return { transactionId };
 }
 
 async function listUnfinished(sql: Sql, roots: StorageRoots): Promise<Unfinished> {

@@ -10,6 +10,7 @@ export interface CatalogTables {
   readonly oauth_clients: CredentialRow;
   readonly signing_keys: SigningKeyRow;
   readonly grants: GrantRow;
+  readonly journal: JournalRow;
   readonly transactions: TransactionRow;
   readonly removals: RemovalRow;
   readonly releases: ReleaseRow;
@@ -96,6 +97,27 @@ export interface TransactionRow {
   readonly branch: string | null;
   readonly request_id: string;
   readonly committed_at: number;
+}
+
+/** A write that was begun, and what became of it. */
+export interface JournalRow {
+  readonly id: string;
+  readonly caller: string;
+  readonly digest: string;
+  readonly idempotency_key: string | null;
+  readonly operation: string;
+  readonly database_id: string;
+  readonly table_id: string;
+  readonly table_path: string;
+  readonly branch: string | null;
+  readonly base_version: number;
+  readonly request_id: string;
+  readonly state: 'begun' | 'committed';
+  /** From when on its time is counted. */
+  readonly since: number;
+  readonly version: number | null;
+  readonly transaction_id: string | null;
+  readonly outcome: string | null;
 }
 
 /** Data of a table that is gone, to be removed. */

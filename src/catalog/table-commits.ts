@@ -2,6 +2,7 @@ import { ServiceError } from '../errors/service-error.ts';
 import { formatPath, quoteForMessage } from '../model/identifier.ts';
 import type { TableRecord } from '../model/table.ts';
 import type { CatalogContext } from './context.ts';
+import { recordInJournal } from './journal-commit.ts';
 import type { Sql } from './store.ts';
 import { toProperties } from './table-rows.ts';
 import { newestTransaction, recordTransactions } from './transactions.ts';
@@ -102,7 +103,10 @@ async function commitAll(
   const ids = await recordTransactions(sql, transactions, rows[0]?.newest ?? undefined);
   const records = new Map<Work, CommitRecord>();
   for (const [index, work] of found.entries()) {
-    records.set(work, { transactionId: ids[index] ?? '', properties: properties[index] ?? {} });
+    const { journal, version } = work.commit;
+    const transactionId = ids[index] ?? '';
+    if (journal !== undefined) await recordInJournal(sql, journal, { version, transactionId, committedAt });
+    records.set(work, { transactionId, properties: properties[index] ?? {} });
   }
   return works.map((work) => records.get(work));
 }

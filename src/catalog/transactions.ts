@@ -1,5 +1,6 @@
 import type { NamespacePath, TablePath } from '../model/identifier.ts';
 import type { CatalogContext } from './context.ts';
+import type { JournalCommit } from './journal-commit.ts';
 import { createIdAfter } from './ids.ts';
 import { toPathText, toTablePath } from './path-text.ts';
 import type { TransactionRow } from './rows.ts';
@@ -15,6 +16,8 @@ export interface CommitEntry {
   readonly version: number;
   readonly branch?: string;
   readonly requestId: string;
+  /** What the journal keeps of it, if it was begun there. */
+  readonly journal?: JournalCommit | undefined;
 }
 
 /** A committed write: who, what, which table, which version, when. */
@@ -67,7 +70,7 @@ export function createTransactionStore({ read }: CatalogContext): TransactionSto
   };
 }
 
-export type NewTransaction = Omit<TransactionRecord, 'id' | 'path'> & { readonly path: NamespacePath };
+export type NewTransaction = Omit<TransactionRecord, 'id' | 'path' | 'journal'> & { readonly path: NamespacePath };
 
 /** Runs inside of the writing transaction that it records, so that ids grow in the order of commits. */
 export async function recordTransaction(sql: Sql, record: NewTransaction): Promise<string> {

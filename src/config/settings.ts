@@ -186,6 +186,13 @@ export const LIMIT_SETTINGS = {
   'log.slowQuerySeconds': seconds(1, [0, HOUR], 'Time after which a query counts as slow; 0: none does.'),
   'log.slowQueriesMax': integer(200, [1, 10_000], 'Slow queries that are remembered until the next start.'),
   'log.slowAnalysesPerMinuteMax': integer(6, [0, 1000], 'Slow queries that are run again to be analysed, a minute.'),
+  'journal.windowSeconds': seconds(
+    60,
+    [0, DAY],
+    'How long a write whose answer was lost is remembered, so that the same request is not carried out again.',
+  ),
+  'journal.keySeconds': seconds(DAY, [0, 30 * DAY], 'How long the answer to a write with an Idempotency-Key is kept.'),
+  'journal.keysMax': integer(100_000, [0, 10_000_000], 'Most answers that are kept for an Idempotency-Key.'),
 
   'access.grantsMax': integer(100, [1, 10_000], 'Most grants that a key or a client is made with.'),
 } satisfies Record<LimitName, Setting<number>>;

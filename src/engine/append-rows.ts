@@ -79,11 +79,15 @@ async function appendLong(
         const tableSchema = await readSchema(native);
         for (const schema of schemas) requireFit(schema, tableSchema);
         const before = await countBefore(native);
+        await target.intent?.begin(before.version);
         return await writeHeld(
           tables,
           { target, before: before.version, readers: { ...readers, onFailed } },
           async (progress) => appendChunks({ native, before, attemptsMax: limits.writeAttemptsMax }, source, progress),
         );
+      } catch (error) {
+        target.intent?.fail();
+        throw error;
       } finally {
         native.close();
       }

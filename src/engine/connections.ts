@@ -158,7 +158,7 @@ function rootUnusable(cause: unknown): ServiceError {
 }
 
 /** A name that the engine would not take for a branch must not become a path here either. */
-function findFolder(place: Place, branch: string | undefined): string | undefined {
+export function findFolder(place: Place, branch: string | undefined): string | undefined {
   if (isRemote(place.root)) return undefined;
   if (branch === undefined) return placeLocation(place);
   return isBranchName(branch) ? join(placeLocation(place), 'tree', branch) : undefined;

@@ -11,6 +11,8 @@ import { updateFieldMetadata } from './field-metadata.ts';
 import type { FieldMetadataEntry, FieldMetadataOutcome } from './field-metadata.ts';
 import { findTables } from './find-tables.ts';
 import type { FoundTable } from './find-tables.ts';
+import { lookForLanded } from './landed-write.ts';
+import type { UncertainWrite } from './landed-write.ts';
 import { createLifecycleEngine } from './lifecycle-engine.ts';
 import type { LifecycleEngine } from './lifecycle-engine.ts';
 import { createIndexesEngine } from './indexes-engine.ts';
@@ -25,6 +27,7 @@ import { restoreVersion, runHeld } from './held-write.ts';
 import type { VersionHold } from './held-write.ts';
 import { overwriteTable } from './overwrite-table.ts';
 import { Spool } from './spool.ts';
+import { toWriteState } from './table-writes.ts';
 import type { WriteTarget } from './table-writes.ts';
 import { createRowsEngine } from './rows-engine.ts';
 import type { Patience, RowsEngine } from './rows-engine.ts';
@@ -38,6 +41,7 @@ import { createWritesEngine } from './writes-engine.ts';
 import type { WritesEngine } from './writes-engine.ts';
 
 export type { Assignment } from './assignment-tree.ts';
+export type { CommitKind } from './commit-history.ts';
 export type { ColumnAlteration, NewColumn } from './column-changes.ts';
 export type { FieldMetadataEntry, FieldMetadataOutcome } from './field-metadata.ts';
 export type { FoundTable } from './find-tables.ts';
@@ -91,6 +95,10 @@ export interface Engine {
   analyzeQuery(state: TableState, query: Query, patience?: Patience): Promise<Analysis>;
   /** Makes the contents of an earlier version the latest, and gives the new version's number. */
   restoreVersion(target: WriteTarget, version: number): Promise<number>;
+  /** The version of a write of rows that a crash cut short; `undefined` when it was not committed. */
+  findLanded(target: WriteTarget, write: UncertainWrite): Promise<number | undefined>;
+  /** Puts on disk what a former process may have committed since then, and not synced. */
+  syncSince(place: Place, sinceMilliseconds: number): Promise<void>;
   /** Waits for the writes before it. Data that is not there is fine. */
   removeTable(place: Place): Promise<void>;
   /** Directories that are known are left out, and not even opened. */
@@ -178,6 +186,14 @@ class NativeBackedEngine implements Engine {
 
   async restoreVersion(target: WriteTarget, version: number): Promise<number> {
     return this.#parts.lanes.run(target.place, async () => restoreVersion(this.#parts.tables, target, version));
+  }
+
+  async findLanded(target: WriteTarget, write: UncertainWrite): Promise<number | undefined> {
+    return lookForLanded(this.#parts.tables, toWriteState(target), write);
+  }
+
+  async syncSince(place: Place, sinceMilliseconds: number): Promise<void> {
+    await this.#parts.sync.syncSince(place, sinceMilliseconds);
   }
 
   async removeTable(place: Place): Promise<void> {

@@ -33,6 +33,7 @@ export class JointUpdate {
     try {
       const outcomes = await writeInTurn(this.#context, this.#target, async (table) => this.#update(table));
       for (const [index, outcome] of (outcomes ?? []).entries()) this.#turns[index]?.succeed(outcome);
+      if (outcomes === undefined) this.#target.intent?.fail();
       return outcomes !== undefined;
     } catch (error) {
       if (await this.#isUncommitted(error)) return false;

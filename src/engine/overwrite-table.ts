@@ -1,4 +1,5 @@
 import { ServiceError } from '../errors/service-error.ts';
+import type { WriteIntent } from '../model/write-intent.ts';
 import type { Connections } from './connections.ts';
 import { createTable, withStorageVersion } from './create-table.ts';
 import type { TableData } from './create-table.ts';
@@ -21,6 +22,7 @@ export interface OverwriteContext {
 export interface OverwriteData extends TableData {
   /** The main branch when absent. */
   readonly branch?: string | undefined;
+  readonly intent?: WriteIntent | undefined;
 }
 
 /**
@@ -32,13 +34,19 @@ export async function overwriteTable(
   data: OverwriteData,
   readers: WatchedHold,
 ): Promise<WriteOutcome> {
-  const { place, branch, source } = data;
+  const { place, branch, source, intent } = data;
   const target = { place, branch };
   const before = await findVersion(context.tables, target);
   // The name is there, but no data: it is written as if it were new.
   if (before === undefined) return createTable(context.connections, data);
   const held = { target, before, readers: source.isLong ? readers : undefined };
-  return writeHeld(context.tables, held, async (progress) => writeVersion(context, data, progress));
+  try {
+    await intent?.begin(before);
+    return await writeHeld(context.tables, held, async (progress) => writeVersion(context, data, progress));
+  } catch (error) {
+    intent?.fail();
+    throw error;
+  }
 }
 
 async function writeVersion(

@@ -1,7 +1,11 @@
+import { ServiceError } from '../errors/service-error.ts';
 import type { EngineLimits } from '../model/limits.ts';
 import { MAIN_BRANCH } from '../model/table.ts';
 import type { Place, TableState } from '../model/table.ts';
-import { isRetryableConflict } from './engine-errors.ts';
+import { AnsweredBefore } from '../model/write-intent.ts';
+import type { WriteIntent } from '../model/write-intent.ts';
+import { engineCall, isRetryableConflict } from './engine-errors.ts';
+import { lookForLanded } from './landed-write.ts';
 import type { OpenTable } from './open-table.ts';
 import type { OpenTables } from './open-tables.ts';
 import type { Lanes } from './durable-lanes.ts';
@@ -12,6 +16,8 @@ export interface WriteTarget {
   readonly branch: string | undefined;
   /** Fires when the caller has gone: a write that still waits for its turn is then given up. */
   readonly leaving?: () => AbortSignal;
+  /** Told in the lane, before the engine commits. */
+  readonly intent?: WriteIntent | undefined;
 }
 
 export interface WriteContext {
@@ -42,16 +48,42 @@ export async function writeInTurn<Value>(
   write: (table: OpenTable) => Promise<Value>,
 ): Promise<Value> {
   const state = toWriteState(target);
+  const { intent } = target;
   return retryConflicts(limits.writeAttemptsMax, async () =>
     tables.use(state, async (table) => {
+      let before: number | undefined;
       try {
+        before = await beginWrite(intent, table);
         return await write(table);
       } catch (error) {
         table.forget();
+        const landed = before === undefined || !isUnclear(error) ? undefined : await landAfter(tables, state, before);
+        if (landed !== undefined && intent !== undefined) throw await intent.land(landed);
+        intent?.fail();
         throw error;
       }
     }),
   );
+}
+
+async function beginWrite(intent: WriteIntent | undefined, { native }: OpenTable): Promise<number | undefined> {
+  if (intent === undefined) return undefined;
+  const version = await engineCall(async () => native.version());
+  await intent.begin(version);
+  return version;
+}
+
+/** A failure of the service or its storage, after which nobody knows whether the commit came before it. */
+function isUnclear(error: unknown): boolean {
+  if (error instanceof ServiceError) return error.row.status >= 500 && !isRetryableConflict(error);
+  return !(error instanceof AnsweredBefore);
+}
+
+const ROW_WRITES = ['append', 'update', 'delete'] as const;
+
+/** In its turn nobody else writes rows. When it cannot be found out either, the failure is told as it is. */
+async function landAfter(tables: OpenTables, state: TableState, after: number): Promise<number | undefined> {
+  return lookForLanded(tables, state, { after, upTo: undefined, kinds: ROW_WRITES }).catch(() => undefined);
 }
 
 /** The latest state of what is written to. */

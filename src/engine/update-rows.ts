@@ -48,12 +48,15 @@ async function takeAlong(context: WriteContext, turn: UpdateTurn): Promise<reado
   const state = toWriteState(turn.target);
   const { place, branch } = state;
   const isAlone = limits.updateGroupMax === 1 || !lanes.isAwaited(place);
-  if (isAlone || toPointUpdate(turn.plan) === undefined) return [turn];
+  if (isAlone || turn.target.intent?.isConditional === true || toPointUpdate(turn.plan) === undefined) return [turn];
   const schema = await tables.use(state, async (table) => table.schema());
   const group = UpdateGroup.start(turn.plan, schema);
   if (group === undefined) return [turn];
   const joins = (rider: Rider<unknown>): rider is UpdateTurn =>
-    rider instanceof UpdateTurn && toWriteState(rider.target).branch === branch && group.add(rider.plan);
+    rider instanceof UpdateTurn &&
+    rider.target.intent?.isConditional !== true &&
+    toWriteState(rider.target).branch === branch &&
+    group.add(rider.plan);
   const turns = [turn];
   while (turns.length < limits.updateGroupMax) {
     const next = lanes.takeNext(place, joins);

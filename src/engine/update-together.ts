@@ -1,3 +1,5 @@
+import { AnsweredBefore } from '../model/write-intent.ts';
+import type { WriteIntent } from '../model/write-intent.ts';
 import { applyUpdate } from './apply-update.ts';
 import { JointUpdate } from './joint-update.ts';
 import { writeInTurn } from './table-writes.ts';
@@ -15,7 +17,7 @@ export async function answerTurns(context: WriteContext, turns: readonly UpdateT
     await answerAlone(context, first);
     return;
   }
-  if (await new JointUpdate(context, first.target, turns).answer()) return;
+  if (await new JointUpdate(context, { ...first.target, intent: joinIntents(turns) }, turns).answer()) return;
   const middle = Math.ceil(turns.length / 2);
   await answerTurns(context, turns.slice(0, middle));
   await answerTurns(context, turns.slice(middle));
@@ -27,4 +29,28 @@ async function answerAlone(context: WriteContext, turn: UpdateTurn): Promise<voi
   } catch (error) {
     turn.fail(error);
   }
+}
+
+/** All of them are told at once, so that they share what that costs; none is left on its way when one is refused. */
+function joinIntents(turns: readonly UpdateTurn[]): WriteIntent | undefined {
+  const intents = turns.flatMap(({ target }) => target.intent ?? []);
+  if (intents.length === 0) return undefined;
+  return {
+    isConditional: false,
+    async begin(versionBefore) {
+      const begun = await Promise.allSettled(intents.map(async (intent) => intent.begin(versionBefore)));
+      for (const outcome of begun) if (outcome.status === 'rejected') throw outcome.reason;
+    },
+    fail() {
+      for (const intent of intents) intent.fail();
+    },
+    async land(version) {
+      let answer = new AnsweredBefore({ journalId: '', version, transactionId: undefined, outcome: {} });
+      for (const turn of turns) {
+        answer = (await turn.target.intent?.land(version)) ?? answer;
+        turn.fail(answer);
+      }
+      return answer;
+    },
+  };
 }

@@ -20,7 +20,7 @@ export interface ReadOptions {
   readonly account: Account;
   /** Where others may have this body given up when its sender is slow. */
   readonly senders?: Paced;
-  readonly onReceived?: (bytes: number) => void;
+  readonly onReceived?: (piece: Uint8Array) => void;
   /** The reader keeps nothing of a piece once it asks for the next, so that its memory can be freed at once. */
   readonly isCopied?: boolean;
 }
@@ -73,7 +73,7 @@ export async function* readPieces(message: IncomingMessage, options: ReadOptions
         const wait = piece.length > freeBytes ? account.take(piece.length) : undefined;
         if (wait !== undefined) await waitUnlessGone(message, wait, account);
         freeBytes -= piece.length;
-        onReceived?.(piece.length);
+        onReceived?.(piece);
         yield piece;
         if (isCopied) freePiece(piece);
       } else if (message.readableEnded) {

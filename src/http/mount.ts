@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { ServerResponse } from 'node:http';
 import { performance } from 'node:perf_hooks';
 import { ServiceError } from '../errors/service-error.ts';
 import type { RequestTracer } from '../telemetry/open-telemetry.ts';
@@ -97,7 +98,7 @@ async function serve(exchange: Exchange, parts: MountParts): Promise<FastifyRepl
     return sendOn(exchange, { ...outgoing, body }, parts, finish);
   }
   finish(Buffer.byteLength(body), refusal);
-  return send(exchange, { ...outgoing, body }, parts);
+  return send(exchange, { ...outgoing, body }, parts, findings.onSend);
 }
 
 /** A reply of which either all is there, or so much that the rest is sent as it comes. */
@@ -141,11 +142,22 @@ function send(
   exchange: Exchange,
   outgoing: Gathered & { readonly body: string | Buffer },
   parts: MountParts,
+  onSend: Findings['onSend'],
 ): FastifyReply {
   const { request, reply } = exchange;
   if (parts.isDraining()) void reply.header('connection', 'close');
   discardRest(request.raw, DISCARD_BOUNDS);
-  return reply.code(outgoing.status).headers(outgoing.headers).send(outgoing.body);
+  void reply.code(outgoing.status).headers(outgoing.headers);
+  const onSent = onSend?.();
+  void reply.send(outgoing.body);
+  if (onSent !== undefined) whenHandedOver(reply.raw, onSent);
+  return reply;
+}
+
+/** As a rule the operating system has taken a small reply before `send` returns. */
+function whenHandedOver(response: ServerResponse, then: () => void): void {
+  if (response.socket?.writableLength === 0) then();
+  else response.once('finish', then);
 }
 
 /** It counts as under way until the last byte is out. */

@@ -49,14 +49,14 @@ function describeOperation(operation: Operation): Json {
     operationId: operation.id,
     summary: operation.summary,
     description: `Needs the permission \`${operation.permission}\`.`,
-    parameters: [...pathParameters(operation), ...queryParameters(operation), ...databaseParameters(operation)],
+    parameters: [...pathParameters(operation), ...queryParameters(operation), ...headerParameters(operation)],
     ...(body === undefined ? {} : { requestBody: body }),
     responses: { 200: describeSuccess(operation), ...describeErrors(operation) },
   };
 }
 
-function databaseParameters(operation: Operation): Json[] {
-  return operation.target === 'server' ? [] : [databaseParameter];
+function headerParameters({ target, isWrittenOnce }: Operation): Json[] {
+  return [...(target === 'server' ? [] : [databaseParameter]), ...(isWrittenOnce === true ? WRITE_PARAMETERS : [])];
 }
 
 const databaseParameter: Json = {
@@ -66,6 +66,23 @@ const databaseParameter: Json = {
   schema: { type: 'string' },
   description: 'The database; `default` when absent.',
 };
+
+const WRITE_PARAMETERS: readonly Json[] = [
+  {
+    name: 'Idempotency-Key',
+    in: 'header',
+    required: false,
+    schema: { type: 'string', minLength: 1, maxLength: 255 },
+    description: 'The same request with the same key is carried out once and gets the same answer.',
+  },
+  {
+    name: 'If-Match',
+    in: 'header',
+    required: false,
+    schema: { type: 'string' },
+    description: 'The latest version of the table, such as `"7"`; at any other the write is refused with 412.',
+  },
+];
 
 function pathParameters(operation: Operation): Json[] {
   return [...operation.path.matchAll(/:(\w+)/g)].map(([, name]) => ({

@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+import type { Hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { openArrowStream } from '../arrow/checked-stream.ts';
 import type { ArrowChunk } from '../arrow/checked-stream.ts';
@@ -26,6 +28,7 @@ import { REQUEST_ID_HEADER, readRequestId } from './request-id.ts';
 import type { ShapeCheck } from './shape-check.ts';
 import { aboutServer, findSubject } from './subject.ts';
 import { toWorkClass } from './work-class.ts';
+import { answerWrite, refuseCondition } from './written-once.ts';
 
 /** One request as the router hands it over. */
 export interface Incoming {
@@ -54,6 +57,10 @@ export interface Findings {
   bytesIn?: number;
   /** When the body's context gave it, because the headers did not. */
   requestId?: string;
+  /** Of an Arrow body of rows to be written, as far as it has come. */
+  bodyHash?: Hash;
+  /** To be called right before the reply goes out; what it gives, right after. */
+  onSend?: () => () => void;
   caller?: string;
   database?: string;
   /** What the request holds until its reply is out. */
@@ -111,10 +118,16 @@ export async function answer(incoming: Incoming, route: Route, parts: LifeParts,
     signal,
     body,
     header: headerReader(message, body['context']),
-    openStream: streamOpener(message, parts, findings),
+    openStream: streamOpener(message, operation, parts, findings),
     ...subject,
   };
-  return operation.run(request, parts.services);
+  if (operation.isWrittenOnce !== true) {
+    refuseCondition(operation, request);
+    return operation.run(request, parts.services);
+  }
+  const written = await answerWrite({ operation, message, request, hash: () => findings.bodyHash }, parts.services);
+  findings.onSend = written.onSend;
+  return written.reply;
 }
 
 /**
@@ -216,6 +229,7 @@ function dropNulls(body: Readonly<Record<string, unknown>>): Record<string, unkn
 /** Nothing of an Arrow body is read before the operation asks for it. */
 function streamOpener(
   message: IncomingMessage,
+  operation: Operation,
   parts: LifeParts,
   findings: Findings,
 ): (limits?: Partial<ArrowLimits>) => ReturnType<typeof openArrowStream> {
@@ -225,8 +239,9 @@ function streamOpener(
     refuseDeclaredLength(message, limits.streamBytesMax);
     const account = openAccount(parts.load.arrowBudget, findings);
     const { senders, chunkBuffers } = parts.load;
-    const onReceived = (bytes: number): void => {
-      findings.bytesIn = (findings.bytesIn ?? 0) + bytes;
+    const onReceived = (piece: Uint8Array): void => {
+      findings.bytesIn = (findings.bytesIn ?? 0) + piece.length;
+      if (operation.isWrittenOnce === true) (findings.bodyHash ??= createHash('sha256')).update(piece);
     };
     const options = { limits: parts.limits.http, account, senders, onReceived, isCopied: true };
     stream ??= openArrowStream(readPieces(message, options), limits, chunkBuffers).then(({ schema, chunks }) => ({

@@ -9,6 +9,7 @@ export interface Limits {
   readonly index: IndexLimits;
   readonly jobs: JobLimits;
   readonly access: AccessLimits;
+  readonly journal: JournalLimits;
   readonly maintenance: MaintenanceLimits;
   readonly log: LogLimits;
 }
@@ -175,4 +176,11 @@ export interface MaintenanceLimits {
   readonly readerSeconds: number;
   readonly historyRatioMax: number;
   readonly historyFloorBytes: number;
+}
+
+/** For how long, and for how many requests, the answers to writes are remembered. */
+export interface JournalLimits {
+  readonly windowSeconds: number;
+  readonly keySeconds: number;
+  readonly keysMax: number;
 }

@@ -5,6 +5,7 @@ import type { NamespacePath, TablePath } from '../model/identifier.ts';
 import type { ArrowLimits } from '../model/limits.ts';
 import type { Database, TableRecord } from '../model/table.ts';
 import type { Services } from './services.ts';
+import type { RequestIntent } from './write-intents.ts';
 
 /** Which client family asks: the contract's own, or the LanceDB client, which reads some replies differently. */
 export type Dialect = 'lance' | 'lancedb';
@@ -33,6 +34,8 @@ export interface RequestFacts {
   header(name: string): string | undefined;
   /** Fires when the client has gone before its reply was out. */
   readonly signal: () => AbortSignal;
+  /** Of writes of rows: what the journal is to know of it. */
+  readonly intent?: RequestIntent;
 }
 
 export type QueryValues = Readonly<Record<string, string | undefined>>;
@@ -115,6 +118,8 @@ interface Described<Body> {
    */
   readonly followsRename?: 'never' | 'with-body';
   readonly permission: Permission;
+  /** A write of rows: when it is sent again because its answer was lost, it is not carried out again. */
+  readonly isWrittenOnce?: true;
   readonly body: Body;
   readonly query: Type.TObject;
   readonly replies: readonly ReplyShape[];

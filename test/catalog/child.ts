@@ -87,6 +87,7 @@ const catalog = await openCatalog({
   file,
   storageRoot: '/roots',
   busyTimeoutMilliseconds: 30_000,
+  journal: { windowSeconds: 60, keySeconds: 86_400, keysMax: 1000 },
   cacheEntriesMax: 100,
   now: Date.now,
 });

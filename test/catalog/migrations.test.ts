@@ -21,6 +21,7 @@ test('an empty file becomes a catalog', async (context) => {
     'api_keys',
     'databases',
     'grants',
+    'journal',
     'namespaces',
     'oauth_clients',
     'releases',
@@ -65,7 +66,7 @@ test('several processes that start at once on an empty file all succeed', async 
   const file = await temporaryFile(context);
   const children = Array.from({ length: 4 }, () => startChild(context, 'open', [file]));
   assert.deepEqual(await Promise.all(children.map(nextMessage)), ['open', 'open', 'open', 'open']);
-  assert.equal(tableNames(file).length, 12);
+  assert.equal(tableNames(file).length, 13);
 });
 
 test('refuses a catalog of a newer release and leaves it as it is', async (context) => {

@@ -28,6 +28,7 @@ export async function open(context: TestContext, file: string, busyTimeoutMillis
     file,
     storageRoot: '/roots',
     busyTimeoutMilliseconds,
+    journal: { windowSeconds: 60, keySeconds: 86_400, keysMax: 1000 },
     cacheEntriesMax: 100,
     now: () => NOW,
   });

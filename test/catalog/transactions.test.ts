@@ -45,6 +45,7 @@ test('the feed stays in order when the clock goes back', async (context) => {
     file,
     storageRoot: '/roots',
     busyTimeoutMilliseconds: 30_000,
+    journal: { windowSeconds: 60, keySeconds: 86_400, keysMax: 1000 },
     cacheEntriesMax: 10,
     now: () => 1000,
   });

@@ -166,3 +166,14 @@ function schemasOf(value: unknown, isSchema = false): readonly object[] {
   });
   return isSchema ? [value, ...inner] : inner;
 }
+
+test('names the headers of writes, and of nothing else', () => {
+  const named = described.filter(({ operation }) => operation.parameters.some(({ name }) => name === 'If-Match'));
+  assert.deepEqual(
+    named.map(({ operation }) => operation.operationId).toSorted(),
+    OPERATIONS.filter(({ isWrittenOnce }) => isWrittenOnce)
+      .map(({ id }) => id)
+      .toSorted(),
+  );
+  for (const { operation } of named) assert.ok('412' in operation.responses, operation.operationId);
+});

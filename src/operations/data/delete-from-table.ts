@@ -5,7 +5,7 @@ import { defineTableOperation } from '../operation.ts';
 import type { Reply, TableRequest } from '../operation.ts';
 import { recordCommit } from '../record-commit.ts';
 import type { Services } from '../services.ts';
-import { branchEntry, readTarget } from './write-target.ts';
+import { branchEntry, intendedTarget } from './write-target.ts';
 
 export const deleteFromTable = defineTableOperation({
   id: 'delete_from_table',
@@ -13,17 +13,18 @@ export const deleteFromTable = defineTableOperation({
   path: '/v1/table/:id/delete',
   summary: 'Delete the rows that a condition selects',
   permission: 'write',
+  isWrittenOnce: true,
   body: { kind: 'json', shape: DeleteBody },
   query: DelimiterQuery,
   replies: [{ mediaType: 'application/json', shape: DeleteReply, description: 'How many rows, at which version.' }],
-  statuses: [],
+  statuses: [412],
   run: deleteRows,
 });
 
 async function deleteRows(request: TableRequest<DeleteBody>, services: Services): Promise<Reply> {
   const { table, caller, requestId, body } = request;
   const predicate = guardSql(body.predicate, { name: 'predicate', place: 'predicate' }, services.limits.sql);
-  const target = { ...readTarget(table, body), leaving: request.signal };
+  const target = intendedTarget(request, table, body);
   const { rowsDeleted, version } = await services.engine.writes.deleteRows(target, predicate);
 
   const { transaction_id } = await recordCommit(services, table, {
@@ -32,6 +33,7 @@ async function deleteRows(request: TableRequest<DeleteBody>, services: Services)
     requestId,
     version,
     ...branchEntry(target.branch),
+    journal: request.intent?.commit({ num_deleted_rows: rowsDeleted }),
   });
   const reply: DeleteReply = {
     version,

@@ -14,7 +14,8 @@ export async function findFilled(request: TableIngestRequest, services: Services
   const isEmpty = readTarget(table, request.query).branch === undefined && (await isOnlyDeclared(table, services));
   if (!isEmpty) return table;
   try {
-    return await fillTable({ ...request, path: table.path }, services);
+    const noted = request.intent?.of(table, undefined);
+    return await fillTable({ ...request, path: table.path, noted }, services);
   } catch (error) {
     if (!(error instanceof ServiceError) || error.kind !== 'TableAlreadyExists') throw error;
     throw madeMeanwhile(error);

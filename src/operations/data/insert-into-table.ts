@@ -7,7 +7,7 @@ import type { Reply, TableIngestRequest } from '../operation.ts';
 import { recordCommit } from '../record-commit.ts';
 import type { Services } from '../services.ts';
 import { findFilled } from './fill-declared.ts';
-import { branchEntry, holdReaders, readTarget } from './write-target.ts';
+import { branchEntry, holdReaders, intendedTarget, readTarget } from './write-target.ts';
 
 export const insertIntoTable = defineTableIngest({
   id: 'insert_into_table',
@@ -15,10 +15,11 @@ export const insertIntoTable = defineTableIngest({
   path: '/v1/table/:id/insert',
   summary: 'Add the rows of an Arrow IPC stream, or replace all rows by them',
   permission: 'write',
+  isWrittenOnce: true,
   body: { kind: 'arrow' },
   query: InsertQuery,
   replies: [{ mediaType: 'application/json', shape: InsertReply, description: 'How many rows, at which version.' }],
-  statuses: [413],
+  statuses: [412, 413],
   run: insertRows,
 });
 
@@ -29,7 +30,7 @@ async function insertRows(request: TableIngestRequest, services: Services): Prom
 
   const table = await findFilled(request, services);
   if ('rows' in table) return toReply(table.reply.version, table.rows, table.reply.transaction_id);
-  const target = { ...readTarget(table, query), leaving: request.signal };
+  const target = intendedTarget(request, table, query);
   const stream = await request.openStream();
   const readers = holdReaders(services, table, target.branch);
   const { version, rows } = await services.engine.writes.insertRows(target, stream, { mode, ...readers });
@@ -40,6 +41,7 @@ async function insertRows(request: TableIngestRequest, services: Services): Prom
     requestId,
     version,
     ...branchEntry(target.branch),
+    journal: request.intent?.commit({ num_inserted_rows: rows }),
   });
   return toReply(version, rows, transaction_id);
 }

@@ -9,7 +9,7 @@ import type { Services } from '../services.ts';
 import type { FreshTable } from '../tables/create-table.ts';
 import { findFilled } from './fill-declared.ts';
 import { readMergeSettings } from './merge-settings.ts';
-import { branchEntry, readTarget } from './write-target.ts';
+import { branchEntry, intendedTarget } from './write-target.ts';
 
 export const mergeInsertIntoTable = defineTableIngest({
   id: 'merge_insert_into_table',
@@ -17,12 +17,13 @@ export const mergeInsertIntoTable = defineTableIngest({
   path: '/v1/table/:id/merge_insert',
   summary: 'Update the rows that match, insert the others, delete those that are not there',
   permission: 'write',
+  isWrittenOnce: true,
   body: { kind: 'arrow' },
   query: MergeInsertQuery,
   replies: [
     { mediaType: 'application/json', shape: MergeInsertReply, description: 'How many rows, at which version.' },
   ],
-  statuses: [408, 413],
+  statuses: [408, 412, 413],
   run: mergeInsert,
 });
 
@@ -31,7 +32,7 @@ async function mergeInsert(request: TableIngestRequest, services: Services): Pro
   const settings = readMergeSettings(request, services.limits.sql, performance.now());
   const table = await findFilled(request, services);
   if ('rows' in table) return toFirstReply(table);
-  const target = { ...readTarget(table, query), leaving: request.signal };
+  const target = intendedTarget(request, table, query);
   const outcome = await merge(services.limits, async () => {
     const stream = await request.openStream(toOnePiece(services.limits));
     return services.engine.writes.mergeRows(target, stream, settings);
@@ -43,6 +44,7 @@ async function mergeInsert(request: TableIngestRequest, services: Services): Pro
     requestId,
     version: outcome.version,
     ...branchEntry(target.branch),
+    journal: request.intent?.commit(toCounts(outcome)),
   });
   return { kind: 'object', body: toReply(outcome, transaction_id) };
 }
@@ -74,14 +76,16 @@ function toFirstReply({ reply, rows }: FreshTable): Reply {
 
 function toReply({ version, counts }: MergeOutcome, transactionId: string | undefined): MergeInsertReply {
   const recorded = transactionId === undefined ? {} : { transaction_id: transactionId };
-  if (counts === undefined) return { version, ...recorded };
+  return { version, ...toCounts({ version, counts }), ...recorded };
+}
+
+function toCounts({ counts }: MergeOutcome) {
+  if (counts === undefined) return {};
   return {
-    version,
     num_inserted_rows: counts.rowsInserted,
     num_updated_rows: counts.rowsUpdated,
     num_deleted_rows: counts.rowsDeleted,
     num_attempts: counts.attempts,
     num_rows: counts.rowsWritten,
-    ...recorded,
   };
 }

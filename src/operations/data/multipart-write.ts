@@ -11,7 +11,7 @@ import { defineTableOperation } from '../operation.ts';
 import type { Reply, TableRequest } from '../operation.ts';
 import { recordCommit } from '../record-commit.ts';
 import type { Services } from '../services.ts';
-import { branchEntry, holdReaders, readTarget } from './write-target.ts';
+import { branchEntry, holdReaders, intendedTarget, readTarget } from './write-target.ts';
 
 /** An insert in several requests: begin it, insert parts with its `upload_id`, then complete or abort it. */
 
@@ -34,12 +34,13 @@ export const completeMultipartWrite = defineTableOperation({
   path: '/v1/table/:id/multipart_write/complete',
   summary: 'Make all parts of an upload visible at once',
   permission: 'write',
+  isWrittenOnce: true,
   body: { kind: 'none' },
   query: EndUploadQuery,
   replies: [
     { mediaType: 'application/json', shape: CompleteUploadReply, description: 'How many rows, at which version.' },
   ],
-  statuses: [],
+  statuses: [412],
   run: completeUpload,
 });
 
@@ -66,8 +67,9 @@ async function beginUpload(request: TableRequest, services: Services): Promise<R
 
 async function completeUpload(request: TableRequest, services: Services): Promise<Reply> {
   const { table } = request;
-  const upload = readUpload(request);
-  const { branch } = upload.target;
+  const { target, ...key } = readUpload(request);
+  const { branch } = target;
+  const upload = { ...key, target: intendedTarget(request, table, request.query) };
   const { version, rows, transactionId } = await services.engine.writes.completeUpload(upload, {
     ...holdReaders(services, table, branch),
     record: async (outcome) => recordUpload(request, outcome, services),
@@ -81,8 +83,8 @@ async function completeUpload(request: TableRequest, services: Services): Promis
 }
 
 async function recordUpload(
-  { table, caller, requestId, query }: TableRequest,
-  { version }: WriteOutcome,
+  { table, caller, requestId, query, intent }: TableRequest,
+  { version, rows }: WriteOutcome,
   services: Services,
 ): Promise<string | undefined> {
   const { transaction_id } = await recordCommit(services, table, {
@@ -91,6 +93,7 @@ async function recordUpload(
     requestId,
     version,
     ...branchEntry(readTarget(table, query).branch),
+    journal: intent?.commit({ num_inserted_rows: rows }),
   });
   return transaction_id;
 }

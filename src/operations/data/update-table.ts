@@ -16,12 +16,13 @@ export const updateTable = defineTableOperation({
   path: '/v1/table/:id/update',
   summary: 'Update rows with SQL expressions',
   permission: 'write',
+  isWrittenOnce: true,
   body: { kind: 'json', shape: UpdateTableBody },
   query: DelimiterQuery,
   replies: [
     { mediaType: 'application/json', shape: UpdateTableReply, description: 'How many rows, at which version.' },
   ],
-  statuses: [],
+  statuses: [412],
   run: updateRows,
 });
 
@@ -31,7 +32,8 @@ async function updateRows(request: TableRequest<UpdateTableBody>, services: Serv
   const predicate = readPredicate(body, services.limits.sql);
   if (body.properties !== undefined) guardProperties(body.properties, 'properties', services.limits.metadata);
 
-  const target = { place: table.place, branch: body.branch, leaving: request.signal };
+  const intent = request.intent?.of(table, body.branch);
+  const target = { place: table.place, branch: body.branch, leaving: request.signal, intent };
   const { rowsUpdated, version } = await services.engine.updateRows(target, { assignments, predicate });
 
   const recorded = await recordCommit(services, table, {
@@ -41,6 +43,7 @@ async function updateRows(request: TableRequest<UpdateTableBody>, services: Serv
     version,
     ...(body.branch === undefined ? {} : { branch: body.branch }),
     ...(body.properties === undefined ? {} : { properties: body.properties }),
+    journal: request.intent?.commit({ updated_rows: rowsUpdated, rows_updated: rowsUpdated }),
   });
   const reply: UpdateTableReply = { updated_rows: rowsUpdated, rows_updated: rowsUpdated, version, ...recorded };
   return { kind: 'object', body: reply };

@@ -1,3 +1,4 @@
+import type { WriteIntent } from '../../model/write-intent.ts';
 import { placeLocation } from '../../model/table.ts';
 import type { TableRecord } from '../../model/table.ts';
 import { CreateTableQuery, CreateTableReply } from '../../wire/tables.ts';
@@ -49,10 +50,15 @@ async function createFromStream(request: IngestRequest, services: Services): Pro
 }
 
 /** Rows for a table that was only declared make it; or they find that somebody else has made it by now. */
-export async function fillTable(request: IngestRequest, services: Services): Promise<FreshTable | TableRecord> {
+export async function fillTable(request: FillRequest, services: Services): Promise<FreshTable | TableRecord> {
   const claim = await claimName(request, 'exist_ok', services);
   if (claim.kind === 'taken') return claim.table;
   return writeFresh(claim.reservation, request, readCreateSettings({}, services), services);
+}
+
+/** Rows of an insert or a merge, which the journal is told of. */
+export interface FillRequest extends IngestRequest {
+  readonly noted?: WriteIntent | undefined;
 }
 
 export interface FreshTable {
@@ -63,17 +69,26 @@ export interface FreshTable {
 /** The name is reserved: write the data, then publish. Until then nobody sees anything; a crash leaves only litter. */
 async function writeFresh(
   reservation: Reservation,
-  request: IngestRequest,
+  request: FillRequest,
   settings: CreateSettings,
   services: Services,
 ): Promise<FreshTable> {
   const { engine, catalog } = services;
+  const { noted } = request;
   const properties = settings.properties ?? {};
   try {
     const stream = await request.openStream();
     const { version, rows } = await engine.createTable(reservation.place, stream, settings.storageOptions);
     if (reservation.fills !== undefined) await refuseOvertaken(request, services);
-    const entry = { operation: 'create_table', caller: request.caller.id, requestId: request.requestId, version };
+    await noted?.begin(0);
+    const journal = noted === undefined ? undefined : request.intent?.commit({ num_inserted_rows: rows });
+    const entry = {
+      operation: 'create_table',
+      caller: request.caller.id,
+      requestId: request.requestId,
+      version,
+      journal,
+    };
     const { transactionId } = await catalog.tables.publish(reservation, { ...entry, properties });
     const reply = {
       location: placeLocation(reservation.place),
@@ -84,6 +99,7 @@ async function writeFresh(
     };
     return { reply, rows };
   } catch (error) {
+    noted?.fail();
     await discard(reservation, services);
     throw error;
   }

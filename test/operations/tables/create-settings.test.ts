@@ -30,6 +30,9 @@ function services(allowedStorageOptions: readonly string[] = [], flags: readonly
     get slowQueries() {
       return unused();
     },
+    get intents() {
+      return unused();
+    },
     get telemetry() {
       return unused();
     },

@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict';
+import { cp, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { after, before, suite, test } from 'node:test';
+import type { TestContext } from 'node:test';
+import { connect } from '@lancedb/lancedb';
+import { sampleStream } from './support/arrow-tables.ts';
+import type { Answer } from './support/client.ts';
+import { DiskGate } from './support/disk-gate.ts';
+import { ContractServer } from './contract/contract-server.ts';
+import type { MadeTable } from './contract/contract-server.ts';
+
+const gate = new DiskGate();
+let server: ContractServer;
+before(async () => {
+  server = await ContractServer.start({ outside: { disk: gate }, flags: ['--maintenance-running-max=0'] });
+});
+after(async () => server.close());
+
+const INCREMENT = { updates: [['id', 'id + 10']], predicate: 'id % 10 = 1' };
+
+async function send(to: ContractServer, table: MadeTable, headers: Record<string, string> = {}): Promise<Answer> {
+  return to.admin.post(`${table.at}/update`, INCREMENT, headers);
+}
+
+async function ids(of: ContractServer, table: MadeTable): Promise<readonly number[]> {
+  return (await of.embeddedByName(table.id)).map(({ id }) => Number(id));
+}
+
+async function newestManifest(folder: string): Promise<string> {
+  const names = (await readdir(join(folder, '_versions'))).filter((name) => name.endsWith('.manifest'));
+  return join(folder, '_versions', names.toSorted()[0] ?? assert.fail());
+}
+
+/** What is on disk in this moment is what a kill in this moment leaves; the copy is what the next process finds. */
+async function takeKilled(t: TestContext): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'tiltyard-killed-'));
+  t.after(async () => rm(folder, { recursive: true, force: true }));
+  await cp(server.folder, folder, { recursive: true });
+  return folder;
+}
+
+async function serve(t: TestContext, folder: string): Promise<ContractServer> {
+  const next = await ContractServer.start({ folder, flags: ['--maintenance-running-max=0'] });
+  t.after(async () => next.close());
+  return next;
+}
+
+/** The engine has committed the update as version 2, and nothing of that is recorded. */
+async function killAfterCommit(t: TestContext, headers: Record<string, string> = {}) {
+  const table = await server.table({ stream: sampleStream(3) });
+  gate.close();
+  const answered = send(server, table, headers);
+  const version = async () => Number((await server.admin.post(`${table.at}/describe`, {})).json.version);
+  while ((await version()) === 1) await new Promise(setImmediate);
+  const folder = await takeKilled(t);
+  gate.open();
+  assert.equal((await answered).status, 200);
+  return { table, folder, data: join(folder, basename(table.location)) };
+}
+
+/** Merges fragments and makes an index, as upkeep does beside a write: three versions. */
+async function keepUp(folder: string, table: MadeTable): Promise<void> {
+  const database = await connect(folder);
+  const opened = await database.openTable(basename(table.location, '.lance'));
+  await opened.createIndex('id');
+  await opened.optimize();
+  database.close();
+}
+
+suite('a kill after the commit and before its record', () => {
+  for (const [title, headers] of [
+    ['without a key', {}],
+    ['with a key', { 'idempotency-key': 'k' }],
+  ] as const) {
+    test(`the same request ${title} gets the answer and is not carried out again`, async (t) => {
+      const { table, folder } = await killAfterCommit(t, headers);
+      const next = await serve(t, folder);
+      const again = await send(next, table, headers);
+      assert.equal(again.status, 200, again.text);
+      assert.equal(again.json.version, 2);
+      assert.equal(again.headers.get('idempotency-replayed'), 'true');
+      assert.equal(typeof again.json.transaction_id, 'string');
+      assert.deepEqual(await ids(next, table), [0, 2, 11]);
+    });
+  }
+
+  test('is found out although upkeep has made versions since', async (t) => {
+    const { table, folder } = await killAfterCommit(t);
+    await keepUp(folder, table);
+    const next = await serve(t, folder);
+    const again = await send(next, table);
+    assert.equal(again.json.version, 2, again.text);
+    assert.deepEqual(await ids(next, table), [0, 2, 11]);
+  });
+
+  test('another request is carried out', async (t) => {
+    const { table, folder } = await killAfterCommit(t);
+    const next = await serve(t, folder);
+    assert.equal((await send(next, table, { 'idempotency-key': 'new' })).json.version, 3);
+    assert.deepEqual(await ids(next, table), [0, 2, 21]);
+  });
+});
+
+suite('a kill before the commit', () => {
+  test('the same request is carried out', async (t) => {
+    const { table, folder, data } = await killAfterCommit(t);
+    await rm(await newestManifest(data));
+    const next = await serve(t, folder);
+    const again = await send(next, table);
+    assert.equal(again.json.version, 2, again.text);
+    assert.equal(again.headers.get('idempotency-replayed'), null);
+    assert.deepEqual(await ids(next, table), [0, 2, 11]);
+  });
+
+  test('the same request is carried out although upkeep has made versions since', async (t) => {
+    const { table, folder, data } = await killAfterCommit(t);
+    await rm(await newestManifest(data));
+    await keepUp(folder, table);
+    const next = await serve(t, folder);
+    const again = await send(next, table);
+    assert.equal(again.headers.get('idempotency-replayed'), null);
+    assert.deepEqual(await ids(next, table), [0, 2, 11]);
+  });
+});
+
+suite('a kill after the record', () => {
+  async function killAfterRecord(t: TestContext) {
+    const table = await server.table({ stream: sampleStream(3) });
+    assert.equal((await send(server, table)).status, 200);
+    return { table, folder: await takeKilled(t) };
+  }
+
+  test('the same request is carried out again when the answer was on its way', async (t) => {
+    const { table, folder } = await killAfterRecord(t);
+    const next = await serve(t, folder);
+    assert.equal((await send(next, table)).json.version, 3);
+    assert.deepEqual(await ids(next, table), [0, 2, 21]);
+  });
+
+  test('the same request is answered when it was not, and carried out the next time', async (t) => {
+    const { table, folder } = await killAfterRecord(t);
+    // The mark of the answer comes last.
+    await rm(join(folder, 'tiltyard.db-answers'));
+    const next = await serve(t, folder);
+    const again = await send(next, table);
+    assert.equal(again.json.version, 2);
+    assert.equal(again.json.updated_rows, 1);
+    assert.deepEqual(await ids(next, table), [0, 2, 11]);
+    assert.equal((await send(next, table)).json.version, 3);
+    assert.deepEqual(await ids(next, table), [0, 2, 21]);
+  });
+});
