@@ -1,5 +1,6 @@
 // Writes the lists of the docs from the code, between their markers; with --check only says whether they are true.
 import { readFileSync, writeFileSync } from 'node:fs';
+import { COMMAND_GROUPS } from '../build/src/cli/commands.js';
 import { settingsReference } from '../build/src/config/format-config.js';
 import { ERROR_KINDS, STATUS_TEXTS } from '../build/src/errors/codes.js';
 import { OPERATIONS } from '../build/src/operations/registry.js';
@@ -21,7 +22,15 @@ function stateOf({ method, path, difference }) {
   return [code(own.id), difference === undefined ? 'as described' : `as described, but: ${difference}`];
 }
 
+const commandText = ({ words, usage, help }) =>
+  `### ${words.join(' ')}\n\n\`\`\`text\ntiltyard ${words.join(' ')} ${usage}\n\n${help}\n\`\`\``;
+
 const lists = {
+  'docs/commands.md': {
+    commands: COMMAND_GROUPS.map(
+      ({ title, commands }) => `## ${title}\n\n${commands.map(commandText).join('\n\n')}`,
+    ).join('\n\n'),
+  },
   'docs/errors.md': {
     errors: table(
       ['Name', 'Status', '`code`', '`type`', '`title`', 'Try again'],

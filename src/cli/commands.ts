@@ -1,12 +1,21 @@
 import { ServiceError } from '../errors/service-error.ts';
 import { readRelease } from '../release.ts';
+import { branchCommands } from './branch.ts';
 import { clientCommands } from './client.ts';
 import { CommandFault } from './command.ts';
 import type { Command, Terminal } from './command.ts';
+import { completionCommand } from './completion.ts';
 import { configCommand } from './config.ts';
 import { databaseCommands } from './database.ts';
+import { deleteCommand } from './delete.ts';
+import { describeCommand } from './describe.ts';
 import { grantCommands } from './grant.ts';
+import { indexCommands } from './index-commands.ts';
 import { keyCommands } from './key.ts';
+import { namespaceCommands } from './namespace.ts';
+import { optimizeCommand } from './optimize.ts';
+import { planCommand } from './plan.ts';
+import { queryCommand } from './query.ts';
 import { EXIT } from './exit-codes.ts';
 import { backupCommand } from './files/backup.ts';
 import { exportCommand } from './files/export.ts';
@@ -14,7 +23,11 @@ import { importCommand } from './files/import.ts';
 import { restoreCommand } from './files/restore.ts';
 import { serveCommand } from './serve.ts';
 import { signingKeyCommands } from './signing-key.ts';
+import { lifecycleCommands } from './table-lifecycle.ts';
 import { tablesCommand } from './tables.ts';
+import { tagCommands } from './tag.ts';
+import { updateCommand } from './update.ts';
+import { versionCommands } from './versions.ts';
 
 /** Commands that belong together, as help shows them. */
 interface CommandGroup {
@@ -24,8 +37,26 @@ interface CommandGroup {
 
 /** Every command there is; help, completion and `docs/commands.md` come from this list. */
 export const COMMAND_GROUPS: readonly CommandGroup[] = [
-  { title: 'The server', commands: [serveCommand, configCommand] },
-  { title: 'Tables, on a running server', commands: [tablesCommand] },
+  { title: 'The server', commands: [serveCommand, configCommand, completionCommand(() => COMMANDS)] },
+  {
+    title: 'Tables, on a running server',
+    commands: [
+      tablesCommand,
+      describeCommand,
+      queryCommand,
+      planCommand,
+      updateCommand,
+      deleteCommand,
+      ...lifecycleCommands,
+      optimizeCommand,
+      ...indexCommands,
+      ...versionCommands,
+      ...tagCommands,
+      ...branchCommands,
+      ...namespaceCommands,
+    ],
+  },
+  { title: 'Files in and out', commands: [importCommand, exportCommand] },
   { title: 'Files in and out', commands: [importCommand, exportCommand, backupCommand, restoreCommand] },
   {
     title: 'Access, in the data folder',

@@ -50,7 +50,8 @@ interface Read {
 }
 
 function readOption(word: string, rest: string[], options: readonly Option[]): Read {
-  const [flag = '', attached] = word.split(/=(.*)/s, 2);
+  // A number may stand right behind a letter: -k5.
+  const [flag = '', attached] = word.replace(/^(-[a-z])(?=\d)/i, '$1=').split(/=(.*)/s, 2);
   const option = options.find(({ name, short }) => flag === `--${name}` || flag === `-${short}`);
   if (option === undefined) {
     const hint = nearNameHint(

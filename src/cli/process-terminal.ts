@@ -35,10 +35,14 @@ function drawStatus(stream: NodeJS.WriteStream, line: string): void {
   stream.write(`\r\u001b[2K${cutText(line, columns - 1)}`);
 }
 
+/** An input that ends is an empty answer. */
 async function ask(question: string, input: NodeJS.ReadStream, output: NodeJS.WriteStream): Promise<string> {
   const lines = createInterface({ input, output });
   try {
-    return await lines.question(question);
+    const ended = new Promise<string>((resolve) => {
+      lines.once('close', () => resolve(''));
+    });
+    return await Promise.race([lines.question(question), ended]);
   } finally {
     lines.close();
   }

@@ -5,7 +5,7 @@ import type { TablePath } from '../model/identifier.ts';
 import { answer, defineClientCommand, readNamespace, showPath } from './client-command.ts';
 import type { Session } from './client-command.ts';
 import type { Command } from './command.ts';
-import { formatCount } from './show/amounts.ts';
+import { formatCount } from '../plans/format-figure.ts';
 import { drawTable } from './show/draw-table.ts';
 
 export const tablesCommand: Command = defineClientCommand({

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,7 +7,7 @@ import { after, before, test } from 'node:test';
 import { openConfiguredCatalog } from '../../src/configured-catalog.ts';
 import { digestApiKey } from '../../src/auth/api-key.ts';
 import type { CredentialRecord } from '../../src/catalog/catalog.ts';
-import { runCommand } from '../../src/cli/commands.ts';
+import { COMMAND_GROUPS, runCommand } from '../../src/cli/commands.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { Client } from '../support/client.ts';
 import { startServer } from '../support/server.ts';
@@ -53,25 +54,7 @@ async function findKey(key: string): Promise<CredentialRecord | undefined> {
   }
 }
 
-const COMMANDS = [
-  'serve',
-  'config',
-  'tables',
-  'key create',
-  'key list',
-  'key revoke',
-  'client create',
-  'client list',
-  'client revoke',
-  'grant add',
-  'grant remove',
-  'grant list',
-  'database create',
-  'database list',
-  'database drop',
-  'signing-key rotate',
-  'signing-key list',
-];
+const COMMANDS = COMMAND_GROUPS.flatMap(({ commands }) => commands.map(({ words }) => words.join(' ')));
 
 test('lists every command when asked for help', async () => {
   for (const argv of [['--help'], ['-h'], ['help'], ['key', '--help'], ['help', 'nothing']]) {
@@ -91,6 +74,29 @@ test('explains one command when asked about it', async () => {
     assert.ok(out.startsWith(`tiltyard ${command} `), out);
     assert.equal((await run(['help', ...words])).out, out);
   }
+});
+
+test('prints completions for every shell that name every command', async () => {
+  for (const shell of ['bash', 'zsh', 'fish']) {
+    const { code, out } = await run(['completion', shell]);
+    assert.equal(code, 0);
+    for (const word of COMMANDS.flatMap((command) => command.split(' '))) assert.ok(out.includes(word), word);
+    assert.match(out, /refine-factor/);
+  }
+  assert.equal((await run(['completion', 'csh'])).code, 2);
+});
+
+test('completes commands and options in bash', async () => {
+  const { out } = await run(['completion', 'bash']);
+  const complete = (...words: readonly string[]): readonly string[] => {
+    const set = `COMP_WORDS=(tiltyard ${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length}`;
+    const script = `${out}\n${set}; _tiltyard; printf '%s\\n' "\${COMPREPLY[@]}"`;
+    return execFileSync('bash', ['-c', script], { encoding: 'utf8' }).trim().split('\n');
+  };
+  assert.deepEqual(complete('desc'), ['describe']);
+  assert.deepEqual(complete('tag', 'cr'), ['create']);
+  assert.deepEqual(complete('query', 'orders', '--vec'), ['--vector', '--vector-column']);
+  assert.ok(complete('key', '').includes('revoke'));
 });
 
 test('prints its release', async () => {
