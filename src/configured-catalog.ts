@@ -1,6 +1,8 @@
 import { mkdir } from 'node:fs/promises';
 import { openCatalog } from './catalog/catalog.ts';
 import type { Catalog } from './catalog/catalog.ts';
+import { inspectCatalog } from './catalog/inspect-catalog.ts';
+import type { CatalogState } from './catalog/inspect-catalog.ts';
 import type { Config } from './config/config.ts';
 
 const CACHE_ENTRIES_MAX = 10_000;
@@ -17,4 +19,9 @@ export async function openConfiguredCatalog(config: Config): Promise<Catalog> {
     journal: config.limits.journal,
     now: Date.now,
   });
+}
+
+/** How the catalog fares that the settings name; it is not changed by the look. */
+export function inspectConfiguredCatalog(config: Config): CatalogState {
+  return inspectCatalog(config.catalogFile);
 }

@@ -14,7 +14,8 @@ const MIGRATIONS: readonly Migration[] = [
   holdBranches,
   createJournal,
 ];
-const APPLIED = 'migrations_applied';
+export const MIGRATIONS_COUNT = MIGRATIONS.length;
+export const APPLIED = 'migrations_applied';
 
 /** All pending migrations or none; of several processes that start at once, one migrates and the others find it done. */
 export async function migrate(store: CatalogStore, nowMilliseconds: number): Promise<void> {

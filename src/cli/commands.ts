@@ -16,6 +16,7 @@ import { namespaceCommands } from './namespace.ts';
 import { optimizeCommand } from './optimize.ts';
 import { planCommand } from './plan.ts';
 import { queryCommand } from './query.ts';
+import { doctorCommand } from './doctor.ts';
 import { EXIT } from './exit-codes.ts';
 import { backupCommand } from './files/backup.ts';
 import { exportCommand } from './files/export.ts';
@@ -37,7 +38,7 @@ interface CommandGroup {
 
 /** Every command there is; help, completion and `docs/commands.md` come from this list. */
 export const COMMAND_GROUPS: readonly CommandGroup[] = [
-  { title: 'The server', commands: [serveCommand, configCommand, completionCommand(() => COMMANDS)] },
+  { title: 'The server', commands: [serveCommand, configCommand, doctorCommand, completionCommand(() => COMMANDS)] },
   {
     title: 'Tables, on a running server',
     commands: [
