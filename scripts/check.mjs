@@ -16,7 +16,7 @@ const checks = [
 let failed = 0;
 for (const [name, command, args] of checks) {
   const { status, stdout, stderr } = spawnSync(command, args, { encoding: 'utf8' });
-  console.log(`${status === 0 ? 'ok  ' : 'FAIL'} ${name}`);
+  console.log(`${status === 0 ? 'ok  ' : 'FAIL'} ${String(name)}`);
   if (status === 0) continue;
   failed += 1;
   console.log(`${stdout}${stderr}`);
