@@ -57,7 +57,6 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
       ...namespaceCommands,
     ],
   },
-  { title: 'Files in and out', commands: [importCommand, exportCommand] },
   { title: 'Files in and out', commands: [importCommand, exportCommand, backupCommand, restoreCommand] },
   {
     title: 'Access, in the data folder',
