@@ -4,7 +4,7 @@ import type { Order, Probes, Projection, Query } from '../model/query.ts';
 import type { Schema } from '../model/schema.ts';
 import { engineColumn } from './engine-column.ts';
 import type { NativeFullTextSearch, NativeQueryBase, NativeTable, NativeVectorQuery } from './native.ts';
-import { touchNullStructs } from './null-structs.ts';
+import { touchAny, touchNullStructs } from './null-structs.ts';
 import type { VectorColumn } from './vector-column.ts';
 
 /** What was found out about a query before it is built. */
@@ -63,12 +63,20 @@ export function hidesRowId(query: Query): boolean {
 /** A query by row ids or offsets reads nothing but its rows, as long as nothing else is asked of them. */
 const TAKES_ROWS = /^\(\s*_row(?:id|offset)\s+in\s*\([\d\s,]*\)\s*\)$/i;
 
+/** A filter that the engine may answer by taking rows, of which it would first count off limit and offset. */
+const NAMES_ROWS = /\b_row(?:id|addr|offset)\b/i;
+
+function isCut({ k, offset }: Query): boolean {
+  return k !== undefined || (offset !== undefined && offset > 0);
+}
+
 /** A filtered scan loses null structs; searches read the columns of what they found whole. */
 function filterOf({ query, schema, search }: QueryPlan): string | undefined {
   const { filter } = query;
   if (filter === undefined || query.vectors.length > 0 || search !== undefined) return filter;
-  if (TAKES_ROWS.test(filter)) return filter;
-  return touchNullStructs(filter, { ...schema, fields: schema.fields.filter(({ name }) => isRead(query, name)) });
+  if (TAKES_ROWS.test(filter) && !isCut(query)) return filter;
+  const whole = isCut(query) && NAMES_ROWS.test(filter) ? touchAny(filter, schema) : filter;
+  return touchNullStructs(whole, { ...schema, fields: schema.fields.filter(({ name }) => isRead(query, name)) });
 }
 
 function isRead({ projection }: Query, name: string): boolean {

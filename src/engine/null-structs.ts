@@ -13,6 +13,15 @@ export function touchNullStructs(predicate: string, schema: Schema): string {
   return touches.length === 0 ? predicate : `${predicate} AND ${joinBalanced(touches)}`;
 }
 
+/** The same rows, found by reading a column too; the predicate as it is where every column is one that may not be null. */
+export function touchAny(predicate: string, { fields }: Schema): string {
+  const field =
+    fields.find(({ nullable, type }) => nullable && !holdsStruct(type)) ?? fields.find((each) => each.nullable);
+  if (field === undefined) return predicate;
+  const reference = sqlFieldReference([field.name]);
+  return `(${predicate}) AND (${reference} IS NULL OR ${reference} IS NOT NULL)`;
+}
+
 /** A test on a field that may not be null is optimised away, so there the fields below it are touched. */
 function touchField(field: Field, path: FieldPath): string[] {
   if (!holdsStruct(field.type)) return [];

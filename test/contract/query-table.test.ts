@@ -214,6 +214,14 @@ suite('a query', () => {
     assert.equal((await columns({ k: 1, ...nestedNames }, nested)).length, 2);
   });
 
+  test('counts limit and offset among the rows that a filter by row id finds', async () => {
+    assert.deepEqual(await ids({ filter: '_rowid = 7', k: 3 }), [7]);
+    assert.deepEqual(await ids({ filter: '_rowid in (9, 7, 8)', k: 2 }), [7, 8]);
+    assert.deepEqual(await ids({ filter: '_rowid in (9, 7, 8)', k: 5, offset: 1 }), [8, 9]);
+    assert.deepEqual(await ids({ filter: '_rowoffset = 11', k: 1 }), [11]);
+    assert.deepEqual(await ids({ filter: '_rowid = 7 or id = 12', k: 5 }), [7, 12]);
+  });
+
   test('takes rows by their ids and by their offsets', async () => {
     assert.deepEqual(await ids({ filter: '_rowid in (3,1)' }), [1, 3]);
     assert.deepEqual(await ids({ filter: '_rowoffset in (4,2)' }), [2, 4]);
