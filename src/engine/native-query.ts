@@ -75,14 +75,24 @@ function filterOf({ query, schema, search }: QueryPlan): string | undefined {
   const { filter } = query;
   if (filter === undefined || query.vectors.length > 0 || search !== undefined) return filter;
   if (TAKES_ROWS.test(filter) && !isCut(query)) return filter;
-  const whole = isCut(query) && NAMES_ROWS.test(filter) ? touchAny(filter, schema) : filter;
-  return touchNullStructs(whole, { ...schema, fields: schema.fields.filter(({ name }) => isRead(query, name)) });
+  const read = { ...schema, fields: schema.fields.filter(({ name }) => isRead(query, name)) };
+  if (!isCut(query) || !NAMES_ROWS.test(filter)) return touchNullStructs(filter, read);
+  // Rows that were taken have no other columns that a filter could look at.
+  const shown = { ...schema, fields: schema.fields.filter(({ name }) => isShown(query, name)) };
+  return touchNullStructs(touchAny(filter, shown), read);
 }
 
 function isRead({ projection }: Query, name: string): boolean {
   if (projection === undefined) return true;
   if (projection.kind === 'names') return projection.paths.some(([first]) => first === name);
   return projection.columns.some(([, expression]) => expression.toLowerCase().includes(name.toLowerCase()));
+}
+
+/** As it is: what an expression reads is not known here. */
+function isShown({ projection }: Query, name: string): boolean {
+  if (projection === undefined) return true;
+  if (projection.kind === 'names') return projection.paths.some((path) => path.length === 1 && path[0] === name);
+  return false;
 }
 
 function applyOrder(native: NativeQueryBase, order: readonly Order[], schema: Schema): void {

@@ -13,7 +13,7 @@ export function touchNullStructs(predicate: string, schema: Schema): string {
   return touches.length === 0 ? predicate : `${predicate} AND ${joinBalanced(touches)}`;
 }
 
-/** The same rows, found by reading a column too; the predicate as it is where every column is one that may not be null. */
+/** The same rows, found by reading a column too; the predicate as it is where none may be null. */
 export function touchAny(predicate: string, { fields }: Schema): string {
   const field =
     fields.find(({ nullable, type }) => nullable && !holdsStruct(type)) ?? fields.find((each) => each.nullable);

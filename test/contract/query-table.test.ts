@@ -220,6 +220,11 @@ suite('a query', () => {
     assert.deepEqual(await ids({ filter: '_rowid in (9, 7, 8)', k: 5, offset: 1 }), [8, 9]);
     assert.deepEqual(await ids({ filter: '_rowoffset = 11', k: 1 }), [11]);
     assert.deepEqual(await ids({ filter: '_rowid = 7 or id = 12', k: 5 }), [7, 12]);
+    assert.deepEqual(await ids({ filter: '_rowid = 123456', k: 5 }), []);
+    const id = { columns: { column_names: ['id'] } };
+    assert.deepEqual(await ids({ filter: '_rowid = 7', k: 3, ...id }), [7]);
+    const alias = { columns: { column_aliases: { id: 'id' } } };
+    assert.deepEqual(await ids({ filter: '_rowid = 123456', k: 3, ...alias }), []);
   });
 
   test('takes rows by their ids and by their offsets', async () => {
