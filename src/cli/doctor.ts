@@ -57,7 +57,7 @@ function locate({ options }: SplitArguments, terminal: Terminal, config: Config 
     config === undefined
       ? {}
       : {
-          TILTYARD_SERVER: `${scheme}://${hostOf(config)}:${config.port}${config.basePath}`,
+          TILTYARD_URL: `${scheme}://${hostOf(config)}:${config.port}${config.basePath}`,
           TILTYARD_DATA: config.data,
         };
   const given = {

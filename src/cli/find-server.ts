@@ -12,7 +12,7 @@ const KEY_FILE = 'admin.key';
 
 /** How every command that is a client finds its server. */
 export const SERVER_OPTIONS: readonly Option[] = [
-  { name: 'server', value: 'URL', help: `address of the server; TILTYARD_SERVER, else ${DEFAULT_SERVER}` },
+  { name: 'server', value: 'URL', help: `address of the server; TILTYARD_URL, else ${DEFAULT_SERVER}` },
   {
     name: 'key',
     value: 'KEY',
@@ -29,7 +29,7 @@ export interface FoundServer {
 }
 
 export function findServer(given: Given, { env }: Terminal): FoundServer {
-  const url = requireUrl(given.value('server') ?? textOf(env['TILTYARD_SERVER']) ?? DEFAULT_SERVER);
+  const url = requireUrl(given.value('server') ?? textOf(env['TILTYARD_URL']) ?? DEFAULT_SERVER);
   const database = given.value('database') ?? textOf(env['TILTYARD_DATABASE']);
   const { source, ...credential } = findCredential(given, env, url);
   return { client: new ApiClient({ url: url.href, database, ...credential }), credential: source };

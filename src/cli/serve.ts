@@ -42,7 +42,7 @@ function bannerText(config: Config, address: Address, ready: AppReady): string {
   if (config.storage.root !== config.data) lines.push(`  tables ${config.storage.root}`);
   if (ready.adopted > 0) lines.push(`  found  ${ready.adopted} tables that were there before`);
   if (ready.swept > 0) lines.push(`  swept  ${ready.swept} unfinished writes of an earlier run`);
-  lines.push(`  docs   ${base}/docs`);
+  lines.push(`  ui     ${base}/ui/`, `  docs   ${base}/docs`);
   const issuer = ownIssuerOf({ ...config, port: address.port });
   if (issuer !== undefined) lines.push(`  tokens ${issuer}`);
   if (ready.adminKey !== undefined) {

@@ -22,7 +22,6 @@ export function readEnvironment(environment: Environment): Source {
 
 /** What clients of the server read, the examples of the docs among them: a shell that has them may start the server, too. */
 const CLIENT_VARIABLES: ReadonlySet<string> = new Set([
-  'TILTYARD_SERVER',
   'TILTYARD_URL',
   'TILTYARD_KEY',
   'TILTYARD_TOKEN',

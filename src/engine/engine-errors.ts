@@ -59,10 +59,12 @@ function blamesCaller(message: string): boolean {
 }
 
 function toRefusal(rule: ErrorRule, cause: unknown): ServiceError {
-  const [, ...captured] = rule.pattern.exec(headOf(cause)) ?? [];
-  return new ServiceError(rule.kind, rule.sentence(...captured.map((part) => part ?? '')), {
+  const [, ...found] = rule.pattern.exec(headOf(cause)) ?? [];
+  const captured = found.map((part) => part ?? '');
+  const hint = typeof rule.hint === 'function' ? rule.hint(...captured) : rule.hint;
+  return new ServiceError(rule.kind, rule.sentence(...captured), {
     cause,
-    ...(rule.hint === undefined ? {} : { hint: rule.hint }),
+    ...(hint === undefined ? {} : { hint }),
     ...(rule.retryAfterSeconds === undefined ? {} : { retryAfterSeconds: rule.retryAfterSeconds }),
   });
 }

@@ -11,6 +11,6 @@ export interface ErrorRule {
   readonly pattern: RegExp;
   readonly kind: ErrorName;
   readonly sentence: (...captured: string[]) => string;
-  readonly hint?: string;
+  readonly hint?: string | ((...captured: string[]) => string | undefined);
   readonly retryAfterSeconds?: number;
 }

@@ -118,9 +118,10 @@ export const ERROR_RULES: readonly ErrorRule[] = [
   {
     name: 'column-missing-in-expression',
     blames: 'caller',
-    pattern: /No field named (?:"((?:[^"]|"")*)"|([^\s,]+?))\.(?:\s|,|$)/,
+    pattern: /No field named (?:"((?:[^"]|"")*)"|([^\s,]+?))\.(?:\s(?:Did you mean '([^']+)'\?)?|,|$)/,
     kind: 'TableColumnNotFound',
     sentence: (quoted, plain) => columnNotFound(quoted === '' || quoted === undefined ? (plain ?? '') : quoted),
+    hint: (_quoted, _plain, near = '') => (near === '' ? undefined : `Did you mean ${quoteForMessage(near)}?`),
   },
   {
     name: 'struct-field-missing',

@@ -25,7 +25,7 @@ after(async () => {
 });
 
 test('takes the server, the key and the database from options, and before them from no variable', async () => {
-  const env = { TILTYARD_SERVER: 'http://127.0.0.1:9', TILTYARD_KEY: 'wrong', TILTYARD_DATABASE: 'nothing' };
+  const env = { TILTYARD_URL: 'http://127.0.0.1:9', TILTYARD_KEY: 'wrong', TILTYARD_DATABASE: 'nothing' };
   const flags = ['--server', server.url, `--key=${ADMIN_KEY}`, '--database', 'default'];
   assert.deepEqual(await runCli(['tables', ...flags], { env }), { code: 0, out: 'orders\n', err: '' });
   assert.equal((await runCliOn(server.url, ['tables', '--database=other'])).out, '');
@@ -38,7 +38,7 @@ test('reads a key from a file, and from admin.key in the data folder when the se
   const data = join(folder, 'data');
   await mkdir(data);
   await writeFile(join(data, 'admin.key'), `${ADMIN_KEY}\n`);
-  const env = { TILTYARD_SERVER: server.url };
+  const env = { TILTYARD_URL: server.url };
   const byFile = await runCli(['tables', '--key', `@${join(data, 'admin.key')}`], { env });
   assert.equal(byFile.out, 'orders\n');
   const byFolder = await runCli(['tables'], { env: { ...env, TILTYARD_DATA: data } });
@@ -96,11 +96,10 @@ test('refuses options that are wrong, unknown or given twice with exit code 2', 
 
 test('variables of the commands are no faults of the settings', () => {
   const env = {
-    TILTYARD_SERVER: 'x',
+    TILTYARD_URL: 'x',
     TILTYARD_KEY: 'x',
     TILTYARD_TOKEN: 'x',
     TILTYARD_DATABASE: 'x',
-    TILTYARD_URL: 'x',
   };
   assert.ok('config' in loadConfig({ argv: [], env, readFile: () => '' }));
   assert.ok('faults' in loadConfig({ argv: [], env: { TILTYARD_KEYS: 'x' }, readFile: () => '' }));

@@ -82,7 +82,7 @@ test('starts with one command, shows a key once, and serves with it until it is 
   const url = await served.url();
   assert.match(url, /^http:\/\/127\.0\.0\.1:\d+$/);
   assert.ok(served.out.includes(`\n  data   ${data}\n`), served.out);
-  assert.ok(served.out.includes(`\n  docs   ${url}/docs\n`));
+  assert.ok(served.out.includes(`\n  ui     ${url}/ui/\n  docs   ${url}/docs\n`));
   assert.equal((await fetch(`${url}/docs`)).status, 200);
 
   const key = served.key ?? assert.fail(served.out);

@@ -214,6 +214,12 @@ suite('a query', () => {
     assert.equal((await columns({ k: 1, ...nestedNames }, nested)).length, 2);
   });
 
+  test('says which column may have been meant', async () => {
+    const answer = await server.admin.post(`${documents.at}/query`, { filter: 'idd > 3', k: 1 });
+    assert.equal(answer.status, 404);
+    assert.equal(answer.json.detail, 'The column "idd" was not found. Did you mean "id"?');
+  });
+
   test('counts limit and offset among the rows that a filter by row id finds', async () => {
     assert.deepEqual(await ids({ filter: '_rowid = 7', k: 3 }), [7]);
     assert.deepEqual(await ids({ filter: '_rowid in (9, 7, 8)', k: 2 }), [7, 8]);

@@ -29,8 +29,6 @@ export async function startPage(python: string): Promise<PageRunner> {
     ...process.env,
     PATH: `${join(folder, 'bin')}:${process.env['PATH']}`,
     TILTYARD_URL: server.url,
-    // Where the commands look for a server; without it they take the usual address.
-    TILTYARD_SERVER: server.url,
     TILTYARD_KEY: ADMIN_KEY,
   };
   let count = 0;

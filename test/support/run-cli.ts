@@ -31,7 +31,7 @@ export async function runCliOn(
   argv: readonly string[],
   terminal: Partial<Terminal> = {},
 ): Promise<Outcome> {
-  const env = { TILTYARD_SERVER: url, TILTYARD_KEY: ADMIN_KEY, ...terminal.env };
+  const env = { TILTYARD_URL: url, TILTYARD_KEY: ADMIN_KEY, ...terminal.env };
   return runCli(argv, { ...terminal, env });
 }
 

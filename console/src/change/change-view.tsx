@@ -7,10 +7,10 @@ import type { ColumnFact } from '../../../src/plans/table-facts.ts';
 import { useClient } from '../api.ts';
 import { toSchema } from '../lab/table-facts.ts';
 import { TablePicker } from '../lab/table-picker.tsx';
-import { tableHash } from '../links.ts';
-import { Button, LinkButton } from '../parts/button.tsx';
+import { Button } from '../parts/button.tsx';
 import { ErrorBox } from '../parts/error-box.tsx';
 import { Empty, Skeleton } from '../parts/states.tsx';
+import { TableForm } from '../parts/table-form.tsx';
 import { useDocumentTitle } from '../parts/use-document-title.ts';
 import { useLoad } from '../parts/use-load.ts';
 import { go, toHash } from '../router.ts';
@@ -76,22 +76,7 @@ function Bench({ table, query, columns }: BenchProps): JSX.Element {
   const isShown = preview.value !== undefined && toChangeQuery(draft) === toChangeQuery(preview.value.form);
   return (
     <div class="lab">
-      <form
-        class="lab-form"
-        aria-label="Change"
-        onSubmit={(event) => {
-          event.preventDefault();
-          submit();
-        }}
-      >
-        <header>
-          <h1>
-            <a href={tableHash(table)}>{table.join(' / ')}</a>
-          </h1>
-          <LinkButton kind="quiet" href={toHash('change')} icon="table">
-            Other table
-          </LinkButton>
-        </header>
+      <TableForm label="Change" table={table} view="change" onSubmit={submit}>
         <ChangeFields form={draft} columns={columns} onChange={setDraft} onSubmit={submit} error={preview.error} />
         <footer>
           <Button submits kind="primary" icon="search" isBusy={preview.isLoading} isDisabled={gap !== undefined}>
@@ -99,7 +84,7 @@ function Bench({ table, query, columns }: BenchProps): JSX.Element {
           </Button>
           <span class="hint">{gap ?? 'Nothing is changed yet'}</span>
         </footer>
-      </form>
+      </TableForm>
       <div class="lab-outcome">
         <ErrorBox error={preview.error} />
         {preview.value === undefined && preview.error === undefined ? (

@@ -2,10 +2,10 @@ import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { TablePath } from '../../../src/model/identifier.ts';
 import { useClient } from '../api.ts';
-import { tableHash } from '../links.ts';
-import { Button, LinkButton } from '../parts/button.tsx';
+import { Button } from '../parts/button.tsx';
 import { ErrorBox } from '../parts/error-box.tsx';
 import { Skeleton } from '../parts/states.tsx';
+import { TableForm } from '../parts/table-form.tsx';
 import { useDocumentTitle } from '../parts/use-document-title.ts';
 import { useLoad } from '../parts/use-load.ts';
 import { go, toHash } from '../router.ts';
@@ -84,22 +84,7 @@ function Bench({ table, query, facts, onTableChanged }: BenchProps): JSX.Element
   };
   return (
     <div class="lab" onKeyDown={onKeyDown}>
-      <form
-        class="lab-form"
-        aria-label="Query"
-        onSubmit={(event) => {
-          event.preventDefault();
-          submit();
-        }}
-      >
-        <header>
-          <h1>
-            <a href={tableHash(table)}>{table.join(' / ')}</a>
-          </h1>
-          <LinkButton kind="quiet" href={toHash('lab')} icon="table">
-            Other table
-          </LinkButton>
-        </header>
+      <TableForm label="Query" table={table} view="lab" onSubmit={submit}>
         <QueryForm
           form={draft}
           facts={facts}
@@ -116,7 +101,7 @@ function Bench({ table, query, facts, onTableChanged }: BenchProps): JSX.Element
           </Button>
           <span class="hint">Ctrl and Enter</span>
         </footer>
-      </form>
+      </TableForm>
       <div class="lab-outcome">
         <nav class="lab-tabs" aria-label="What to see">
           {TABS.map((tab) => (
