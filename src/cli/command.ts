@@ -15,6 +15,8 @@ export interface Terminal {
   readonly status?: ((line: string) => void) | undefined;
   /** Asks the person at the terminal; present when there is one. */
   readonly ask?: ((question: string) => Promise<string>) | undefined;
+  /** Calls once when the person or the system wants the command to end; a second time ends it as usual. Gives the way to stop listening. */
+  readonly onInterrupt?: ((act: () => void) => () => void) | undefined;
 }
 
 export interface Command {

@@ -18,6 +18,7 @@ import { planCommand } from './plan.ts';
 import { queryCommand } from './query.ts';
 import { doctorCommand } from './doctor.ts';
 import { EXIT } from './exit-codes.ts';
+import { benchCommand } from './bench/bench.ts';
 import { backupCommand } from './files/backup.ts';
 import { exportCommand } from './files/export.ts';
 import { importCommand } from './files/import.ts';
@@ -38,7 +39,10 @@ interface CommandGroup {
 
 /** Every command there is; help, completion and `docs/commands.md` come from this list. */
 export const COMMAND_GROUPS: readonly CommandGroup[] = [
-  { title: 'The server', commands: [serveCommand, configCommand, doctorCommand, completionCommand(() => COMMANDS)] },
+  {
+    title: 'The server',
+    commands: [serveCommand, configCommand, doctorCommand, benchCommand, completionCommand(() => COMMANDS)],
+  },
   {
     title: 'Tables, on a running server',
     commands: [

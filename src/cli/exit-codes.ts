@@ -11,4 +11,6 @@ export const EXIT = {
   forbidden: 4,
   /** What the command names is not there. */
   missing: 5,
+  /** Stopped by Ctrl-C, after it put away what it had made; what shells expect for that signal. */
+  interrupted: 130,
 } as const;

@@ -20,7 +20,22 @@ export function processTerminal({ env, stdin, stdout, stderr }: NodeJS.Process):
     columns: stdout.isTTY ? stdout.columns || COLUMNS_WHEN_UNKNOWN : undefined,
     status: stderr.isTTY ? (line) => drawStatus(stderr, line) : undefined,
     ask: isAttended ? async (question) => ask(question, stdin, stderr) : undefined,
+    onInterrupt: listenForSignals,
   };
+}
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+function listenForSignals(act: () => void): () => void {
+  const end = (): void => {
+    for (const signal of SIGNALS) process.off(signal, once);
+  };
+  const once = (): void => {
+    end();
+    act();
+  };
+  for (const signal of SIGNALS) process.on(signal, once);
+  return end;
 }
 
 async function writePaced(stream: NodeJS.WriteStream, bytes: Uint8Array): Promise<void> {

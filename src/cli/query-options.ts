@@ -1,16 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { queryRows } from '../client/rows.ts';
-import { describeTable } from '../client/tables.ts';
 import type { TablePath } from '../model/identifier.ts';
 import { quoteForMessage } from '../model/identifier.ts';
-import { findDimension, listColumns } from '../plans/table-facts.ts';
 import type { QueryTableBody } from '../wire/data.ts';
-import type { SchemaJson } from '../wire/schema-json.ts';
 import type { Session } from './client-command.ts';
 import { CommandFault } from './command.ts';
 import { readNumber } from './options.ts';
 import type { Given, Option } from './options.ts';
 import { STATE_OPTIONS, readState } from './read-state.ts';
+import { listVectorColumns } from './vector-columns.ts';
 
 export const QUERY_OPTIONS: readonly Option[] = [
   { name: 'where', value: 'SQL', help: 'only rows for which this is true' },
@@ -150,17 +148,14 @@ function parseJson(text: string): unknown {
   }
 }
 
-function toNumbers(value: unknown): number[] | undefined {
+export function toNumbers(value: unknown): number[] | undefined {
   if (!Array.isArray(value)) return undefined;
   const numbers = value.filter((item: unknown): item is number => typeof item === 'number');
   return numbers.length === value.length ? numbers : undefined;
 }
 
 async function findVectorColumn({ client }: Session, table: TablePath, { state }: VectorWanted): Promise<string> {
-  const { schema } = await describeTable(client, table, state);
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The server describes a schema in this form.
-  const columns = listColumns(schema as SchemaJson | undefined);
-  const vectors = columns.filter(({ type }) => findDimension(type) !== undefined).map(({ path }) => path);
+  const vectors = await listVectorColumns(client, table, state);
   const [only, ...others] = vectors;
   if (only === undefined) throw new CommandFault(['The table has no vectors, so that --like has nothing to compare.']);
   if (others.length > 0) throw new CommandFault([`Say which vector with --vector-column: ${vectors.join(', ')}.`]);

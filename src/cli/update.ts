@@ -45,7 +45,8 @@ export const updateCommand: Command = defineClientCommand({
   },
 });
 
-function requireAssignments({ given, sqlTexts }: Session): readonly (readonly [path: string, sql: string])[] {
+/** What --set asks for. */
+export function requireAssignments({ given, sqlTexts }: Session): readonly (readonly [path: string, sql: string])[] {
   const assignments = given.values('set').map((text) => {
     const [path = '', sql] = text.split(/=(.*)/s, 2);
     if (path.trim() === '' || sql === undefined) {
