@@ -2,6 +2,7 @@ import { fork } from 'node:child_process';
 import type { Socket } from 'node:net';
 import type { Config } from '../config/config.ts';
 import type { FromWorker, ToWorker } from './messages.ts';
+import { toWorkerEnvironment } from './worker-environment.ts';
 
 export interface WorkerProcessOptions {
   readonly workerFile: URL | string;
@@ -27,7 +28,7 @@ export interface WorkerProcess {
 
 export function startWorker(options: WorkerProcessOptions): WorkerProcess {
   const { workerFile, config, workerRestarts, onMessage, onEnd } = options;
-  const child = fork(workerFile, [], { serialization: 'advanced' });
+  const child = fork(workerFile, [], { serialization: 'advanced', env: toWorkerEnvironment(process.env) });
   const pid = child.pid ?? 0;
   const send = (message: ToWorker, socket?: Socket): void => {
     // A message to a worker that has just died fails; its end is reported by itself.

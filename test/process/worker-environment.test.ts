@@ -1,0 +1,14 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { toWorkerEnvironment } from '../../src/process/worker-environment.ts';
+
+test('the worker keeps the memory that large blocks of the engine come from', () => {
+  const environment = toWorkerEnvironment({ HOME: 'home' });
+  assert.equal(environment['HOME'], 'home');
+  assert.equal(environment['MALLOC_MMAP_THRESHOLD_'], '16777216');
+  assert.equal(environment['MALLOC_TRIM_THRESHOLD_'], '67108864');
+});
+
+test("the operator's word on memory counts", () => {
+  assert.equal(toWorkerEnvironment({ MALLOC_ARENA_MAX: '1' })['MALLOC_ARENA_MAX'], '1');
+});
