@@ -10,7 +10,9 @@ import type { OpenTable, TableDescription } from './open-table.ts';
 import { SharedTable } from './shared-table.ts';
 
 /** A handle that fails may have been overtaken by a removal; a new one then tells what is wrong. */
-const REFRESH_ATTEMPTS_MAX = 3;
+const REFRESH_FAILURES_MAX = 3;
+/** A handle may also be closed, or left behind by a table that was made again, before it could be used. */
+const HANDLES_TRIED_MAX = 20;
 
 type BranchOfTable = Pick<TableState, 'place' | 'branch'>;
 
@@ -107,10 +109,7 @@ export class OpenTables {
     const key = placeKey(place);
     const opening = this.#shared.get(key);
     this.#shared.delete(key);
-    opening?.then(
-      (shared) => shared.retire(),
-      () => {},
-    );
+    if (opening !== undefined) retireSoon(opening);
   }
 
   async close(): Promise<void> {
@@ -127,7 +126,7 @@ export class OpenTables {
   /** `undefined` when readers have been held in the meantime. */
   async #acquireLatest(state: TableState): Promise<SharedTable | undefined> {
     const { place } = state;
-    for (let attempt = 1; ; attempt += 1) {
+    for (let attempt = 1; attempt <= HANDLES_TRIED_MAX; attempt += 1) {
       const shared = await this.#find(place);
       if (this.#versionFor(state) !== undefined) return undefined;
       // It may have been evicted, and closed, between its opening and now.
@@ -135,11 +134,12 @@ export class OpenTables {
       try {
         if (await this.#connections.openWhole(place, undefined, async () => shared.refresh())) return shared;
       } catch (error) {
-        if (attempt >= REFRESH_ATTEMPTS_MAX) throw error;
+        if (attempt >= REFRESH_FAILURES_MAX) throw error;
       }
       this.evict(place);
       shared.release();
     }
+    throw neverStill();
   }
 
   async #find(place: Place): Promise<SharedTable> {
@@ -164,10 +164,7 @@ export class OpenTables {
     if (this.#shared.size <= this.#openTablesMax) return;
     for (const [key, opening] of this.#shared) {
       this.#shared.delete(key);
-      opening.then(
-        (shared) => shared.retire(),
-        () => {},
-      );
+      retireSoon(opening);
       return;
     }
   }
@@ -175,6 +172,20 @@ export class OpenTables {
   async #openShared(place: Place): Promise<SharedTable> {
     return SharedTable.open(place, await this.#connections.openTable(place));
   }
+}
+
+/** Those who wait for it to open come first: when many tables are used at once they would else wait again and again. */
+function retireSoon(opening: Promise<SharedTable>): void {
+  opening.then(
+    (shared) => setImmediate(() => shared.retire()),
+    () => {},
+  );
+}
+
+function neverStill(): ServiceError {
+  return new ServiceError('ServiceUnavailable', 'The table is being removed and made again too often to be read.', {
+    retryAfterSeconds: 1,
+  });
 }
 
 /** The engine looks for the version only, and blames it when the whole branch is not there. */

@@ -259,3 +259,30 @@ async function readSetting(store: CatalogStore, name: string): Promise<string | 
   );
   return row?.value;
 }
+
+test('the commit mark sees every commit of another process at once, also after the log began anew', async (context) => {
+  const file = await temporaryFile(context);
+  const store = await openStore(context, file);
+  const script = `
+    const database = new (require('libsql'))(process.argv[1]);
+    require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+      database.exec(line);
+      process.stdout.write('done');
+    });`;
+  const child = spawn(process.execPath, ['-e', script, file], { stdio: ['pipe', 'pipe', 'inherit'] });
+  context.after(() => child.kill('SIGKILL'));
+  const answers = child.stdout[Symbol.asyncIterator]();
+  const tell = async (statement: string): Promise<void> => {
+    child.stdin.write(`${statement}\n`);
+    await answers.next();
+  };
+  for (let round = 0; round < 200; round += 1) {
+    const before = await store.commitMark();
+    await tell(`insert into settings values ('n${round}', '${round % 50 === 0 ? 'x'.repeat(100_000) : ''}')`);
+    const after = await store.commitMark();
+    assert.notEqual(after, before);
+    assert.notEqual(await readSetting(store, `n${round}`), undefined);
+    assert.equal(await store.commitMark(), after);
+    if (round % 20 === 0) await tell('pragma wal_checkpoint(restart)');
+  }
+});
