@@ -34,6 +34,7 @@ import { resolveWrites } from './resolve-writes.ts';
 import { SlowQueries } from './slow-queries/slow-queries.ts';
 import { watchEventLoop } from './telemetry/event-loop-watch.ts';
 import type { TelemetryEvent } from './telemetry/events.ts';
+import { gatherLines } from './telemetry/gathered-lines.ts';
 import { createMetrics } from './telemetry/metrics.ts';
 import type { Metrics } from './telemetry/metrics.ts';
 import { openOpenTelemetry } from './telemetry/open-telemetry.ts';
@@ -83,7 +84,8 @@ async function joinParts(config: Config, parts: Parts, outside: Outside): Promis
   const metrics = createMetrics();
   const exported = await openExported(config);
   const readers = [(event: TelemetryEvent) => metrics.count(event), ...(exported === undefined ? [] : [exported.read])];
-  const telemetry = createTelemetry({ ...config.log, stream: process.stderr, clock: Date.now, readers });
+  const stream = parts.add(gatherLines(process.stderr));
+  const telemetry = createTelemetry({ ...config.log, stream, clock: Date.now, readers });
   if (exported !== undefined) parts.add(exported);
   parts.add(watchEventLoop((milliseconds) => metrics.eventLoopDelayed(milliseconds)));
   const catalog = parts.add(await openConfiguredCatalog(config));

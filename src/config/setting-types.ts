@@ -29,10 +29,11 @@ export interface JsonOptions<T> {
   readonly show: (value: T) => string;
 }
 
-export function integer(fallback: number, range: Range, help: string): Setting<number> {
+export function integer(fallback: number, range: Range, help: string, defaultText?: string): Setting<number> {
   const words = `${range[0]} to ${range[1]}`;
   const rules = { parse: parseInteger, range, wanted: `a whole number from ${words}` };
-  return { ...row('integer', fallback, help), range: words, read: (raw) => readNumber(raw, rules), show: String };
+  const base = { ...row('integer', fallback, help), defaultText };
+  return { ...base, range: words, read: (raw) => readNumber(raw, rules), show: String };
 }
 
 export function seconds(fallback: number, range: Range, help: string): Setting<number> {

@@ -4,7 +4,7 @@ import { quoteForMessage } from '../model/identifier.ts';
 export interface Setting<T> {
   readonly type: SettingType;
   readonly default: T;
-  /** Words for a default that depends on another setting. */
+  /** Words for a default that depends on another setting, or on the machine. */
   readonly defaultText: string | undefined;
   readonly range: string;
   readonly help: string;

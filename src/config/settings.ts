@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import type { Limits } from '../model/limits.ts';
 import { readIssuers, showIssuer } from './issuers.ts';
 import { boolean, bytes, choice, integer, json, list, options, path, seconds, secret, text } from './setting-types.ts';
@@ -33,7 +34,12 @@ export const LIMIT_SETTINGS = {
   'http.headerBytesMax': bytes(32 * KiB, [4 * KiB, MiB], 'Largest sum of request headers.'),
   'http.headersMax': integer(200, [16, 1000], 'Most headers of a request.'),
   'http.requestsMax': integer(1024, [1, 65_536], 'Requests served at once, of all kinds.'),
-  'http.readsMax': integer(64, [1, 65_536], 'Reads served at once; more wait a little, or are told to slow down.'),
+  'http.readsMax': integer(
+    Math.max(16, 8 * availableParallelism()),
+    [1, 65_536],
+    'Reads served at once; more wait a little, or are told to slow down.',
+    '8 for each processor, at least 16',
+  ),
   'http.writesMax': integer(512, [1, 65_536], 'Writes without an Arrow body served at once.'),
   'http.uploadsMax': integer(256, [1, 65_536], 'Arrow bodies received at once.'),
   'http.administrationMax': integer(16, [1, 65_536], 'Requests of administrators served at once.'),
@@ -46,7 +52,7 @@ export const LIMIT_SETTINGS = {
   'http.queueSeconds': seconds(
     1,
     [0, 60],
-    'Longest wait for a place; once a quarter of it is usual, more are refused at once.',
+    'Longest wait for a place; who would have to wait for more than a quarter of it is refused at once.',
   ),
   'http.bufferedBytesMax': bytes(
     256 * MiB,
@@ -122,6 +128,11 @@ export const LIMIT_SETTINGS = {
   'engine.writeAttemptsMax': integer(5, [1, 100], 'How often a write is tried when another writer was faster.'),
   'engine.abandonedMax': integer(16, [1, 10_000], 'Queries that may still run though nobody waits for them.'),
   'engine.bulkWritesMax': integer(4, [1, 1000], 'Parts of large uploads that are written at once.'),
+  'engine.threadNice': integer(
+    5,
+    [0, 19],
+    'How far the threads of the engine stand back (nice) behind the one that answers requests; Linux only.',
+  ),
   'engine.resultBatchBytes': bytes(MiB, [KiB, GiB], 'Size, about, of the batches in which a result is read and sent.'),
   'engine.updateGroupMax': integer(64, [1, 256], 'Most waiting updates that share one commit; 1: each has its own.'),
   'engine.indexCacheBytes': bytes(GiB, [0, TiB], 'Memory for the cache of indexes.'),

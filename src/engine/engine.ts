@@ -231,6 +231,7 @@ class NativeBackedEngine implements Engine {
 
   async close(): Promise<void> {
     await this.writes.close();
+    this.#parts.threads.close();
     this.#parts.sync.close();
     await this.#parts.tables.close();
     await this.#parts.connections.close();

@@ -9,6 +9,8 @@ import { IndexBuilds } from './index-builds.ts';
 import type { NativeEngine } from './native.ts';
 import { OpenReaders } from './open-readers.ts';
 import { OpenTables } from './open-tables.ts';
+import { lowerEngineThreads } from './thread-priority.ts';
+import type { ThreadPriority } from './thread-priority.ts';
 import { TableSync } from './table-sync.ts';
 import type { SyncMode } from './table-sync.ts';
 import { Turns } from './turns.ts';
@@ -42,6 +44,7 @@ export interface EngineParts {
   readonly builds: IndexBuilds;
   readonly readers: OpenReaders;
   readonly abandoned: AbandonedWork;
+  readonly threads: ThreadPriority;
   /** For writes of many rows: each takes much memory inside the engine. */
   readonly bulk: Turns;
   readonly onUpdateGroup: (members: number) => void;
@@ -64,6 +67,7 @@ export function openParts(native: NativeEngine, settings: EngineSettings): Engin
     builds: new IndexBuilds(),
     readers: new OpenReaders(() => performance.now()),
     abandoned: new AbandonedWork(limits.abandonedMax),
+    threads: lowerEngineThreads(limits.threadNice),
     bulk: new Turns(limits.bulkWritesMax),
     onUpdateGroup: settings.onUpdateGroup ?? (() => {}),
   };

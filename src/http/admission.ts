@@ -2,6 +2,7 @@ import { ServiceError } from '../errors/service-error.ts';
 import type { HttpLimits } from '../model/limits.ts';
 import { FairQueue } from './fair-queue.ts';
 import type { Waiter } from './fair-queue.ts';
+import { LeavingPace } from './leaving-pace.ts';
 import { WORK_CLASSES } from './work-class.ts';
 import type { WorkClass } from './work-class.ts';
 
@@ -35,15 +36,19 @@ interface Waiting extends Waiter {
 
 interface Gate {
   readonly placesMax: number;
-  readonly what: string;
+  readonly busy: ServiceError;
   readonly waiting: FairQueue<Waiting>;
+  readonly pace: LeavingPace;
+  /** Since when all places are taken and others wait. */
+  fullSince: number | undefined;
   running: number;
   refused: number;
 }
 
 /**
  * A queue that stands for this part of the longest wait does not come from a burst: there is too much work, and who comes
- * now is told so at once instead of after a wait in vain.
+ * now is told so at once instead of after a wait in vain. No more is let wait than can be served in that time, or in twice
+ * the time for who has nothing waiting yet.
  */
 const STANDING_SHARE = 0.25;
 
@@ -54,12 +59,14 @@ const STANDING_SHARE = 0.25;
 export class Admission {
   readonly #options: AdmissionOptions;
   readonly #gates: Readonly<Record<WorkClass, Gate>>;
+  readonly #allBusy: ServiceError;
   #running = 0;
   #nextClass = 0;
 
   constructor(options: AdmissionOptions) {
     const { limits } = options;
     this.#options = options;
+    this.#allBusy = busyWith(`${limits.requestsMax} requests`);
     this.#gates = {
       read: gate(limits.readsMax, 'reads'),
       write: gate(limits.writesMax, 'writes'),
@@ -75,6 +82,12 @@ export class Admission {
     this.#options.onFull?.(arriving.work);
     this.#makeWay(own, arriving.caller);
     return this.#wait(own, arriving);
+  }
+
+  /** Refuses who would be refused anyway: to be asked before anything is done for the request. */
+  refuseEarly({ work, caller }: Pick<Arriving, 'work' | 'caller'>): void {
+    const own = this.#gates[work];
+    if (own.waiting.length > 0 && this.#isTooMuch(own, caller)) throw this.#refuse(own);
   }
 
   get running(): number {
@@ -99,28 +112,40 @@ export class Admission {
   }
 
   #start(own: Gate): Leave {
+    const startedAt = this.#options.now();
     own.running += 1;
     this.#running += 1;
     let isIn = true;
     return () => {
       if (!isIn) return;
       isIn = false;
+      const now = this.#options.now();
+      own.pace.left({ now, startedAt, running: own.running, isFull: own.fullSince !== undefined });
       own.running -= 1;
       this.#running -= 1;
       this.#startWaiting();
+      if (own.waiting.length === 0) own.fullSince = undefined;
     };
   }
 
   /** Refuses, unless one more may wait. When the queue is full, whoever has most in it gives way. */
   #makeWay(own: Gate, caller: string): void {
+    if (this.#isTooMuch(own, caller)) throw this.#refuse(own);
+    if (own.waiting.length < this.#options.limits.waitingMax) return;
+    own.waiting.newestOfLongest(caller)?.refuse(this.#refuse(own));
+  }
+
+  #isTooMuch(own: Gate, caller: string): boolean {
     const { limits, now } = this.#options;
-    const oldest = own.waiting.oldestOf(caller);
     const standing = limits.queueSeconds * 1000 * STANDING_SHARE;
-    if (oldest !== undefined && now() - oldest.since >= standing) throw this.#refuse(own);
-    if (own.waiting.length < limits.waitingMax) return;
-    const last = own.waiting.newestOfLongest(caller);
-    if (last === undefined) throw this.#refuse(own);
-    last.refuse(this.#refuse(own));
+    const oldest = own.waiting.oldestOf(caller);
+    if (oldest !== undefined && now() - oldest.since >= standing) return true;
+    const ahead = own.waiting.aheadOf(caller);
+    const allowed = oldest === undefined ? 2 * standing : standing;
+    // How fast places come free is a guess until it was seen for a while; as many as there are places may try their luck.
+    const isGuess = own.fullSince === undefined || now() - own.fullSince < standing;
+    if ((ahead + 1) * own.pace.milliseconds > allowed && !(isGuess && ahead < own.placesMax)) return true;
+    return own.waiting.length >= limits.waitingMax && own.waiting.newestOfLongest(caller) === undefined;
   }
 
   async #wait(own: Gate, { caller, signal }: Arriving): Promise<Leave> {
@@ -144,6 +169,7 @@ export class Admission {
       const entry: Waiting = { caller, since: now(), start, refuse };
       const timer = setTimeout(() => refuse(this.#refuse(own)), limits.queueSeconds * 1000);
       own.waiting.add(entry);
+      own.fullSince ??= entry.since;
       gone.addEventListener('abort', onGone, { once: true });
       if (gone.aborted) onGone();
     });
@@ -163,19 +189,30 @@ export class Admission {
   }
 
   #refuse(own: Gate): ServiceError {
-    const { requestsMax } = this.#options.limits;
     own.refused += 1;
-    const busy = own.running < own.placesMax ? `${requestsMax} requests` : `${own.placesMax} ${own.what}`;
-    return new ServiceError(
-      'ServiceUnavailable',
-      `The service is already busy with ${busy}, the most that it takes at once.`,
-      { hint: 'Try again after the time in Retry-After.', retryAfterSeconds: 1 },
-    );
+    return own.running < own.placesMax ? this.#allBusy : own.busy;
   }
 }
 
+/** Made once: in a flood, the stack that an error collects costs more than all else about a refusal. */
+function busyWith(what: string): ServiceError {
+  return new ServiceError(
+    'ServiceUnavailable',
+    `The service is already busy with ${what}, the most that it takes at once.`,
+    { hint: 'Try again after the time in Retry-After.', retryAfterSeconds: 1 },
+  );
+}
+
 function gate(placesMax: number, what: string): Gate {
-  return { placesMax, what, waiting: new FairQueue(), running: 0, refused: 0 };
+  return {
+    placesMax,
+    busy: busyWith(`${placesMax} ${what}`),
+    waiting: new FairQueue(),
+    pace: new LeavingPace(),
+    fullSince: undefined,
+    running: 0,
+    refused: 0,
+  };
 }
 
 function callerLeft(): ServiceError {

@@ -44,6 +44,13 @@ export class FairQueue<Entry extends Waiter> {
     return true;
   }
 
+  /** How many would be taken, at most, before one more of this caller. */
+  aheadOf(caller: string): number {
+    const own = this.#callers.get(caller)?.length ?? 0;
+    const others = this.#callers.size - (own > 0 ? 1 : 0);
+    return Math.min(this.#length, own + others * (own + 1));
+  }
+
   oldestOf(caller: string): Entry | undefined {
     return this.#callers.get(caller)?.[0];
   }

@@ -76,7 +76,8 @@ export interface Route {
 
 /**
  * The life of a request, from top to bottom: who asks, about which database, with what body, about which object, may they,
- * is there room, and then the operation itself. Until there is, it has cost little: a slow sender of JSON holds no place.
+ * is there room, and then the operation itself. Until there is, it has cost little: a slow sender of JSON holds no place,
+ * and when there is far too much to do, nobody's body is read to find that out.
  * Nothing is read for a caller who is not known, and no Arrow body for one who may not.
  */
 export async function answer(incoming: Incoming, route: Route, parts: LifeParts, findings: Findings): Promise<Reply> {
@@ -86,16 +87,18 @@ export async function answer(incoming: Incoming, route: Route, parts: LifeParts,
   const { caller, raw } = await authenticate(incoming, operation, parts, findings);
   findings.caller = caller.id;
   parts.rate.take(caller.id);
+  const arriving = { work: toWorkClass(operation), caller: caller.id, signal };
+  const readsJson = isJsonRead(operation, message);
+  if (readsJson) parts.load.admission.refuseEarly(arriving);
 
   const database = operation.target === 'server' ? undefined : await findDatabase(incoming, caller, parts);
   if (database !== undefined) findings.database = database.name;
 
   const { query, queryLists } = readQueryValues(message.url ?? '', operation.query, dialect);
   const delimiter = query['delimiter'] ?? DEFAULT_DELIMITER;
-  const readsJson = isJsonRead(operation, message);
   const body = readsJson ? await decodeBody(incoming, { route, raw }, parts, findings) : {};
   if (operation.body.kind === 'arrow') requireArrowStream(message);
-  const entered = parts.load.admission.enter({ work: toWorkClass(operation), caller: caller.id, signal });
+  const entered = parts.load.admission.enter(arriving);
   findings.leave = typeof entered === 'function' ? entered : await entered;
 
   const prefix = readPrefix(message, delimiter);

@@ -105,6 +105,8 @@ export interface EngineLimits {
   /** Queries that nobody waits for any more, and that still run. */
   readonly abandonedMax: number;
   readonly bulkWritesMax: number;
+  /** How much lower the priority of the engine's threads is than that of the process; 0 leaves it. */
+  readonly threadNice: number;
   /** How many waiting updates of different rows may share one commit. */
   readonly updateGroupMax: number;
   readonly indexCacheBytes: number;

@@ -38,6 +38,7 @@ export const ENGINE_LIMITS: EngineLimits = {
   writeAttemptsMax: 5,
   abandonedMax: 16,
   bulkWritesMax: 4,
+  threadNice: 0,
   updateGroupMax: 64,
   indexCacheBytes: 64 * MiB,
   metadataCacheBytes: 64 * MiB,

@@ -125,6 +125,62 @@ test('refuses a caller at once whose requests wait for long already, and lets ot
   assert.deepEqual(gate.started, ['much', 'little', 'much']);
 });
 
+/** All places are taken and somebody waits, for so long that the pace at which places come free is known. */
+async function openBusy(milliseconds: number): Promise<Gate> {
+  const gate = open({ readsMax: 2, queueSeconds: 1 });
+  const places = [gate.take('read'), gate.take('read')];
+  let next = gate.queue('read', 'x');
+  for (let count = 0; count < 40; count += 1) {
+    const after = gate.queue('read', `x${count}`);
+    gate.now += milliseconds;
+    places.shift()?.();
+    places.push(await next);
+    next = after;
+  }
+  void next.catch(() => undefined);
+  return gate;
+}
+
+test('refuses at once, once it is seen how fast places come free, who would wait for too long', async () => {
+  const gate = await openBusy(100);
+  const arriving = { work: 'read', caller: 'much', signal: () => new AbortController().signal } as const;
+  gate.admission.refuseEarly(arriving);
+  void gate.queue('read', 'much').catch(() => undefined);
+  // One of another and one of its own go before: 300 ms, where a quarter of a second is allowed.
+  assert.match(refusalOf(() => gate.admission.refuseEarly(arriving)).message, /busy with 2 reads/);
+  refusalOf(() => gate.admission.enter(arriving));
+  // Who has nothing waiting yet may wait for twice as long.
+  gate.admission.refuseEarly({ work: 'read', caller: 'little' });
+  gate.admission.refuseEarly({ work: 'write', caller: 'much' });
+});
+
+test('lets as many wait as the pace allows', async () => {
+  const gate = await openBusy(10);
+  const arriving = { work: 'read', caller: 'much', signal: () => new AbortController().signal } as const;
+  let waiting = 0;
+  for (; waiting < 100; waiting += 1) {
+    try {
+      void Promise.resolve(gate.admission.enter(arriving)).catch(() => undefined);
+    } catch {
+      break;
+    }
+  }
+  assert.ok(waiting >= 20 && waiting <= 30, `${waiting}`);
+});
+
+test('a burst after a slow request may still wait, as many as there are places', async () => {
+  const gate = open({ readsMax: 4, queueSeconds: 1 });
+  const slow = gate.take('read');
+  gate.now = 60_000;
+  slow();
+  const leaves = [1, 2, 3, 4].map(() => gate.take('read'));
+  const burst = [1, 2, 3, 4].map(async () => gate.queue('read'));
+  refusalOf(() => gate.admission.refuseEarly({ work: 'read', caller: 'somebody' }));
+  for (const leave of leaves) leave();
+  for (const each of burst) (await each)();
+  assert.equal(gate.admission.running, 0);
+});
+
 test('makes room in a full queue at the cost of the caller who has most in it', async () => {
   const gate = open({ readsMax: 1, waitingMax: 3 });
   const leave = gate.take('read');
