@@ -125,6 +125,7 @@ export const LIMIT_SETTINGS = {
   'engine.openTablesMax': integer(512, [1, 100_000], 'Most tables kept open.'),
   'engine.laneWaitingMax': integer(1024, [1, 100_000], 'Most writes that wait for one table.'),
   'engine.laneWaitSeconds': seconds(60, [1, HOUR], 'Longest wait of a write for its table.'),
+  'engine.laneTurnSeconds': seconds(HOUR / 2, [10, 7 * DAY], 'Time after which a write that others wait for is stuck.'),
   'engine.writeAttemptsMax': integer(5, [1, 100], 'How often a write is tried when another writer was faster.'),
   'engine.abandonedMax': integer(16, [1, 10_000], 'Queries that may still run though nobody waits for them.'),
   'engine.bulkWritesMax': integer(4, [1, 1000], 'Parts of large uploads that are written at once.'),

@@ -36,6 +36,10 @@ export class DurableLanes implements Lanes {
     return this.#lanes.waiting;
   }
 
+  requireMoving(): void {
+    this.#lanes.requireMoving();
+  }
+
   isAwaited(place: Place): boolean {
     return this.#lanes.isAwaited(place);
   }

@@ -105,7 +105,7 @@ export interface Engine {
   findTables(root: string, isKnown: (directory: string) => boolean): Promise<readonly FoundTable[]>;
   /** What the engine is busy with. */
   counts(): EngineCounts;
-  /** Resolves when the engine's own threads answer; while they are stuck it does not. */
+  /** Resolves when the engine's own threads answer; while they, or a write that others wait for, are stuck it does not. */
   probe(): Promise<void>;
   close(): Promise<void>;
 }
@@ -225,6 +225,7 @@ class NativeBackedEngine implements Engine {
   }
 
   async probe(): Promise<void> {
+    this.#parts.lanes.requireMoving();
     // Any asynchronous call waits for a thread of the engine's; this one needs nothing else.
     await engineCall(async () => this.#parts.native.RrfReranker.tryNew(Float32Array.of(1)));
   }

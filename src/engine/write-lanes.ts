@@ -3,7 +3,7 @@ import type { EngineLimits } from '../model/limits.ts';
 import { placeKey } from '../model/table.ts';
 import type { Place } from '../model/table.ts';
 
-export type LaneLimits = Pick<EngineLimits, 'laneWaitingMax' | 'laneWaitSeconds'>;
+export type LaneLimits = Pick<EngineLimits, 'laneWaitingMax' | 'laneWaitSeconds' | 'laneTurnSeconds'>;
 
 /**
  * A write that the one whose turn it is may do along with its own. It then never gets a turn: whoever takes it settles
@@ -26,8 +26,13 @@ interface Turn {
   readonly stop: () => void;
 }
 
-/** Who waits for one table, in order. A lane exists only while somebody writes. */
-type Lane = Turn[];
+/** A lane exists only while somebody writes. */
+interface Lane {
+  /** When the write whose turn it is began. */
+  startedAt: number;
+  /** Who waits for the table, in order. */
+  readonly waiting: Turn[];
+}
 
 /**
  * One write at a time for each table, first come, first served. Writes that meet inside the engine run again and again:
@@ -60,12 +65,21 @@ export class WriteLanes {
 
   /** Writes that wait for their turn. */
   get waiting(): number {
-    return [...this.#lanes.values()].reduce((sum, lane) => sum + lane.length, 0);
+    return [...this.#lanes.values()].reduce((sum, { waiting }) => sum + waiting.length, 0);
   }
 
   /** Whether anybody waits behind the write whose turn it is. */
   isAwaited(place: Place): boolean {
-    return (this.#lanes.get(placeKey(place)) ?? []).length > 0;
+    return (this.#lanes.get(placeKey(place))?.waiting ?? []).length > 0;
+  }
+
+  /** Refuses while a write has kept others waiting for so long that the engine must have lost it. */
+  requireMoving(): void {
+    const { laneTurnSeconds } = this.#limits;
+    const stuckSince = performance.now() - laneTurnSeconds * 1000;
+    for (const { startedAt, waiting } of this.#lanes.values()) {
+      if (waiting.length > 0 && startedAt < stuckSince) throw stuck(laneTurnSeconds);
+    }
   }
 
   /** For the write whose turn it is: takes the next one out of the lane if that is a rider and wanted. */
@@ -73,9 +87,9 @@ export class WriteLanes {
     place: Place,
     isWanted: (rider: Rider<unknown>) => rider is Taken,
   ): Taken | undefined {
-    const lane = this.#lanes.get(placeKey(place)) ?? [];
-    const rider = lane[0]?.rider;
-    if (rider === undefined || !isWanted(rider)) return undefined;
+    const lane = this.#lanes.get(placeKey(place));
+    const rider = lane?.waiting[0]?.rider;
+    if (lane === undefined || rider === undefined || !isWanted(rider)) return undefined;
     this.#startNext(lane, 'taken along');
     return rider;
   }
@@ -83,20 +97,20 @@ export class WriteLanes {
   async #enter(key: string, waiting: Waiting<unknown>): Promise<'own turn' | 'taken along'> {
     const lane = this.#lanes.get(key);
     if (lane === undefined) {
-      this.#lanes.set(key, []);
+      this.#lanes.set(key, { startedAt: performance.now(), waiting: [] });
       return 'own turn';
     }
-    if (lane.length >= this.#limits.laneWaitingMax) throw laneFull(this.#limits.laneWaitingMax);
+    if (lane.waiting.length >= this.#limits.laneWaitingMax) throw laneFull(this.#limits.laneWaitingMax);
     return this.#waitInLane(lane, waiting);
   }
 
-  async #waitInLane(lane: Lane, { rider, leaving }: Waiting<unknown>): Promise<'own turn' | 'taken along'> {
+  async #waitInLane({ waiting }: Lane, { rider, leaving }: Waiting<unknown>): Promise<'own turn' | 'taken along'> {
     const { laneWaitSeconds } = this.#limits;
     const gone = leaving?.();
     return new Promise((resolve, reject) => {
       const giveUp = (error: ServiceError): void => {
-        const index = lane.indexOf(turn);
-        if (index >= 0) lane.splice(index, 1);
+        const index = waiting.indexOf(turn);
+        if (index >= 0) waiting.splice(index, 1);
         turn.stop();
         reject(error);
       };
@@ -107,7 +121,7 @@ export class WriteLanes {
         gone?.removeEventListener('abort', onGone);
       };
       const turn: Turn = { rider, start: resolve, stop };
-      lane.push(turn);
+      waiting.push(turn);
       gone?.addEventListener('abort', onGone, { once: true });
       if (gone?.aborted === true) onGone();
     });
@@ -119,8 +133,9 @@ export class WriteLanes {
   }
 
   #startNext(lane: Lane, how: 'own turn' | 'taken along'): boolean {
-    const next = lane.shift();
+    const next = lane.waiting.shift();
     if (next === undefined) return false;
+    if (how === 'own turn') lane.startedAt = performance.now();
     next.stop();
     next.start(how);
     return true;
@@ -143,4 +158,8 @@ function waitedTooLong(seconds: number): ServiceError {
     hint: 'Send fewer writes at once.',
     retryAfterSeconds: 1,
   });
+}
+
+function stuck(seconds: number): ServiceError {
+  return new ServiceError('ServiceUnavailable', `A write has kept others waiting for more than ${seconds} seconds.`);
 }

@@ -101,6 +101,7 @@ export interface EngineLimits {
   readonly openTablesMax: number;
   readonly laneWaitingMax: number;
   readonly laneWaitSeconds: number;
+  readonly laneTurnSeconds: number;
   readonly writeAttemptsMax: number;
   /** Queries that nobody waits for any more, and that still run. */
   readonly abandonedMax: number;

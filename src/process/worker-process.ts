@@ -28,7 +28,12 @@ export interface WorkerProcess {
 
 export function startWorker(options: WorkerProcessOptions): WorkerProcess {
   const { workerFile, config, workerRestarts, onMessage, onEnd } = options;
-  const child = fork(workerFile, [], { serialization: 'advanced', env: toWorkerEnvironment(process.env) });
+  const child = fork(workerFile, [], {
+    serialization: 'advanced',
+    env: toWorkerEnvironment(process.env),
+    // Native packages ask for a report to tell one C library from another; its part on the network asks name servers.
+    execArgv: [...process.execArgv, '--report-exclude-network'],
+  });
   const pid = child.pid ?? 0;
   const send = (message: ToWorker, socket?: Socket): void => {
     // A message to a worker that has just died fails; its end is reported by itself.

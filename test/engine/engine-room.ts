@@ -35,6 +35,7 @@ export const ENGINE_LIMITS: EngineLimits = {
   openTablesMax: 16,
   laneWaitingMax: 64,
   laneWaitSeconds: 30,
+  laneTurnSeconds: 600,
   writeAttemptsMax: 5,
   abandonedMax: 16,
   bulkWritesMax: 4,

@@ -88,7 +88,7 @@ test('refuses work after it was closed', async (t) => {
 test('brings no second Arrow decoder into the process', () => {
   const script = `
     const { openEngine } = await import('./build/src/engine/engine.js');
-    const limits = { openTablesMax: 1, laneWaitingMax: 1, laneWaitSeconds: 1, writeAttemptsMax: 1, indexCacheBytes: 1e6, metadataCacheBytes: 1e6 };
+    const limits = { openTablesMax: 1, laneWaitingMax: 1, laneWaitSeconds: 1, laneTurnSeconds: 60, writeAttemptsMax: 1, indexCacheBytes: 1e6, metadataCacheBytes: 1e6 };
     const engine = await openEngine({ limits, storageOptions: {}, querySeconds: 1, spoolFolder: '/nowhere', sync: 'os' });
     await engine.probe();
     await engine.close();

@@ -4,7 +4,7 @@ import { WriteLanes } from '../../src/engine/write-lanes.ts';
 import { ServiceError } from '../../src/errors/service-error.ts';
 import type { Place } from '../../src/model/table.ts';
 
-const LIMITS = { laneWaitingMax: 8, laneWaitSeconds: 60 };
+const LIMITS = { laneWaitingMax: 8, laneWaitSeconds: 60, laneTurnSeconds: 60 };
 
 function toPlace(directory: string): Place {
   return { kind: 'listed', root: '/data', directory };
@@ -81,6 +81,21 @@ test('refuses a write that waited too long, and serves those behind it', async (
   gate.open();
   await running;
   assert.equal(await next, 'done');
+});
+
+test('tells that a write is stuck only while others wait for it', async () => {
+  const lanes = new WriteLanes({ ...LIMITS, laneTurnSeconds: 0 });
+  const patient = new WriteLanes(LIMITS);
+  const gate = new Gate();
+  const running = [lanes, patient].map(async (each) => each.run(toPlace('a'), async () => gate.passed));
+  lanes.requireMoving();
+  const next = [lanes, patient].map(async (each) => each.run(toPlace('a'), async () => 'done'));
+  await new Promise((resolve) => setTimeout(resolve, 2));
+  assert.throws(() => lanes.requireMoving(), ServiceError);
+  patient.requireMoving();
+  gate.open();
+  await Promise.all([...running, ...next]);
+  lanes.requireMoving();
 });
 
 /** A write that others may take along. */
