@@ -114,7 +114,7 @@ test('rows are exported as Arrow, CSV, NDJSON and Parquet', { skip: noBrowser },
   assert.equal((await exported('Parquet')).subarray(0, 4).toString(), 'PAR1');
 });
 
-test("a field's metadata is edited in the schema", { skip: noBrowser }, async () => {
+test("a field's metadata is edited where it stands, with faults told there", { skip: noBrowser }, async () => {
   await open('?tab=schema');
   await page
     .getByRole('row', { name: /embedding/ })
@@ -122,14 +122,56 @@ test("a field's metadata is edited in the schema", { skip: noBrowser }, async ()
     .waitFor();
   await page.getByRole('row', { name: /width/ }).waitFor();
   await takePicture(page, 'schema');
-  await page.getByRole('button', { name: 'Edit the metadata of price' }).click();
-  await page.getByLabel('Value of unit').fill('USD');
-  await page.getByRole('button', { name: 'Save' }).click();
-  await page.getByRole('row', { name: /price/ }).getByText('USD').waitFor();
-  const { json } = await client.post(`${TABLE}/describe`, {});
-  const price = json.schema.fields.find((field: { name: string }) => field.name === 'price');
-  assert.deepEqual(price.metadata, { unit: 'USD', source: 'erp' });
+  const metadata = async (): Promise<unknown> => {
+    const { json } = await client.post(`${TABLE}/describe`, {});
+    return json.schema.fields.find((field: { name: string }) => field.name === 'price').metadata;
+  };
+  const row = page.getByRole('row', { name: /price/ });
+  const unit = row.getByRole('button', { name: 'Edit unit of price' });
+  await unit.focus();
+  await page.keyboard.press('Enter');
+  await page.getByLabel('Value of unit of price').fill('GBP');
+  await page.keyboard.press('Escape');
+  await row.getByText('EUR').waitFor();
+  assert.match((await page.locator(':focus').getAttribute('aria-label')) ?? '', /^Edit unit of price/);
+  await unit.click();
+  await page.getByLabel('Value of unit of price').fill('USD');
+  await page.keyboard.press('Enter');
+  await row.getByText('USD').waitFor();
+  assert.deepEqual(await metadata(), { unit: 'USD', source: 'erp' });
+  await row.getByRole('button', { name: 'Add metadata to price' }).click();
+  await page.getByLabel('Name of new metadata of price').fill('lance-encoding:compression');
+  await page.getByLabel('Value of new metadata of price').fill('none');
+  await page.keyboard.press('Enter');
+  assert.match(await row.getByRole('alert').innerText(), /belongs to the storage format/);
+  await takePicture(page, 'metadata');
+  await page.getByLabel('Name of new metadata of price').fill('owner');
+  await page.getByLabel('Value of new metadata of price').fill('sales');
+  await page.keyboard.press('Enter');
+  await row.getByText('sales').waitFor();
+  assert.deepEqual(await metadata(), { unit: 'USD', source: 'erp', owner: 'sales' });
+  await row.getByRole('button', { name: 'Remove source of price' }).click();
+  await row.getByText('erp').waitFor({ state: 'detached' });
+  assert.deepEqual(await metadata(), { unit: 'USD', owner: 'sales' });
 });
+
+test(
+  "the schema's own metadata is edited in place too, and a version of the past is not",
+  { skip: noBrowser },
+  async () => {
+    await open('?tab=schema');
+    await page.getByRole('button', { name: 'Add metadata to the schema' }).click();
+    await page.getByLabel('Name of new metadata of the schema').fill('team');
+    await page.getByLabel('Value of new metadata of the schema').fill('catalogue');
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Edit team of the schema: catalogue' }).waitFor();
+    const { json } = await client.post(`${TABLE}/describe`, {});
+    assert.equal(json.schema.metadata.team, 'catalogue');
+    await open('?tab=schema&version=8');
+    await page.getByRole('row', { name: /price/ }).getByText('EUR').waitFor();
+    assert.equal(await page.getByRole('button', { name: /^Add metadata/ }).count(), 0);
+  },
+);
 
 test('versions are travelled to, compared, tagged, branched from and restored', { skip: noBrowser }, async () => {
   await open('?tab=versions');
@@ -147,7 +189,7 @@ test('versions are travelled to, compared, tagged, branched from and restored', 
   await takePicture(page, 'compare');
   await page.keyboard.press('Escape');
   const act = async (version: number, action: string): Promise<void> => {
-    await page.getByRole('button', { name: `Actions on version ${version}` }).click();
+    await page.getByRole('button', { name: `Actions on version ${version}`, exact: true }).click();
     await page.getByRole('button', { name: action }).click();
   };
   await act(4, 'Tag it');

@@ -47,10 +47,6 @@ export function PairsEditor({ label, pairs, onChange }: PairsEditorProps): JSX.E
   );
 }
 
-export function toPairs(record: Readonly<Record<string, string>>): readonly Pair[] {
-  return Object.entries(record).map(([name, value]) => ({ name, value }));
-}
-
 /** Pairs without a name are left out; of two with one name the later counts. */
 export function toRecord(pairs: readonly Pair[]): Record<string, string> {
   return Object.fromEntries(pairs.filter(({ name }) => name !== '').map(({ name, value }) => [name, value]));
