@@ -1,4 +1,5 @@
 import type { NamespacePath, TablePath } from '../../src/model/identifier.ts';
+import type { GridSort } from './parts/grid-head.tsx';
 import { toHash } from './router.ts';
 
 export const TABS = ['rows', 'schema', 'versions', 'indexes', 'maintenance'] as const;
@@ -10,16 +11,62 @@ export interface At {
   readonly branch?: string;
 }
 
+/** The same as an address says it: a tag stands for the version that it names when it is looked at. */
+export interface AskedAt extends At {
+  readonly tag?: string;
+}
+
+/** Which rows are looked at: the first page of all, in the order of the table, unless it says otherwise. */
+export interface RowsPlace {
+  readonly filter?: string;
+  readonly sort?: GridSort | undefined;
+  /** From 1. */
+  readonly page?: number;
+}
+
 export function namespaceHash(namespace: NamespacePath): string {
   return namespace.length === 0 ? toHash('') : toHash('namespace', namespace);
 }
 
-export function tableHash(table: TablePath, tab: Tab = 'rows', at: At = {}): string {
+export function tableHash(table: TablePath, tab: Tab = 'rows', at: AskedAt = {}, rows: RowsPlace = {}): string {
+  const { filter, sort, page = 1 } = rows;
   return toHash('table', table, {
     ...(tab === 'rows' ? {} : { tab }),
     ...(at.version === undefined ? {} : { version: String(at.version) }),
     ...(at.branch === undefined ? {} : { branch: at.branch }),
+    ...(at.tag === undefined ? {} : { tag: at.tag }),
+    ...(filter === undefined || filter === '' ? {} : { filter }),
+    ...(sort === undefined ? {} : { sort: sort.column, ...(sort.isAscending ? {} : { order: 'desc' }) }),
+    ...(page === 1 ? {} : { page: String(page) }),
   });
+}
+
+export function readTab(query: URLSearchParams): Tab {
+  return TABS.find((each) => each === query.get('tab')) ?? 'rows';
+}
+
+export function readAt(query: URLSearchParams): AskedAt {
+  const version = readCount(query.get('version'));
+  const branch = query.get('branch');
+  const tag = query.get('tag');
+  return {
+    ...(version === undefined ? {} : { version }),
+    ...(branch === null ? {} : { branch }),
+    ...(tag === null ? {} : { tag }),
+  };
+}
+
+export function readRowsPlace(query: URLSearchParams): RowsPlace {
+  const column = query.get('sort');
+  return {
+    filter: query.get('filter') ?? '',
+    ...(column === null ? {} : { sort: { column, isAscending: query.get('order') !== 'desc' } }),
+    page: readCount(query.get('page')) ?? 1,
+  };
+}
+
+function readCount(text: string | null): number | undefined {
+  return text !== null && /^[1-9]\d{0,14}$/.test(text) ? Number(text) : undefined;
 }
 
 /** Where a file is loaded, with the place it goes to filled in. */

@@ -64,6 +64,67 @@ test('rows are paged, sorted and filtered by the server', { skip: noBrowser }, a
   assert.ok(numbers.every((price) => price > 100));
 });
 
+test(
+  'filter, order and page stand in the address, which a reload and the way back show again',
+  { skip: noBrowser },
+  async () => {
+    await open('');
+    const grid = page.getByRole('grid');
+    const { json: count } = await client.post(`${TABLE}/count_rows`, { predicate: 'in_stock' });
+    const stocked = count.toLocaleString('en');
+    const range = page.getByRole('group', { name: 'Pages of rows' }).getByRole('status');
+    const shows = async (text: string): Promise<void> => range.filter({ hasText: text }).waitFor();
+    await page.getByRole('textbox', { name: 'Filter' }).fill('in_stock');
+    await page.keyboard.press('Enter');
+    await shows(`1–100 of ${stocked}`);
+    await page.getByRole('button', { name: /^price/ }).click();
+    await page.getByRole('button', { name: /^price/ }).click();
+    await page
+      .getByRole('columnheader', { name: /^price/ })
+      .and(page.locator('[aria-sort=descending]'))
+      .waitFor();
+    await page.getByRole('button', { name: 'Next page' }).click();
+    await shows(`101–200 of ${stocked}`);
+    assert.match(page.url(), /filter=in_stock&sort=price&order=desc&page=2$/);
+    const first = await grid.locator('tbody tr').first().innerText();
+    await page.reload();
+    await shows(`101–200 of ${stocked}`);
+    assert.equal(await grid.locator('tbody tr').first().innerText(), first);
+    assert.equal(await page.getByRole('textbox', { name: 'Filter' }).inputValue(), 'in_stock');
+    await page.goBack();
+    await shows(`1–100 of ${stocked}`);
+    for (let step = 0; step < 3; step += 1) await page.goBack();
+    await shows('1–100 of 2,547');
+    assert.equal(await page.getByRole('textbox', { name: 'Filter' }).inputValue(), '');
+    await page.goForward();
+    await shows(`1–100 of ${stocked}`);
+  },
+);
+
+test('a tag or a branch is chosen, stands in the address, and keeps filter and part', { skip: noBrowser }, async () => {
+  await open('?filter=id+%3C+10&page=1');
+  await page.getByText(/of 27$/).waitFor();
+  await page.getByRole('button', { name: /main · latest/ }).click();
+  await page.getByRole('button', { name: /^spring/ }).click();
+  await page.getByText('You are looking at version 2').waitFor();
+  await page.getByText(/of 20$/).waitFor();
+  assert.match(page.url(), /tag=spring&filter=/);
+  await page.reload();
+  await page.getByText(/of 20$/).waitFor();
+  await page.getByRole('link', { name: 'To the latest' }).click();
+  await page.getByText(/of 27$/).waitFor();
+  await page.getByRole('link', { name: 'Schema' }).click();
+  await page.getByRole('button', { name: /main · latest/ }).click();
+  await page.getByRole('button', { name: /^pricing/ }).click();
+  await page.getByRole('button', { name: /pricing · latest/ }).waitFor();
+  assert.match(page.url(), /tab=schema&branch=pricing&filter=/);
+  await open('?tag=never');
+  assert.match(await page.getByRole('alert').innerText(), /no tag never/);
+  await open('?page=999');
+  await page.getByRole('button', { name: 'To the first page' }).click();
+  await page.getByText('1–100 of 2,547').waitFor();
+});
+
 test('a fault in a filter is told where it stands', { skip: noBrowser }, async () => {
   await open('');
   await page.getByRole('textbox', { name: 'Filter' }).fill('price > > 5');

@@ -5,7 +5,7 @@ import type { TablePath } from '../../../src/model/identifier.ts';
 import type { BranchShape } from '../../../src/wire/branches.ts';
 import type { SchemaJson } from '../../../src/wire/schema-json.ts';
 import type { TagShape } from '../../../src/wire/tags.ts';
-import type { At } from '../links.ts';
+import type { AskedAt, At } from '../links.ts';
 
 /** A table at a place of its history, and the places that it can be looked at. */
 export interface DescribedTable {
@@ -21,11 +21,14 @@ export interface DescribedTable {
 
 export interface TabProps {
   readonly table: DescribedTable;
+  /** The table's part of the address, for what else is in it. */
+  readonly query: URLSearchParams;
   /** Reads the description anew, after a change. */
   readonly onChanged: () => void;
 }
 
-export async function readTable(client: ApiClient, path: TablePath, at: At): Promise<DescribedTable> {
+export async function readTable(client: ApiClient, path: TablePath, asked: AskedAt): Promise<DescribedTable> {
+  const at = await findAt(client, path, asked);
   const described = await describeTable(client, path, at);
   const isDeclared = described.is_only_declared;
   const [tags, branches] = isDeclared
@@ -43,16 +46,15 @@ export async function readTable(client: ApiClient, path: TablePath, at: At): Pro
   };
 }
 
+async function findAt(client: ApiClient, path: TablePath, { tag, ...at }: AskedAt): Promise<At> {
+  if (tag === undefined) return at;
+  const found = (await listTags(client, path))[tag];
+  if (found === undefined) throw new Error(`The table has no tag ${tag}. Perhaps it was deleted since.`);
+  const { version, branch } = found;
+  return { version, ...(branch === undefined ? {} : { branch }) };
+}
+
 export function schemaOf(schema: object | undefined): SchemaJson {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The server writes it with the function that has this type.
   return (schema ?? { fields: [] }) as SchemaJson;
-}
-
-export function readAt(query: URLSearchParams): At {
-  const version = query.get('version');
-  const branch = query.get('branch');
-  return {
-    ...(version !== null && /^\d+$/.test(version) ? { version: Number(version) } : {}),
-    ...(branch === null ? {} : { branch }),
-  };
 }

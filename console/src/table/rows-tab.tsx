@@ -1,9 +1,10 @@
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import type { JsonRow } from '../../../src/client/exact-json.ts';
 import { countRows, queryRows } from '../../../src/client/rows.ts';
 import { useClient } from '../api.ts';
-import { loadHash } from '../links.ts';
+import { loadHash, readAt, readRowsPlace, tableHash } from '../links.ts';
+import type { RowsPlace } from '../links.ts';
 import { Button, LinkButton } from '../parts/button.tsx';
 import { Cell } from '../parts/cell.tsx';
 import { DataGrid } from '../parts/data-grid.tsx';
@@ -17,6 +18,7 @@ import { SqlBox } from '../parts/sql-box.tsx';
 import { Empty, Skeleton } from '../parts/states.tsx';
 import { useLoad } from '../parts/use-load.ts';
 import { ValueDialog } from '../parts/value-dialog.tsx';
+import { go } from '../router.ts';
 import type { DescribedTable, TabProps } from './described-table.ts';
 import { ExportMenu } from './export-menu.tsx';
 import { toOrder } from './row-order.ts';
@@ -29,18 +31,19 @@ interface OpenCell {
 }
 
 /** A page of rows, filtered and sorted by the server. */
-export function RowsTab({ table }: TabProps): JSX.Element {
-  const [filter, setFilter] = useState('');
-  const [typed, setTyped] = useState('');
-  const [sort, setSort] = useState<GridSort>();
-  const [offset, setOffset] = useState(0);
+export function RowsTab({ table, query }: TabProps): JSX.Element {
+  const { filter = '', sort, page: number = 1 } = readRowsPlace(query);
+  const offset = (number - 1) * PAGE_ROWS;
+  const [typed, setTyped] = useState(filter);
+  useEffect(() => setTyped(filter), [filter]);
   const [open, setOpen] = useState<OpenCell>();
   const { page, count } = useRows(table, { filter, sort, offset });
+  // The address says what is shown: a link, a reload and the way back show the same again.
+  const show = (place: RowsPlace): void => go(tableHash(table.path, 'rows', readAt(query), { filter, sort, ...place }));
   const apply = (text: string): void => {
     setTyped(text);
-    setFilter(text.trim());
-    setOffset(0);
-    if (text.trim() === filter) page.reload();
+    if (text.trim() === filter && number === 1) page.reload();
+    else show({ filter: text.trim() });
   };
   const rows = page.value ?? [];
   const type = table.schema.fields.find(({ name }) => name === open?.column)?.type;
@@ -69,7 +72,9 @@ export function RowsTab({ table }: TabProps): JSX.Element {
         <ErrorBox error={page.error} onRetry={page.reload} />
       ) : null}
       {page.value === undefined && page.isLoading ? <Skeleton lines={10} /> : null}
-      {page.value !== undefined && rows.length === 0 ? <NoRows table={table} filter={filter} /> : null}
+      {page.value !== undefined && rows.length === 0 ? (
+        <NoRows table={table} filter={filter} isBehind={offset > 0} onFirst={() => show({})} />
+      ) : null}
       {rows.length === 0 ? null : (
         <DataGrid
           label={`Rows of ${table.path.at(-1) ?? ''}`}
@@ -77,7 +82,7 @@ export function RowsTab({ table }: TabProps): JSX.Element {
           rows={rows}
           keyOf={(_row, index) => String(offset + index)}
           sort={sort}
-          onSort={(next) => (setSort(next), setOffset(0))}
+          onSort={(next) => show({ sort: next })}
           onOpen={(row, { id }) => setOpen({ row, column: id })}
           firstRow={offset}
           rowCount={count.value}
@@ -91,7 +96,7 @@ export function RowsTab({ table }: TabProps): JSX.Element {
           pageSize={PAGE_ROWS}
           count={rows.length}
           total={count.value}
-          onOffset={setOffset}
+          onOffset={(next) => show({ page: next / PAGE_ROWS + 1 })}
         />
       )}
       {open === undefined ? null : (
@@ -154,7 +159,23 @@ function isAboutFilter(error: unknown, filter: string): boolean {
   return filter !== '' && error instanceof Error && 'status' in error && error.status === 400;
 }
 
-function NoRows({ table, filter }: { readonly table: DescribedTable; readonly filter: string }): JSX.Element {
+interface NoRowsProps {
+  readonly table: DescribedTable;
+  readonly filter: string;
+  /** The address asks for a page behind the last. */
+  readonly isBehind: boolean;
+  readonly onFirst: () => void;
+}
+
+function NoRows({ table, filter, isBehind, onFirst }: NoRowsProps): JSX.Element {
+  if (isBehind) {
+    return (
+      <Empty icon="table" title="There are fewer pages">
+        <p>Rows may have gone since the link was made.</p>
+        <Button onClick={onFirst}>To the first page</Button>
+      </Empty>
+    );
+  }
   return filter === '' ? (
     <Empty icon="table" title="The table is empty">
       <p>It has columns but no rows.</p>

@@ -1,8 +1,8 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { TablePath } from '../../../src/model/identifier.ts';
-import { tableHash } from '../links.ts';
-import type { At } from '../links.ts';
+import { readAt, readRowsPlace, readTab, tableHash } from '../links.ts';
+import type { AskedAt, At } from '../links.ts';
 import { Button } from '../parts/button.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { Popover } from '../parts/popover.tsx';
@@ -11,34 +11,36 @@ import type { DescribedTable } from './described-table.ts';
 
 interface StatePickerProps {
   readonly path: TablePath;
-  readonly at: At;
+  readonly query: URLSearchParams;
   readonly table: DescribedTable | undefined;
 }
 
 /** As of when, and on which branch, the table is looked at. */
-export function StatePicker({ path, at, table }: StatePickerProps): JSX.Element {
-  const branch = at.branch === undefined ? 'main' : at.branch;
-  const version = at.version ?? (table === undefined ? '' : table.version);
+export function StatePicker({ path, query, table }: StatePickerProps): JSX.Element {
+  const asked = readAt(query);
+  const { branch = 'main', version } = table?.at ?? asked;
   return (
     <Popover
       label="Version, tag or branch"
-      icon={at.version === undefined ? 'branch' : 'tag'}
+      icon={version === undefined ? 'branch' : 'tag'}
       side="right"
       text={
         <span>
-          {branch}{' '}
-          <span class="muted">· {at.version === undefined ? `latest (${version})` : `version ${version}`}</span>
+          {asked.tag ?? branch}{' '}
+          <span class="muted">
+            ·{' '}
+            {version === undefined ? `latest${table === undefined ? '' : ` (${table.version})`}` : `version ${version}`}
+          </span>
         </span>
       }
     >
       {(close) => (
         <Choices
-          path={path}
           table={table}
-          at={at}
+          at={table?.at ?? {}}
           onChoose={(chosen) => {
             close();
-            go(tableHash(path, 'rows', chosen));
+            go(tableHash(path, readTab(query), chosen, { ...readRowsPlace(query), page: 1 }));
           }}
         />
       )}
@@ -46,8 +48,10 @@ export function StatePicker({ path, at, table }: StatePickerProps): JSX.Element 
   );
 }
 
-interface ChoicesProps extends StatePickerProps {
-  readonly onChoose: (at: At) => void;
+interface ChoicesProps {
+  readonly table: DescribedTable | undefined;
+  readonly at: At;
+  readonly onChoose: (at: AskedAt) => void;
 }
 
 function Choices({ table, at, onChoose }: ChoicesProps): JSX.Element {
@@ -68,13 +72,8 @@ function Choices({ table, at, onChoose }: ChoicesProps): JSX.Element {
           <Icon name="branch" /> {name} <span class="muted">latest</span>
         </button>
       ))}
-      {tags.map(([name, { version, branch }]) => (
-        <button
-          key={name}
-          type="button"
-          class="item"
-          onClick={() => onChoose({ version, ...(branch === undefined ? {} : { branch }) })}
-        >
+      {tags.map(([name, { version }]) => (
+        <button key={name} type="button" class="item" onClick={() => onChoose({ tag: name })}>
           <Icon name="tag" /> {name} <span class="muted">version {version}</span>
         </button>
       ))}

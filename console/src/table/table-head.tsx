@@ -1,8 +1,8 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { TablePath } from '../../../src/model/identifier.ts';
-import { loadHash, tableHash } from '../links.ts';
-import type { At } from '../links.ts';
+import { loadHash, readAt, readRowsPlace, readTab, tableHash } from '../links.ts';
+import type { RowsPlace } from '../links.ts';
 import { Breadcrumbs } from '../parts/breadcrumbs.tsx';
 import { LinkButton } from '../parts/button.tsx';
 import { Icon } from '../parts/icon.tsx';
@@ -15,16 +15,17 @@ import { DropTableDialog, RenameTableDialog } from './table-dialogs.tsx';
 interface TableHeadProps {
   readonly path: TablePath;
   readonly database: string;
-  readonly at: At;
+  readonly query: URLSearchParams;
   readonly table: DescribedTable | undefined;
-  readonly onChanged: () => void;
 }
 
 type OpenDialog = 'rename' | 'drop' | undefined;
 
-export function TableHead({ path, database, at, table }: TableHeadProps): JSX.Element {
+export function TableHead({ path, database, query, table }: TableHeadProps): JSX.Element {
   const [dialog, setDialog] = useState<OpenDialog>();
   const name = path.at(-1) ?? '';
+  const asked = readAt(query);
+  const { version, branch } = table?.at ?? asked;
   const close = (): void => setDialog(undefined);
   return (
     <>
@@ -34,7 +35,7 @@ export function TableHead({ path, database, at, table }: TableHeadProps): JSX.El
           <h1>{name}</h1>
         </div>
         <div class="actions">
-          <StatePicker path={path} at={at} table={table} />
+          <StatePicker path={path} query={query} table={table} />
           <LinkButton icon="search" href={toHash('lab', path)}>
             Query
           </LinkButton>
@@ -55,17 +56,24 @@ export function TableHead({ path, database, at, table }: TableHeadProps): JSX.El
           </Popover>
         </div>
       </header>
-      {at.version === undefined ? null : (
+      {version === undefined ? null : (
         <p class="banner">
           <span>
-            You are looking at version {at.version}
-            {at.branch === undefined ? '' : ` of the branch ${at.branch}`}, as it was then.
+            You are looking at version {version}
+            {branch === undefined ? '' : ` of the branch ${branch}`}, as it was then.
           </span>
-          <a href={tableHash(path, 'rows', at.branch === undefined ? {} : { branch: at.branch })}>To the latest</a>
+          <a href={tableHash(path, readTab(query), branch === undefined ? {} : { branch }, latestRows(query))}>
+            To the latest
+          </a>
         </p>
       )}
       {dialog === 'rename' ? <RenameTableDialog path={path} onClose={close} /> : null}
       {dialog === 'drop' ? <DropTableDialog path={path} onClose={close} /> : null}
     </>
   );
+}
+
+/** The same filter and order; another state has pages of its own. */
+function latestRows(query: URLSearchParams): RowsPlace {
+  return { ...readRowsPlace(query), page: 1 };
 }

@@ -1,15 +1,15 @@
 import type { JSX } from 'preact';
 import type { TablePath } from '../../../src/model/identifier.ts';
 import { useClient } from '../api.ts';
-import { TABS, loadHash, tableHash } from '../links.ts';
+import { TABS, loadHash, readAt, readRowsPlace, readTab, tableHash } from '../links.ts';
 import type { Tab } from '../links.ts';
 import { LinkButton } from '../parts/button.tsx';
 import { ErrorBox } from '../parts/error-box.tsx';
 import { Empty, Skeleton } from '../parts/states.tsx';
 import { useDocumentTitle } from '../parts/use-document-title.ts';
 import { useLoad } from '../parts/use-load.ts';
-import { readAt, readTable } from './described-table.ts';
-import type { DescribedTable, TabProps } from './described-table.ts';
+import { readTable } from './described-table.ts';
+import type { TabProps } from './described-table.ts';
 import { IndexesTab } from './indexes-tab.tsx';
 import { MaintenanceTab } from './maintenance-tab.tsx';
 import { RowsTab } from './rows-tab.tsx';
@@ -34,18 +34,22 @@ interface TableViewProps {
 export function TableView({ table, database, query }: TableViewProps): JSX.Element {
   const client = useClient();
   const at = readAt(query);
-  const tab = TABS.find((each) => each === query.get('tab')) ?? 'rows';
+  const tab = readTab(query);
   const { value, error, reload } = useLoad(
     async () => readTable(client, table, at),
-    [client, table.join('/'), at.version, at.branch],
+    [client, table.join('/'), at.version, at.branch, at.tag],
   );
   useDocumentTitle(table.at(-1) ?? '');
   return (
     <div class="page table-page">
-      <TableHead path={table} database={database} at={at} table={value} onChanged={reload} />
+      <TableHead path={table} database={database} query={query} table={value} />
       <nav class="tabs" aria-label="Parts of the table">
         {TABS.map((each) => (
-          <a key={each} href={tableHash(table, each, at)} aria-current={each === tab ? 'page' : undefined}>
+          <a
+            key={each}
+            href={tableHash(table, each, at, readRowsPlace(query))}
+            aria-current={each === tab ? 'page' : undefined}
+          >
             {LABELS[each]}
           </a>
         ))}
@@ -55,20 +59,13 @@ export function TableView({ table, database, query }: TableViewProps): JSX.Eleme
       {value === undefined ? null : value.isDeclared ? (
         <Declared table={table} />
       ) : (
-        <TabBody tab={tab} table={value} onChanged={reload} />
+        <TabBody tab={tab} table={value} query={query} onChanged={reload} />
       )}
     </div>
   );
 }
 
-interface TabBodyProps {
-  readonly tab: Tab;
-  readonly table: DescribedTable;
-  readonly onChanged: () => void;
-}
-
-function TabBody({ tab, table, onChanged }: TabBodyProps): JSX.Element {
-  const props: TabProps = { table, onChanged };
+function TabBody({ tab, ...props }: TabProps & { readonly tab: Tab }): JSX.Element {
   switch (tab) {
     case 'rows':
       return <RowsTab {...props} />;
