@@ -82,6 +82,25 @@ suite('changing rows', { skip: noBrowser }, () => {
     assert.equal(await count(), Number(before) - 9);
   });
 
+  test('a change is previewed and run on a branch, and leaves the others alone', async () => {
+    const { page } = browser;
+    await client.post('/v1/table/items/branches/create', { name: 'trial' });
+    const on = async (branch: object): Promise<unknown> =>
+      (await client.post('/v1/table/items/count_rows', { ...branch, predicate: 'price = -5' })).json;
+    await open('/items?set=price:-5&where=id+%3C+3');
+    await page.getByRole('button', { name: 'Update exactly these 3 rows' }).waitFor();
+    await page.getByLabel('Branch').selectOption('trial');
+    await page.getByRole('button', { name: 'Preview' }).click();
+    await page.getByRole('region', { name: 'Preview' }).getByText('trial', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Update exactly these 3 rows' }).click();
+    await page.getByText(/^The branch trial is at version/).waitFor();
+    assert.deepEqual([await on({ branch: 'trial' }), await on({})], [3, 0]);
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await page.getByText(/^Undone/).waitFor();
+    assert.deepEqual([await on({ branch: 'trial' }), await on({})], [0, 0]);
+    assert.match(page.url(), /branch=trial/);
+  });
+
   test('what no longer matches the form cannot be run', async () => {
     const { page } = browser;
     await open('/items?kind=delete&where=id+%3C+3');

@@ -9,6 +9,7 @@ import type { Assignment, ChangeForm } from './change-form.ts';
 interface ChangeFieldsProps {
   readonly form: ChangeForm;
   readonly columns: readonly ColumnFact[];
+  readonly branches: readonly string[];
   readonly onChange: (form: ChangeForm) => void;
   readonly onSubmit: () => void;
   readonly error: unknown;
@@ -20,7 +21,7 @@ const KINDS = [
 ] as const;
 
 export function ChangeFields(props: ChangeFieldsProps): JSX.Element {
-  const { form, columns, onChange, onSubmit, error } = props;
+  const { form, columns, branches, onChange, onSubmit, error } = props;
   const fields = columns.map(({ path }) => path);
   return (
     <div class="stack">
@@ -42,6 +43,14 @@ export function ChangeFields(props: ChangeFieldsProps): JSX.Element {
           fields={fields}
         />
       </div>
+      {branches.length === 0 && form.branch === '' ? null : (
+        <SelectField
+          label="Branch"
+          value={form.branch}
+          options={[{ value: '', label: 'main' }, ...branches.map((value) => ({ value }))]}
+          onChange={(branch) => onChange({ ...form, branch })}
+        />
+      )}
     </div>
   );
 }

@@ -11,6 +11,8 @@ export interface ChangeForm {
   readonly assignments: readonly Assignment[];
   /** The condition; all rows when empty, which a delete does not take. */
   readonly where: string;
+  /** The main branch when empty. */
+  readonly branch: string;
 }
 
 /** Each assignment is a `set` of the address: `set=price:price * 2`, with the path before the first colon. */
@@ -23,15 +25,22 @@ export function readChange(query: URLSearchParams): ChangeForm {
     kind: query.get('kind') === 'delete' ? 'delete' : 'update',
     assignments: assignments.length === 0 ? [{ path: '', expression: '' }] : assignments,
     where: query.get('where') ?? '',
+    branch: query.get('branch') ?? '',
   };
 }
 
-export function toChangeQuery({ kind, assignments, where }: ChangeForm): string {
+export function toChangeQuery({ kind, assignments, where, branch }: ChangeForm): string {
   const query = new URLSearchParams();
   if (kind === 'delete') query.set('kind', kind);
   else for (const { path, expression } of assignments) query.append('set', `${path}:${expression}`);
   if (where !== '') query.set('where', where);
+  if (branch !== '') query.set('branch', branch);
   return query.toString();
+}
+
+/** As requests name the branch that the change is for. */
+export function branchOf({ branch }: ChangeForm): { readonly branch?: string } {
+  return branch === '' ? {} : { branch };
 }
 
 /** What is still missing, in words; `undefined` when the change can be previewed. */

@@ -1,5 +1,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import type { ApiClient } from '../../../src/client/api-client.ts';
+import { listBranches } from '../../../src/client/history.ts';
 import { describeTable } from '../../../src/client/tables.ts';
 import type { TablePath } from '../../../src/model/identifier.ts';
 import { listColumns } from '../../../src/plans/table-facts.ts';
@@ -40,22 +42,35 @@ interface ChangeOfTableProps {
 
 function ChangeOfTable({ table, query }: ChangeOfTableProps): JSX.Element {
   const client = useClient();
-  const columns = useLoad(async () => listColumns(toSchema((await describeTable(client, table)).schema)), [client]);
-  if (columns.value === undefined) {
+  const branch = query.get('branch') ?? undefined;
+  const facts = useLoad(async () => readFacts(client, table, branch), [client, branch]);
+  if (facts.value === undefined) {
     return (
       <div class="view">
-        {columns.error === undefined ? <Skeleton /> : <ErrorBox error={columns.error} onRetry={columns.reload} />}
+        {facts.error === undefined ? <Skeleton /> : <ErrorBox error={facts.error} onRetry={facts.reload} />}
       </div>
     );
   }
-  return <Bench table={table} query={query} columns={columns.value} />;
+  return <Bench table={table} query={query} {...facts.value} />;
 }
 
-interface BenchProps extends ChangeOfTableProps {
+interface ChangeFacts {
   readonly columns: readonly ColumnFact[];
+  readonly branches: readonly string[];
 }
 
-function Bench({ table, query, columns }: BenchProps): JSX.Element {
+/** A branch may have columns of its own. */
+async function readFacts(client: ApiClient, table: TablePath, branch: string | undefined): Promise<ChangeFacts> {
+  const [described, branches] = await Promise.all([
+    describeTable(client, table, branch === undefined ? {} : { branch }),
+    listBranches(client, table),
+  ]);
+  return { columns: listColumns(toSchema(described.schema)), branches: Object.keys(branches) };
+}
+
+type BenchProps = ChangeOfTableProps & ChangeFacts;
+
+function Bench({ table, query, columns, branches }: BenchProps): JSX.Element {
   const client = useClient();
   const address = query.toString();
   const asked = readChange(query);
@@ -77,7 +92,14 @@ function Bench({ table, query, columns }: BenchProps): JSX.Element {
   return (
     <div class="lab">
       <TableForm label="Change" table={table} view="change" onSubmit={submit}>
-        <ChangeFields form={draft} columns={columns} onChange={setDraft} onSubmit={submit} error={preview.error} />
+        <ChangeFields
+          form={draft}
+          columns={columns}
+          branches={branches}
+          onChange={setDraft}
+          onSubmit={submit}
+          error={preview.error}
+        />
         <footer>
           <Button submits kind="primary" icon="search" isBusy={preview.isLoading} isDisabled={gap !== undefined}>
             Preview

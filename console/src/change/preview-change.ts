@@ -10,7 +10,7 @@ import type { ColumnFact } from '../../../src/plans/table-facts.ts';
 import type { UpdateTableReply } from '../../../src/wire/data.ts';
 import type { DeleteReply } from '../../../src/wire/writes.ts';
 import { FormFault } from '../lab/query-body.ts';
-import { afterOf, beforeOf } from './change-form.ts';
+import { afterOf, beforeOf, branchOf } from './change-form.ts';
 import type { ChangeForm } from './change-form.ts';
 
 export const ROWS_SHOWN = 20;
@@ -42,10 +42,15 @@ export async function previewChange(
   form: ChangeForm,
   columns: readonly ColumnFact[],
 ): Promise<Preview> {
-  const { version } = await describeTable(client, table);
+  const branch = branchOf(form);
+  const { version } = await describeTable(client, table, branch);
   if (version === undefined) throw new FormFault('The table has no data yet.', 'Load some first.');
   const condition = form.where.trim();
-  const count = await countRows(client, table, { version, ...(condition === '' ? {} : { predicate: condition }) });
+  const count = await countRows(client, table, {
+    ...branch,
+    version,
+    ...(condition === '' ? {} : { predicate: condition }),
+  });
   const { others, changed } = toProjection(form, columns);
   const aliases = Object.fromEntries([
     ...others.map((path, index) => [`other_${index}`, beforeOf(path)]),
@@ -55,6 +60,7 @@ export async function previewChange(
     ]),
   ]);
   const rows = await queryRows(client, table, {
+    ...branch,
     version,
     k: ROWS_SHOWN,
     columns: { column_aliases: aliases },
@@ -95,19 +101,20 @@ export interface Done {
  * told it too, which then refuses a table that has changed in between.
  */
 export async function runChange(client: ApiClient, table: TablePath, { form, version }: Preview): Promise<Done> {
-  const now = await describeTable(client, table);
+  const branch = branchOf(form);
+  const now = await describeTable(client, table, branch);
   if (now.version !== version) throw new StalePreview(version, now.version);
   const { path, query } = tableAddress(table, form.kind);
   const headers = { 'if-match': `"${version}"` };
   try {
     if (form.kind === 'delete') {
-      const json = { predicate: form.where.trim() };
+      const json = { ...branch, predicate: form.where.trim() };
       const reply = await client.json<DeleteReply>(path, { query, json, headers });
       return { rows: reply.num_deleted_rows, version: reply.version };
     }
     const condition = form.where.trim();
     const updates = form.assignments.map((each) => [each.path, each.expression]);
-    const json = { updates, ...(condition === '' ? {} : { predicate: condition }) };
+    const json = { ...branch, updates, ...(condition === '' ? {} : { predicate: condition }) };
     const reply = await client.json<UpdateTableReply>(path, { query, json, headers });
     return { rows: reply.updated_rows, version: reply.version };
   } catch (error) {

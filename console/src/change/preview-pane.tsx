@@ -10,6 +10,7 @@ import { ErrorBox } from '../parts/error-box.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { Badge, Empty } from '../parts/states.tsx';
 import { useTask } from '../parts/use-load.ts';
+import { branchOf } from './change-form.ts';
 import { ROWS_SHOWN, StalePreview, runChange } from './preview-change.ts';
 import type { ChangedRow, Done, Preview } from './preview-change.ts';
 
@@ -42,6 +43,7 @@ export function PreviewPane({ table, preview, isCurrent, onPreview }: PreviewPan
           {formatRows(count)} would {form.kind === 'delete' ? 'go' : 'change'}
         </h2>
         <Badge icon="tag">version {version}</Badge>
+        {form.branch === '' ? null : <Badge icon="branch">{form.branch}</Badge>}
         <span class="spring" />
         <Button
           kind={form.kind === 'delete' ? 'danger' : 'primary'}
@@ -54,7 +56,7 @@ export function PreviewPane({ table, preview, isCurrent, onPreview }: PreviewPan
       </header>
       <p class="hint">
         {isCurrent
-          ? `Runs only while the table is at version ${version}: it is compared just before, and the server is told it with If-Match.`
+          ? `Runs only while the ${form.branch === '' ? 'table' : 'branch'} is at version ${version}: it is compared just before, and the server is told it with If-Match.`
           : 'The form has changed since: preview again.'}
       </p>
       <ErrorBox error={task.error} {...(task.error instanceof StalePreview ? { onRetry: onPreview } : {})} />
@@ -122,6 +124,10 @@ function isSame(before: unknown, after: unknown): boolean {
   return before === after || (typeof before === 'object' && JSON.stringify(before) === JSON.stringify(after));
 }
 
+function whatOf({ form }: Preview): string {
+  return form.branch === '' ? 'The table' : `The branch ${form.branch}`;
+}
+
 interface AfterChangeProps {
   readonly table: TablePath;
   readonly preview: Preview;
@@ -133,7 +139,7 @@ function AfterChange({ table, preview, done, onPreview }: AfterChangeProps): JSX
   const client = useClient();
   const [undone, setUndone] = useState<number | undefined>();
   const task = useTask(async () => {
-    const { version } = await restoreTable(client, table, { version: preview.version });
+    const { version } = await restoreTable(client, table, { ...branchOf(preview.form), version: preview.version });
     setUndone(version);
   });
   const verb = preview.form.kind === 'delete' ? 'deleted' : 'updated';
@@ -147,7 +153,7 @@ function AfterChange({ table, preview, done, onPreview }: AfterChangeProps): JSX
           </h2>
           <p class="muted">
             {undone === undefined
-              ? `The table is at version ${done.version}; before it was at ${preview.version}.`
+              ? `${whatOf(preview)} is at version ${done.version}; before it was at ${preview.version}.`
               : `Undone: version ${undone} has the contents of version ${preview.version} again.`}
           </p>
         </div>
