@@ -140,20 +140,66 @@ suite('the lab', { skip: noBrowser }, () => {
     await keepPictures(page, 'lab-results');
   });
 
+  test('rows are ordered, by a column and by several', async () => {
+    const { page } = browser;
+    await open('/stones?columns=id%2C+shelf&k=3');
+    await page.getByLabel('Order by').fill('shelf desc, id');
+    await page.getByRole('button', { name: 'Run' }).click();
+    await page.waitForURL(/order=shelf/);
+    const cells = page.getByRole('grid', { name: 'Results' }).locator('tbody td[role=gridcell]');
+    await cells.filter({ hasText: /^999$/ }).waitFor();
+    assert.deepEqual(await cells.allInnerTexts(), ['499', '499', '499', '499', '999', '499']);
+  });
+
+  test('a fast search leaves out the rows that came after the index', async () => {
+    const { page } = browser;
+    const like = 'source=row&like=id+%3D+70000&columns=id&search=vector&k=1';
+    await client.arrow('/v1/table/stones/insert', stones(1, 70_000));
+    await open(`/stones?${like}`);
+    const first = page.getByRole('grid', { name: 'Results' }).locator('tbody tr').first();
+    await first.filter({ hasText: '70000' }).waitFor();
+    await page.getByLabel('Indexed rows only (fast search)').check();
+    await page.getByRole('button', { name: 'Run' }).click();
+    await page.waitForURL(/fast=1/);
+    await first.filter({ hasNotText: '70000' }).waitFor();
+  });
+
+  test('several vectors are searched for at once, and each row tells which found it', async () => {
+    const { page } = browser;
+    await open('/stones?search=vector&source=row&like=id+%3C+3&vectors=3&k=2&columns=id&exact=1');
+    const grid = page.getByRole('grid', { name: 'Results' });
+    await grid.waitFor();
+    assert.deepEqual(
+      (await grid.locator('th').allInnerTexts()).filter((name) => name === 'query_index'),
+      ['query_index'],
+    );
+    assert.equal(await grid.locator('tbody tr').count(), 6);
+    const { json } = await client.post(
+      '/v1/table/stones/query',
+      { filter: 'id = 5', k: 1, columns: { column_names: ['vec'] } },
+      { accept: 'application/json' },
+    );
+    await page.getByText('Paste', { exact: true }).click();
+    await page.getByLabel('32 numbers').fill(JSON.stringify([json.rows[0].vec, json.rows[0].vec]));
+    await page.getByRole('button', { name: 'Run' }).click();
+    await page.waitForURL(/source=paste/);
+    await page.getByText('4 rows').waitFor();
+  });
+
   test('nothing in the page complained', () => {
     const own = browser.complaints.filter((words) => !/status of 400/.test(words));
     assert.deepEqual(own, []);
   });
 });
 
-function stones(rows: number): Uint8Array {
+function stones(rows: number, firstId = 0): Uint8Array {
   const vectorType = new FixedSizeList(DIMENSION, new Field('item', new Float32(), true));
   return toStream(
     {
-      id: [new Int32(), (row) => row],
+      id: [new Int32(), (row) => firstId + row],
       shelf: [new Int32(), (row) => row % 500],
       title: [new Utf8(), (row) => `${WORDS[row % 8]} ${WORDS[(row >> 4) % 8]}`],
-      vec: [vectorType, (row) => Array.from({ length: DIMENSION }, (_unused, at) => component(row, at))],
+      vec: [vectorType, (row) => Array.from({ length: DIMENSION }, (_unused, at) => component(firstId + row, at))],
     },
     rows,
   );

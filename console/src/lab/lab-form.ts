@@ -22,12 +22,16 @@ export interface LabForm {
   /** A condition; the first row that meets it lends its vector. */
   readonly like: string;
   readonly paste: string;
+  /** How many vectors are searched for at once, where they are not pasted. */
+  readonly vectors: string;
   readonly column: string;
   readonly words: string;
   readonly wordsColumn: string;
   readonly filter: string;
   /** Paths with commas; all columns when empty. */
   readonly columns: string;
+  /** `price desc, id`. */
+  readonly order: string;
   readonly k: string;
   readonly distance: string;
   readonly nprobes: string;
@@ -35,6 +39,8 @@ export interface LabForm {
   readonly ef: string;
   readonly prefilter: string;
   readonly exact: string;
+  /** Only rows that are in the index. */
+  readonly fast: string;
   readonly version: string;
   readonly branch: string;
   readonly rival: Rival;
@@ -53,11 +59,13 @@ export const EMPTY_FORM: LabForm = {
   seed: '1',
   like: '',
   paste: '',
+  vectors: '1',
   column: '',
   words: '',
   wordsColumn: '',
   filter: '',
   columns: '',
+  order: '',
   k: '10',
   distance: '',
   nprobes: '',
@@ -65,6 +73,7 @@ export const EMPTY_FORM: LabForm = {
   ef: '',
   prefilter: '1',
   exact: '',
+  fast: '',
   version: '',
   branch: '',
   rival: 'exact',

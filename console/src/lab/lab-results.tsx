@@ -24,7 +24,7 @@ export function LabResults({ rows }: { readonly rows: readonly JsonRow[] }): JSX
 function toColumns(rows: readonly JsonRow[]): readonly GridColumn<JsonRow>[] {
   const [first = {}] = rows;
   const names = Object.keys(first);
-  const ordered = [...names.filter((name) => name.startsWith('_')), ...names.filter((name) => !name.startsWith('_'))];
+  const ordered = [...names.filter(isAdded), ...names.filter((name) => !isAdded(name))];
   return ordered.map((name) => {
     const values = rows.map((row) => row[name]);
     const isNumber = values.some((value) => typeof value === 'number' || typeof value === 'bigint');
@@ -36,6 +36,11 @@ function toColumns(rows: readonly JsonRow[]): readonly GridColumn<JsonRow>[] {
       render: (row) => <ResultValue value={row[name]} />,
     };
   });
+}
+
+/** What the search says of a row: its distance, its score, and which of several vectors found it. */
+function isAdded(name: string): boolean {
+  return name.startsWith('_') || name === 'query_index';
 }
 
 function widthOf(name: string, values: readonly (JsonValue | undefined)[]): number {

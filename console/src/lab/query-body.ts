@@ -5,6 +5,8 @@ import { findDimension } from '../../../src/plans/table-facts.ts';
 import type { ColumnFact } from '../../../src/plans/table-facts.ts';
 import type { QueryTableBody } from '../../../src/wire/data.ts';
 import type { LabForm } from './lab-form.ts';
+import { toOrderBy } from './order-by.ts';
+import { splitPaths } from './split-paths.ts';
 import type { TableFacts } from './table-facts.ts';
 
 /** A form that cannot be sent, with what to change. */
@@ -30,7 +32,9 @@ export async function toQueryBody(
     ...(columns.length === 0 ? {} : { columns: { column_names: columns } }),
     ...(form.filter.trim() === '' ? {} : { filter: form.filter.trim() }),
     ...(form.branch === '' ? {} : { branch: form.branch }),
+    ...toOrderBy(form.order),
     ...(hasText(form) ? { full_text_query: toFullText(form) } : {}),
+    ...(form.fast !== '' && form.search !== 'none' ? { fast_search: true } : {}),
     ...(hasVector(form) ? await toVectorSearch(client, table, form, facts) : {}),
   };
 }
@@ -41,13 +45,6 @@ export function hasVector({ search }: LabForm): boolean {
 
 export function hasText({ search }: LabForm): boolean {
   return search === 'text' || search === 'hybrid';
-}
-
-export function splitPaths(text: string): string[] {
-  return text
-    .split(',')
-    .map((path) => path.trim())
-    .filter((path) => path !== '');
 }
 
 /** The column that a form's vector is compared with. */
@@ -66,7 +63,7 @@ async function toVectorSearch(
     throw new FormFault('The table has no column of vectors.', 'Search by text, or filter without a search.');
   }
   return {
-    vector: { single_vector: await findVector(client, table, form, column) },
+    vector: toQueryVector(await findVectors(client, table, form, column)),
     vector_column: column.path,
     ...numbersOf(form, ['nprobes', 'ef']),
     ...(form.refine === '' ? {} : { refine_factor: toNumber('refine_factor', form.refine) }),
@@ -76,44 +73,78 @@ async function toVectorSearch(
   };
 }
 
-async function findVector(client: ApiClient, table: TablePath, form: LabForm, column: ColumnFact): Promise<number[]> {
-  const dimension = findDimension(column.type) ?? 0;
-  switch (form.source) {
-    case 'random':
-      return randomVector(toNumber('The seed', form.seed), dimension, isOfBytes(column));
-    case 'paste':
-      return parseVector(form.paste, dimension);
-    case 'row':
-      return vectorOfRow(client, table, form, column);
-  }
+function toQueryVector(vectors: readonly number[][]): NonNullable<QueryTableBody['vector']> {
+  const [first] = vectors;
+  return vectors.length === 1 && first !== undefined ? { single_vector: first } : { multi_vector: [...vectors] };
 }
 
-async function vectorOfRow(client: ApiClient, table: TablePath, form: LabForm, column: ColumnFact): Promise<number[]> {
+/** Whether it is more than one search, whose rows have a `query_index`. */
+export function hasManyVectors({ vector }: QueryTableBody): boolean {
+  return vector?.multi_vector !== undefined;
+}
+
+const VECTORS_MAX = 100;
+
+async function findVectors(
+  client: ApiClient,
+  table: TablePath,
+  form: LabForm,
+  column: ColumnFact,
+): Promise<readonly number[][]> {
+  const dimension = findDimension(column.type) ?? 0;
+  if (form.source === 'paste') return parseVectors(form.paste, dimension);
+  const count = form.vectors === '' ? 1 : toNumber('The number of vectors', form.vectors);
+  if (count < 1 || count > VECTORS_MAX) {
+    throw new FormFault('So many vectors are not searched for at once.', `Ask for 1 to ${VECTORS_MAX}.`);
+  }
+  if (form.source === 'row') return vectorsOfRows(client, table, form, { column, count });
+  const seed = toNumber('The seed', form.seed);
+  return Array.from({ length: count }, (_unused, at) => randomVector(seed + at, dimension, isOfBytes(column)));
+}
+
+interface Wanted {
+  readonly column: ColumnFact;
+  readonly count: number;
+}
+
+async function vectorsOfRows(
+  client: ApiClient,
+  table: TablePath,
+  form: LabForm,
+  { column, count }: Wanted,
+): Promise<readonly number[][]> {
   const body: QueryTableBody = {
-    k: 1,
+    k: count,
     columns: { column_names: [column.path] },
     ...(form.like.trim() === '' ? {} : { filter: form.like.trim() }),
     ...(form.version === '' ? {} : { version: toNumber('The version', form.version) }),
     ...(form.branch === '' ? {} : { branch: form.branch }),
   };
-  const [row] = await queryRows(client, table, body);
-  const value = row === undefined ? undefined : Object.values(row)[0];
-  const vector = Array.isArray(value) && Array.isArray(value[0]) ? value[0] : value;
-  if (Array.isArray(vector)) return vector.map(Number);
+  const rows = await queryRows(client, table, body);
+  const vectors = rows.map((row) => {
+    const [value] = Object.values(row);
+    const vector = Array.isArray(value) && Array.isArray(value[0]) ? value[0] : value;
+    return Array.isArray(vector) ? vector.map(Number) : undefined;
+  });
+  const found = vectors.filter((vector) => vector !== undefined);
+  if (found.length > 0) return found;
   throw new FormFault(
-    row === undefined ? 'No row meets the condition.' : 'The row has no vector.',
-    'The first row that meets “like the row where” lends its vector.',
+    rows.length === 0 ? 'No row meets the condition.' : 'The row has no vector.',
+    'The first rows that meet “like the row where” lend their vectors.',
   );
 }
 
-function parseVector(text: string, dimension: number): number[] {
+function parseVectors(text: string, dimension: number): readonly number[][] {
   const numbers = text
     .replaceAll(/[[\]\s,;]+/g, ' ')
     .trim()
     .split(' ')
     .filter((word) => word !== '')
     .map(Number);
-  if (numbers.length === dimension && numbers.every((number) => Number.isFinite(number))) return numbers;
+  const count = numbers.length / dimension;
+  if (Number.isInteger(count) && count > 0 && numbers.every((number) => Number.isFinite(number))) {
+    return Array.from({ length: count }, (_unused, at) => numbers.slice(at * dimension, (at + 1) * dimension));
+  }
   const seen = numbers.some((number) => Number.isNaN(number))
     ? 'something that is no number'
     : `${numbers.length} numbers`;

@@ -1,20 +1,12 @@
 import type { JSX } from 'preact';
-import { findDimension } from '../../../src/plans/table-facts.ts';
-import { CheckField, Field, SelectField, TextField } from '../parts/field.tsx';
-import { Button } from '../parts/button.tsx';
+import { CheckField, SelectField, TextField } from '../parts/field.tsx';
 import { SqlBox } from '../parts/sql-box.tsx';
-import type { LabForm } from './lab-form.ts';
-import { hasText, hasVector, searchedColumn, splitPaths } from './query-body.ts';
+import { EffortFields } from './effort-fields.tsx';
+import type { FormProps } from './form-props.ts';
+import { hasText, hasVector } from './query-body.ts';
 import { Segments } from './segments.tsx';
-import type { TableFacts } from './table-facts.ts';
-
-export interface FormProps {
-  readonly form: LabForm;
-  readonly facts: TableFacts;
-  readonly onChange: (change: Partial<LabForm>) => void;
-  readonly onRun: () => void;
-  readonly error: unknown;
-}
+import { splitPaths } from './split-paths.ts';
+import { VectorFields } from './vector-fields.tsx';
 
 const SEARCHES = [
   ['none', 'Scan'],
@@ -47,74 +39,15 @@ export function QueryForm(props: FormProps): JSX.Element {
       <div class="columns">
         <TextField label="Rows (k)" value={form.k} onChange={(k) => onChange({ k })} isNumber />
         {hasVector(form) ? <DistanceField {...props} /> : null}
+        <TextField
+          label="Order by"
+          value={form.order}
+          onChange={(order) => onChange({ order })}
+          placeholder={hasVector(form) || hasText(form) ? 'nearest first' : 'price desc, id'}
+        />
       </div>
       <Details {...props} />
     </div>
-  );
-}
-
-const SOURCES = [
-  ['random', 'Random'],
-  ['row', 'Like a row'],
-  ['paste', 'Paste'],
-] as const;
-
-function VectorFields({ form, facts, onChange, onRun }: FormProps): JSX.Element {
-  const column = searchedColumn(form, facts);
-  const dimension = column === undefined ? 0 : (findDimension(column.type) ?? 0);
-  return (
-    <fieldset>
-      <legend>Vector</legend>
-      {facts.vectorColumns.length > 1 ? (
-        <SelectField
-          label="Column"
-          value={column?.path ?? ''}
-          options={facts.vectorColumns.map(({ path }) => ({ value: path }))}
-          onChange={(path) => onChange({ column: path })}
-        />
-      ) : null}
-      <Segments
-        label="Where the vector comes from"
-        value={form.source}
-        options={SOURCES}
-        onChange={(source) => onChange({ source })}
-      />
-      {form.source === 'random' ? (
-        <div class="joined">
-          <TextField label="Seed" value={form.seed} onChange={(seed) => onChange({ seed })} isNumber />
-          <Button
-            icon="refresh"
-            label="Another vector"
-            onClick={() => onChange({ seed: String(Number(form.seed) + 1) })}
-          />
-        </div>
-      ) : null}
-      {form.source === 'row' ? (
-        <SqlBox
-          label="Like the row where"
-          value={form.like}
-          onChange={(like) => onChange({ like })}
-          onSubmit={onRun}
-          placeholder="id = 7"
-          place="filter"
-          fields={facts.columns.map(({ path }) => path)}
-        />
-      ) : null}
-      {form.source === 'paste' ? (
-        <Field label={`${dimension} numbers`}>
-          {({ id }) => (
-            <textarea
-              id={id}
-              class="mono"
-              rows={3}
-              value={form.paste}
-              placeholder="[0.1, 0.2, …]"
-              onInput={(event) => onChange({ paste: event.currentTarget.value })}
-            />
-          )}
-        </Field>
-      ) : null}
-    </fieldset>
   );
 }
 
@@ -191,34 +124,15 @@ function Details({ form, facts, onChange }: FormProps): JSX.Element {
       {hasVector(form) ? (
         <fieldset>
           <legend>Effort</legend>
-          <div class="columns three">
-            <TextField
-              label="nprobes"
-              value={form.nprobes}
-              placeholder="auto"
-              onChange={(nprobes) => onChange({ nprobes })}
-              isNumber
-            />
-            <TextField
-              label="refine"
-              value={form.refine}
-              placeholder="none"
-              onChange={(refine) => onChange({ refine })}
-              isNumber
-            />
-            <TextField label="ef" value={form.ef} placeholder="auto" onChange={(ef) => onChange({ ef })} isNumber />
-          </div>
-          <CheckField
-            label="Filter before the search"
-            isChecked={form.prefilter !== ''}
-            onChange={(isChecked) => onChange({ prefilter: isChecked ? '1' : '' })}
-          />
-          <CheckField
-            label="Exact: search every row"
-            isChecked={form.exact !== ''}
-            onChange={(isChecked) => onChange({ exact: isChecked ? '1' : '' })}
-          />
+          <EffortFields effort={form} onChange={onChange} />
         </fieldset>
+      ) : null}
+      {hasVector(form) || hasText(form) ? (
+        <CheckField
+          label="Indexed rows only (fast search)"
+          isChecked={form.fast !== ''}
+          onChange={(isChecked) => onChange({ fast: isChecked ? '1' : '' })}
+        />
       ) : null}
       <div class="columns">
         <SelectField

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
-import { CheckField, SelectField, TextField } from '../parts/field.tsx';
-import type { LabForm } from './lab-form.ts';
-import type { FormProps } from './query-form.tsx';
+import { SelectField } from '../parts/field.tsx';
+import { EffortFields } from './effort-fields.tsx';
+import type { FormProps } from './form-props.ts';
 import { Segments } from './segments.tsx';
 
 const RIVALS = [
@@ -17,7 +17,27 @@ export function RivalForm({ form, facts, onChange }: Pick<FormProps, 'form' | 'f
       <legend>Compare with B</legend>
       <Segments label="What B is" value={form.rival} options={RIVALS} onChange={(rival) => onChange({ rival })} />
       {form.rival === 'exact' ? <p class="hint">The same query without the vector index.</p> : null}
-      {form.rival === 'settings' ? <RivalSettings form={form} onChange={onChange} /> : null}
+      {form.rival === 'settings' ? (
+        <EffortFields
+          whose=" of B"
+          effort={{
+            nprobes: form.rivalNprobes,
+            refine: form.rivalRefine,
+            ef: form.rivalEf,
+            prefilter: form.rivalPrefilter,
+            exact: form.rivalExact,
+          }}
+          onChange={({ nprobes, refine, ef, prefilter, exact }) =>
+            onChange({
+              ...(nprobes === undefined ? {} : { rivalNprobes: nprobes }),
+              ...(refine === undefined ? {} : { rivalRefine: refine }),
+              ...(ef === undefined ? {} : { rivalEf: ef }),
+              ...(prefilter === undefined ? {} : { rivalPrefilter: prefilter }),
+              ...(exact === undefined ? {} : { rivalExact: exact }),
+            })
+          }
+        />
+      ) : null}
       {form.rival === 'version' ? (
         <SelectField
           label="Version of B"
@@ -30,50 +50,5 @@ export function RivalForm({ form, facts, onChange }: Pick<FormProps, 'form' | 'f
         />
       ) : null}
     </fieldset>
-  );
-}
-
-interface RivalSettingsProps {
-  readonly form: LabForm;
-  readonly onChange: FormProps['onChange'];
-}
-
-function RivalSettings({ form, onChange }: RivalSettingsProps): JSX.Element {
-  return (
-    <>
-      <div class="columns three">
-        <TextField
-          label="nprobes of B"
-          value={form.rivalNprobes}
-          placeholder="auto"
-          onChange={(rivalNprobes) => onChange({ rivalNprobes })}
-          isNumber
-        />
-        <TextField
-          label="refine of B"
-          value={form.rivalRefine}
-          placeholder="none"
-          onChange={(rivalRefine) => onChange({ rivalRefine })}
-          isNumber
-        />
-        <TextField
-          label="ef of B"
-          value={form.rivalEf}
-          placeholder="auto"
-          onChange={(rivalEf) => onChange({ rivalEf })}
-          isNumber
-        />
-      </div>
-      <CheckField
-        label="B filters before the search"
-        isChecked={form.rivalPrefilter !== ''}
-        onChange={(isChecked) => onChange({ rivalPrefilter: isChecked ? '1' : '' })}
-      />
-      <CheckField
-        label="B searches every row"
-        isChecked={form.rivalExact !== ''}
-        onChange={(isChecked) => onChange({ rivalExact: isChecked ? '1' : '' })}
-      />
-    </>
   );
 }

@@ -29,6 +29,7 @@ export function describeForm(form: LabForm): string {
     form.nprobes === '' ? '' : `nprobes ${form.nprobes}`,
     form.refine === '' ? '' : `refine ${form.refine}`,
     form.ef === '' ? '' : `ef ${form.ef}`,
+    form.fast === '' ? '' : 'indexed rows only',
     form.filter !== '' && form.prefilter === '' ? 'filter afterwards' : '',
     form.version === '' ? '' : `version ${form.version}`,
   ].filter((part) => part !== '');

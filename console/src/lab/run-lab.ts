@@ -10,7 +10,7 @@ import { recallOf } from '../../../src/plans/recall.ts';
 import type { RowId } from '../../../src/plans/recall.ts';
 import type { QueryTableBody } from '../../../src/wire/data.ts';
 import type { LabForm } from './lab-form.ts';
-import { FormFault, hasText, hasVector, toQueryBody } from './query-body.ts';
+import { FormFault, hasManyVectors, hasText, hasVector, toQueryBody } from './query-body.ts';
 import { describeForm, toExactBody, toRivalForm } from './rival.ts';
 import type { TableFacts } from './table-facts.ts';
 
@@ -81,7 +81,7 @@ async function analyze(lab: Lab, form: LabForm): Promise<Run> {
   const { plan: given, text } = await analyzePlan(client, table, body);
   const plan = readPlan(given);
   if (plan === undefined) throw new FormFault('The server sent no plan.', 'Is the console as new as the server?');
-  const recall = isMeasured(form, facts) ? await measureRecall(lab, body) : undefined;
+  const recall = isMeasured(form, facts) && !hasManyVectors(body) ? await measureRecall(lab, body) : undefined;
   const context = { query: body, schema: facts.schema, indexes: facts.indexes, stats: facts.stats };
   const findings = findAdvice(plan, recall === undefined ? context : { ...context, recall });
   return { title: describeForm(form), plan, text, recall, findings };
