@@ -2,10 +2,11 @@ import type { Engine } from '../engine/engine.ts';
 import type { TablePath } from '../model/identifier.ts';
 import { formatPath } from '../model/identifier.ts';
 import type { LogLimits } from '../model/limits.ts';
+import type { PlanStep } from '../model/plan.ts';
 import type { Query } from '../model/query.ts';
 import type { TableState } from '../model/table.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
-import { toPlanLines } from './plan-lines.ts';
+import { toPlanLines, toToldPlan } from './plan-lines.ts';
 
 /** What was asked, without a vector or a literal of the caller's. */
 export type QueryShape = Readonly<Record<string, string | number | boolean>>;
@@ -32,7 +33,13 @@ export interface SlowQuery extends Omit<EndedQuery, 'again'> {
   readonly id: number;
   readonly endedAt: number;
   readonly analysisState: AnalysisState;
-  readonly analysis: readonly string[];
+  readonly analysis: KeptAnalysis | undefined;
+}
+
+/** Without anything that the caller wrote: as a tree, and as lines. */
+export interface KeptAnalysis {
+  readonly plan: PlanStep;
+  readonly lines: readonly string[];
 }
 
 export interface SlowQueriesParts {
@@ -72,7 +79,7 @@ export class SlowQueries {
     const id = this.#lastId;
     const isAnalysed = again !== undefined && this.#mayAnalyse();
     const analysisState = isAnalysed ? 'running' : 'skipped';
-    this.#kept.set(id, { ...ended, id, endedAt: this.#parts.now(), analysisState, analysis: [] });
+    this.#kept.set(id, { ...ended, id, endedAt: this.#parts.now(), analysisState, analysis: undefined });
     this.#forgetOldest();
     this.#tell(ended);
     if (isAnalysed) this.#analysing = this.#analyse(id, again);
@@ -102,22 +109,24 @@ export class SlowQueries {
     try {
       const patience = { seconds: undefined, signal: this.#leaving.signal };
       const { root } = await engine.analyzeQuery(state, query, patience);
-      this.#end(id, 'done', toPlanLines(root));
+      const plan = toToldPlan(root);
+      this.#end(id, 'done', { plan, lines: toPlanLines(plan) });
     } catch {
       // The table may be gone, or the service too busy; the query itself has been answered.
-      this.#end(id, 'skipped', []);
+      this.#end(id, 'skipped', undefined);
     } finally {
       this.#analysing = undefined;
     }
   }
 
-  #end(id: number, analysisState: AnalysisState, analysis: readonly string[]): void {
+  #end(id: number, analysisState: AnalysisState, analysis: KeptAnalysis | undefined): void {
     const kept = this.#kept.get(id);
     if (kept === undefined) return;
     this.#kept.set(id, { ...kept, analysisState, analysis });
     const { requestId, table } = kept;
-    if (analysisState !== 'done') return;
-    this.#parts.telemetry.emit({ kind: 'slow-query-analysed', requestId, table: formatPath(table), plan: analysis });
+    if (analysis === undefined) return;
+    const { lines: plan } = analysis;
+    this.#parts.telemetry.emit({ kind: 'slow-query-analysed', requestId, table: formatPath(table), plan });
   }
 
   #tell({ requestId, operation, database, table, caller, milliseconds, shape }: Omit<EndedQuery, 'again'>): void {

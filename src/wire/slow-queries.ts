@@ -22,6 +22,9 @@ const SlowQuery = Type.Object({
   query: Type.Object({}, { additionalProperties: true, description: 'How it searched; no vectors, no literals.' }),
   analysis_state: Type.String({ description: '`running`, `done`, or `skipped`: there were too many, or it failed.' }),
   analysis: Type.Array(Type.String(), { description: 'The steps of the same query run again, and what they cost.' }),
+  plan: Type.Optional(
+    Type.Object({}, { additionalProperties: true, description: 'The same as a tree, like that of analyze_plan.' }),
+  ),
 });
 
 export const ListSlowQueriesReply = Type.Object({

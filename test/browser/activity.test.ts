@@ -12,9 +12,19 @@ let server: TestServer;
 let browser: Browser;
 let client: Client;
 
+/** Its analysis runs in the background, and the list tells when it has ended. */
+async function whenAnalysed(requestId: string): Promise<void> {
+  for (;;) {
+    const { json } = await client.post('/v1/slow_queries/list', {});
+    const found = json.slow_queries.find((each: { request_id: string }) => each.request_id === requestId);
+    if (found?.analysis_state !== 'running') return;
+  }
+}
+
 suite('activity', { skip: noBrowser }, () => {
   before(async () => {
-    server = await startServer();
+    // Every query counts as slow.
+    server = await startServer({ flags: ['--log-slow-query-seconds=0.000001'] });
     client = new Client(server.url);
     await client.arrow('/v1/table/items/create', sampleStream(300));
     await client.post('/v1/table/items/create_index', { column: 'id', index_type: 'BTREE' });
@@ -60,6 +70,34 @@ suite('activity', { skip: noBrowser }, () => {
     await page.getByRole('region', { name: 'Jobs' }).getByText('items').first().waitFor();
   });
 
+  test('a slow query tells who asked what, opens its analysis, and goes to the lab when it can be run again', async () => {
+    const { page } = browser;
+    const headers = (id: string): Record<string, string> => ({ 'x-request-id': id });
+    const order = [{ column_name: 'price', ascending: false }];
+    await client.post('/v1/table/items/query', { k: 5, order_by: order }, headers('whole'));
+    await whenAnalysed('whole');
+    await client.post('/v1/table/items/query', { k: 5, filter: 'id > 17' }, headers('masked'));
+    await whenAnalysed('masked');
+    await page.reload();
+    const list = page.getByRole('region', { name: 'Slow queries' });
+    const masked = list.getByRole('row', { name: /id > \?/ });
+    assert.match(await masked.innerText(), /items.*\d (?:ms|µs|s)/s);
+    assert.equal(await masked.getByRole('link', { name: 'Open in the lab' }).count(), 0);
+    const whole = list.getByRole('row', { name: /price DESC/ });
+    await whole.getByRole('button', { name: /^Plan of the query of items/ }).click();
+    const dialog = page.getByRole('dialog', { name: 'A query of items' });
+    await dialog.getByRole('tree', { name: 'Plan' }).waitFor();
+    assert.ok((await dialog.getByRole('treeitem').count()) > 1);
+    await keepPictures(page, 'slow-query');
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    await whole.getByRole('link', { name: 'Open in the lab' }).click();
+    await page.getByRole('tree', { name: 'Plan' }).waitFor();
+    assert.equal(await page.getByLabel('Order by').inputValue(), 'price DESC');
+    await page.goBack();
+    await chart('Requests').waitFor();
+  });
+
   test('the same figures can be read as a table', async () => {
     const { page } = browser;
     await page.getByRole('button', { name: 'As a table' }).click();
@@ -95,6 +133,7 @@ suite('activity', { skip: noBrowser }, () => {
         .getByText(/update table/)
         .first()
         .waitFor();
+      assert.equal(await other.page.getByRole('region', { name: 'Slow queries' }).count(), 0);
     } finally {
       await other.close();
     }

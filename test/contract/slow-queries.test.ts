@@ -23,7 +23,16 @@ interface Shown {
   readonly query: Readonly<Record<string, unknown>>;
   readonly analysis_state: string;
   readonly analysis: readonly string[];
+  readonly plan?: Step;
 }
+
+interface Step {
+  readonly operator: string;
+  readonly metrics: Readonly<Record<string, { readonly value: number }>>;
+  readonly children: readonly Step[];
+}
+
+const stepsOf = (step: Step): readonly Step[] => [step, ...step.children.flatMap(stepsOf)];
 
 let server: ContractServer;
 let table: MadeTable;
@@ -64,6 +73,10 @@ suite('POST /v1/slow_queries/list', () => {
     assert.equal(found.query['dimensions'], 4);
     assert.ok(found.analysis.length > 1);
     assert.match(found.analysis.join('\n'), /KNNVectorDistance.*output_rows=/);
+    assert.ok(found.plan);
+    const steps = stepsOf(found.plan);
+    assert.equal(steps.length, found.analysis.length);
+    assert.ok(steps.some(({ operator, metrics }) => operator === 'KNNVectorDistance' && metrics['output_rows']));
   });
 
   test('shows neither literals nor vectors, not even in the analysis', async () => {

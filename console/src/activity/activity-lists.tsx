@@ -1,10 +1,7 @@
 import type { JSX } from 'preact';
-import { useEffect } from 'preact/hooks';
-import type { ApiClient } from '../../../src/client/api-client.ts';
 import { cancelJob } from '../../../src/client/jobs.ts';
 import type { ListJobsReply } from '../../../src/wire/jobs.ts';
 import type { ListTransactionsReply, Transaction } from '../../../src/wire/transactions.ts';
-import { listCredentials } from '../access/access-api.ts';
 import { useClient } from '../api.ts';
 import { Button } from '../parts/button.tsx';
 import { ErrorBox } from '../parts/error-box.tsx';
@@ -12,22 +9,11 @@ import { formatAgo, formatMoment } from '../parts/format.ts';
 import { Badge, Empty } from '../parts/states.tsx';
 import { toast, toastError } from '../parts/toasts.tsx';
 import { useLoad } from '../parts/use-load.ts';
-import type { Load } from '../parts/use-load.ts';
 import { toHash } from '../router.ts';
+import { useCallerNames } from './use-caller-names.ts';
+import { useRepeated } from './use-repeated.ts';
 
-const EVERY_MILLISECONDS = 5000;
 const SHOWN_MAX = 50;
-
-/** The same list again every few seconds, while the page can be seen and nobody paused. */
-function useRepeated<Value>(load: Load<Value>, isPaused: boolean): void {
-  useEffect(() => {
-    if (isPaused) return;
-    const timer = setInterval(() => {
-      if (document.visibilityState === 'visible') load.reload();
-    }, EVERY_MILLISECONDS);
-    return () => clearInterval(timer);
-  }, [isPaused, load.reload]);
-}
 
 const STATES: Readonly<Record<string, 'good' | 'bad' | 'accent' | 'plain'>> = {
   DONE: 'good',
@@ -90,7 +76,7 @@ export function CommitsList({ isPaused }: { readonly isPaused: boolean }): JSX.E
     [client],
   );
   useRepeated(commits, isPaused);
-  const names = useLoad(async () => namesOfCallers(client), [client]);
+  const names = useCallerNames();
   return (
     <section class="card feed" aria-label="Who did what">
       <h2>Who did what</h2>
@@ -100,7 +86,7 @@ export function CommitsList({ isPaused }: { readonly isPaused: boolean }): JSX.E
         {commits.value?.transactions.map((commit) => (
           <li key={commit.transaction_id}>
             <code class="muted" title={`${commit.caller}, request ${commit.request_id}`}>
-              {names.value?.get(commit.caller) ?? commit.caller}
+              {names.get(commit.caller) ?? commit.caller}
             </code>
             <Deed commit={commit} />
             <span class="spring" />
@@ -112,16 +98,6 @@ export function CommitsList({ isPaused }: { readonly isPaused: boolean }): JSX.E
       </ul>
     </section>
   );
-}
-
-/** Keys and clients by name, as far as the caller may see them. */
-async function namesOfCallers(client: ApiClient): Promise<ReadonlyMap<string, string>> {
-  try {
-    const [keys, clients] = await Promise.all([listCredentials(client, 'key'), listCredentials(client, 'client')]);
-    return new Map([...keys, ...clients].map(({ principal, name }) => [principal, name]));
-  } catch {
-    return new Map();
-  }
 }
 
 function Deed({ commit }: { readonly commit: Transaction }): JSX.Element {

@@ -10,6 +10,7 @@ import { CommitsList, JobsList } from './activity-lists.tsx';
 import { toCharts } from './charts.ts';
 import type { Chart } from './charts.ts';
 import { LineChart } from './line-chart.tsx';
+import { SlowQueries } from './slow-queries.tsx';
 import { useSamples } from './use-samples.ts';
 
 /** A minute; the charts begin with as much, and grow. */
@@ -37,6 +38,7 @@ export function ActivityView(): JSX.Element {
       <div class="feeds">
         <CommitsList isPaused={isPaused} />
         <JobsList isPaused={isPaused} />
+        <SlowQueries isPaused={isPaused} />
       </div>
     </div>
   );

@@ -25,7 +25,9 @@ export function toQueryShape(query: Query): QueryShape {
     refine_factor: query.refineFactor,
     bypass_vector_index: query.bypassVectorIndex ? true : undefined,
     fast_search: query.fastSearch ? true : undefined,
-    order_by: query.orderBy?.map(({ path }) => formatFieldPath(path)).join(', '),
+    order_by: query.orderBy
+      ?.map(({ path, ascending }) => formatFieldPath(path) + (ascending ? '' : ' DESC'))
+      .join(', '),
   });
 }
 

@@ -56,6 +56,7 @@ function toShown(query: SlowQuery, delimiter: string): ListSlowQueriesReply['slo
     duration_ms: Math.round(query.milliseconds),
     query: { ...query.shape },
     analysis_state: query.analysisState,
-    analysis: [...query.analysis],
+    analysis: [...(query.analysis?.lines ?? [])],
+    ...(query.analysis === undefined ? {} : { plan: { ...query.analysis.plan } }),
   };
 }

@@ -1,0 +1,190 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { ClientError } from '../../../src/client/client-error.ts';
+import type { TablePath } from '../../../src/model/identifier.ts';
+import type { PlanStep } from '../../../src/model/plan.ts';
+import { readPlan } from '../../../src/plans/read-plan.ts';
+import type { ListSlowQueriesReply } from '../../../src/wire/slow-queries.ts';
+import { useClient } from '../api.ts';
+import { PlanViews } from '../lab/plan-views.tsx';
+import { tableHash } from '../links.ts';
+import { Button, LinkButton } from '../parts/button.tsx';
+import { Dialog } from '../parts/dialog.tsx';
+import { ErrorBox } from '../parts/error-box.tsx';
+import { formatAgo, formatMilliseconds, formatMoment } from '../parts/format.ts';
+import { Empty } from '../parts/states.tsx';
+import { useLoad } from '../parts/use-load.ts';
+import { labAddress } from './slow-query-lab.ts';
+import type { SlowQuery } from './slow-query-lab.ts';
+import { useCallerNames } from './use-caller-names.ts';
+import { useRepeated } from './use-repeated.ts';
+
+const SHOWN_MAX = 50;
+const DELIMITER = '$';
+
+/** Queries that took long, each with what its steps cost when it was run again; for administrators of the database. */
+export function SlowQueries({ isPaused }: { readonly isPaused: boolean }): JSX.Element | null {
+  const client = useClient();
+  const [open, setOpen] = useState<SlowQuery>();
+  const names = useCallerNames();
+  const slow = useLoad(
+    async () => client.json<ListSlowQueriesReply>('/v1/slow_queries/list', { json: { limit: SHOWN_MAX } }),
+    [client],
+  );
+  useRepeated(slow, isPaused);
+  if (slow.error instanceof ClientError && slow.error.status === 403) return null;
+  const found = slow.value?.slow_queries;
+  return (
+    <section class="card feed slow" aria-label="Slow queries">
+      <h2>Slow queries</h2>
+      <ErrorBox error={slow.error} />
+      {found?.length === 0 ? (
+        <Empty icon="check" title="No query was slow since the server started">
+          <p>
+            The setting <code>log.slowQuerySeconds</code> says what slow is.
+          </p>
+        </Empty>
+      ) : null}
+      {found === undefined || found.length === 0 ? null : (
+        <div class="scrolled">
+          <table class="entries">
+            <thead>
+              <tr>
+                <th scope="col">When</th>
+                <th scope="col">Table</th>
+                <th scope="col">Caller</th>
+                <th scope="col" class="right">
+                  Took
+                </th>
+                <th scope="col">Query</th>
+                <th scope="col">
+                  <span class="hidden">Look closer</span>
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {found.map((each) => (
+                <Line
+                  key={`${each.request_id} ${each.ended_at}`}
+                  slow={each}
+                  caller={names.get(each.caller) ?? each.caller}
+                  onOpen={() => setOpen(each)}
+                />
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+      {open === undefined ? null : <Analysis slow={open} onClose={() => setOpen(undefined)} />}
+    </section>
+  );
+}
+
+interface LineProps {
+  readonly slow: SlowQuery;
+  readonly caller: string;
+  readonly onOpen: () => void;
+}
+
+const STATES: Readonly<Record<string, string>> = { running: 'being analysed', skipped: 'not analysed' };
+
+function Line({ slow, caller, onOpen }: LineProps): JSX.Element {
+  const table = pathOf(slow);
+  const ended = Date.parse(slow.ended_at);
+  return (
+    <tr>
+      <td>
+        <time class="muted" dateTime={slow.ended_at} title={formatMoment(ended)}>
+          {formatAgo(ended)}
+        </time>
+      </td>
+      <td>
+        <a href={tableHash(table)}>{table.join(' / ')}</a>
+      </td>
+      <td>
+        <code title={`${slow.caller}, request ${slow.request_id}`}>{caller}</code>
+      </td>
+      <td class="right">
+        <strong>{formatMilliseconds(slow.duration_ms)}</strong>
+      </td>
+      <td>
+        <Shape slow={slow} />
+      </td>
+      <td class="right">
+        {planOf(slow) === undefined ? (
+          <span class="muted">{STATES[slow.analysis_state] ?? ''}</span>
+        ) : (
+          <Button kind="quiet" onClick={onOpen} label={`Plan of the query of ${slow.table}, ${formatAgo(ended)}`}>
+            Plan
+          </Button>
+        )}
+        <LabLink slow={slow} />
+      </td>
+    </tr>
+  );
+}
+
+/** How it searched; the server keeps neither literals nor vectors. */
+function Shape({ slow }: { readonly slow: SlowQuery }): JSX.Element {
+  const entries = Object.entries(slow.query);
+  return (
+    <span class="pair-list">
+      {slow.operation === 'query_table' ? null : <span>{slow.operation.replaceAll('_', ' ')}</span>}
+      {entries.map(([name, value]) => (
+        <span key={name} class="pair" title={`${name}: ${String(value)}`}>
+          <span class="pair-name">{name.replaceAll('_', ' ')}</span>
+          <span class="pair-value">{String(value)}</span>
+        </span>
+      ))}
+    </span>
+  );
+}
+
+function LabLink({ slow }: { readonly slow: SlowQuery }): JSX.Element | null {
+  const address = labAddress(slow, pathOf(slow));
+  if (address === undefined) return null;
+  return (
+    <LinkButton kind="quiet" icon="search" href={address}>
+      Open in the lab
+    </LinkButton>
+  );
+}
+
+interface AnalysisProps {
+  readonly slow: SlowQuery;
+  readonly onClose: () => void;
+}
+
+function Analysis({ slow, onClose }: AnalysisProps): JSX.Element | null {
+  const plan = planOf(slow);
+  if (plan === undefined) return null;
+  const isRebuilt = labAddress(slow, pathOf(slow)) !== undefined;
+  return (
+    <Dialog title={`A query of ${pathOf(slow).join(' / ')}`} onClose={onClose} isWide>
+      <div class="body slow-analysis">
+        <p>
+          It took <strong>{formatMilliseconds(slow.duration_ms)}</strong> on {formatMoment(Date.parse(slow.ended_at))}.
+          Right after, it was run again, which cost:
+        </p>
+        <Shape slow={slow} />
+        <PlanViews plan={plan} text={slow.analysis.join('\n')} />
+        <div class="actions">
+          {isRebuilt ? (
+            <LabLink slow={slow} />
+          ) : (
+            <span class="hint">Its literals and words are not kept, so that the lab cannot run it again.</span>
+          )}
+        </div>
+      </div>
+    </Dialog>
+  );
+}
+
+function pathOf({ table }: SlowQuery): TablePath {
+  const [first = '', ...rest] = table.split(DELIMITER);
+  return [first, ...rest];
+}
+
+function planOf(slow: SlowQuery): PlanStep | undefined {
+  return slow.plan === undefined ? undefined : readPlan(slow.plan);
+}
