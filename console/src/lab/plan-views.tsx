@@ -29,6 +29,7 @@ export function PlanViews({ plan, text, marked = [], children }: PlanViewsProps)
   const [look, setLook] = useState<'drawing' | 'outline' | 'text'>('drawing');
   return (
     <div>
+      <h2 class="hidden">Plan</h2>
       <div class="summary">
         <p role="status">
           <strong>{formatTime(totalTime(plan))}</strong> for {formatRows(resultRows(plan))} {children}

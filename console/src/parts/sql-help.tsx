@@ -24,7 +24,7 @@ export function SqlHelp({ fields }: { readonly fields: readonly string[] }): JSX
     <Popover label="Help on filters" icon="help" kind="quiet" side="right">
       {() => (
         <div class="sql-help">
-          <h3>Filters are SQL expressions</h3>
+          <h2>Filters are SQL expressions</h2>
           <dl>
             {FORMS.map(([form, meaning]) => (
               <div key={form}>

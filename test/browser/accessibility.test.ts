@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict';
+import { after, before, suite, test } from 'node:test';
+import { noBrowser, openBrowser } from '../support/browser.ts';
+import type { Browser } from '../support/browser.ts';
+import { Client } from '../support/client.ts';
+import { fillShop } from '../support/console.ts';
+import { openConsole } from '../support/console-page.ts';
+import { auditFocus, auditPage } from '../support/page-audit.ts';
+import { ADMIN_KEY, startServer } from '../support/server.ts';
+import type { TestServer } from '../support/server.ts';
+
+let server: TestServer;
+let browser: Browser;
+
+const PRODUCTS = 'table/shop/products';
+
+/** Each main view, and what tells that all of it is there. */
+const VIEWS: readonly (readonly [name: string, address: string, sign: string])[] = [
+  ['tables', '', 'text=readings'],
+  ['a namespace', 'namespace/shop', 'text=shop@example.org'],
+  ['rows', PRODUCTS, 'text=1–100 of'],
+  ['a filter with a fault', `${PRODUCTS}?filter=price+%3E+%3E+5`, '[role=alert]'],
+  ['a schema', `${PRODUCTS}?tab=schema`, 'text=demo-64'],
+  ['versions', `${PRODUCTS}?tab=versions`, 'text=spring'],
+  ['indexes', `${PRODUCTS}?tab=indexes`, 'article'],
+  ['maintenance', `${PRODUCTS}?tab=maintenance`, 'button:has-text("Run now")'],
+  ['a past version', `${PRODUCTS}?version=2`, '.banner'],
+  ['loading', 'load/shop', 'text=Drop a file here'],
+  ['the choice of a table', 'lab', 'ul.card'],
+  ['results of the lab', 'lab/shop/products?search=hybrid&words=amber', '[role=grid]'],
+  ['a plan in the lab', 'lab/shop/products?search=vector&tab=plan&filter=price+%3E+5', '[role=tree]'],
+  ['a comparison in the lab', 'lab/shop/products?search=vector&tab=compare', '[aria-label="Plan B"]'],
+  ['a change', 'change/shop/products?set=price:price+*+2&where=id+%3C+5', 'button:has-text("exactly these")'],
+  ['activity', 'activity', 'figure'],
+  ['keys', 'access', 'table.entries'],
+  ['clients', 'access/clients', 'button:has-text("New client")'],
+  ['grants', 'access/grants', 'button:has-text("Give a role")'],
+];
+
+/** Dialogs and panels, by the button that opens them. */
+const PANELS: readonly (readonly [name: string, address: string, button: string])[] = [
+  ['a new namespace', '', 'New namespace'],
+  ['a new index', `${PRODUCTS}?tab=indexes`, 'Build an index'],
+  ['help on filters', PRODUCTS, 'Help on filters'],
+  ['the choice of a version', PRODUCTS, 'main · latest'],
+  ['metadata in place', `${PRODUCTS}?tab=schema`, 'Add metadata to price'],
+  ['a new key', 'access', 'New key'],
+  ['a role', 'access/grants', 'Give a role'],
+];
+
+suite('for those who use a keyboard or a screen reader, or see less well', { skip: noBrowser }, () => {
+  before(async () => {
+    server = await startServer();
+    await fillShop(new Client(server.url));
+    browser = await openConsole();
+  });
+  after(async () => {
+    await browser.close();
+    await server.close();
+  });
+
+  const open = async (address: string): Promise<void> => {
+    await browser.page.goto('about:blank');
+    await browser.page.goto(`${server.url}/ui/#/${address}`);
+  };
+
+  for (const [name, address, sign] of VIEWS) {
+    test(`${name}: all has a name, headings are in order, words can be read, the focus is seen`, async () => {
+      const { page } = browser;
+      await open(address);
+      await page.locator(sign).first().waitFor();
+      assert.deepEqual(await auditPage(page), []);
+      const { unseen, stops } = await auditFocus(page);
+      assert.deepEqual(unseen, []);
+      assert.ok(stops > 5, `${stops} stops of the Tab key`);
+    });
+  }
+
+  for (const [name, address, button] of PANELS) {
+    test(`${name}: the same holds in what a button opens`, async () => {
+      const { page } = browser;
+      await open(address);
+      await page.getByRole('button', { name: button }).first().click();
+      assert.deepEqual(await auditPage(page), []);
+    });
+  }
+
+  test('the way from signing in through tree and grid into a dialog and back needs no pointer', async () => {
+    const visitor = await openBrowser();
+    const { page } = visitor;
+    try {
+      await page.goto(`${server.url}/ui/`);
+      await page.getByLabel('API key').waitFor();
+      assert.deepEqual(await auditPage(page), []);
+      await page.keyboard.type(ADMIN_KEY);
+      await page.keyboard.press('Enter');
+      await page.getByRole('treeitem', { name: 'shop' }).waitFor();
+      const tabTo = async (selector: string): Promise<void> => {
+        for (let stops = 0; stops < 40; stops += 1) {
+          await page.keyboard.press('Tab');
+          if ((await page.locator(`${selector}:focus`).count()) > 0) return;
+        }
+        assert.fail(`the Tab key does not come to ${selector}`);
+      };
+      await tabTo('[role=tree]');
+      const marked = page.locator('.tree .marked');
+      while ((await marked.innerText()).trim() !== 'shop') await page.keyboard.press('ArrowDown');
+      await page.keyboard.press('ArrowRight');
+      await page.getByRole('treeitem', { name: 'products' }).waitFor();
+      while ((await marked.innerText()).trim() !== 'products') await page.keyboard.press('ArrowDown');
+      await page.keyboard.press('Enter');
+      await page.getByRole('grid').waitFor();
+      await tabTo('[role=gridcell]');
+      await page.keyboard.press('ArrowDown');
+      await page.keyboard.press('ArrowRight');
+      await page.keyboard.press('Enter');
+      const dialog = page.getByRole('dialog', { name: 'title' });
+      await dialog.waitFor();
+      assert.deepEqual(await auditPage(page), []);
+      for (let stops = 0; stops < 6; stops += 1) {
+        await page.keyboard.press('Tab');
+        assert.equal(await page.locator('main :focus:not(dialog *)').count(), 0, 'the focus left the dialog');
+      }
+      await page.keyboard.press('Escape');
+      await dialog.waitFor({ state: 'detached' });
+      assert.equal(await page.locator(':focus').getAttribute('data-cell'), '1:1');
+    } finally {
+      await visitor.close();
+    }
+  });
+
+  test('the first stop of the Tab key leads past the navigation', async () => {
+    const { page } = browser;
+    await open('activity');
+    await page.locator('figure').first().waitFor();
+    await page.keyboard.press('Tab');
+    assert.equal(await page.locator(':focus').innerText(), 'Skip to the content');
+    await page.keyboard.press('Enter');
+    assert.equal(await page.locator(':focus').getAttribute('id'), 'main');
+  });
+});
