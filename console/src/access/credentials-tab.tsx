@@ -7,6 +7,7 @@ import { ConfirmDialog, FormDialog } from '../parts/dialog.tsx';
 import { ErrorBox } from '../parts/error-box.tsx';
 import { TextField } from '../parts/field.tsx';
 import { formatAgo } from '../parts/format.ts';
+import { Heads, hidden } from '../parts/heads.tsx';
 import { Badge, Empty, Skeleton } from '../parts/states.tsx';
 import { toast } from '../parts/toasts.tsx';
 import { useLoad } from '../parts/use-load.ts';
@@ -95,18 +96,7 @@ function CredentialTable({ title, credentials, onRevoke }: CredentialTableProps)
   return (
     <table class="entries">
       <caption class="hidden">{title}</caption>
-      <thead>
-        <tr>
-          <th scope="col">Name</th>
-          <th scope="col">May</th>
-          <th scope="col">State</th>
-          <th scope="col">Made</th>
-          <th scope="col">Ends</th>
-          <th scope="col">
-            <span class="hidden">Actions</span>
-          </th>
-        </tr>
-      </thead>
+      <Heads heads={['Name', 'May', 'State', 'Made', 'Ends', hidden('Actions')]} />
       <tbody>
         {credentials
           .toSorted((one, other) => orderOf(one) - orderOf(other))

@@ -6,6 +6,7 @@ import { Button } from '../parts/button.tsx';
 import { ConfirmDialog, FormDialog } from '../parts/dialog.tsx';
 import { ErrorBox } from '../parts/error-box.tsx';
 import { Field } from '../parts/field.tsx';
+import { Heads, hidden } from '../parts/heads.tsx';
 import { Badge, Skeleton } from '../parts/states.tsx';
 import { toast } from '../parts/toasts.tsx';
 import { useLoad } from '../parts/use-load.ts';
@@ -87,16 +88,7 @@ function GrantTable({ known: { grants, names }, onWithdraw }: GrantTableProps): 
   return (
     <table class="entries">
       <caption class="hidden">Grants</caption>
-      <thead>
-        <tr>
-          <th scope="col">Who</th>
-          <th scope="col">Role</th>
-          <th scope="col">On</th>
-          <th scope="col">
-            <span class="hidden">Actions</span>
-          </th>
-        </tr>
-      </thead>
+      <Heads heads={['Who', 'Role', 'On', hidden('Actions')]} />
       <tbody>
         {grants.map((grant) => (
           <tr key={`${grant.principal} ${describeGrant(grant)}`}>

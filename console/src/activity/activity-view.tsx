@@ -3,6 +3,7 @@ import { useMemo, useState } from 'preact/hooks';
 import { ClientError } from '../../../src/client/client-error.ts';
 import { Button } from '../parts/button.tsx';
 import { ErrorBox } from '../parts/error-box.tsx';
+import { Heads, right } from '../parts/heads.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { Skeleton } from '../parts/states.tsx';
 import { useDocumentTitle } from '../parts/use-document-title.ts';
@@ -85,20 +86,7 @@ function FigureTable({ charts }: { readonly charts: readonly Chart[] }): JSX.Ele
   return (
     <table class="entries">
       <caption class="hidden">Figures of the last five minutes</caption>
-      <thead>
-        <tr>
-          <th scope="col">Figure</th>
-          <th scope="col" class="right">
-            Now
-          </th>
-          <th scope="col" class="right">
-            Least
-          </th>
-          <th scope="col" class="right">
-            Most
-          </th>
-        </tr>
-      </thead>
+      <Heads heads={['Figure', right('Now'), right('Least'), right('Most')]} />
       <tbody>
         {charts.flatMap(({ title, lines, format }) =>
           lines.map(({ label, values }) => {

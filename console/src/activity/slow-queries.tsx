@@ -12,6 +12,7 @@ import { Button, LinkButton } from '../parts/button.tsx';
 import { Dialog } from '../parts/dialog.tsx';
 import { ErrorBox } from '../parts/error-box.tsx';
 import { formatAgo, formatMilliseconds, formatMoment } from '../parts/format.ts';
+import { Heads, hidden, right } from '../parts/heads.tsx';
 import { Empty } from '../parts/states.tsx';
 import { useLoad } from '../parts/use-load.ts';
 import { labAddress } from './slow-query-lab.ts';
@@ -47,21 +48,8 @@ export function SlowQueries({ isPaused }: { readonly isPaused: boolean }): JSX.E
       ) : null}
       {found === undefined || found.length === 0 ? null : (
         <div class="scrolled">
-          <table class="entries">
-            <thead>
-              <tr>
-                <th scope="col">When</th>
-                <th scope="col">Table</th>
-                <th scope="col">Caller</th>
-                <th scope="col" class="right">
-                  Took
-                </th>
-                <th scope="col">Query</th>
-                <th scope="col">
-                  <span class="hidden">Look closer</span>
-                </th>
-              </tr>
-            </thead>
+          <table class="entries" aria-label="Slow queries, newest first">
+            <Heads heads={['When', 'Table', 'Caller', right('Took'), 'Query', hidden('Look closer')]} />
             <tbody>
               {found.map((each) => (
                 <Line

@@ -4,6 +4,7 @@ import type { NamespacePath, TablePath } from '../../../src/model/identifier.ts'
 import { useClient } from '../api.ts';
 import { namespaceHash, tableHash } from '../links.ts';
 import { formatBytes, formatCount } from '../parts/format.ts';
+import { Heads, right } from '../parts/heads.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { Pager } from '../parts/pager.tsx';
 import { Badge } from '../parts/states.tsx';
@@ -45,16 +46,7 @@ export function TableList({ namespace, inside, part, onEnd }: TableListProps): J
   return (
     <>
       <table class="list" aria-label="Tables and namespaces">
-        <thead>
-          <tr>
-            <th scope="col">Name</th>
-            {COLUMNS.map((label) => (
-              <th key={label} scope="col" class="right">
-                {label}
-              </th>
-            ))}
-          </tr>
-        </thead>
+        <Heads heads={['Name', ...COLUMNS.map(right)]} />
         <tbody>
           {page.map(({ kind, name }) =>
             kind === 'namespace' ? (

@@ -3,6 +3,7 @@ import { formatBytes, formatCount, formatShare, formatTime } from '../../../src/
 import { comparePlans } from '../../../src/plans/compare-plans.ts';
 import type { Pair, StepPair } from '../../../src/plans/compare-plans.ts';
 import { wordsOfStep } from '../../../src/plans/step-words.ts';
+import { Heads, hidden, right } from '../parts/heads.tsx';
 import { PlanDrawing } from './plan-drawing.tsx';
 import type { Run } from './run-lab.ts';
 
@@ -16,17 +17,8 @@ export function ComparePlans({ first, second }: CompareProps): JSX.Element {
   const compared = comparePlans(first.plan, second.plan);
   return (
     <div class="compare">
-      <table class="compare-figures">
-        <thead>
-          <tr>
-            <th scope="col">
-              <span class="hidden">Figure</span>
-            </th>
-            <th scope="col">A: {first.title}</th>
-            <th scope="col">B: {second.title}</th>
-            <th scope="col">B to A</th>
-          </tr>
-        </thead>
+      <table class="compare-figures" aria-label="What the two plans cost">
+        <Heads heads={[hidden('Figure'), `A: ${first.title}`, `B: ${second.title}`, 'B to A']} />
         <tbody>
           <Line name="Time" pair={compared.time} format={formatTime} isLessBetter />
           <Line name="Read" pair={compared.bytesRead} format={formatBytes} isLessBetter />
@@ -62,24 +54,8 @@ function StepPairs({ steps }: { readonly steps: readonly StepPair[] }): JSX.Elem
   return (
     <details>
       <summary>Step by step</summary>
-      <table class="outline">
-        <thead>
-          <tr>
-            <th scope="col">Step</th>
-            <th scope="col" class="right">
-              Time A
-            </th>
-            <th scope="col" class="right">
-              Time B
-            </th>
-            <th scope="col" class="right">
-              Rows A
-            </th>
-            <th scope="col" class="right">
-              Rows B
-            </th>
-          </tr>
-        </thead>
+      <table class="outline" aria-label="Steps of both plans">
+        <Heads heads={['Step', right('Time A'), right('Time B'), right('Rows A'), right('Rows B')]} />
         <tbody>
           {steps.map(({ depth, first: one, second: other, time, rows }, index) => {
             const step = one ?? other;

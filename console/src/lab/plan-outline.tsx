@@ -4,6 +4,7 @@ import { formatBytes, formatCount, formatShare, formatTime } from '../../../src/
 import { figureOf, placeSteps } from '../../../src/plans/plan-steps.ts';
 import { wordsOfStep } from '../../../src/plans/step-words.ts';
 import { ownTimes, timeShares } from '../../../src/plans/step-times.ts';
+import { Heads, right } from '../parts/heads.tsx';
 
 /** The same plan as a table, for those who read it rather than look at it. */
 export function PlanOutline({ plan }: { readonly plan: PlanStep }): JSX.Element {
@@ -12,26 +13,7 @@ export function PlanOutline({ plan }: { readonly plan: PlanStep }): JSX.Element 
   return (
     <table class="outline">
       <caption class="hidden">Steps of the plan; a step stands above those that it takes its rows from</caption>
-      <thead>
-        <tr>
-          <th scope="col">Step</th>
-          <th scope="col" class="right">
-            Time
-          </th>
-          <th scope="col" class="right">
-            Share
-          </th>
-          <th scope="col" class="right">
-            Rows out
-          </th>
-          <th scope="col" class="right">
-            Read
-          </th>
-          <th scope="col" class="right">
-            Reads
-          </th>
-        </tr>
-      </thead>
+      <Heads heads={['Step', right('Time'), right('Share'), right('Rows out'), right('Read'), right('Reads')]} />
       <tbody>
         {placeSteps(plan).map(({ index, depth, step }) => (
           <tr key={index}>

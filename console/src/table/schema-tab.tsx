@@ -4,6 +4,7 @@ import { useClient } from '../api.ts';
 import { listFields, typeText } from '../parts/field-type.ts';
 import type { PlacedField } from '../parts/field-type.ts';
 import { formatCountOf } from '../parts/format.ts';
+import { Heads } from '../parts/heads.tsx';
 import { Badge } from '../parts/states.tsx';
 import type { DescribedTable, TabProps } from './described-table.ts';
 import { MetadataPairs } from './metadata-pairs.tsx';
@@ -15,14 +16,7 @@ export function SchemaTab({ table, onChanged }: TabProps): JSX.Element {
   return (
     <div class="schema">
       <table class="list" aria-label="Fields">
-        <thead>
-          <tr>
-            <th scope="col">Field</th>
-            <th scope="col">Type</th>
-            <th scope="col">Nulls</th>
-            <th scope="col">Metadata</th>
-          </tr>
-        </thead>
+        <Heads heads={['Field', 'Type', 'Nulls', 'Metadata']} />
         <tbody>
           {fields.map((placed) => (
             <FieldRow
