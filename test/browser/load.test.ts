@@ -103,6 +103,24 @@ test('a taken name is refused, and the same rows can be appended', { skip: noBro
   assert.equal((await client.post('/v1/table/shop$notes/count_rows', {})).json, 40);
 });
 
+test('a file is dropped on the page, and read', { skip: noBrowser }, async () => {
+  await page.goto(`${server.url}/ui/#/load/shop`);
+  await page.reload();
+  const zone = page.locator('.drop-zone');
+  await zone.waitFor();
+  const dropped = await page.evaluateHandle(`(() => {
+    const transfer = new DataTransfer();
+    transfer.items.add(new File(['id,word\\n1,amber\\n2,basalt\\n'], 'dropped.csv', { type: 'text/csv' }));
+    return transfer;
+  })()`);
+  await zone.dispatchEvent('dragover', { dataTransfer: dropped });
+  await page.locator('.drop-zone.over').waitFor();
+  await zone.dispatchEvent('drop', { dataTransfer: dropped });
+  await page.getByRole('grid', { name: 'First rows' }).getByText('basalt').waitFor();
+  await page.getByRole('button', { name: 'Load', exact: true }).click();
+  await page.getByRole('heading', { name: '2 rows in shop / dropped' }).waitFor();
+});
+
 test('an Arrow stream is loaded as it is, vectors and bytes too', { skip: noBrowser }, async () => {
   await choose('goods.arrow', toStream(PRODUCTS, 50));
   await page.getByRole('button', { name: 'Load', exact: true }).click();

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import test, { after, before } from 'node:test';
 import { noBrowser, openBrowser } from '../support/browser.ts';
 import type { Browser } from '../support/browser.ts';
+import { Client } from '../support/client.ts';
 import { ADMIN_KEY, startServer } from '../support/server.ts';
 import type { TestServer } from '../support/server.ts';
 
@@ -48,6 +49,38 @@ test('who is signed in stays so when the page is loaded again, until signing out
   await page.getByRole('button', { name: 'Sign out' }).click();
   await page.getByLabel('API key').waitFor();
   await page.reload();
+  await page.getByLabel('API key').waitFor();
+});
+
+test('a token of the server’s own endpoint lets in, and an altered one does not', { skip: noBrowser }, async () => {
+  const { page } = browser;
+  const client = new Client(server.url);
+  const made = await client.post('/v1/access/client/create', {
+    name: 'visitor',
+    grants: [{ role: 'reader', database: 'default' }],
+  });
+  const reply = await fetch(`${server.url}/oauth/token`, {
+    method: 'POST',
+    body: new URLSearchParams({
+      grant_type: 'client_credentials',
+      client_id: made.json.client_id,
+      client_secret: made.json.client_secret,
+    }),
+  });
+  const { access_token: token } = (await reply.json()) as { access_token: string };
+  await page.getByText('Token', { exact: true }).click();
+  await page.getByLabel('Bearer token').fill(`${token.slice(0, -8)}AAAAAAAA`);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  assert.match(await page.getByRole('alert').innerText(), /token/i);
+  await page.getByLabel('Bearer token').fill(token);
+  const [request] = await Promise.all([
+    page.waitForRequest((each) => each.headers()['authorization'] === `Bearer ${token}`),
+    page.getByRole('button', { name: 'Sign in' }).click(),
+  ]);
+  assert.equal(request.headers()['x-api-key'], undefined);
+  await page.getByRole('navigation', { name: 'Main' }).waitFor();
+  await page.getByRole('heading', { name: 'default' }).waitFor();
+  await page.getByRole('button', { name: 'Sign out' }).click();
   await page.getByLabel('API key').waitFor();
 });
 
