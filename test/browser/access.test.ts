@@ -4,7 +4,8 @@ import { sampleStream } from '../support/arrow-tables.ts';
 import { noBrowser } from '../support/browser.ts';
 import type { Browser } from '../support/browser.ts';
 import { Client } from '../support/client.ts';
-import { keepPictures, openConsole } from '../support/console-page.ts';
+import { takePicture } from '../support/console.ts';
+import { openConsole } from '../support/console-page.ts';
 import { startServer } from '../support/server.ts';
 import type { TestServer } from '../support/server.ts';
 
@@ -59,7 +60,7 @@ suite('access', { skip: noBrowser }, () => {
     await page.getByRole('button', { name: 'Give', exact: true }).click();
     const row = page.getByRole('row', { name: /dashboard.*writer/s });
     await row.waitFor();
-    await keepPictures(page, 'access-grants');
+    await takePicture(page, 'access-grants');
     await row.getByRole('button', { name: /^Take writer on default away/ }).click();
     await page.getByRole('button', { name: 'Take away' }).click();
     await row.waitFor({ state: 'detached' });
@@ -85,7 +86,7 @@ suite('access', { skip: noBrowser }, () => {
     await page.getByRole('button', { name: 'Revoke', exact: true }).click();
     await page.getByText('dashboard is revoked.').waitFor();
     assert.equal(await statusOf(made), 401);
-    await keepPictures(page, 'access-keys');
+    await takePicture(page, 'access-keys');
   });
 
   test('nothing in the page complained', () => {

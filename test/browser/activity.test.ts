@@ -4,7 +4,8 @@ import { sampleStream } from '../support/arrow-tables.ts';
 import { noBrowser } from '../support/browser.ts';
 import type { Browser } from '../support/browser.ts';
 import { Client } from '../support/client.ts';
-import { keepPictures, openConsole } from '../support/console-page.ts';
+import { takePicture } from '../support/console.ts';
+import { openConsole } from '../support/console-page.ts';
 import { startServer } from '../support/server.ts';
 import type { TestServer } from '../support/server.ts';
 
@@ -59,7 +60,7 @@ suite('activity', { skip: noBrowser }, () => {
       .first()
       .waitFor();
     if (process.env['TILTYARD_PICTURES'] === '1') await page.waitForTimeout(20_000);
-    await keepPictures(page, 'activity');
+    await takePicture(page, 'activity');
     isOver = true;
     await work;
     const commits = page.getByRole('region', { name: 'Who did what' });
@@ -88,7 +89,7 @@ suite('activity', { skip: noBrowser }, () => {
     const dialog = page.getByRole('dialog', { name: 'A query of items' });
     await dialog.getByRole('tree', { name: 'Plan' }).waitFor();
     assert.ok((await dialog.getByRole('treeitem').count()) > 1);
-    await keepPictures(page, 'slow-query');
+    await takePicture(page, 'slow-query');
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
     await whole.getByRole('link', { name: 'Open in the lab' }).click();

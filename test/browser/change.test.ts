@@ -4,7 +4,8 @@ import { sampleStream } from '../support/arrow-tables.ts';
 import { noBrowser } from '../support/browser.ts';
 import type { Browser } from '../support/browser.ts';
 import { Client } from '../support/client.ts';
-import { keepPictures, openConsole } from '../support/console-page.ts';
+import { takePicture } from '../support/console.ts';
+import { openConsole } from '../support/console-page.ts';
 import { startServer } from '../support/server.ts';
 import type { TestServer } from '../support/server.ts';
 
@@ -46,7 +47,7 @@ suite('changing rows', { skip: noBrowser }, () => {
     const first = page.getByRole('table').locator('tbody tr').first();
     assert.deepEqual(await first.locator('del, ins').allInnerTexts(), ['3', '6']);
     assert.equal(await price(2), 3);
-    await keepPictures(page, 'change-preview');
+    await takePicture(page, 'change-preview');
     await page.getByRole('button', { name: 'Update exactly these 30 rows' }).click();
     await page.getByRole('heading', { name: '30 rows updated' }).waitFor();
     assert.equal(await price(2), 6);

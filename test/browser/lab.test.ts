@@ -4,7 +4,8 @@ import { Field, FixedSizeList, Float32, Int32, Utf8, toStream } from '../support
 import { noBrowser } from '../support/browser.ts';
 import type { Browser } from '../support/browser.ts';
 import { Client } from '../support/client.ts';
-import { keepPictures, openConsole } from '../support/console-page.ts';
+import { takePicture } from '../support/console.ts';
+import { openConsole } from '../support/console-page.ts';
 import { startServer } from '../support/server.ts';
 import type { TestServer } from '../support/server.ts';
 
@@ -69,7 +70,7 @@ suite('the lab', { skip: noBrowser }, () => {
     await findings.getByText('No vector index was used').waitFor();
     const tree = page.getByRole('tree', { name: 'Plan' });
     assert.match((await tree.getByRole('treeitem').allTextContents()).join(' '), /Compare vectors/);
-    await keepPictures(page, 'lab-plan');
+    await takePicture(page, 'lab-plan');
     await findings.getByRole('button', { name: 'Build an index (IVF_PQ) on vec' }).click();
     await page.getByRole('treeitem', { name: /Search the vector index/ }).waitFor({ timeout: 60_000 });
     assert.equal(await findings.getByText('No vector index was used').count(), 0);
@@ -108,7 +109,7 @@ suite('the lab', { skip: noBrowser }, () => {
     await page.getByRole('row', { name: /^Time/ }).waitFor();
     const recall = await page.getByRole('row', { name: /^Recall/ }).innerText();
     assert.match(recall, /\d+ %\s+100 %/);
-    await keepPictures(page, 'lab-compare');
+    await takePicture(page, 'lab-compare');
   });
 
   test('a search by words, and by both, has its plan', async () => {
@@ -119,7 +120,7 @@ suite('the lab', { skip: noBrowser }, () => {
     await page.getByRole('treeitem', { name: /Search the text index/ }).waitFor({ timeout: 60_000 });
     await open('/stones?search=hybrid&words=amber&tab=plan&columns=id');
     await page.getByRole('treeitem', { name: /Fuse both rankings/ }).waitFor();
-    await keepPictures(page, 'lab-hybrid');
+    await takePicture(page, 'lab-hybrid');
   });
 
   test('rows that came later are found out, and maintenance brings the index up to date', async () => {
@@ -137,7 +138,7 @@ suite('the lab', { skip: noBrowser }, () => {
     const grid = page.getByRole('grid', { name: 'Results' });
     await grid.waitFor();
     assert.match(await grid.locator('tbody tr').first().innerText(), /4321/);
-    await keepPictures(page, 'lab-results');
+    await takePicture(page, 'lab-results');
   });
 
   test('rows are ordered, by a column and by several', async () => {

@@ -29,10 +29,12 @@ export async function signIn(page: Page, url: string): Promise<void> {
 
 const PICTURES = 'docs/pictures/console';
 
-/** Kept for the docs, when they are asked for. */
+/** Pictures of a view for the docs, light and dark; taken only when `TILTYARD_PICTURES` is 1. */
 export async function takePicture(page: Page, name: string): Promise<void> {
   if (process.env['TILTYARD_PICTURES'] !== '1') return;
   await mkdir(PICTURES, { recursive: true });
+  const before = page.viewportSize();
+  await page.setViewportSize({ width: 1440, height: 900 });
   // Nothing is under the pointer, and nothing is on its way.
   await page.mouse.move(0, 0);
   await page.waitForLoadState('networkidle');
@@ -43,6 +45,7 @@ export async function takePicture(page: Page, name: string): Promise<void> {
   }
   await page.emulateMedia({ colorScheme: 'light' });
   await page.evaluate("document.querySelector('.toasts').style.visibility = ''");
+  if (before !== null) await page.setViewportSize(before);
 }
 
 const WORDS = 'quiet amber river stone lantern copper winter meadow harbour signal velvet orchard'.split(' ');

@@ -36,7 +36,7 @@ export function QueryForm(props: FormProps): JSX.Element {
         />
       </div>
       <ColumnsField {...props} />
-      <div class="columns">
+      <div class={hasVector(form) ? 'columns three' : 'columns'}>
         <TextField label="Rows (k)" value={form.k} onChange={(k) => onChange({ k })} isNumber />
         {hasVector(form) ? <DistanceField {...props} /> : null}
         <TextField
