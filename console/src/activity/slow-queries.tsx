@@ -106,7 +106,7 @@ function Line({ slow, caller, onOpen }: LineProps): JSX.Element {
             Plan
           </Button>
         )}
-        <LabLink slow={slow} />
+        <LabLink slow={slow} kind="quiet" />
       </td>
     </tr>
   );
@@ -128,11 +128,16 @@ function Shape({ slow }: { readonly slow: SlowQuery }): JSX.Element {
   );
 }
 
-function LabLink({ slow }: { readonly slow: SlowQuery }): JSX.Element | null {
+interface LabLinkProps {
+  readonly slow: SlowQuery;
+  readonly kind: 'plain' | 'quiet';
+}
+
+function LabLink({ slow, kind }: LabLinkProps): JSX.Element | null {
   const address = labAddress(slow, pathOf(slow));
   if (address === undefined) return null;
   return (
-    <LinkButton kind="quiet" icon="search" href={address}>
+    <LinkButton kind={kind} icon="search" href={address}>
       Open in the lab
     </LinkButton>
   );
@@ -158,7 +163,7 @@ function Analysis({ slow, onClose }: AnalysisProps): JSX.Element | null {
         <PlanViews plan={plan} text={slow.analysis.join('\n')} />
         <div class="actions">
           {isRebuilt ? (
-            <LabLink slow={slow} />
+            <LabLink slow={slow} kind="plain" />
           ) : (
             <span class="hint">Its literals and words are not kept, so that the lab cannot run it again.</span>
           )}
