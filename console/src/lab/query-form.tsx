@@ -36,9 +36,8 @@ export function QueryForm(props: FormProps): JSX.Element {
         />
       </div>
       <ColumnsField {...props} />
-      <div class={hasVector(form) ? 'columns three' : 'columns'}>
+      <div class="columns">
         <TextField label="Rows (k)" value={form.k} onChange={(k) => onChange({ k })} isNumber />
-        {hasVector(form) ? <DistanceField {...props} /> : null}
         <TextField
           label="Order by"
           value={form.order}
@@ -73,7 +72,18 @@ function TextFields({ form, facts, onChange }: FormProps): JSX.Element {
         ]}
         onChange={(wordsColumn) => onChange({ wordsColumn })}
       />
+      {hasVector(form) ? null : <FastField form={form} onChange={onChange} />}
     </fieldset>
+  );
+}
+
+function FastField({ form, onChange }: Pick<FormProps, 'form' | 'onChange'>): JSX.Element {
+  return (
+    <CheckField
+      label="Indexed rows only (fast search)"
+      isChecked={form.fast !== ''}
+      onChange={(isChecked) => onChange({ fast: isChecked ? '1' : '' })}
+    />
   );
 }
 
@@ -105,19 +115,6 @@ function ColumnsField({ form, facts, onChange }: FormProps): JSX.Element {
   );
 }
 
-const DISTANCES = ['', 'l2', 'cosine', 'dot', 'hamming'];
-
-function DistanceField({ form, onChange }: FormProps): JSX.Element {
-  return (
-    <SelectField
-      label="Distance"
-      value={form.distance}
-      options={DISTANCES.map((value) => ({ value, label: value === '' ? 'of the index' : value }))}
-      onChange={(distance) => onChange({ distance })}
-    />
-  );
-}
-
 function Details({ form, facts, onChange }: FormProps): JSX.Element {
   return (
     <>
@@ -125,14 +122,8 @@ function Details({ form, facts, onChange }: FormProps): JSX.Element {
         <fieldset>
           <legend>Effort</legend>
           <EffortFields effort={form} onChange={onChange} />
+          <FastField form={form} onChange={onChange} />
         </fieldset>
-      ) : null}
-      {hasVector(form) || hasText(form) ? (
-        <CheckField
-          label="Indexed rows only (fast search)"
-          isChecked={form.fast !== ''}
-          onChange={(isChecked) => onChange({ fast: isChecked ? '1' : '' })}
-        />
       ) : null}
       <div class="columns">
         <SelectField

@@ -14,6 +14,8 @@ const SOURCES = [
   ['paste', 'Paste'],
 ] as const;
 
+const DISTANCES = ['', 'l2', 'cosine', 'dot', 'hamming'];
+
 /** The vectors that are searched for. */
 export function VectorFields({ form, facts, onChange, onRun }: FormProps): JSX.Element {
   const column = searchedColumn(form, facts);
@@ -71,14 +73,24 @@ export function VectorFields({ form, facts, onChange, onRun }: FormProps): JSX.E
           )}
         </Field>
       ) : null}
-      {form.source === 'paste' ? null : (
-        <TextField
-          label="How many vectors"
-          value={form.vectors}
-          onChange={(vectors) => onChange({ vectors })}
-          hint={form.vectors === '1' || form.vectors === '' ? undefined : manyWords(column)}
-          isNumber
+      <div class="columns">
+        {form.source === 'paste' ? null : (
+          <TextField
+            label="How many vectors"
+            value={form.vectors}
+            onChange={(vectors) => onChange({ vectors })}
+            isNumber
+          />
+        )}
+        <SelectField
+          label="Distance"
+          value={form.distance}
+          options={DISTANCES.map((value) => ({ value, label: value === '' ? 'of the index' : value }))}
+          onChange={(distance) => onChange({ distance })}
         />
+      </div>
+      {form.source === 'paste' || form.vectors === '1' || form.vectors === '' ? null : (
+        <p class="hint">{manyWords(column)}</p>
       )}
     </fieldset>
   );
