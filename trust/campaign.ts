@@ -23,12 +23,16 @@ export interface Trust {
   readonly seed: number;
   readonly isShort: boolean;
   readonly scanner: LeakScanner;
+  /** Then the campaign is ended, and all that it saw is lost. */
+  readonly minutesMax: number;
   /** The full size, or that of the short form. */
   size(full: number, short: number): number;
   /** The server as its users start it, in a folder of its own that is removed at the end of the campaign. */
   startServer(flags?: readonly string[], env?: Readonly<Record<string, string>>): Promise<TrustServer>;
-  /** A line about how far a campaign is. */
+  /** A line for who watches. */
   tell(line: string): void;
+  /** How far the campaign is. Costs next to nothing. */
+  progress(done: number, of: number): void;
   /** What went wrong, with what is needed to see it again. Only the first few of each kind are kept. */
   blame(kind: string, detail: string): void;
 }

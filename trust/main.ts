@@ -1,72 +1,121 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import type { Campaign, Figure, Trust } from './campaign.ts';
-import { access } from './campaigns/access.ts';
-import { client } from './campaigns/client.ts';
-import { fuzzArrow } from './campaigns/fuzz-arrow.ts';
-import { fuzzJson } from './campaigns/fuzz-json.ts';
-import { fuzzSql } from './campaigns/fuzz-sql.ts';
-import { kills } from './campaigns/kills.ts';
-import { linear } from './campaigns/linear.ts';
-import { memory } from './campaigns/memory.ts';
-import { names } from './campaigns/names.ts';
-import { overload } from './campaigns/overload.ts';
-import { races } from './campaigns/races.ts';
+import type { Figure } from './campaign.ts';
+import { PLAN } from './campaigns.ts';
+import type { Planned } from './campaigns.ts';
 import { reportLeaks } from './campaigns/leaks.ts';
-import { sync } from './campaigns/sync.ts';
-import { LeakScanner } from './leak-scanner.ts';
+import { addScanned } from './leak-scanner.ts';
+import type { Scanned } from './leak-scanner.ts';
 import { formatFigures, keepResults } from './report.ts';
 import type { Result } from './report.ts';
-import { TRUST_KEY, startTrustServer } from './server.ts';
-
-const CAMPAIGNS: readonly Campaign[] = [
-  kills,
-  races,
-  linear,
-  fuzzArrow,
-  fuzzJson,
-  fuzzSql,
-  names,
-  access,
-  memory,
-  overload,
-  client,
-  sync,
-];
+import { startCampaign } from './run-campaign.ts';
+import type { Running } from './run-campaign.ts';
 
 /** A word for several. */
 const GROUPS: Readonly<Record<string, readonly string[]>> = { fuzz: ['arrow', 'json', 'sql', 'names'] };
 
 const SEED = 20_261_115;
-const DETAILS_PER_KIND = 3;
+const AT_ONCE = 2;
+const SHORT_MINUTES_MAX = 10;
+const TOLD_EVERY_MILLISECONDS = 10_000;
 
 interface Wanted {
   readonly names: readonly string[];
   readonly isShort: boolean;
   readonly seed: number;
+  readonly part: number;
+}
+
+/** What is known so far; kept after every campaign, so that nothing is lost when the run ends early. */
+class Run {
+  readonly #wanted: Wanted;
+  readonly #results: Result[] = [];
+  readonly #running = new Set<Running>();
+  readonly #startedAt = performance.now();
+  #scanned: Scanned | undefined;
+
+  constructor(wanted: Wanted) {
+    this.#wanted = wanted;
+  }
+
+  async runAll(planned: readonly Planned[]): Promise<void> {
+    const timer = setInterval(() => this.#tellHowFar(), TOLD_EVERY_MILLISECONDS);
+    // In the short form times do not decide, and nothing needs the machine for itself.
+    const isBeside = ({ isAlone }: Planned): boolean => this.#wanted.isShort || isAlone !== true;
+    await this.#runQueue(planned.filter(isBeside), AT_ONCE);
+    await this.#runQueue(
+      planned.filter((each) => !isBeside(each)),
+      1,
+    );
+    clearInterval(timer);
+  }
+
+  /** In the order of the plan, whatever ended first. */
+  results(): readonly Result[] {
+    const place = ({ campaign }: Result): number => PLAN.findIndex(({ name }) => name === campaign);
+    const sorted = this.#results.toSorted((one, other) => place(one) - place(other));
+    if (this.#scanned === undefined) return sorted;
+    const figures = reportLeaks(this.#scanned);
+    const details = this.#scanned.leaks.map(({ where, what }) => `${where}: ${what}`);
+    return [...sorted, { campaign: 'leaks', promise: 'nothing secret is told', seconds: 0, figures, details }];
+  }
+
+  seconds(): number {
+    return Math.round((performance.now() - this.#startedAt) / 1000);
+  }
+
+  killAll(): void {
+    for (const each of this.#running) each.kill();
+  }
+
+  async #runQueue(planned: readonly Planned[], atOnce: number): Promise<void> {
+    const queue = [...planned];
+    await Promise.all(
+      Array.from({ length: atOnce }, async () => {
+        for (let next = queue.shift(); next !== undefined; next = queue.shift()) await this.#runOne(next);
+      }),
+    );
+  }
+
+  async #runOne(planned: Planned): Promise<void> {
+    const { isShort, seed, part } = this.#wanted;
+    const running = await startCampaign(planned, {
+      order: { isShort, seed, part, minutesMax: isShort ? SHORT_MINUTES_MAX : planned.minutesMax },
+      tell: (line) => this.#tell(`${planned.name}: ${line}`),
+    });
+    this.#running.add(running);
+    const { result, scanned } = await running.ended;
+    this.#running.delete(running);
+    this.#results.push(result);
+    if (scanned !== undefined) this.#scanned = addScanned(this.#scanned, scanned);
+    const missed = result.figures.filter(({ isMet }) => isMet === false).length;
+    this.#tell(`${planned.name}: ended after ${result.seconds} s, ${missed} missed`);
+    await keepResults(this.results(), { ...this.#wanted, seconds: this.seconds() });
+  }
+
+  #tellHowFar(): void {
+    this.#tell([...this.#running].map((each) => `${each.name} ${each.howFar()}`).join(', '));
+  }
+
+  #tell(line: string): void {
+    const seconds = this.seconds();
+    const clock = `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
+    process.stderr.write(`[${clock.padStart(5)}] ${line}\n`);
+  }
 }
 
 /** `npm run trust` runs all; `npm run trust -- --short kills fuzz --seed=7` some, in short form, from another seed. */
 async function main(): Promise<number> {
   const wanted = readArguments(process.argv.slice(2));
-  const scanner = new LeakScanner();
-  scanner.plant(TRUST_KEY);
-  const results: Result[] = [];
-  for (const campaign of CAMPAIGNS) {
-    if (wanted.names.length === 0 || wanted.names.includes(campaign.name)) {
-      results.push(await runCampaign(campaign, wanted, scanner));
-    }
+  const run = new Run(wanted);
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => {
+      run.killAll();
+      process.exit(1);
+    });
   }
-  results.push({
-    campaign: 'leaks',
-    promise: 'nothing secret is told',
-    seconds: 0,
-    figures: reportLeaks(scanner),
-    details: [],
-  });
-  process.stdout.write(formatFigures(results));
-  await keepResults(results, wanted);
+  await run.runAll(PLAN.filter(({ name }) => wanted.names.length === 0 || wanted.names.includes(name)));
+  const results = run.results();
+  process.stdout.write(formatFigures(results, wanted));
+  process.stdout.write(`\n${results.length} campaigns in ${run.seconds()} s\n`);
   const fails = ({ isMet, isOfTheMachine }: Figure): boolean =>
     isMet === false && !(wanted.isShort && isOfTheMachine === true);
   return results.some(({ figures }) => figures.some(fails)) ? 1 : 0;
@@ -74,65 +123,25 @@ async function main(): Promise<number> {
 
 function readArguments(given: readonly string[]): Wanted {
   const names: string[] = [];
+  const numbers: Record<string, number> = { seed: SEED, part: 1 };
   let isShort = false;
-  let seed = SEED;
-  for (const [index, word] of given.entries()) {
+  const rest = given.flatMap((word) => word.split('='));
+  for (let word = rest.shift(); word !== undefined; word = rest.shift()) {
+    const option = word.replace(/^--/, '');
     if (word === '--short') isShort = true;
-    else if (word === '--seed') seed = Number(given[index + 1]);
-    else if (word.startsWith('--seed=')) seed = Number(word.slice('--seed='.length));
-    else if (given[index - 1] !== '--seed') names.push(...(GROUPS[word] ?? [word]));
+    else if (word.startsWith('--') && option in numbers) numbers[option] = Number(rest.shift());
+    else names.push(...(GROUPS[word] ?? [word]));
   }
-  const unknown = names.filter((name) => name !== 'leaks' && CAMPAIGNS.every((campaign) => campaign.name !== name));
-  if (unknown.length > 0 || !Number.isSafeInteger(seed)) {
-    const known = CAMPAIGNS.map(({ name }) => name).join(' ');
+  const unknown = names.filter((name) => PLAN.every((planned) => planned.name !== name));
+  const { seed = Number.NaN, part = Number.NaN } = numbers;
+  if (unknown.length > 0 || !Number.isSafeInteger(seed) || !(part > 0 && part <= 1)) {
+    const known = PLAN.map(({ name }) => name).join(' ');
     process.stderr.write(
-      `Not known: ${unknown.join(' ') || 'the seed'}. Campaigns: ${known}. Options: --short, --seed N.\n`,
+      `Not known: ${unknown.join(' ') || 'the number'}. Campaigns: ${known}. Options: --short, --seed N, --part 0.25.\n`,
     );
     process.exit(2);
   }
-  return { names, isShort, seed };
-}
-
-async function runCampaign(campaign: Campaign, { isShort, seed }: Wanted, scanner: LeakScanner): Promise<Result> {
-  const folder = await mkdtemp(join(tmpdir(), `tiltyard-trust-${campaign.name}-`));
-  const stops: (() => Promise<unknown>)[] = [];
-  const details: string[] = [];
-  const counts = new Map<string, number>();
-  const tell = (line: string): void => void process.stderr.write(`${campaign.name}: ${line}\n`);
-  const trust: Trust = {
-    seed,
-    isShort,
-    scanner,
-    size: (full, short) => (isShort ? short : full),
-    tell,
-    blame(kind, detail) {
-      const count = (counts.get(kind) ?? 0) + 1;
-      counts.set(kind, count);
-      if (count > DETAILS_PER_KIND) return;
-      details.push(`${kind}: ${detail}`);
-      tell(`${kind}: ${detail.slice(0, 600)}`);
-    },
-    async startServer(flags = [], env = {}) {
-      const server = await startTrustServer({ folder: join(folder, `data${stops.length}`), scanner, flags, env });
-      stops.push(async () => server.stop());
-      return server;
-    },
-  };
-  const startedAt = performance.now();
-  let figures: readonly Figure[];
-  try {
-    figures = await campaign.run(trust);
-  } catch (error) {
-    const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    details.push(text);
-    tell(text);
-    figures = [{ name: 'ran to its end', value: 'no', goal: 'yes', isMet: false }];
-  } finally {
-    for (const stop of stops) await stop();
-    await rm(folder, { recursive: true, force: true });
-  }
-  const seconds = Math.round((performance.now() - startedAt) / 1000);
-  return { campaign: campaign.name, promise: campaign.promise, seconds, figures, details };
+  return { names, isShort, seed, part };
 }
 
 process.exitCode = await main();

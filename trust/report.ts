@@ -12,7 +12,7 @@ export interface Result {
 }
 
 /** The scoreboard, as a table that is also Markdown. */
-export function formatFigures(results: readonly Result[]): string {
+export function formatFigures(results: readonly Result[], { isShort }: { readonly isShort: boolean }): string {
   const rows = results.flatMap(({ campaign, seconds, figures }) =>
     figures.map((figure, index) => [
       index === 0 ? campaign : '',
@@ -20,7 +20,7 @@ export function formatFigures(results: readonly Result[]): string {
       figure.name,
       `${figure.value}${figure.unit === undefined ? '' : ` ${figure.unit}`}`,
       figure.goal ?? '',
-      figure.isMet === undefined ? '' : figure.isMet ? 'met' : 'MISSED',
+      judge(figure, isShort),
     ]),
   );
   const table = [['campaign', 'time', 'figure', 'value', 'goal', ''], ...rows];
@@ -35,12 +35,23 @@ export function formatFigures(results: readonly Result[]): string {
   return `${[head, rule, ...body].map(line).join('\n')}\n${details.map((detail) => `\n${detail}\n`).join('')}`;
 }
 
+function judge({ isMet, isOfTheMachine }: Figure, isShort: boolean): string {
+  if (isMet === undefined) return '';
+  if (isMet) return 'met';
+  return isShort && isOfTheMachine === true ? 'missed, not judged here' : 'MISSED';
+}
+
 export interface RunFacts {
   readonly isShort: boolean;
   readonly seed: number;
+  readonly part: number;
+  readonly seconds: number;
 }
 
-export async function keepResults(results: readonly Result[], { isShort, seed }: RunFacts): Promise<void> {
+export async function keepResults(
+  results: readonly Result[],
+  { isShort, seed, part, seconds }: RunFacts,
+): Promise<void> {
   await mkdir('trust/results', { recursive: true });
   const machine = {
     node: process.version,
@@ -49,7 +60,7 @@ export async function keepResults(results: readonly Result[], { isShort, seed }:
     cores: availableParallelism(),
     memoryGibibytes: Math.round(totalmem() / 1024 ** 3),
   };
-  const form = isShort ? 'short' : 'full';
-  const kept = { at: new Date().toISOString(), form, seed, machine, results };
+  const form = isShort ? 'short' : part === 1 ? 'full' : `${part} of full`;
+  const kept = { at: new Date().toISOString(), form, seed, seconds, machine, results };
   await writeFile('trust/results/latest.json', `${JSON.stringify(kept, undefined, 2)}\n`);
 }

@@ -28,12 +28,15 @@ export interface ServerOptions {
   readonly folder: string;
   readonly scanner: LeakScanner;
   readonly flags?: readonly string[];
+  /** A line of the log that tells of a failure, and why. */
+  readonly failed?: (line: string) => void;
   readonly env?: Readonly<Record<string, string>>;
 }
 
 export const TRUST_KEY = 'trust-administrator-key-planted-7f3a9c';
 
-export async function startTrustServer({ folder, scanner, flags = [], env = {} }: ServerOptions): Promise<TrustServer> {
+export async function startTrustServer(options: ServerOptions): Promise<TrustServer> {
+  const { folder, scanner, flags = [], env = {}, failed = () => {} } = options;
   const main = fileURLToPath(new URL('../bundle/main.js', import.meta.url));
   const child = spawn(process.execPath, [main, 'serve', folder, '--port=0', '--log-format=json', ...flags], {
     env: { ...process.env, TILTYARD_ADMIN_KEY: TRUST_KEY, ...env },
@@ -47,6 +50,7 @@ export async function startTrustServer({ folder, scanner, flags = [], env = {} }
   const port = await new Promise<number>((resolve, reject) => {
     createInterface({ input: child.stderr }).on('line', (line) => {
       scanner.scanLog(line);
+      if (line.startsWith('{"level":"error"') && !line.includes('"event":"worker-')) failed(line);
       const event = readEvent(line);
       if (event?.event === 'listening' && event.port !== undefined) resolve(event.port);
       if (event?.event === 'worker-died') died += 1;

@@ -28,7 +28,8 @@ export const access: Campaign = {
     const callers = await makeCallers(admin, trust);
     let asked = 0;
     let wrong = 0;
-    for (const operation of OPERATIONS) {
+    for (const [serial, operation] of OPERATIONS.entries()) {
+      trust.progress(serial, OPERATIONS.length);
       for (const [role, caller] of callers) {
         await renewOwn(admin);
         const replies = new Map<Place, Reply>();

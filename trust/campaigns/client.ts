@@ -25,6 +25,7 @@ export const client: Campaign = {
     const adding = Array.from({ length: ADDERS }, async () => keepAdding(table, state, sent));
     const random = seededRandom(trust.seed);
     for (let kill = 0; kill < kills; kill += 1) {
+      trust.progress(kill, kills);
       await sleep(200 + random(1200));
       await server.killWorker();
     }

@@ -43,6 +43,7 @@ export const fuzzArrow: Campaign = {
     const ranges = bodies.map(metadataRanges);
     const seen = { accepted: 0, failed: 0, broken: 0, wrong: 0 };
     await inParallel(count, AT_ONCE, async (index) => {
+      trust.progress(index, count);
       const which = index % bodies.length;
       const seed = trust.seed + index;
       const body = mutate(bodies[which] ?? Buffer.alloc(0), ranges[which] ?? [], seed);

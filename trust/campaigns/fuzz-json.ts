@@ -14,6 +14,7 @@ import { inParallel } from '../parallel.ts';
 const AT_ONCE = 8;
 const TABLES = 4;
 const RENEW_EVERY = 400;
+const BODY_SHOWN_LENGTH = 8000;
 
 /** Bodies that nearly fit, to every operation there is. */
 export const fuzzJson: Campaign = {
@@ -21,12 +22,17 @@ export const fuzzJson: Campaign = {
   promise: 'no JSON body ends the server or is answered with 5xx',
   async run(trust: Trust): Promise<readonly Figure[]> {
     const count = trust.size(100_000, 2500);
-    const server = await trust.startServer(['--jobs-answer-seconds=1', '--jobs-waiting-max=10000']);
+    const server = await trust.startServer([
+      '--jobs-answer-seconds=1',
+      '--jobs-waiting-max=10000',
+      '--engine-upload-sessions-max=10000',
+    ]);
     const outside = dirname(server.folder);
     const statuses = new Map<number, number>();
     let failed = 0;
     let broken = 0;
     await inParallel(count, AT_ONCE, async (index) => {
+      trust.progress(index, count);
       if (index % RENEW_EVERY === 0) await renewTables(server.admin);
       const random = seededRandom(trust.seed + index);
       const operation = OPERATIONS[index % OPERATIONS.length] as Operation;
@@ -37,10 +43,10 @@ export const fuzzJson: Campaign = {
         statuses.set(reply.status, (statuses.get(reply.status) ?? 0) + 1);
         if (reply.status < 500) return;
         failed += 1;
-        trust.blame(`${reply.status}`, `${where}: ${body.slice(0, 300)} gave ${reply.text}`);
+        trust.blame(`${reply.status}`, `${where}: ${body.slice(0, BODY_SHOWN_LENGTH)} gave ${reply.text}`);
       } catch (error) {
         broken += 1;
-        trust.blame('no answer', `${where}: ${body.slice(0, 300)}: ${String(error)}`);
+        trust.blame('no answer', `${where}: ${body.slice(0, BODY_SHOWN_LENGTH)}: ${String(error)}`);
       }
     });
     const found = await readdir(outside);

@@ -24,6 +24,7 @@ export const fuzzSql: Campaign = {
     await requireOk(server.admin.arrow('/v1/table/sql/create', toSqlStream(rows)));
     const seen = { right: 0, refused: 0, failed: 0, wrong: 0, broken: 0 };
     await inParallel(count, AT_ONCE, async (index) => {
+      trust.progress(index, count);
       const seed = trust.seed + index;
       const { text, reply, isRight } = await tryOne(server.admin, rows, seed).catch((error: unknown) => {
         seen.broken += 1;

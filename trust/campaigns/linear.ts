@@ -30,6 +30,7 @@ export const linear: Campaign = {
     await inParallel(count, HISTORIES_AT_ONCE, async (serial) => {
       const histories = await record(server.admin, `history-${serial}`, trust.seed + serial);
       recorded += 1;
+      trust.progress(recorded, count);
       for (const [key, history] of histories.entries()) {
         actions += history.length;
         if (!isLinearizable(history)) {

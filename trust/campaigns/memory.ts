@@ -32,7 +32,10 @@ export const memory: Campaign = {
     const startedAt = performance.now();
     const seen = { done: 0, refused: 0, other: 0 };
     const pieces = makePieces(batches);
-    await inParallel(clients, clients, async (index) => keepUploading(server, `upload-${index}`, pieces, seen));
+    await inParallel(clients, clients, async (index) => {
+      await keepUploading(server, `upload-${index}`, pieces, seen);
+      trust.progress(seen.done, clients);
+    });
     const seconds = (performance.now() - startedAt) / 1000;
     const mebibytes = await watch.stop();
     return [

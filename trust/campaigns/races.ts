@@ -17,6 +17,7 @@ export const races: Campaign = {
     let unexpected = 0;
     let foreignRows = 0;
     await inParallel(names, NAMES_AT_ONCE, async (serial) => {
+      trust.progress(serial, names);
       const streams = Array.from({ length: CONTENDERS }, (_unused, who) =>
         toStream({ who: [new Int32(), () => who] }, 2),
       );

@@ -28,7 +28,7 @@ export const sync: Campaign = {
       { stdio: 'ignore' },
     );
     await sleep(1500);
-    const writes = await writeMany(server, count);
+    const writes = await writeMany(trust, server, count);
     await sleep(200);
     tracer.kill('SIGINT');
     await new Promise((resolve) => tracer.once('exit', resolve));
@@ -45,7 +45,7 @@ export const sync: Campaign = {
   },
 };
 
-async function writeMany(server: TrustServer, count: number): Promise<readonly TracedWrite[]> {
+async function writeMany(trust: Trust, server: TrustServer, count: number): Promise<readonly TracedWrite[]> {
   const { admin } = server;
   const kinds = {
     insert: async (id: number) => admin.arrow('/v1/table/base/insert', intRows([{ id, a: id }])),
@@ -62,6 +62,7 @@ async function writeMany(server: TrustServer, count: number): Promise<readonly T
   };
   const writes: TracedWrite[] = [];
   for (let serial = 1; serial <= count; serial += 1) {
+    trust.progress(serial, count);
     const [operation, send] = Object.entries(kinds)[serial % Object.keys(kinds).length] ?? ['insert', kinds.insert];
     const startedAt = now();
     const { status, text } = await send(serial);

@@ -1,0 +1,79 @@
+import { join } from 'node:path';
+import type { Figure, Trust } from './campaign.ts';
+import { PLAN } from './campaigns.ts';
+import { LeakScanner } from './leak-scanner.ts';
+import type { Message, Order } from './messages.ts';
+import { TRUST_KEY, startTrustServer } from './server.ts';
+
+const DETAILS_PER_KIND = 3;
+const TOLD_EVERY_MILLISECONDS = 2000;
+
+/** One campaign in a process of its own: what it does to itself stays there, and it can be ended with all that it started. */
+async function main(order: Order): Promise<void> {
+  // Nobody is left to end this campaign when the run is gone.
+  const endWithTheRun = (): void => void process.kill(-process.pid, 'SIGKILL');
+  process.once('disconnect', endWithTheRun);
+  const planned = PLAN.find(({ name }) => name === order.name);
+  if (planned === undefined) throw new Error(`no campaign ${order.name}`);
+  const campaign = await planned.load();
+  const scanner = new LeakScanner();
+  scanner.plant(TRUST_KEY);
+  const stops: (() => Promise<unknown>)[] = [];
+  const progress = { done: 0, of: 0 };
+  const tellHowFar = (): void => {
+    if (progress.of > 0) tell({ kind: 'progress', text: `${progress.done} of ${progress.of}` });
+    tell({ kind: 'scanned', scanned: scanner.seen() });
+  };
+  const timer = setInterval(tellHowFar, TOLD_EVERY_MILLISECONDS);
+  let figures: readonly Figure[];
+  try {
+    figures = await campaign.run(makeTrust(order, { scanner, stops, progress }));
+  } catch (error) {
+    tell({ kind: 'detail', text: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+    figures = [{ name: 'ran to its end', value: 'no', goal: 'yes', isMet: false }];
+  }
+  for (const stop of stops) await stop();
+  clearInterval(timer);
+  tellHowFar();
+  tell({ kind: 'end', promise: campaign.promise, figures });
+  process.off('disconnect', endWithTheRun);
+  process.disconnect();
+}
+
+interface Parts {
+  readonly scanner: LeakScanner;
+  readonly stops: (() => Promise<unknown>)[];
+  readonly progress: { done: number; of: number };
+}
+
+function makeTrust({ seed, isShort, part, folder, minutesMax }: Order, { scanner, stops, progress }: Parts): Trust {
+  const counts = new Map<string, number>();
+  const blame = (kind: string, detail: string): void => {
+    const count = (counts.get(kind) ?? 0) + 1;
+    counts.set(kind, count);
+    if (count <= DETAILS_PER_KIND) tell({ kind: 'detail', text: `${kind}: ${detail}` });
+  };
+  return {
+    seed,
+    isShort,
+    minutesMax,
+    scanner,
+    size: (full, short) => (isShort ? short : Math.ceil(full * part)),
+    tell: (text) => tell({ kind: 'line', text }),
+    progress: (done, of) => void Object.assign(progress, { done, of }),
+    blame,
+    async startServer(flags = [], env = {}) {
+      const at = join(folder, `data${stops.length}`);
+      const failed = (line: string): void => blame('log', line);
+      const server = await startTrustServer({ folder: at, scanner, flags, env, failed });
+      stops.push(async () => server.stop());
+      return server;
+    },
+  };
+}
+
+function tell(message: Message): void {
+  process.send?.(message);
+}
+
+await main(JSON.parse(process.argv[2] ?? '') as Order);

@@ -1,0 +1,32 @@
+import type { Campaign } from './campaign.ts';
+
+/** A campaign in the plan of a run. */
+export interface Planned {
+  readonly name: string;
+  readonly load: () => Promise<Campaign>;
+  /** What it may take in full; then it is ended, and its row says so. */
+  readonly minutesMax: number;
+  /** Measures times: in full nothing else runs beside it. */
+  readonly isAlone?: true;
+}
+
+/** The long ones first, so that none is left over at the end. Each is loaded only in the process that runs it. */
+export const PLAN: readonly Planned[] = [
+  { name: 'linear', minutesMax: 20, load: async () => (await import('./campaigns/linear.ts')).linear },
+  { name: 'arrow', minutesMax: 20, load: async () => (await import('./campaigns/fuzz-arrow.ts')).fuzzArrow },
+  { name: 'json', minutesMax: 12, load: async () => (await import('./campaigns/fuzz-json.ts')).fuzzJson },
+  { name: 'sql', minutesMax: 12, load: async () => (await import('./campaigns/fuzz-sql.ts')).fuzzSql },
+  { name: 'names', minutesMax: 10, load: async () => (await import('./campaigns/names.ts')).names },
+  { name: 'client', minutesMax: 8, load: async () => (await import('./campaigns/client.ts')).client },
+  { name: 'sync', minutesMax: 8, load: async () => (await import('./campaigns/sync.ts')).sync },
+  { name: 'races', minutesMax: 6, load: async () => (await import('./campaigns/races.ts')).races },
+  { name: 'access', minutesMax: 6, load: async () => (await import('./campaigns/access.ts')).access },
+  { name: 'kills', minutesMax: 15, isAlone: true, load: async () => (await import('./campaigns/kills.ts')).kills },
+  { name: 'memory', minutesMax: 8, isAlone: true, load: async () => (await import('./campaigns/memory.ts')).memory },
+  {
+    name: 'overload',
+    minutesMax: 5,
+    isAlone: true,
+    load: async () => (await import('./campaigns/overload.ts')).overload,
+  },
+];
