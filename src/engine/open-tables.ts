@@ -14,6 +14,9 @@ const REFRESH_FAILURES_MAX = 3;
 /** A handle may also be closed, or left behind by a table that was made again, before it could be used. */
 const HANDLES_TRIED_MAX = 20;
 
+/** No folder has a longer name; the storage fails when it is asked for one. */
+const BRANCH_LENGTH_MAX = 255;
+
 type BranchOfTable = Pick<TableState, 'place' | 'branch'>;
 
 type Work<Value> = (table: OpenTable) => Promise<Value>;
@@ -88,6 +91,7 @@ export class OpenTables {
 
   /** The same, to be closed by whoever asked for it. */
   async openAlone({ place, branch, version }: TableState): Promise<NativeTable> {
+    if (branch !== undefined && Buffer.byteLength(branch) > BRANCH_LENGTH_MAX) throw branchNotFound(branch);
     const main = await this.#connections.openTable(place);
     if (branch === undefined) {
       if (version !== undefined) await closingOnFailure(main, async () => main.checkout(version));

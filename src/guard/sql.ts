@@ -1,5 +1,6 @@
 import type { SqlLimits } from '../model/limits.ts';
 import type { GuardedSql } from '../model/query.ts';
+import { refuseOpposedLists } from './opposed-lists.ts';
 import { SqlReader } from './sql-reader.ts';
 import { SqlRefusal, refuseAt, toServiceError } from './sql-refusal.ts';
 import type { SqlUse } from './sql-refusal.ts';
@@ -17,6 +18,7 @@ export function guardSql(text: string, use: SqlUse, limits: SqlLimits): GuardedS
     const reader = new SqlReader(limits);
     for (const token of readTokens(text)) reader.read(token);
     reader.finish(text.length);
+    refuseOpposedLists(text, use.name === 'filter' || use.name === 'predicate');
   } catch (error) {
     if (error instanceof SqlRefusal) throw toServiceError(error.fault, text, use);
     throw error;

@@ -140,7 +140,11 @@ suite('one version', () => {
     for (const version of [0, 2, 99]) {
       assertRefused(await server.admin.post(`${table.at}/version/describe`, { version }), NO_VERSION);
     }
-    assertRefused(await server.admin.post(`${table.at}/version/describe`, { branch: 'nowhere' }), NO_BRANCH);
+    // The second is seed 20273296 of the JSON campaign: no file can have such a name.
+    for (const branch of ['nowhere', 'a'.repeat(3000), 'é'.repeat(200)]) {
+      assertRefused(await server.admin.post(`${table.at}/version/describe`, { branch }), NO_BRANCH);
+      assertRefused(await server.admin.post(`${table.at}/count_rows`, { branch }), NO_BRANCH);
+    }
     assertRefused(await server.admin.post(`${table.at}/version/describe`, { version: -1 }), badRequest(/version/));
   });
 });

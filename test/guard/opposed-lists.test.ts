@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { guardSql } from '../../src/guard/sql.ts';
+import { EngineProcess } from './engine-process.ts';
+import { sqlLimits } from './limits.ts';
+
+/** Three of them are seeds 20267620, 20267785 and 20268268 of the SQL campaign. */
+const OPPOSED = [
+  'big NOT IN (1, 7) OR big NOT IN (2)',
+  'NOT (big IN (1)) OR NOT (big IN (2, 3))',
+  'NOT (big IN (1) AND big IN (2, 3))',
+  'NOT (((big IN (10)) AND (big IN (-1, -7))) AND ((price IS NULL) OR TRUE))',
+  'NOT (big IN (1, 2) AND big NOT IN (1, 2, 3))',
+  'NOT (`big` IN (1) AND ((big)) IN (2, 3))',
+  'big NOT IN (1) OR CAST(big AS BIGINT) NOT IN (2)',
+  'big NOT IN (1) OR big::BIGINT NOT IN (2)',
+  'big + 1 NOT IN (1) OR big + 1 NOT IN (2)',
+  '(big IN (1) AND big IN (2)) IS NULL',
+  'coalesce(big IN (1) AND big IN (2), TRUE)',
+];
+
+/** What people write, whose lists the engine joins rightly. */
+const SOUND = [
+  'big NOT IN (1, 2) AND big NOT IN (3)',
+  'big NOT IN (1, 2) OR big NOT IN (2, 3)',
+  'big IN (1, 2) OR big IN (3)',
+  '(big IN (1, 2) AND price = 1) OR (big IN (3) AND NOT flag)',
+  'big IN (1, 2) AND big NOT IN (2) AND flag IS NOT NULL',
+  'big IN (1) AND big IN (2)',
+  'big NOT IN (1) OR price NOT IN (2)',
+  'coalesce(big IN (1), flag) AND NOT coalesce(big IN (2), flag)',
+  'NOT (big IN (1) OR big IN (2))',
+];
+
+describe('lists for one value', () => {
+  let engine: EngineProcess;
+  before(async () => {
+    engine = await EngineProcess.start();
+  });
+  after(async () => {
+    await engine.stop();
+  });
+
+  it('are refused where they leave nothing over and null would count as a match', () => {
+    for (const text of OPPOSED) assert.throws(() => guard(text), /two lists for .* leave nothing over/, text);
+  });
+
+  it('pass otherwise, and then split the rows into true, false and null', async () => {
+    for (const text of SOUND) {
+      const sql = guard(text);
+      const answers = await engine.rows([sql, `NOT ${sql}`, `${sql} IS NULL`]);
+      const rows = answers.flatMap((answer) => (answer.kind === 'rows' ? answer.rows : []));
+      assert.equal(new Set(rows).size, 50, text);
+      assert.equal(rows.length, 50, text);
+    }
+  });
+});
+
+function guard(text: string): string {
+  return guardSql(text, { name: 'filter', place: 'filter' }, sqlLimits);
+}
