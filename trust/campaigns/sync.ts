@@ -1,7 +1,10 @@
 import { spawn, spawnSync } from 'node:child_process';
+import type { ChildProcessByStdio } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Campaign, Figure, Trust } from '../campaign.ts';
 import { atLeast, none, told } from '../campaign.ts';
@@ -25,14 +28,14 @@ export const sync: Campaign = {
     const tracer = spawn(
       'strace',
       ['-f', '-y', '-ttt', '-s', '512', '-e', `trace=${CALLS}`, '-o', file, '-p', String(server.workerPid())],
-      { stdio: 'ignore' },
+      { stdio: ['ignore', 'ignore', 'pipe'] },
     );
-    await sleep(1500);
+    await isAttached(tracer);
     const writes = await writeMany(trust, server, count);
     await sleep(200);
-    tracer.kill('SIGINT');
-    await new Promise((resolve) => tracer.once('exit', resolve));
-    const events = readTrace(await readFile(file, 'utf8'), server.folder);
+    const ended = new Promise((resolve) => tracer.once('exit', resolve));
+    if (tracer.exitCode === null && tracer.kill('SIGINT')) await ended;
+    const events = readTrace(await readFile(file, 'utf8').catch(() => ''), server.folder);
     if (events.length === 0) return [told('skipped', 'strace may not attach on this machine')];
     const unsynced = findUnsynced(events, writes, existsSync);
     for (const { path, operation } of unsynced.slice(0, 3))
@@ -44,6 +47,16 @@ export const sync: Campaign = {
     ];
   },
 };
+
+/** To all threads, or not at all: what a thread does before would be missing in the trace. */
+async function isAttached(tracer: ChildProcessByStdio<null, null, Readable>): Promise<void> {
+  await new Promise<void>((resolve) => {
+    createInterface({ input: tracer.stderr }).on('line', (line) => {
+      if (line.includes(' attached')) resolve();
+    });
+    tracer.once('exit', () => resolve());
+  });
+}
 
 async function writeMany(trust: Trust, server: TrustServer, count: number): Promise<readonly TracedWrite[]> {
   const { admin } = server;
