@@ -1,5 +1,6 @@
 import { Agent, request } from 'node:http';
 import type { IncomingHttpHeaders } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { LeakScanner } from './leak-scanner.ts';
 
 export interface Sent {
@@ -22,11 +23,15 @@ export interface Reply {
 
 export const ARROW_STREAM = 'application/vnd.apache.arrow.stream';
 
+const TRIES_MAX = 60;
+const PAUSE_MILLISECONDS = 250;
+
 /** A plain client over `node:http`, which shows every reply that it gets to the leak scanner. */
 export class HttpClient {
   readonly #url: string;
   readonly #headers: Readonly<Record<string, string>>;
   readonly #scanner: LeakScanner;
+  #triesMax = 1;
   readonly #agent = new Agent({ keepAlive: true, maxSockets: Infinity });
 
   constructor(url: string, scanner: LeakScanner, headers: Readonly<Record<string, string>>) {
@@ -53,8 +58,24 @@ export class HttpClient {
     return this.send(path, { headers: { 'content-type': ARROW_STREAM, ...headers }, body });
   }
 
-  /** Rejects when the connection broke before the whole reply was there. */
+  /** Asks again when there is no room at the moment, which on a busy machine is no fault. */
+  patient(): HttpClient {
+    const client = this.as(this.#headers);
+    client.#triesMax = TRIES_MAX;
+    return client;
+  }
+
   async send(path: string, sent: Sent): Promise<Reply> {
+    for (let tries = 1; ; tries += 1) {
+      const reply = await this.#sendOnce(path, sent);
+      const isFull = reply.status === 503 && reply.headers['retry-after'] !== undefined;
+      if (!isFull || tries >= this.#triesMax) return reply;
+      await sleep(PAUSE_MILLISECONDS);
+    }
+  }
+
+  /** Rejects when the connection broke before the whole reply was there. */
+  async #sendOnce(path: string, sent: Sent): Promise<Reply> {
     const startedAt = performance.now();
     const reply = await new Promise<Omit<Reply, 'text' | 'json' | 'milliseconds'>>((resolve, reject) => {
       const outgoing = request(`${this.#url}${path}`, {

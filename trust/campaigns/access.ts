@@ -22,7 +22,7 @@ export const access: Campaign = {
   promise: 'everybody may do what their role says, and learns nothing of what is not theirs',
   async run(trust: Trust): Promise<readonly Figure[]> {
     const server = await trust.startServer(['--http-renamed-seconds=0', '--http-uploads-max=64']);
-    const { admin } = server;
+    const admin = server.admin.patient();
     await requireOk(admin.post('/v1/namespace/them/create', {}));
     await requireOk(admin.arrow('/v1/table/them$t/create', sampleStream(3)));
     const callers = await makeCallers(admin, trust);

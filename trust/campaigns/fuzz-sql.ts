@@ -20,13 +20,14 @@ export const fuzzSql: Campaign = {
   async run(trust: Trust): Promise<readonly Figure[]> {
     const count = trust.size(50_000, 1000);
     const server = await trust.startServer();
+    const admin = server.admin.patient();
     const rows = makeSqlRows(seededRandom(trust.seed), ROWS);
-    await requireOk(server.admin.arrow('/v1/table/sql/create', toSqlStream(rows)));
+    await requireOk(admin.arrow('/v1/table/sql/create', toSqlStream(rows)));
     const seen = { right: 0, refused: 0, failed: 0, wrong: 0, broken: 0 };
     await inParallel(count, AT_ONCE, async (index) => {
       trust.progress(index, count);
       const seed = trust.seed + index;
-      const { text, reply, isRight } = await tryOne(server.admin, rows, seed).catch((error: unknown) => {
+      const { text, reply, isRight } = await tryOne(admin, rows, seed).catch((error: unknown) => {
         seen.broken += 1;
         trust.blame('no answer', `seed ${seed}: ${String(error)}`);
         return { text: '', reply: undefined, isRight: true };

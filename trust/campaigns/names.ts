@@ -83,7 +83,7 @@ export const names: Campaign = {
   async run(trust: Trust): Promise<readonly Figure[]> {
     const count = trust.size(3000, 120);
     const server = await trust.startServer(['--http-uploads-max=64']);
-    const { admin } = server;
+    const admin = server.admin.patient();
     await requireOk(admin.arrow('/v1/table/victim/create', sampleStream(20)));
     await requireOk(admin.arrow('/v1/table/host/create', sampleStream(3)));
     const before = await describeVictim(admin);

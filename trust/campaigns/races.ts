@@ -13,6 +13,7 @@ export const races: Campaign = {
   async run(trust: Trust): Promise<readonly Figure[]> {
     const names = trust.size(1000, 100);
     const server = await trust.startServer(['--http-uploads-max=64']);
+    const admin = server.admin.patient();
     let wrong = 0;
     let unexpected = 0;
     let foreignRows = 0;
@@ -22,7 +23,7 @@ export const races: Campaign = {
         toStream({ who: [new Int32(), () => who] }, 2),
       );
       const replies = await Promise.all(
-        streams.map(async (stream) => server.admin.arrow(`/v1/table/race-${serial}/create`, stream)),
+        streams.map(async (stream) => admin.arrow(`/v1/table/race-${serial}/create`, stream)),
       );
       const winners = replies.flatMap(({ status }, who) => (status === 200 ? [who] : []));
       unexpected += replies.filter(({ status }) => status !== 200 && status !== 409).length;
@@ -30,7 +31,7 @@ export const races: Campaign = {
         wrong += 1;
         trust.blame('winners', `race-${serial}: ${replies.map(({ status }) => status).join(' ')}`);
       }
-      const count = await server.admin.post(`/v1/table/race-${serial}/count_rows`, {
+      const count = await admin.post(`/v1/table/race-${serial}/count_rows`, {
         predicate: `who = ${winners[0]}`,
       });
       if (count.json !== 2) foreignRows += 1;
