@@ -25,7 +25,7 @@ export interface AdmissionOptions {
   readonly limits: AdmissionLimits;
   /** Milliseconds on a clock that only runs forward. */
   readonly now: () => number;
-  /** Told when a class is full, before anybody waits: perhaps one of those who are in can be shown out. */
+  /** Told when a class is full and somebody has to wait: perhaps one of those who are in can be shown out. */
   readonly onFull?: (work: WorkClass) => void;
 }
 
@@ -35,10 +35,12 @@ interface Waiting extends Waiter {
 }
 
 interface Gate {
+  readonly work: WorkClass;
   readonly placesMax: number;
   readonly busy: ServiceError;
   readonly waiting: FairQueue<Waiting>;
-  readonly pace: LeavingPace;
+  /** Not of uploads: they go at the pace of their senders, which says nothing of ours. */
+  readonly pace: LeavingPace | undefined;
   /** Since when all places are taken and others wait. */
   fullSince: number | undefined;
   running: number;
@@ -68,10 +70,10 @@ export class Admission {
     this.#options = options;
     this.#allBusy = busyWith(`${limits.requestsMax} requests`);
     this.#gates = {
-      read: gate(limits.readsMax, 'reads'),
-      write: gate(limits.writesMax, 'writes'),
-      ingest: gate(limits.uploadsMax, 'uploads'),
-      admin: gate(limits.administrationMax, 'requests of administrators'),
+      read: gate('read', limits.readsMax, 'reads'),
+      write: gate('write', limits.writesMax, 'writes'),
+      ingest: gate('ingest', limits.uploadsMax, 'uploads'),
+      admin: gate('admin', limits.administrationMax, 'requests of administrators'),
     };
   }
 
@@ -84,10 +86,10 @@ export class Admission {
     return this.#wait(own, arriving);
   }
 
-  /** Refuses who would be refused anyway: to be asked before anything is done for the request. */
-  refuseEarly({ work, caller }: Pick<Arriving, 'work' | 'caller'>): void {
+  /** Why one more would be refused without a wait; to be asked before anything is done for it. Counts as a refusal. */
+  findRefusal({ work, caller }: Pick<Arriving, 'work' | 'caller'>): ServiceError | undefined {
     const own = this.#gates[work];
-    if (own.waiting.length > 0 && this.#isTooMuch(own, caller)) throw this.#refuse(own);
+    return own.waiting.length > 0 && this.#isTooMuch(own, caller) ? this.#refuse(own) : undefined;
   }
 
   get running(): number {
@@ -120,11 +122,12 @@ export class Admission {
       if (!isIn) return;
       isIn = false;
       const now = this.#options.now();
-      own.pace.left({ now, startedAt, running: own.running, isFull: own.fullSince !== undefined });
+      own.pace?.left({ now, startedAt, running: own.running, isFull: own.fullSince !== undefined });
       own.running -= 1;
       this.#running -= 1;
       this.#startWaiting();
       if (own.waiting.length === 0) own.fullSince = undefined;
+      else this.#options.onFull?.(own.work);
     };
   }
 
@@ -144,7 +147,7 @@ export class Admission {
     const allowed = oldest === undefined ? 2 * standing : standing;
     // How fast places come free is a guess until it was seen for a while; as many as there are places may try their luck.
     const isGuess = own.fullSince === undefined || now() - own.fullSince < standing;
-    if ((ahead + 1) * own.pace.milliseconds > allowed && !(isGuess && ahead < own.placesMax)) return true;
+    if ((ahead + 1) * (own.pace?.milliseconds ?? 0) > allowed && !(isGuess && ahead < own.placesMax)) return true;
     return own.waiting.length >= limits.waitingMax && own.waiting.newestOfLongest(caller) === undefined;
   }
 
@@ -203,12 +206,13 @@ function busyWith(what: string): ServiceError {
   );
 }
 
-function gate(placesMax: number, what: string): Gate {
+function gate(work: WorkClass, placesMax: number, what: string): Gate {
   return {
+    work,
     placesMax,
     busy: busyWith(`${placesMax} ${what}`),
     waiting: new FairQueue(),
-    pace: new LeavingPace(),
+    pace: work === 'ingest' ? undefined : new LeavingPace(),
     fullSince: undefined,
     running: 0,
     refused: 0,

@@ -8,6 +8,7 @@ import { DISCARD_BOUNDS, discardRest } from './body.ts';
 import { whenClientGone } from './client-gone.ts';
 import { chooseDialect } from './dialects.ts';
 import { toErrorReply, toServiceError } from './error-reply.ts';
+import type { KnownFlood } from './known-flood.ts';
 import { commonHeaders, toJsonOutgoing, toOutgoing } from './reply.ts';
 import type { Outgoing } from './reply.ts';
 import { answer } from './request-life.ts';
@@ -21,6 +22,8 @@ export interface MountParts extends LifeParts {
   readonly basePath: string;
   /** Set when the server is shutting down: replies then close their connections. */
   readonly isDraining: () => boolean;
+  /** Told of requests that there was no place for. */
+  readonly flood: KnownFlood;
   /** Where requests are traced. */
   readonly tracer: RequestTracer | undefined;
 }
@@ -68,7 +71,12 @@ async function serve(exchange: Exchange, parts: MountParts): Promise<FastifyRepl
     refusal = toServiceError(error);
     const { status, headers, body } = toErrorReply(refusal, place);
     const requestId = findings.requestId ?? request.id;
-    outgoing = toJsonOutgoing(status, { ...commonHeaders(requestId), ...headers }, body);
+    const refused = toJsonOutgoing(status, { ...commonHeaders(requestId), ...headers }, body);
+    const { refusedFor: arriving } = findings;
+    if (arriving !== undefined) {
+      parts.flood.note({ message: request.raw, arriving, operation, dialect: place.dialect, outgoing: refused });
+    }
+    outgoing = refused;
   }
   const finish = (bytesOut: number, failure: ServiceError | undefined): void => {
     findings.leave?.();

@@ -14,7 +14,7 @@ import { databaseNotFound } from '../model/refusals.ts';
 import type { Database } from '../model/table.ts';
 import type { Dialect, Operation, Reply } from '../operations/operation.ts';
 import type { Services } from '../operations/services.ts';
-import type { Leave } from './admission.ts';
+import type { Arriving, Leave } from './admission.ts';
 import type { Account, ByteBudget } from './byte-budget.ts';
 import type { CallerRate } from './caller-rate.ts';
 import type { Load } from './load.ts';
@@ -63,6 +63,8 @@ export interface Findings {
   onSend?: () => () => void;
   caller?: string;
   database?: string;
+  /** When there was no hope of a place: the next one like it need not come so far. */
+  refusedFor?: Arriving;
   /** What the request holds until its reply is out. */
   leave?: Leave;
   account?: Account;
@@ -89,7 +91,7 @@ export async function answer(incoming: Incoming, route: Route, parts: LifeParts,
   parts.rate.take(caller.id);
   const arriving = { work: toWorkClass(operation), caller: caller.id, signal };
   const readsJson = isJsonRead(operation, message);
-  if (readsJson) parts.load.admission.refuseEarly(arriving);
+  if (readsJson) refuseEarly(arriving, parts, findings);
 
   const database = operation.target === 'server' ? undefined : await findDatabase(incoming, caller, parts);
   if (database !== undefined) findings.database = database.name;
@@ -131,6 +133,14 @@ export async function answer(incoming: Incoming, route: Route, parts: LifeParts,
   const written = await answerWrite({ operation, message, request, hash: () => findings.bodyHash }, parts.services);
   findings.onSend = written.onSend;
   return written.reply;
+}
+
+/** Before anything is done for a request that has no hope of a place. */
+function refuseEarly(arriving: Arriving, { load }: LifeParts, findings: Findings): void {
+  const refusal = load.admission.findRefusal(arriving);
+  if (refusal === undefined) return;
+  findings.refusedFor = arriving;
+  throw refusal;
 }
 
 /**

@@ -13,7 +13,9 @@ import { toErrorReply, toServiceError } from './error-reply.ts';
 import { decodePlusSigns } from './form-encoded-path.ts';
 import { mountMetrics } from './metrics.ts';
 import type { MetricsSettings } from './metrics.ts';
+import { KnownFlood } from './known-flood.ts';
 import { mount } from './mount.ts';
+import type { MountParts } from './mount.ts';
 import { explainNoRoute } from './no-route.ts';
 import { OpenExchanges } from './open-exchanges.ts';
 import { mountProbes } from './probes.ts';
@@ -24,7 +26,7 @@ import { mountTokenEndpoint } from './token-endpoint.ts';
 import type { TokenEndpointParts } from './token-endpoint.ts';
 import { refuseTunnel, refuseUnreadable } from './unreadable.ts';
 
-export interface HttpSettings extends TokenEndpointParts, ConsoleSettings {
+export interface HttpSettings extends Omit<TokenEndpointParts, 'flood'>, ConsoleSettings {
   readonly release: string;
   readonly tls: { readonly cert: Buffer; readonly key: Buffer } | undefined;
   readonly health: Health;
@@ -45,12 +47,19 @@ const LAST_REPLIES_MILLISECONDS = 1000;
 
 export async function createHttpServer(settings: HttpSettings): Promise<HttpServer> {
   const server = createFastify(settings);
+  const flood = new KnownFlood({
+    admission: settings.load.admission,
+    telemetry: settings.services.telemetry,
+    isAllowed: () => !settings.isDraining() && settings.tracer === undefined,
+    now: () => performance.now(),
+  });
+  flood.guard(server.server);
   const exchanges = new OpenExchanges(server.server);
   const connections = new Connections({
     connectionsMax: settings.limits.http.connectionsMax,
     onRefused: (count) => settings.services.telemetry.emit({ kind: 'connections-refused', count }),
   });
-  await prepareRoutes(server, settings);
+  await prepareRoutes(server, { ...settings, flood });
   return {
     accept(socket) {
       if (connections.admit(socket)) server.server.emit('connection', socket);
@@ -68,7 +77,10 @@ export async function createHttpServer(settings: HttpSettings): Promise<HttpServ
   };
 }
 
-async function prepareRoutes(server: FastifyInstance, settings: HttpSettings): Promise<void> {
+async function prepareRoutes(
+  server: FastifyInstance,
+  settings: HttpSettings & Pick<MountParts, 'flood'>,
+): Promise<void> {
   const { basePath } = settings;
   server.removeAllContentTypeParsers();
   // Bodies stay unread until the caller is known; the life of the request reads them.

@@ -144,14 +144,14 @@ async function openBusy(milliseconds: number): Promise<Gate> {
 test('refuses at once, once it is seen how fast places come free, who would wait for too long', async () => {
   const gate = await openBusy(100);
   const arriving = { work: 'read', caller: 'much', signal: () => new AbortController().signal } as const;
-  gate.admission.refuseEarly(arriving);
+  assert.equal(gate.admission.findRefusal(arriving), undefined);
   void gate.queue('read', 'much').catch(() => undefined);
   // One of another and one of its own go before: 300 ms, where a quarter of a second is allowed.
-  assert.match(refusalOf(() => gate.admission.refuseEarly(arriving)).message, /busy with 2 reads/);
+  assert.match(gate.admission.findRefusal(arriving)?.message ?? '', /busy with 2 reads/);
   refusalOf(() => gate.admission.enter(arriving));
   // Who has nothing waiting yet may wait for twice as long.
-  gate.admission.refuseEarly({ work: 'read', caller: 'little' });
-  gate.admission.refuseEarly({ work: 'write', caller: 'much' });
+  assert.equal(gate.admission.findRefusal({ work: 'read', caller: 'little' }), undefined);
+  assert.equal(gate.admission.findRefusal({ work: 'write', caller: 'much' }), undefined);
 });
 
 test('lets as many wait as the pace allows', async () => {
@@ -175,7 +175,7 @@ test('a burst after a slow request may still wait, as many as there are places',
   slow();
   const leaves = [1, 2, 3, 4].map(() => gate.take('read'));
   const burst = [1, 2, 3, 4].map(async () => gate.queue('read'));
-  refusalOf(() => gate.admission.refuseEarly({ work: 'read', caller: 'somebody' }));
+  assert.ok(gate.admission.findRefusal({ work: 'read', caller: 'somebody' }) !== undefined);
   for (const leave of leaves) leave();
   for (const each of burst) (await each)();
   assert.equal(gate.admission.running, 0);
@@ -245,4 +245,16 @@ test('tells of a class that is full, so that somebody slow can be shown out', as
   assert.deepEqual(told, []);
   await refused(gate.queue('ingest'));
   assert.deepEqual(told, ['ingest']);
+});
+
+test('tells of it again when one has left and others still wait', async () => {
+  const told: WorkClass[] = [];
+  const gate = open({ uploadsMax: 1 }, (work) => told.push(work));
+  const leave = gate.take('ingest');
+  const waiting = [gate.queue('ingest', 'much'), gate.queue('ingest', 'little')];
+  assert.deepEqual(told, ['ingest', 'ingest']);
+  leave();
+  assert.deepEqual(told, ['ingest', 'ingest', 'ingest']);
+  for (const each of waiting) (await each)();
+  assert.equal(told.length, 3, 'nobody waits any more');
 });

@@ -4,8 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { FixedSizeList, Field, Float32, Int32, toStream } from '../../test/support/arrow-tables.ts';
 import type { Campaign, Figure, Trust } from '../campaign.ts';
 import { atLeast, atMost, none, onQuietMachine, told } from '../campaign.ts';
-import { attempt } from '../http.ts';
-import type { Reply } from '../http.ts';
+import { percentile, ratePerSecond, sendFlood, timesOf, timesSinceDueOf } from '../flood.ts';
+import type { FloodSeen } from '../flood.ts';
 import { startProbe } from '../probe.ts';
 import { requireOk } from '../rows.ts';
 import type { TrustServer } from '../server.ts';
@@ -15,7 +15,7 @@ const ROWS = 60_000;
 const DIMENSIONS = 64;
 const CONNECTIONS = 400;
 const TIMES_TOO_MUCH = 10;
-const TICK_MILLISECONDS = 10;
+const BODIES = 64;
 
 export const overload: Campaign = {
   name: 'overload',
@@ -23,28 +23,9 @@ export const overload: Campaign = {
   async run(trust: Trust): Promise<readonly Figure[]> {
     const server = await trust.startServer();
     await requireOk(server.admin.arrow('/v1/table/heavy/create', makeVectors(ROWS)));
-    const seconds = trust.size(10, 4);
-    await runClosed(server, 4, 1);
-    const peak = await runClosed(server, 8, seconds);
-    const alone = await medianAlone(server);
-    await openConnections(server);
-    const flood = await runOpen(server, { perSecond: peak.perSecond * TIMES_TOO_MUCH, seconds, alone });
+    const flood = await runFlood(trust, server);
     const slow = await runSlowClients(trust, server);
-    return [
-      told('capacity: answers a second to 8 clients', peak.perSecond),
-      told('offered', flood.offeredPerSecond, 'a second'),
-      onQuietMachine(
-        atLeast('goodput under ten times the capacity', (100 * flood.goodPerSecond) / peak.perSecond, 80, '% of peak'),
-      ),
-      told('refused', flood.refused),
-      told('time to a refusal, median', flood.refusalMedian, 'ms'),
-      onQuietMachine(atMost('time to a refusal, p99', flood.refusalP99, 20, 'ms')),
-      none('refusals without Retry-After', flood.withoutRetryAfter),
-      none('answers other than 200 and 503', flood.other),
-      onQuietMachine(atMost('normal again after', flood.recovery, 1500, 'ms')),
-      ...slow,
-      none('worker crashes', server.crashes()),
-    ];
+    return [...flood, ...slow, none('worker crashes', server.crashes())];
   },
 };
 
@@ -57,89 +38,52 @@ function makeVectors(rows: number): Uint8Array {
   );
 }
 
-async function search(server: TrustServer): Promise<Reply | undefined> {
+function makeSearch(): string {
   const vector = { single_vector: Array.from({ length: DIMENSIONS }, () => Math.random()) };
-  return attempt(server.admin.post('/v1/table/heavy/query', { k: 10, vector, columns: { column_names: ['id'] } }));
+  return JSON.stringify({ k: 10, vector, columns: { column_names: ['id'] } });
 }
 
-async function runClosed(
-  server: TrustServer,
-  clients: number,
-  seconds: number,
-): Promise<{ readonly perSecond: number }> {
-  const endAt = performance.now() + seconds * 1000;
-  let good = 0;
-  const client = async (): Promise<void> => {
-    while (performance.now() < endAt) if ((await search(server))?.status === 200) good += 1;
-  };
-  await Promise.all(Array.from({ length: clients }, client));
-  return { perSecond: good / seconds };
+/** The same sender measures what the server carries, what a search takes alone, and the flood. */
+async function runFlood(trust: Trust, { port, key }: TrustServer): Promise<readonly Figure[]> {
+  const seconds = trust.size(10, 4);
+  const bodies = Array.from({ length: BODIES }, makeSearch);
+  const order = { port, key, path: '/v1/table/heavy/query', bodies };
+  await sendFlood({ ...order, connections: 4, seconds: 1 });
+  const capacity = ratePerSecond(await sendFlood({ ...order, connections: 8, seconds }), 200, seconds);
+  const alone = percentile(timesOf(await sendFlood({ ...order, connections: 1, seconds: 1 }), 200), 50);
+  const flood = await sendFlood({
+    ...order,
+    connections: CONNECTIONS,
+    seconds,
+    perSecond: capacity * TIMES_TOO_MUCH,
+    normalMilliseconds: 3 * alone + 5,
+  });
+  for (const reply of flood.samples) trust.scanner.scanReply('POST /v1/table/heavy/query', {}, reply);
+  const good = ratePerSecond(flood, 200, seconds);
+  return [
+    told('capacity: answers a second to 8 clients', capacity),
+    told('offered', (flood.replies.length + flood.unsent) / seconds, 'a second'),
+    told('processor time of the sender', flood.ownSeconds / seconds, 'cores'),
+    told('timers of the sender came late, p99', flood.ownDelay, 'ms'),
+    onQuietMachine(atLeast('goodput under ten times the capacity', (100 * good) / capacity, 80, '% of peak')),
+    ...judgeRefusals(flood),
+    onQuietMachine(atMost('normal again after', flood.recovery, 1500, 'ms')),
+  ];
 }
 
-async function medianAlone(server: TrustServer): Promise<number> {
-  const times: number[] = [];
-  for (let index = 0; index < 20; index += 1) times.push((await search(server))?.milliseconds ?? 0);
-  return times.toSorted((one, other) => one - other)[10] ?? 0;
-}
-
-/** Callers keep their connections: a flood of new ones would measure how fast those are made. */
-async function openConnections(server: TrustServer): Promise<void> {
-  await Promise.all(Array.from({ length: CONNECTIONS }, async () => attempt(server.admin.get('/healthz'))));
-}
-
-interface Flood {
-  readonly perSecond: number;
-  readonly seconds: number;
-  /** What a search takes when nobody else asks, in milliseconds. */
-  readonly alone: number;
-}
-
-/** Requests at a rate of their own, whether or not those before were answered. */
-async function runOpen(server: TrustServer, { perSecond, seconds, alone }: Flood) {
-  const startedAt = performance.now();
-  const running: Promise<void>[] = [];
-  const refusals: number[] = [];
-  const seen = { sent: 0, good: 0, other: 0, withoutRetryAfter: 0 };
-  const one = async (): Promise<void> => {
-    const reply = await search(server);
-    if (reply?.status === 200) {
-      seen.good += 1;
-    } else if (reply?.status === 503) {
-      refusals.push(reply.milliseconds);
-      if (reply.headers['retry-after'] === undefined) seen.withoutRetryAfter += 1;
-    } else seen.other += 1;
-  };
-  while (performance.now() < startedAt + seconds * 1000) {
-    const due = Math.floor(((performance.now() - startedAt) / 1000) * perSecond);
-    for (; seen.sent < due; seen.sent += 1) running.push(one());
-    await sleep(TICK_MILLISECONDS);
-  }
-  const recovery = await measureRecovery(server, alone);
-  await Promise.all(running);
-  // Those that still waited when the flood ended take their time too.
-  const elapsed = (performance.now() - startedAt) / 1000;
-  const sorted = refusals.toSorted((first, second) => first - second);
-  return {
-    recovery,
-    offeredPerSecond: seen.sent / seconds,
-    goodPerSecond: seen.good / elapsed,
-    refused: refusals.length,
-    refusalMedian: sorted[Math.floor(sorted.length / 2)] ?? 0,
-    refusalP99: sorted[Math.floor(sorted.length * 0.99)] ?? 0,
-    withoutRetryAfter: seen.withoutRetryAfter,
-    other: seen.other,
-  };
-}
-
-/** Until a search takes at most three times what it took before the flood. */
-async function measureRecovery(server: TrustServer, alone: number): Promise<number> {
-  const startedAt = performance.now();
-  for (;;) {
-    const reply = await search(server);
-    if (reply?.status === 200 && reply.milliseconds <= 3 * alone + 5)
-      return performance.now() - startedAt - reply.milliseconds;
-    if (performance.now() - startedAt > 30_000) return 30_000;
-  }
+function judgeRefusals(flood: FloodSeen): readonly Figure[] {
+  const times = timesOf(flood, 503);
+  const others = flood.replies.filter(([status]) => status !== 200 && status !== 503).length;
+  return [
+    told('time to an answer, p99', percentile(timesOf(flood, 200), 99), 'ms'),
+    told('refused', times.length),
+    told('time to a refusal, median', percentile(times, 50), 'ms'),
+    onQuietMachine(atMost('time to a refusal, p99', percentile(times, 99), 20, 'ms')),
+    told('the same since it was due, p99', percentile(timesSinceDueOf(flood, 503), 99), 'ms'),
+    told('not sent, for want of a free connection', flood.unsent),
+    none('refusals without Retry-After', flood.withoutRetryAfter),
+    none('answers other than 200 and 503', others + flood.broken),
+  ];
 }
 
 /** Headers, bodies and readers that hardly move, a third of each. */

@@ -1,0 +1,214 @@
+import { connect } from 'node:net';
+import type { Socket } from 'node:net';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+
+/** What a process of its own is told to send. */
+export interface FloodOrder {
+  readonly port: number;
+  readonly key: string;
+  readonly path: string;
+  readonly bodies: readonly string[];
+  readonly seconds: number;
+  readonly connections: number;
+  /** Without it, each connection sends again as soon as it was answered. */
+  readonly perSecond?: number;
+  /** What an answer takes at most when all is well again after the flood, in milliseconds. */
+  readonly normalMilliseconds?: number;
+}
+
+/** One request, in milliseconds since the flood began. */
+export type FloodReply = readonly [status: number, dueAt: number, sentAt: number, answeredAt: number];
+
+export interface FloodSeen {
+  readonly replies: readonly FloodReply[];
+  /** Due, and not sent before the end because every connection was waiting for an answer. */
+  readonly unsent: number;
+  /** Among the answers with 503. */
+  readonly withoutRetryAfter: number;
+  /** Requests whose connection broke. */
+  readonly broken: number;
+  /** Of the answers other than 200, for the leak scanner. */
+  readonly samples: readonly string[];
+  /** How late the sender's own timers came, at p99, in milliseconds. */
+  readonly ownDelay: number;
+  /** Seconds of processor time that the sender took while it sent. */
+  readonly ownSeconds: number;
+  /** From the end of the flood until a request was answered as in quiet times, in milliseconds. */
+  readonly recovery: number;
+}
+
+const TICK_MILLISECONDS = 1;
+const RECOVERY_MILLISECONDS_MAX = 30_000;
+const SAMPLES_MAX = 100;
+const HEAD_END = '\r\n\r\n';
+
+interface Lane {
+  readonly socket: Socket;
+  /** Called with the reply to what was sent last; `undefined` when the connection broke. */
+  onReply: ((status: number | undefined) => void) | undefined;
+  received: string;
+}
+
+/** Raw sockets that stay open, one request at a time on each: it takes next to nothing, so that it measures the server. */
+class Sender {
+  readonly #order: FloodOrder;
+  readonly #requests: readonly Buffer[];
+  readonly #free: Lane[] = [];
+  readonly #due: number[] = [];
+  readonly #replies: FloodReply[] = [];
+  readonly #samples: string[] = [];
+  #startedAt = 0;
+  #isOver = false;
+  #sent = 0;
+  #open = 0;
+  #broken = 0;
+  #withoutRetryAfter = 0;
+
+  constructor(order: FloodOrder) {
+    this.#order = order;
+    const { path, key } = order;
+    this.#requests = order.bodies.map((body) =>
+      Buffer.from(
+        `POST ${path} HTTP/1.1\r\nhost: x\r\nx-api-key: ${key}\r\ncontent-type: application/json\r\n` +
+          `content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+      ),
+    );
+  }
+
+  async run(): Promise<FloodSeen> {
+    const { connections, perSecond } = this.#order;
+    const opened = Array.from({ length: connections }, async () => this.#free.push(await this.#connect()));
+    await Promise.all(opened);
+    const delay = monitorEventLoopDelay({ resolution: 1 });
+    delay.enable();
+    const before = process.cpuUsage();
+    this.#startedAt = performance.now();
+    await (perSecond === undefined ? this.#runClosed() : this.#runOpen(perSecond));
+    this.#isOver = true;
+    const { user, system } = process.cpuUsage(before);
+    const ownDelay = delay.percentile(99) / 1e6;
+    const recovery = await this.#recover();
+    while (this.#open > 0) await pause(TICK_MILLISECONDS);
+    return {
+      replies: this.#replies,
+      unsent: this.#due.length,
+      withoutRetryAfter: this.#withoutRetryAfter,
+      broken: this.#broken,
+      samples: this.#samples,
+      ownDelay,
+      ownSeconds: (user + system) / 1e6,
+      recovery,
+    };
+  }
+
+  /** Answered once, the connection has been handed to the worker. */
+  async #connect(): Promise<Lane> {
+    const socket = connect({ port: this.#order.port, host: '127.0.0.1', noDelay: true });
+    const lane: Lane = { socket, onReply: undefined, received: '' };
+    socket.on('error', () => undefined);
+    socket.on('data', (piece) => this.#receive(lane, piece));
+    socket.on('close', () => lane.onReply?.(undefined));
+    await this.#ask(lane, Buffer.from('GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n'));
+    return lane;
+  }
+
+  async #runClosed(): Promise<void> {
+    for (const lane of this.#free.splice(0)) void this.#send(lane, 0);
+    await pause(this.#order.seconds * 1000);
+  }
+
+  /** At a rate of its own, whether or not what was sent before is answered. */
+  async #runOpen(perSecond: number): Promise<void> {
+    const end = this.#order.seconds * 1000;
+    let due = 0;
+    for (let now = this.#now(); now < end; now = this.#now()) {
+      for (; due < (now / 1000) * perSecond; due += 1) this.#due.push((due / perSecond) * 1000);
+      this.#sendDue();
+      await pause(TICK_MILLISECONDS);
+    }
+  }
+
+  #sendDue(): void {
+    while (this.#due.length > 0 && this.#free.length > 0 && !this.#isOver) {
+      const lane = this.#free.pop();
+      if (lane !== undefined) void this.#send(lane, this.#due.shift() ?? 0);
+    }
+  }
+
+  async #send(lane: Lane, dueAt: number): Promise<void> {
+    const sentAt = this.#now();
+    this.#open += 1;
+    const status = await this.#ask(lane, this.#nextRequest());
+    this.#open -= 1;
+    if (status === undefined) {
+      this.#broken += 1;
+      return;
+    }
+    this.#replies.push([status, dueAt, sentAt, this.#now()]);
+    if (this.#order.perSecond === undefined && !this.#isOver) {
+      void this.#send(lane, this.#now());
+      return;
+    }
+    this.#free.push(lane);
+    this.#sendDue();
+  }
+
+  /** One after the other, on a connection of its own. */
+  async #recover(): Promise<number> {
+    const { normalMilliseconds } = this.#order;
+    if (normalMilliseconds === undefined) return 0;
+    const endedAt = this.#now();
+    const lane = await this.#connect();
+    while (this.#now() - endedAt < RECOVERY_MILLISECONDS_MAX) {
+      const sentAt = this.#now();
+      const status = await this.#ask(lane, this.#nextRequest());
+      if (status === 200 && this.#now() - sentAt <= normalMilliseconds) return sentAt - endedAt;
+    }
+    return RECOVERY_MILLISECONDS_MAX;
+  }
+
+  #nextRequest(): Buffer {
+    this.#sent += 1;
+    return this.#requests[this.#sent % this.#requests.length] ?? Buffer.alloc(0);
+  }
+
+  /** The status of the reply; `undefined` when the connection broke. */
+  async #ask(lane: Lane, request: Buffer): Promise<number | undefined> {
+    return new Promise((resolve) => {
+      lane.received = '';
+      lane.onReply = (status) => {
+        lane.onReply = undefined;
+        resolve(status);
+      };
+      if (lane.socket.destroyed) lane.onReply(undefined);
+      else lane.socket.write(request);
+    });
+  }
+
+  #receive(lane: Lane, piece: Buffer): void {
+    lane.received += piece.toString('latin1');
+    const headEnd = lane.received.indexOf(HEAD_END);
+    if (headEnd < 0) return;
+    const head = lane.received.slice(0, headEnd).toLowerCase();
+    const length = Number(/\r\ncontent-length: (\d+)/.exec(head)?.[1] ?? 0);
+    if (lane.received.length < headEnd + HEAD_END.length + length) return;
+    const status = Number(head.slice(9, 12));
+    if (status !== 200 && this.#samples.length < SAMPLES_MAX) this.#samples.push(lane.received);
+    if (status === 503 && !/\r\nretry-after: \d/.test(head)) this.#withoutRetryAfter += 1;
+    lane.onReply?.(status);
+  }
+
+  #now(): number {
+    return performance.now() - this.#startedAt;
+  }
+}
+
+async function pause(milliseconds: number): Promise<void> {
+  await new Promise((resolve) => {
+    setTimeout(resolve, milliseconds);
+  });
+}
+
+process.once('message', (order) => {
+  void new Sender(order as FloodOrder).run().then((seen) => process.send?.(seen, () => process.exit(0)));
+});

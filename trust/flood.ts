@@ -1,0 +1,44 @@
+import { fork } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import type { FloodOrder, FloodReply, FloodSeen } from './flood-sender.ts';
+
+export type { FloodReply, FloodSeen } from './flood-sender.ts';
+
+/** Sends from a process of its own: one that also starts servers, reads their logs and scans replies would be late itself. */
+export async function sendFlood(order: FloodOrder): Promise<FloodSeen> {
+  const child = fork(fileURLToPath(new URL('flood-sender.js', import.meta.url)));
+  return new Promise((resolve, reject) => {
+    child.once('message', (seen) => resolve(seen as FloodSeen));
+    child.once('exit', (code) => reject(new Error(`the sender ended with ${code}`)));
+    child.send(order);
+  });
+}
+
+/** Answers with this status that came before the end of the flood, for each second. */
+export function ratePerSecond({ replies }: FloodSeen, status: number, seconds: number): number {
+  return replies.filter((reply) => reply[0] === status && reply[3] <= seconds * 1000).length / seconds;
+}
+
+/** From the moment in which it was sent. */
+export function timesOf({ replies }: FloodSeen, status: number): readonly number[] {
+  return toTimes(replies, status, ([, , sentAt]) => sentAt);
+}
+
+/** From the moment in which it was due, whenever the sender came to it. */
+export function timesSinceDueOf({ replies }: FloodSeen, status: number): readonly number[] {
+  return toTimes(replies, status, ([, dueAt]) => dueAt);
+}
+
+/** Of sorted values; 0 of none. */
+export function percentile(sorted: readonly number[], percent: number): number {
+  return sorted[Math.min(Math.floor((sorted.length * percent) / 100), sorted.length - 1)] ?? 0;
+}
+
+function toTimes(
+  replies: readonly FloodReply[],
+  status: number,
+  from: (reply: FloodReply) => number,
+): readonly number[] {
+  const times = replies.filter((reply) => reply[0] === status).map((reply) => reply[3] - from(reply));
+  return times.toSorted((one, other) => one - other);
+}
