@@ -10,12 +10,24 @@ import type { Given, Option } from './options.ts';
 import { STATE_OPTIONS, readState } from './read-state.ts';
 import { listVectorColumns } from './vector-columns.ts';
 
-export const QUERY_OPTIONS: readonly Option[] = [
+/** Which rows and columns. */
+export const CHOICE_OPTIONS: readonly Option[] = [
   { name: 'where', value: 'SQL', help: 'only rows for which this is true' },
   { name: 'select', value: 'COLUMNS', repeats: true, help: 'names with commas between, or NAME=SQL; may be repeated' },
+];
+
+export const ORDER_OPTION: Option = {
+  name: 'order-by',
+  value: 'COLUMN',
+  repeats: true,
+  help: 'sort by a column; COLUMN:desc for the greatest first',
+};
+
+export const QUERY_OPTIONS: readonly Option[] = [
+  ...CHOICE_OPTIONS,
   { name: 'limit', short: 'k', value: 'N', help: 'how many rows at most, or "all" (default 10)' },
   { name: 'offset', value: 'N', help: 'how many rows to skip' },
-  { name: 'order-by', value: 'COLUMN', repeats: true, help: 'sort by a column; COLUMN:desc for the greatest first' },
+  ORDER_OPTION,
   { name: 'vector', value: 'JSON', help: 'nearest to this vector, as [0.1, 0.2, …] or @FILE' },
   { name: 'like', value: 'ROWID', help: 'nearest to the vector of this row; see --with-row-id' },
   { name: 'vector-column', value: 'COLUMN', help: 'which vector to search, where there are several' },
@@ -52,7 +64,8 @@ export async function readQuery(session: Session, table: TablePath, given: Given
 
 type Part = Partial<QueryTableBody>;
 
-function readColumns(given: Given, sqlTexts: Map<string, string>): Part {
+/** What --select asks for. */
+export function readColumns(given: Given, sqlTexts: Map<string, string>): Part {
   const parts = given.values('select').flatMap(toColumns);
   if (parts.length === 0) return {};
   if (parts.every(({ sql }) => sql === undefined)) return { columns: { column_names: parts.map(({ name }) => name) } };
@@ -91,16 +104,21 @@ function named(name: keyof QueryTableBody, value: number | undefined): Part {
 }
 
 function readSwitches(given: Given): Part {
-  const order = given.values('order-by').map(toOrder);
   const distance = given.value('distance');
   return {
     ...(given.has('with-row-id') ? { with_row_id: true } : {}),
     ...(given.has('no-index') ? { bypass_vector_index: true } : {}),
     ...(given.has('fast') ? { fast_search: true } : {}),
     ...(given.has('postfilter') ? { prefilter: false } : {}),
-    ...(order.length === 0 ? {} : { order_by: order }),
+    ...readOrder(given),
     ...(distance === undefined ? {} : { distance_type: distance }),
   };
+}
+
+/** What --order-by asks for. */
+export function readOrder(given: Given): Part {
+  const order = given.values('order-by').map(toOrder);
+  return order.length === 0 ? {} : { order_by: order };
 }
 
 function toOrder(text: string) {

@@ -1,7 +1,8 @@
 import { RecordBatchReader } from 'apache-arrow';
 import type { Data, RecordBatch, Schema } from 'apache-arrow';
 import { Footer } from 'apache-arrow/ipc/metadata/file';
-import { ServiceError } from '../errors/service-error.ts';
+import { notReadable } from './arrow-fault.ts';
+import { FOOTER_TAIL_BYTES, footerLength, isArrowFile } from './arrow-messages.ts';
 import { END_OF_STREAM_BYTES, toStreamBytes } from './arrow-stream.ts';
 import { buildData } from './build-data.ts';
 import { convertColumn } from './convert-column.ts';
@@ -9,10 +10,6 @@ import { readPieces } from './input.ts';
 import type { Input } from './input.ts';
 import { makeBatch, schemaOf } from './row-batches.ts';
 import type { BatchBounds, PlannedColumn, Source, SourceBatch } from './source.ts';
-
-const MAGIC = 'ARROW1';
-/** The length of the footer, and the magic again. */
-const FOOTER_TAIL_BYTES = 10;
 
 export async function openArrow(input: Input): Promise<Source> {
   const { reader } = await openStream(input);
@@ -40,8 +37,7 @@ async function* allBatches(reader: RecordBatchReader): AsyncGenerator<RecordBatc
 }
 
 async function openStream(input: Input): Promise<{ reader: RecordBatchReader; readBytes: () => number }> {
-  const head = new Uint8Array(await input.slice(0, Math.min(MAGIC.length, input.size)));
-  const isFile = String.fromCharCode(...head) === MAGIC;
+  const isFile = await isArrowFile(input);
   let readBytes = 0;
   const counted = async function* (): AsyncGenerator<Uint8Array> {
     for await (const piece of isFile ? readFile(input) : readPieces(input)) {
@@ -55,9 +51,7 @@ async function openStream(input: Input): Promise<{ reader: RecordBatchReader; re
 /** The messages of a file as a stream, by its footer: some writers leave the schema out in front. */
 async function* readFile(input: Input): AsyncGenerator<Uint8Array> {
   const end = input.size - FOOTER_TAIL_BYTES;
-  const tail = new DataView(await input.slice(Math.max(end, 0), input.size));
-  const length = tail.byteLength < FOOTER_TAIL_BYTES ? -1 : tail.getInt32(0, true);
-  if (length <= 0 || length > end) throw new Error('no footer');
+  const length = await footerLength(input);
   const footer = Footer.decode(new Uint8Array(await input.slice(end - length, end)));
   const empty = toStreamBytes(footer.schema, []);
   yield empty.subarray(0, empty.length - END_OF_STREAM_BYTES);
@@ -126,24 +120,4 @@ function columnOf(batch: RecordBatch, column: PlannedColumn, row: number): Data 
       Array.from({ length: batch.numRows }, () => null),
     );
   return column.convert === undefined ? data : convertColumn(data, column, row);
-}
-
-function notReadable(error: unknown): ServiceError {
-  const text = error instanceof Error ? error.message : '';
-  if (text.includes('compression')) {
-    return new ServiceError('InvalidInput', 'The buffers of the Arrow file are compressed.', {
-      hint: 'Write it without compression.',
-      cause: error,
-    });
-  }
-  if (text.includes('Unrecognized type')) {
-    return new ServiceError('InvalidInput', 'The Arrow file has a column of a type that is not read here.', {
-      hint: 'Lists of 64-bit offsets, views, unions and run-end encoding are not read; send the stream itself to the server.',
-      cause: error,
-    });
-  }
-  return new ServiceError('InvalidInput', 'The input is not an Arrow IPC file or stream, or it is cut off.', {
-    hint: 'Give a whole file, or the format that it has.',
-    cause: error,
-  });
 }

@@ -107,6 +107,79 @@ test('export takes a condition, columns, a limit and a version', async () => {
   assert.ok(!(await readdir(folder)).includes('no.csv'));
 });
 
+test('export sorts, calculates columns, and reads a tag and a branch', async () => {
+  await json('import', await file('t.csv', 'a,b\n2,x\n3,y\n1,z\n'), 'states');
+  await json('tag', 'create', 'states', 'first');
+  await json('branch', 'create', 'states', 'trial');
+  await json('update', 'states', '--set', 'a=a * 10', '--all', '--branch', 'trial');
+  await json('delete', 'states', '--where', 'a = 3');
+  const sorted = ['--order-by', 'a:desc', '--select', 'twice=a * 2'];
+  assert.deepEqual(await ndjson('states', ...sorted), [{ twice: 4 }, { twice: 2 }]);
+  assert.deepEqual(await ndjson('states', ...sorted, '--at', 'first', '--limit', '1'), [{ twice: 6 }]);
+  assert.deepEqual(await ndjson('states', ...sorted, '--branch', 'trial', '--limit', '1'), [{ twice: 60 }]);
+  assert.equal((await cli('export', 'states', '-', '--format', 'csv', '--branch', 'none')).code, 5);
+  assert.equal((await cli('export', 'states', '-', '--format', 'csv', '--at', 'first', '--branch', 'trial')).code, 2);
+});
+
+test('Arrow goes to the server as it is: compressed, with long offsets, views and dictionaries', async () => {
+  const expected = JSON.parse(await readFile('test/fixtures/arrow/expected.json', 'utf8'));
+  for (const name of [
+    'lz4',
+    'zstd',
+    'zstd_nested',
+    'large_list',
+    'string_view',
+    'dict',
+    'dict_delta',
+    'dict_replace',
+    'multi',
+    'legacy',
+    'zerobatch',
+  ]) {
+    const path = `test/fixtures/arrow/${name}.stream`;
+    const { rows } = await json('import', path, `as_${name}`);
+    assert.equal(rows, expected[name].rows, name);
+    assert.equal((await ndjson(`as_${name}`)).length, rows, name);
+  }
+});
+
+test('text that follows Arrow takes its types', async () => {
+  const later = await file('later.ndjson', '{"id": 99, "s": "late"}\n');
+  const { rows } = await json('import', 'test/fixtures/arrow/plain.stream', later, 'mixed');
+  assert.equal((await ndjson('mixed')).length, rows);
+  assert.deepEqual(await ndjson('mixed', '--where', 'id = 99', '--select', 'id,s'), [{ id: 99, s: 'late' }]);
+});
+
+test('an Arrow file passes too, and a compressed one is refused where its columns are to be changed', async () => {
+  const whole = join(folder, 'zstd.arrow');
+  await writeFile(whole, asArrowFile(await readFile('test/fixtures/arrow/zstd.stream')));
+  const { rows } = await json('import', whole, 'from_file');
+  assert.deepEqual(await ndjson('from_file'), await ndjson('as_zstd'));
+  assert.ok(rows > 0);
+  for (const option of [
+    ['--skip', 'id'],
+    ['--batch-rows', '5'],
+  ]) {
+    const { code, err } = await cli('import', 'test/fixtures/arrow/zstd.stream', 'changed', ...option);
+    assert.equal(code, 1);
+    assert.match(err, /zstd\.stream: The buffers of the Arrow file are compressed\. With its columns as they are/);
+  }
+  const cut = join(folder, 'cut.arrows');
+  await writeFile(cut, (await readFile('test/fixtures/arrow/lz4.stream')).subarray(0, -200));
+  const { code, err } = await cli('import', cut, 'cut_off');
+  assert.equal(code, 1);
+  assert.match(err, /cut off/);
+  assert.equal((await cli('describe', 'cut_off')).code, 5);
+});
+
+/** The file form of a stream; what is in the footer is not looked at, only where it begins. */
+function asArrowFile(stream: Buffer): Buffer {
+  const footer = Buffer.alloc(16);
+  const length = Buffer.alloc(4);
+  length.writeInt32LE(footer.length);
+  return Buffer.concat([Buffer.from('ARROW1\0\0'), stream, footer, length, Buffer.from('ARROW1')]);
+}
+
 test('a file that cannot be read is refused with its name and line, and nothing is left behind', async () => {
   const path = await file('bad.csv', 'a,b\n1,2\n3\n');
   const { code, err } = await cli('import', path, 'bad');

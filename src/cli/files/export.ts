@@ -1,7 +1,6 @@
 import { access } from 'node:fs/promises';
 import { ARROW_FILE, ARROW_STREAM, NDJSON } from '../../client/api-client.ts';
 import { ConnectionError } from '../../client/client-error.ts';
-import { tagVersion } from '../../client/history.ts';
 import { countRows, openQuery } from '../../client/rows.ts';
 import { readStream } from '../../formats/arrow-source.ts';
 import { FORMATS, formatOfName } from '../../formats/format.ts';
@@ -15,6 +14,8 @@ import { answer, defineClientCommand, requireTable, showPath } from '../client-c
 import type { Session } from '../client-command.ts';
 import { CommandFault } from '../command.ts';
 import { readNumber } from '../options.ts';
+import { CHOICE_OPTIONS, ORDER_OPTION, readColumns, readOrder } from '../query-options.ts';
+import { STATE_OPTIONS, readState } from '../read-state.ts';
 import { countOf } from '../show/amounts.ts';
 import { Progress } from './progress.ts';
 import { writeWhole } from './write-file.ts';
@@ -28,10 +29,10 @@ export const exportCommand = defineClientCommand({
   about:
     'The extension tells the format: .arrow and .feather are Arrow files, .arrows is an Arrow stream. The file is there whole or not at all. With - the rows go to the standard output.',
   options: [
-    { name: 'where', value: 'SQL', help: 'only rows for which this is true' },
-    { name: 'select', value: 'COLUMNS', repeats: true, help: 'names with commas between; may be repeated' },
-    { name: 'limit', value: 'N', help: 'how many rows at most' },
-    { name: 'at', value: 'VERSION', help: 'as of a version, given by its number or by a tag' },
+    ...CHOICE_OPTIONS,
+    { name: 'limit', short: 'k', value: 'N', help: 'how many rows at most' },
+    ORDER_OPTION,
+    ...STATE_OPTIONS,
     { name: 'format', value: 'FORMAT', help: `${FORMATS.join(', ')}; else by the extension` },
     { name: 'delimiter', value: 'CHARACTER', help: 'of CSV; a comma when absent' },
     { name: 'force', help: 'replace a file that is there' },
@@ -39,7 +40,9 @@ export const exportCommand = defineClientCommand({
   examples: [
     'export people people.csv',
     'export eu/orders orders.parquet --where "price > 5" --select id,price',
-    'export people - --format ndjson',
+    'export people latest.ndjson --order-by made:desc --limit 100',
+    'export people - --format ndjson --at before-import',
+    'export people trial.arrow --branch trial',
   ],
   run: runExport,
 });
@@ -89,22 +92,14 @@ async function requireFree({ given }: Session, target: string): Promise<void> {
 async function readBody({ given, client, sqlTexts }: Session, table: TablePath): Promise<QueryTableBody> {
   const filter = given.value('where');
   if (filter !== undefined) sqlTexts.set('filter', filter);
-  const names = given.values('select').flatMap((text) => text.split(',').map((name) => name.trim()));
   const limit = readNumber(given, 'limit', { minimum: 0 });
-  const at = given.value('at');
-  const state =
-    at === undefined ? {} : /^\d{1,15}$/.test(at) ? { version: Number(at) } : await tagState(client, table, at);
   return {
-    ...state,
+    ...(await readState(client, table, given)),
     ...(filter === undefined ? {} : { filter }),
-    ...(names.length === 0 ? {} : { columns: { column_names: names } }),
+    ...readColumns(given, sqlTexts),
+    ...readOrder(given),
     ...(limit === undefined ? {} : { k: limit }),
   };
-}
-
-async function tagState(client: Session['client'], table: TablePath, tag: string): Promise<Partial<QueryTableBody>> {
-  const { version, branch } = await tagVersion(client, table, tag);
-  return { version, ...(branch === undefined ? {} : { branch }) };
 }
 
 async function countAll(

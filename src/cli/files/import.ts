@@ -87,11 +87,11 @@ async function sendFiles(files: readonly InputFile[], options: PartOptions, send
   let types = options.tableTypes;
   let bytesBefore = 0;
   for (const [index, file] of files.entries()) {
-    const reader = await eachPart(file, { ...options, tableTypes: types }, async (part) => {
+    const columns = await eachPart(file, { ...options, tableTypes: types }, async (part) => {
       await sender.send(part, { isFirst: index === 0 && sender.seen === 0, bytesBefore });
     });
     // Later files of text follow the first.
-    if (types.size === 0) types = new Map(reader.columns.map(({ name, type }) => [name, type]));
+    if (types.size === 0) types = new Map(columns.map(({ name, type }) => [name, type]));
     bytesBefore += file.size;
   }
 }
