@@ -49,7 +49,7 @@ test('a database comes back from its backup: namespaces, tables, metadata, index
   assert.equal(manifest.complete, true);
   const orders = manifest.tables.find(({ path }: { path: string[] }) => path.join('/') === 'eu/orders');
   assert.deepEqual(orders.tags, { first: 1 });
-  assert.deepEqual(orders.indexes, [{ name: 'by_id', columns: ['id'], type: 'BTREE' }]);
+  assert.deepEqual(orders.indexes, [{ name: 'by_id', columns: ['id'], type: 'BTREE', parameters: {} }]);
 
   const restored = await cli('restore', place, 'copy');
   assert.equal(restored.code, 0, restored.err);
@@ -115,4 +115,51 @@ test('a backup that did not finish goes on, and is not restored before', async (
   assert.equal((await cli('restore', place, 'half')).code, 0);
   assert.equal((await cli('restore', join(folder, 'nothing'), 'half')).code, 2);
   assert.match((await cli('backup', 'no-such', join(folder, 'none'))).err, /no-such/);
+});
+
+test('indexes come back with what they were built with, and the backup says what will differ', async () => {
+  const client = new Client(server.url);
+  const name = 'indexed';
+  await client.arrow(`/v1/table/${name}/create`, sampleStream(600));
+  const build = async (body: object) => client.post(`/v1/table/${name}/create_index`, body);
+  const wanted = [
+    { name: 'pq', column: 'vec', index_type: 'IVF_PQ', distance_type: 'cosine', num_partitions: 2, num_sub_vectors: 2 },
+    { name: 'hnsw', column: 'vec', index_type: 'IVF_HNSW_SQ', m: 10, ef_construction: 60, num_partitions: 1 },
+    { name: 'words', column: 'name', index_type: 'FTS', with_position: true, language: 'German', stem: false },
+    { name: 'grams', column: 'name', index_type: 'FTS', base_tokenizer: 'ngram', min_ngram_length: 2 },
+  ];
+  for (const body of wanted) assert.equal((await build(body)).status, 200, body.name);
+  await client.post(`/v1/table/${name}/tags/create`, { tag: 'now', version: 1 });
+  await client.post(`/v1/table/${name}/branches/create`, { name: 'trial' });
+
+  const place = join(folder, 'indexes');
+  const made = await cli('backup', 'default', place);
+  assert.equal(made.code, 0, made.err);
+  assert.match(made.out, /^indexed: not in the backup are its branches: trial\.$/m);
+  assert.match(made.out, /^indexed: not restored are its tags: now\.$/m);
+  assert.match(made.out, /^indexed: the index pq is built again; its number of partitions follows/m);
+
+  const restored = await cli('restore', place, 'again', '--only', name);
+  assert.equal(restored.code, 0, restored.err);
+  assert.match(restored.out, /^1 table with 600 rows are in again/);
+  const [from, to] = await Promise.all(
+    ['default', 'again'].map(async (database) => {
+      const found = await listIndexes(new ApiClient({ url: server.url, key: ADMIN_KEY, database }), [name]);
+      return found.map((each) => [each.index_name, each.index_type, each.columns, each.index_details]).toSorted();
+    }),
+  );
+  assert.deepEqual(to, from);
+});
+
+test('one table of a backup is restored beside tables that went on', async () => {
+  const place = join(folder, 'one');
+  assert.equal((await cli('backup', 'default', place)).code, 0);
+  assert.equal((await cli('drop', 'people', '--yes')).code, 0);
+  assert.equal((await cli('restore', place, 'default')).code, 2);
+  const restored = await cli('restore', place, 'default', '--only', 'people');
+  assert.equal(restored.code, 0, restored.err);
+  assert.match(restored.out, /^1 table with 3 rows/);
+  const wrong = await cli('restore', place, 'default', '--only', 'peopel');
+  assert.equal(wrong.code, 2);
+  assert.match(wrong.err, /The backup has no table peopel\. Did you mean "?people"?\?/);
 });

@@ -3,7 +3,7 @@ import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ApiClient } from '../../client/api-client.ts';
 import { ConnectionError } from '../../client/client-error.ts';
-import { listTags } from '../../client/history.ts';
+import { listBranches, listTags } from '../../client/history.ts';
 import { indexStats, listIndexes } from '../../client/indexes.ts';
 import { describeNamespace, listNamespaces } from '../../client/namespaces.ts';
 import { countRows, openQuery } from '../../client/rows.ts';
@@ -15,9 +15,11 @@ import { answer, defineClientCommand, showPath } from '../client-command.ts';
 import type { Session } from '../client-command.ts';
 import { CommandFault } from '../command.ts';
 import { countOf } from '../show/amounts.ts';
+import { missingParameters, readParameters } from './index-parameters.ts';
 import { findManifest, isUnchanged, saveManifest } from './manifest.ts';
 import type { IndexEntry, Manifest, NamespaceEntry, TableEntry } from './manifest.ts';
 import { Progress } from './progress.ts';
+import { listDifferences } from './restore-differences.ts';
 import { writeWhole } from './write-file.ts';
 
 export const backupCommand = defineClientCommand({
@@ -25,7 +27,7 @@ export const backupCommand = defineClientCommand({
   names: 'DATABASE FOLDER',
   summary: 'copy all tables of a database to a folder',
   about:
-    'Writes each table as it is at one version, with its schema, metadata and properties, the namespaces, and the definitions of indexes. Not in a backup: older versions, branches, the contents of indexes, keys and grants. Each table is read at a version of its own time.',
+    'Writes each table as it is at one version, with its schema, metadata and properties, the namespaces, and the definitions of indexes. Not in a backup: older versions, branches, the contents of indexes, keys and grants. Each table is read at a version of its own time. At the end it says what a restore would not bring back as it is.',
   options: [{ name: 'resume', help: 'go on with a backup that did not finish' }],
   examples: ['backup default backups/monday'],
   run: runBackup,
@@ -125,23 +127,36 @@ async function saveTable({ client, path, folder, file, progress }: TableToSave):
     schema_metadata: metadata ?? {},
     indexes: await readIndexes(client, path, version),
     tags: Object.fromEntries(tags),
+    branches: Object.keys(await listBranches(client, path)),
   };
 }
 
 async function readIndexes(client: ApiClient, path: TablePath, version: number): Promise<readonly IndexEntry[]> {
   const entries: IndexEntry[] = [];
-  for (const { index_name: name, columns } of await listIndexes(client, path, { version })) {
-    const { index_type: type, distance_type: distance } = await indexStats(client, path, name, { version });
-    entries.push({ name, columns, type, ...(distance === undefined ? {} : { distance_type: distance }) });
+  for (const index of await listIndexes(client, path, { version })) {
+    const { index_name: name, columns, index_type: type } = index;
+    const { distance_type: distance } = await indexStats(client, path, name, { version });
+    const missing = missingParameters(index);
+    entries.push({
+      name,
+      columns,
+      type,
+      ...(distance === undefined ? {} : { distance_type: distance }),
+      parameters: readParameters(index),
+      ...(missing.length === 0 ? {} : { missing }),
+    });
   }
   return entries;
 }
 
-function report(session: Session, { tables, database }: Manifest, folder: string): number {
+function report(session: Session, manifest: Manifest, folder: string): number {
+  const { tables, database } = manifest;
   const [rows, bytes] = [sum(tables.map((each) => each.rows)), sum(tables.map((each) => each.bytes))];
-  const reply = { database, folder, tables: tables.length, rows, bytes };
-  const shown = `${countOf(tables.length, 'table')} with ${countOf(rows, 'row')} (${formatBytes(bytes)}) of ${database} are in ${folder}.\n`;
-  return answer(session, reply, shown);
+  const differences = listDifferences(manifest);
+  const reply = { database, folder, tables: tables.length, rows, bytes, differences };
+  const made = `${countOf(tables.length, 'table')} with ${countOf(rows, 'row')} (${formatBytes(bytes)}) of ${database} are in ${folder}.`;
+  const differing = differences.length === 0 ? [] : ['After a restore, these differ:', ...differences];
+  return answer(session, reply, `${[made, ...differing].join('\n')}\n`);
 }
 
 function sum(numbers: readonly number[]): number {

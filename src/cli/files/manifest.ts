@@ -3,6 +3,7 @@ import { createReadStream } from 'node:fs';
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CommandFault } from '../command.ts';
+import type { IndexParameters } from './index-parameters.ts';
 
 /** What a backup holds, in `manifest.json` of its folder. */
 export interface Manifest {
@@ -33,6 +34,8 @@ export interface TableEntry {
   readonly indexes: readonly IndexEntry[];
   /** For the record: a restored table has one version. */
   readonly tags: Readonly<Record<string, number>>;
+  /** For the record, too. */
+  readonly branches?: readonly string[];
 }
 
 export interface IndexEntry {
@@ -40,6 +43,9 @@ export interface IndexEntry {
   readonly columns: readonly string[];
   readonly type: string;
   readonly distance_type?: string;
+  readonly parameters?: IndexParameters;
+  /** What will differ when it is built again. */
+  readonly missing?: readonly string[];
 }
 
 const NAME = 'manifest.json';

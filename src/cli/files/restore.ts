@@ -6,6 +6,7 @@ import { startIndex } from '../../client/indexes.ts';
 import { waitForJob } from '../../client/jobs.ts';
 import { createNamespace } from '../../client/namespaces.ts';
 import { countRows } from '../../client/rows.ts';
+import { nearNameHint } from '../../config/given.ts';
 import { callTable, createTable } from '../../client/tables.ts';
 import type { TablePath } from '../../model/identifier.ts';
 import { formatCount } from '../../plans/format-figure.ts';
@@ -24,17 +25,22 @@ export const restoreCommand = defineClientCommand({
   about:
     'Makes the database when it is not there, the namespaces, the tables and their indexes. Every file is compared with its digest before it is sent, and the rows are counted after it. Tables that are there are left alone: the command stops before it changes anything, unless --replace or --resume is given.',
   options: [
+    { name: 'only', value: 'TABLE', repeats: true, help: 'restore this table alone; may be repeated' },
     { name: 'replace', help: 'overwrite tables that are there' },
     { name: 'resume', help: 'leave out tables that are there with as many rows' },
   ],
-  examples: ['restore backups/monday copy', 'restore backups/monday default --replace'],
+  examples: [
+    'restore backups/monday copy',
+    'restore backups/monday default --only eu/orders',
+    'restore backups/monday default --replace',
+  ],
   run: runRestore,
 });
 
 async function runRestore(session: Session): Promise<number> {
   const { given, terminal } = session;
   const [folder = '', database = ''] = given.names;
-  const manifest = await requireManifest(folder);
+  const manifest = chosenTables(await requireManifest(folder), given.values('only'));
   await requireDatabase(session.client, database);
   const client = session.client.withDatabase(database);
   const progress = new Progress(
@@ -60,6 +66,25 @@ async function runRestore(session: Session): Promise<number> {
   const reply = { database, tables: wanted.length, rows, indexes_missing: failed.length };
   answer(session, reply, `${countOf(wanted.length, 'table')} with ${countOf(rows, 'row')} are in ${database}.\n`);
   return failed.length === 0 ? 0 : 1;
+}
+
+/** Of --only, the tables that it names. */
+function chosenTables(manifest: Manifest, names: readonly string[]): Manifest {
+  if (names.length === 0) return manifest;
+  const wanted = names.map((name) => name.replaceAll('$', '/'));
+  const tables = manifest.tables.filter(({ path }) => wanted.includes(showPath(path)));
+  const missing = wanted.find((name) => !tables.some(({ path }) => showPath(path) === name));
+  if (missing === undefined) return { ...manifest, tables };
+  const there = manifest.tables.map(({ path }) => showPath(path));
+  throw new CommandFault([`The backup has no table ${missing}. ${nearest(missing, there)}`]);
+}
+
+const NAMES_SHOWN = 10;
+
+function nearest(name: string, all: readonly string[]): string {
+  const hint = nearNameHint(name, all).trim();
+  const more = all.length > NAMES_SHOWN ? ', …' : '';
+  return hint === '' ? `It has ${all.slice(0, NAMES_SHOWN).join(', ')}${more}.` : hint;
 }
 
 async function requireDatabase(client: ApiClient, name: string): Promise<void> {
@@ -133,9 +158,10 @@ async function restoreIndexes(client: ApiClient, entry: TableEntry): Promise<rea
 }
 
 async function buildIndex(client: ApiClient, path: TablePath, index: IndexEntry): Promise<string | undefined> {
-  const { name, columns, type, distance_type: distance } = index;
+  const { name, columns, type, distance_type: distance, parameters } = index;
   const [column = ''] = columns;
-  const body = { name, column, index_type: type, ...(distance === undefined ? {} : { distance_type: distance }) };
+  const ofVectors = distance === undefined ? {} : { distance_type: distance };
+  const body = { ...parameters, name, column, index_type: type, ...ofVectors };
   try {
     const { job_id: id } = await startIndex(client, path, body);
     const job = await waitForJob(client, id);
