@@ -18,3 +18,8 @@ export function digestApiKey(key: string): string {
 export function isApiKey(text: string): boolean {
   return text.startsWith(PREFIX);
 }
+
+/** Three parts with points between, the first of them a JSON object in base64 (RFC 7515, section 7.1). */
+export function looksLikeToken(text: string): boolean {
+  return /^ey[^.]*\.[^.]*\.[^.]*$/.test(text);
+}

@@ -1,6 +1,6 @@
 import { ServiceError } from '../errors/service-error.ts';
 import type { Caller, Grant } from '../model/caller.ts';
-import { digestApiKey, isApiKey } from './api-key.ts';
+import { digestApiKey, isApiKey, looksLikeToken } from './api-key.ts';
 import { OwnKeys } from './own-keys.ts';
 import { checkIssuerSettings } from './settings.ts';
 import type { AuthSettings } from './settings.ts';
@@ -61,7 +61,7 @@ export function createAuthenticator(
     requireOneCredential(apiKey, bearer);
     const key = apiKey ?? (bearer !== undefined && isApiKey(bearer) ? bearer : undefined);
     if (key !== undefined) return callerOfKey(key);
-    if (bearer !== undefined) return callerOfToken(bearer);
+    if (bearer !== undefined) return (await findCallerOfOwnKey(bearer)) ?? callerOfToken(bearer);
     if (settings.required) throw missingCredential();
     return ANONYMOUS;
   };
@@ -73,6 +73,13 @@ export function createAuthenticator(
     const hasExpired = record.expiresAt !== undefined && record.expiresAt <= clock();
     if (hasExpired) throw new ServiceError('Unauthenticated', 'The API key is not valid: it has expired.');
     return { id: `key:${record.id}`, kind: 'key', grants: record.grants };
+  };
+
+  /** A key that an operator chose, such as `auth.adminKey`, looks like anything but a token. */
+  const findCallerOfOwnKey = async (bearer: string): Promise<Caller | undefined> => {
+    if (bearer === '' || looksLikeToken(bearer) || Buffer.byteLength(bearer) > settings.tokenBytesMax) return undefined;
+    const record = await lookup.findByDigest(digestApiKey(bearer));
+    return record === undefined ? undefined : callerOfKey(bearer);
   };
 
   const callerOfToken = async (token: string): Promise<Caller> => {

@@ -9,9 +9,15 @@ export interface NoRoute {
 /** Addresses beside the operations, all of them to be read. */
 const PAGES = ['/healthz', '/readyz', '/docs', '/openapi.json'];
 
+export interface RouteSettings {
+  readonly basePath: string;
+  readonly metrics: { readonly access: string };
+}
+
 /** Nothing is at the address, or something is, but not for this method; RFC 9110 wants the methods in `Allow` then. */
-export function explainNoRoute(method: string, path: string, basePath: string): NoRoute {
-  const methods = methodsAt(path.replace(/\/{2,}/g, '/').replace(/(?<=.)\/$/, ''), basePath);
+export function explainNoRoute(method: string, path: string, settings: RouteSettings): NoRoute {
+  const { basePath } = settings;
+  const methods = methodsAt(path.replace(/\/{2,}/g, '/').replace(/(?<=.)\/$/, ''), settings);
   if (methods.length === 0) {
     const hint = `The addresses are listed at ${basePath}/docs and ${basePath}/openapi.json.`;
     return { refusal: new ServiceError('RouteNotFound', 'There is nothing at this address.', { hint }), headers: {} };
@@ -22,12 +28,13 @@ export function explainNoRoute(method: string, path: string, basePath: string): 
   return { refusal, headers: { allow: methods.join(', ') } };
 }
 
-function methodsAt(path: string, basePath: string): readonly string[] {
+function methodsAt(path: string, { basePath, metrics }: RouteSettings): readonly string[] {
+  const pages = metrics.access === 'off' ? PAGES : [...PAGES, '/metrics'];
   const routes = [
     ...OPERATIONS.flatMap(({ methods, path: pattern, pathOfRoot = pattern }) =>
       methods.flatMap((method) => [pattern, pathOfRoot].map((at) => ({ method, pattern: `${basePath}${at}` }))),
     ),
-    ...PAGES.map((page) => ({ method: 'GET', pattern: `${basePath}${page}` })),
+    ...pages.map((page) => ({ method: 'GET', pattern: `${basePath}${page}` })),
   ];
   const methods: string[] = routes.filter(({ pattern }) => fits(pattern, path)).map(({ method }) => method);
   return [...new Set(methods)].flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));

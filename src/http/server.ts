@@ -87,7 +87,7 @@ async function prepareRoutes(
   server.addContentTypeParser('*', (_request, _payload, done) => done(null));
   server.addHook('onRequest', async (request, reply) => welcome(request, reply, settings));
   server.setNotFoundHandler((request, reply) => {
-    const { refusal, headers } = explainNoRoute(request.method, pathOf(request), basePath);
+    const { refusal, headers } = explainNoRoute(request.method, pathOf(request), settings);
     return refuse(request, reply.headers(headers), refusal, settings);
   });
   server.setErrorHandler((error, request, reply) => refuse(request, reply, toServiceError(error), settings));

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
-import { makeApiKey } from '../../src/auth/api-key.ts';
+import { digestApiKey, makeApiKey } from '../../src/auth/api-key.ts';
 import { createAuthenticator } from '../../src/auth/authenticator.ts';
 import type { AuthSettings, CredentialLookup } from '../../src/auth/authenticator.ts';
 import { ServiceError } from '../../src/errors/service-error.ts';
@@ -31,6 +31,13 @@ suite('a request with an API key', () => {
 
   test('comes from the caller of that key, with its grants', async () => {
     assert.deepEqual(await withKey(good.key), { id: 'key:k1', kind: 'key', grants: [READER, WRITER] });
+  });
+
+  test('may carry a key that an operator chose as bearer', async () => {
+    const chosen = 'a-key-that-an-operator-chose';
+    const known = lookupOf({ [digestApiKey(chosen)]: { id: 'k9', name: 'own', grants: [READER] } });
+    const own = createAuthenticator(settingsFor([]), known, clock.now);
+    assert.equal((await own.authenticate({ ...NONE, bearer: chosen })).id, 'key:k9');
   });
 
   test('may carry it as bearer, for clients that can set no other header', async () => {

@@ -35,10 +35,19 @@ test('the metrics are shown to an administrator of the server, by either header,
   const reader = await server.key([{ role: 'reader', database: undefined, path: [] }]);
   assert.equal(await statusOf(server.url, { 'x-api-key': ADMIN_KEY }), 200);
   assert.equal(await statusOf(server.url, { authorization: `Bearer ${ofServer}` }), 200);
+  assert.equal(await statusOf(server.url, { authorization: `Bearer ${ADMIN_KEY}` }), 200);
+  assert.equal(await statusOf(server.url, { authorization: 'Bearer another-key-of-enough-length' }), 401);
   assert.equal(await statusOf(server.url), 401);
   assert.equal(await statusOf(server.url, { 'x-api-key': 'x'.repeat(40) }), 401);
   assert.equal(await statusOf(server.url, { 'x-api-key': ofOneDatabase }), 403);
   assert.equal(await statusOf(server.url, { 'x-api-key': reader }), 403);
+});
+
+test('the metrics are only read: any other method is refused with those that are offered', async () => {
+  const answer = await fetch(`${server.url}/metrics`, { method: 'POST', headers: { 'x-api-key': ADMIN_KEY } });
+  assert.equal(answer.status, 405);
+  assert.equal(answer.headers.get('allow'), 'GET, HEAD');
+  await answer.arrayBuffer();
 });
 
 test('every metric of the list is shown, and no other, each with a name of ours and its unit', async () => {
