@@ -76,7 +76,7 @@ async function writeCommands(folder: string, python: string): Promise<void> {
   const bin = join(folder, 'bin');
   const { stdout } = await run('bash', ['-c', 'command -v curl']);
   const commands = {
-    tiltyard: `exec ${process.execPath} ${resolve('build/src/main.js')} "$@"`,
+    tiltyard: `exec ${process.execPath} ${resolve('build/bundle/main.js')} "$@"`,
     curl: `if [ -n "\${SHOWS_REFUSAL:-}" ]; then exec ${stdout.trim()} "$@"; fi\nexec ${stdout.trim()} --fail-with-body "$@"`,
     python3: `exec ${python} "$@"`,
     node: `exec ${process.execPath} "$@"`,
