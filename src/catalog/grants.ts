@@ -127,10 +127,8 @@ async function listRows(sql: Sql, page: GrantPage): Promise<readonly GrantRow[]>
       where(where.refTuple(...ORDER), '>', where.tuple(last.principal, last.database_name, last.path, last.role)),
     );
   }
-  return query
-    .orderBy([...ORDER])
-    .limit(limit)
-    .execute();
+  for (const column of ORDER) query = query.orderBy(column);
+  return query.limit(limit).execute();
 }
 
 async function deleteGrant(sql: Sql, row: GrantRow): Promise<boolean> {

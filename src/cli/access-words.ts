@@ -3,6 +3,7 @@ import { ROLES } from '../model/caller.ts';
 import type { Grant, Role } from '../model/caller.ts';
 import { DEFAULT_DELIMITER, formatPath, parseNamespacePath } from '../model/identifier.ts';
 import { CommandFault } from './command.ts';
+import { padText, textWidth } from './show/text-width.ts';
 
 /** What commands about keys, clients and grants take and show alike. */
 export const GRANT_OPTIONS = ['role', 'database', 'path'] as const;
@@ -37,10 +38,14 @@ export function showGrant({ role, database, path }: Grant): string {
   return `${role} on ${database ?? 'everything'}${path.length === 0 ? '' : `/${formatPath(path)}`}`;
 }
 
-/** One line: id, state, name, grants. */
-export function showCredential(record: CredentialRecord, now: number): string {
-  const grants = record.grants.map(showGrant).join(', ');
-  return `${record.id}  ${stateOf(record, now).padEnd('revoked'.length)}  ${record.name}  ${grants}\n`;
+/** One line for each: id, state, name, grants. */
+export function showCredentials(records: readonly CredentialRecord[], now: number): string {
+  const width = Math.max(0, ...records.map(({ name }) => textWidth(name)));
+  const lines = records.map((record) => {
+    const state = stateOf(record, now).padEnd('revoked'.length);
+    return `${record.id}  ${state}  ${padText(record.name, width)}  ${record.grants.map(showGrant).join(', ')}\n`;
+  });
+  return lines.join('');
 }
 
 /** As the operations show them. */

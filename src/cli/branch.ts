@@ -1,9 +1,9 @@
 import { createBranch, deleteBranch, listBranches } from '../client/history.ts';
+import { answerList } from './answer-list.ts';
 import { answer, defineClientCommand, requireTable, showPath } from './client-command.ts';
 import type { Command } from './command.ts';
 import { readState } from './read-state.ts';
 import { formatMoment } from './show/amounts.ts';
-import { drawTable } from './show/draw-table.ts';
 
 const HEADS = [
   { title: 'branch' },
@@ -23,8 +23,12 @@ const listCommand = defineClientCommand({
     const rows = Object.entries(branches).map(([name, { parentBranch, parentVersion, createAt }]) => {
       return [name, parentBranch ?? 'main', String(parentVersion), formatMoment(createAt * 1000)];
     });
-    if (rows.length === 0 && !session.isJson) session.terminal.err(`${showPath(table)} has no branches.\n`);
-    return answer(session, { branches }, rows.length === 0 ? '' : drawTable(HEADS, rows, session.canvas));
+    return answerList(session, {
+      reply: { branches },
+      heads: HEADS,
+      rows,
+      none: `${showPath(table)} has no branches.`,
+    });
   },
 });
 

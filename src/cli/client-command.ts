@@ -2,6 +2,7 @@ import { ClientError, ConnectionError } from '../client/client-error.ts';
 import type { ApiClient } from '../client/api-client.ts';
 import { DEFAULT_DELIMITER, formatPath, parseNamespacePath, parseTablePath } from '../model/identifier.ts';
 import type { NamespacePath, TablePath } from '../model/identifier.ts';
+import { ERROR_KINDS } from '../errors/codes.ts';
 import { ServiceError } from '../errors/service-error.ts';
 import { toJsonText } from './access-words.ts';
 import { CommandFault } from './command.ts';
@@ -34,6 +35,8 @@ export interface ClientCommand {
   readonly about?: string;
   readonly options?: readonly Option[];
   readonly examples: readonly string[];
+  /** What would be right, in the words of this command, where the server's hint has those of its API. */
+  readonly advice?: (error: ClientError) => string | undefined;
   readonly run: (session: Session) => Promise<number>;
 }
 
@@ -55,7 +58,7 @@ export function defineClientCommand(definition: ClientCommand): Command {
       try {
         return await definition.run(session);
       } catch (error) {
-        return report(error, session, found);
+        return report(error, session, (refusal) => definition.advice?.(refusal) ?? adviceOn(refusal, found));
       }
     },
   };
@@ -72,18 +75,22 @@ function widthFor({ columns, env }: Terminal): number {
   return columns ?? told;
 }
 
-function report(error: unknown, session: Session, found: FoundServer): number {
+function report(error: unknown, session: Session, advise: (error: ClientError) => string | undefined): number {
   const { terminal, isJson, sqlTexts } = session;
   terminal.status?.('');
   if (!(error instanceof ClientError) && !(error instanceof ConnectionError)) throw error;
+  const advice = error instanceof ConnectionError ? START_IT : advise(error);
   if (isJson) terminal.err(toJsonText(refusalToJson(error)));
-  else terminal.err(showRefusal(error, { paint: paintForErrors(terminal), sqlTexts, advice: adviceOn(error, found) }));
+  else terminal.err(showRefusal(error, { paint: paintForErrors(terminal), sqlTexts, advice }));
   return exitCodeOf(error);
 }
 
-function adviceOn(error: ClientError | ConnectionError, { credential }: FoundServer): string | undefined {
-  if (error instanceof ConnectionError) return 'Start it with "tiltyard serve", or name another with --server URL.';
-  if (error.status !== 401) return undefined;
+const START_IT = 'Start it with "tiltyard serve", or name another with --server URL.';
+
+function adviceOn({ code, status, hint }: ClientError, { credential }: FoundServer): string | undefined {
+  if (code === ERROR_KINDS.TableNotFound.code && hint === undefined)
+    return '"tiltyard tables" lists those that are there.';
+  if (status !== 401) return undefined;
   return credential === undefined
     ? 'Give a key with --key, --key @FILE or TILTYARD_KEY.'
     : `The credential came from ${credential}.`;

@@ -1,7 +1,8 @@
 import type { Catalog, CredentialRecord } from '../catalog/catalog.ts';
-import { credentialToJson, showCredential, toJsonText } from './access-words.ts';
+import { credentialToJson, showCredentials, toJsonText } from './access-words.ts';
 import type { Command } from './command.ts';
 import { CommandFault, splitArguments } from './command.ts';
+import { EXIT } from './exit-codes.ts';
 import { withCatalog } from './with-catalog.ts';
 
 /** What commands about one kind of credential say, and where it is kept. */
@@ -28,7 +29,7 @@ export function listCommand({ word, listSummary, list }: CredentialKind): Comman
         const records = await list(catalog);
         const now = Date.now();
         if (switches.has('json')) terminal.out(toJsonText(records.map((record) => credentialToJson(record, now))));
-        else terminal.out(records.map((record) => showCredential(record, now)).join(''));
+        else terminal.out(showCredentials(records, now));
         return 0;
       });
     },
@@ -48,8 +49,9 @@ export function revokeCommand({ word, revokeSummary, revokeHelp, revoke }: Crede
       return withCatalog(settings, terminal, async (catalog) => {
         const isRevoked = await revoke(catalog, id);
         const noun = word === 'key' ? 'Key' : 'Client';
-        terminal.err(isRevoked ? `${noun} ${id} is revoked.\n` : `There is no ${word} ${id} that could be revoked.\n`);
-        return isRevoked ? 0 : 1;
+        const missing = `tiltyard: There is no ${word} ${id} that could be revoked. "tiltyard ${word} list" shows them.\n`;
+        terminal.err(isRevoked ? `${noun} ${id} is revoked.\n` : missing);
+        return isRevoked ? EXIT.done : EXIT.missing;
       });
     },
   };

@@ -3,11 +3,11 @@ import { createTag, deleteTag, listTags, updateTag } from '../client/history.ts'
 import { describeTable } from '../client/tables.ts';
 import type { TablePath } from '../model/identifier.ts';
 import type { TagChangeBody } from '../wire/tags.ts';
+import { answerList } from './answer-list.ts';
 import { answer, defineClientCommand, requireTable, showPath } from './client-command.ts';
 import type { Command } from './command.ts';
 import type { Given } from './options.ts';
 import { BRANCH_OPTION, readBranch } from './read-state.ts';
-import { drawTable } from './show/draw-table.ts';
 import { requireVersion } from './versions.ts';
 
 const HEADS = [{ title: 'tag' }, { title: 'version', align: 'right' }, { title: 'branch' }] as const;
@@ -21,38 +21,46 @@ const listCommand = defineClientCommand({
     const table = requireTable(session.given);
     const tags = await listTags(session.client, table);
     const rows = Object.entries(tags).map(([name, { version, branch }]) => [name, String(version), branch ?? 'main']);
-    if (rows.length === 0 && !session.isJson) session.terminal.err(`${showPath(table)} has no tags.\n`);
-    return answer(session, { tags }, rows.length === 0 ? '' : drawTable(HEADS, rows, session.canvas));
+    return answerList(session, { reply: { tags }, heads: HEADS, rows, none: `${showPath(table)} has no tags.` });
   },
 });
 
-const createCommand = defineClientCommand({
-  words: ['tag', 'create'],
-  names: 'TABLE TAG [VERSION]',
+const createCommand = changeCommand({
+  word: 'create',
   summary: 'give a version a name; the latest when none is given',
-  options: [BRANCH_OPTION],
   examples: ['tag create orders before-import', 'tag create orders v1 12'],
-  async run(session) {
-    const { client, given } = session;
-    const table = requireTable(given);
-    const body = await readTag(client, table, given);
-    return answer(session, await createTag(client, table, body), `${body.tag} is version ${body.version}.\n`);
-  },
+  change: createTag,
 });
 
-const moveCommand = defineClientCommand({
-  words: ['tag', 'move'],
-  names: 'TABLE TAG [VERSION]',
+const moveCommand = changeCommand({
+  word: 'move',
   summary: 'let a tag name another version; the latest when none is given',
-  options: [BRANCH_OPTION],
   examples: ['tag move orders stable 14'],
-  async run(session) {
-    const { client, given } = session;
-    const table = requireTable(given);
-    const body = await readTag(client, table, given);
-    return answer(session, await updateTag(client, table, body), `${body.tag} is version ${body.version} now.\n`);
-  },
+  change: updateTag,
 });
+
+interface TagChange {
+  readonly word: string;
+  readonly summary: string;
+  readonly examples: readonly string[];
+  readonly change: typeof createTag;
+}
+
+function changeCommand({ word, summary, examples, change }: TagChange): Command {
+  return defineClientCommand({
+    words: ['tag', word],
+    names: 'TABLE TAG [VERSION]',
+    summary,
+    options: [BRANCH_OPTION],
+    examples,
+    async run(session) {
+      const { client, given } = session;
+      const table = requireTable(given);
+      const body = await readTag(client, table, given);
+      return answer(session, await change(client, table, body), `${body.tag} is version ${body.version} now.\n`);
+    },
+  });
+}
 
 const deleteCommand = defineClientCommand({
   words: ['tag', 'delete'],

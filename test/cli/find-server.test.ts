@@ -44,8 +44,8 @@ test('reads a key from a file, and from admin.key in the data folder when the se
   const byFolder = await runCli(['tables'], { env: { ...env, TILTYARD_DATA: data } });
   assert.equal(byFolder.out, 'orders\n');
   const unreadable = await runCli(['tables', '--key=@/nowhere/key'], { env });
-  assert.equal(unreadable.code, 1);
-  assert.match(unreadable.err, /^tiltyard: ENOENT/);
+  assert.equal(unreadable.code, 5);
+  assert.equal(unreadable.err, 'tiltyard: /nowhere/key is not there.\n');
 });
 
 test('says how to give a key when there is none, and where a refused one came from', async () => {

@@ -235,8 +235,8 @@ test('builds, lists, measures and drops indexes', async () => {
 });
 
 test('travels between versions, tags and branches', async () => {
-  assert.equal(await done('tag', 'create', 'orders', 'start', '1'), 'start is version 1.\n');
-  assert.match(await done('tag', 'create', 'orders', 'now'), /^now is version \d+\.\n$/);
+  assert.equal(await done('tag', 'create', 'orders', 'start', '1'), 'start is version 1 now.\n');
+  assert.match(await done('tag', 'create', 'orders', 'now'), /^now is version \d+ now\.\n$/);
   assert.equal(await done('tag', 'move', 'orders', 'now', '2'), 'now is version 2 now.\n');
   assert.match(await done('tag', 'list', 'orders'), /^start +1 +main$/m);
   assert.equal((await json('query', 'orders', '--at', 'start', '--limit', 'all')).rows.length, 400);

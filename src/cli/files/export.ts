@@ -16,7 +16,7 @@ import { CommandFault } from '../command.ts';
 import { readNumber } from '../options.ts';
 import { CHOICE_OPTIONS, ORDER_OPTION, readColumns, readOrder } from '../query-options.ts';
 import { STATE_OPTIONS, readState } from '../read-state.ts';
-import { countOf } from '../show/amounts.ts';
+import { countIs } from '../show/amounts.ts';
 import { Progress } from './progress.ts';
 import { writeWhole } from './write-file.ts';
 
@@ -69,7 +69,7 @@ async function runExport(session: Session): Promise<number> {
   return answer(
     session,
     reply,
-    `${countOf(rows, 'row')} (${formatBytes(counted.bytes)}) are in ${target}, after ${seconds} s.\n`,
+    `${countIs(rows, 'row')} in ${target} (${formatBytes(counted.bytes)}), after ${seconds} s.\n`,
   );
 }
 

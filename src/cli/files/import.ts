@@ -16,7 +16,7 @@ import type { Session } from '../client-command.ts';
 import { CommandFault } from '../command.ts';
 import { readNumber } from '../options.ts';
 import type { Given } from '../options.ts';
-import { countOf } from '../show/amounts.ts';
+import { countIs, countOf } from '../show/amounts.ts';
 import { findFiles } from './file-input.ts';
 import type { InputFile } from './file-input.ts';
 import { eachPart } from './import-parts.ts';
@@ -52,6 +52,8 @@ export const importCommand = defineClientCommand({
     'import --mode append --column code=utf8 2024/ eu/orders',
     'import items.parquet items --rename embedding=vector --column embedding=float32[768]',
   ],
+  advice: ({ status }) =>
+    status === 409 ? '--mode append adds the rows, --mode overwrite replaces rows and schema.' : undefined,
   run: runImport,
 });
 
@@ -274,6 +276,6 @@ function summary(sender: Sender, { table, files, progress }: Finished): readonly
   const from = countOf(files.length, 'file');
   return [
     reply,
-    `${countOf(sender.rows, 'row')} of ${from} (${formatBytes(bytes)}) are in ${showPath(table)}, after ${seconds} s.\n`,
+    `${countIs(sender.rows, 'row')} in ${showPath(table)}, of ${from} (${formatBytes(bytes)}), after ${seconds} s.\n`,
   ];
 }

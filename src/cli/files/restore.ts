@@ -108,7 +108,9 @@ async function chooseTables(
     const rows = await findCount(client, toPath(entry));
     if (rows === undefined) wanted.push(entry);
     else if (!given.has('resume') || rows !== entry.rows) {
-      throw new CommandFault([`The table ${showPath(entry.path)} is there already. --replace overwrites such tables.`]);
+      throw new CommandFault([
+        `The table ${showPath(entry.path)} is there already. Restore others with --only TABLE, or overwrite what is there with --replace.`,
+      ]);
     }
   }
   return wanted;

@@ -5,6 +5,11 @@ export function countOf(count: number, noun: string, plural: string = `${noun}s`
   return `${formatCount(count)} ${count === 1 ? noun : plural}`;
 }
 
+/** `1 row is`, `2 000 rows are`. */
+export function countIs(count: number, noun: string): string {
+  return `${countOf(count, noun)} ${count === 1 ? 'is' : 'are'}`;
+}
+
 /** A moment as people read it, in the time of the world. */
 export function formatMoment(milliseconds: number): string {
   return `${new Date(milliseconds).toISOString().slice(0, 19).replace('T', ' ')}Z`;
