@@ -60,9 +60,9 @@ test('every kind is measured on a sample table, which is gone at the end', async
 test('the figures are drawn as a table; how far it is, only on a terminal', async () => {
   const lines: string[] = [];
   const argv = [...QUICK, '--rows', '100', '--what', 'filter'];
-  const shown = await bench(argv, { columns: 120, status: (line) => void lines.push(line) });
+  const shown = await bench(argv, { columns: 80, status: (line) => void lines.push(line) });
   assert.equal(shown.code, 0, shown.err);
-  assert.match(shown.out, /what +operations +rate +median +p95 +p99 +slowest +errors +sent +received/);
+  assert.match(shown.out, /what +count +rate +median +p95 +p99 +errors +sent +received/);
   assert.ok(lines.some((line) => /^filter: \d of 1 s, /.test(line)));
   assert.equal(lines.at(-1), '');
   const piped = await bench(argv);
