@@ -45,7 +45,8 @@ export function RowsTab({ table, query }: TabProps): JSX.Element {
     if (text.trim() === filter && number === 1) page.reload();
     else show({ filter: text.trim() });
   };
-  const rows = page.value ?? [];
+  // While another page is on its way, what stands there is still the one before.
+  const { rows, offset: shown } = page.value ?? { rows: [], offset };
   const type = table.schema.fields.find(({ name }) => name === open?.column)?.type;
   return (
     <div class="rows">
@@ -73,26 +74,26 @@ export function RowsTab({ table, query }: TabProps): JSX.Element {
       ) : null}
       {page.value === undefined && page.isLoading ? <Skeleton lines={10} /> : null}
       {page.value !== undefined && rows.length === 0 ? (
-        <NoRows table={table} filter={filter} isBehind={offset > 0} onFirst={() => show({})} />
+        <NoRows table={table} filter={filter} isBehind={shown > 0} onFirst={() => show({})} />
       ) : null}
       {rows.length === 0 ? null : (
         <DataGrid
           label={`Rows of ${table.path.at(-1) ?? ''}`}
           columns={columnsOf(table)}
           rows={rows}
-          keyOf={(_row, index) => String(offset + index)}
+          keyOf={(_row, index) => String(shown + index)}
           sort={sort}
           onSort={(next) => show({ sort: next })}
           onOpen={(row, { id }) => setOpen({ row, column: id })}
-          firstRow={offset}
+          firstRow={shown}
           rowCount={count.value}
           isDim={page.isLoading}
         />
       )}
-      {rows.length === 0 && offset === 0 ? null : (
+      {rows.length === 0 && shown === 0 ? null : (
         <Pager
           label="Pages of rows"
-          offset={offset}
+          offset={shown}
           pageSize={PAGE_ROWS}
           count={rows.length}
           total={count.value}
@@ -117,14 +118,16 @@ function useRows(table: DescribedTable, { filter, sort, offset }: RowsWanted) {
   const { path, at, version } = table;
   const place = [client, path.join('/'), at.branch, version];
   const page = useLoad(
-    async () =>
-      queryRows(client, path, {
+    async () => ({
+      offset,
+      rows: await queryRows(client, path, {
         ...at,
         k: PAGE_ROWS,
         offset,
         ...(filter === '' ? {} : { filter }),
         ...(sort === undefined ? {} : { order_by: [toOrder(sort)] }),
       }),
+    }),
     [...place, filter, sort?.column, sort?.isAscending, offset],
   );
   const count = useLoad(
