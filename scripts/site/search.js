@@ -101,7 +101,7 @@
   /** Texts are only ever added as text, never as HTML. */
   function marked(parent, text, terms) {
     const pattern = new RegExp(
-      `(${terms.map((term) => term.replaceAll(/[^\p{L}\p{N}_]/gu, '\\$&')).join('|')})`,
+      `(${terms.map((term) => term.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&')).join('|')})`,
       'giu',
     );
     for (const [place, piece] of text.split(pattern).entries()) {
