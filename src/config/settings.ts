@@ -130,7 +130,7 @@ export const LIMIT_SETTINGS = {
   'engine.abandonedMax': integer(16, [1, 10_000], 'Queries that may still run though nobody waits for them.'),
   'engine.bulkWritesMax': integer(4, [1, 1000], 'Parts of large uploads that are written at once.'),
   'engine.threadNice': integer(
-    5,
+    3,
     [0, 19],
     'How far the threads of the engine stand back (nice) behind the one that answers requests; Linux only.',
   ),
