@@ -1,12 +1,12 @@
 /**
- * Of the C library's allocator, which reads them when a process starts. By itself it maps every large block anew and gives
- * it back at once: the pages of each scan are then cleared by the kernel again, a fifth of what a search of 10,000 vectors
- * costs. Blocks of up to 16 MiB are taken from memory that the process has; each of its pools keeps up to 64 MiB. Fewer
- * pools than there are by itself would save memory, and make searches wait for each other.
+ * Of the C library's allocator, which reads them when a process starts. By itself it gives the memory of large blocks back
+ * soon after: the pages of each scan are then cleared by the kernel again, a fifth of what a search of 10,000 vectors
+ * costs. Blocks of up to 32 MiB are taken from memory that the process has, and each of its pools keeps up to 128 MiB.
+ * Smaller figures, or fewer pools, would save memory and make large uploads or searches slower.
  */
 const ALLOCATOR = {
-  MALLOC_MMAP_THRESHOLD_: String(16 * 2 ** 20),
-  MALLOC_TRIM_THRESHOLD_: String(64 * 2 ** 20),
+  MALLOC_MMAP_THRESHOLD_: String(32 * 2 ** 20),
+  MALLOC_TRIM_THRESHOLD_: String(128 * 2 ** 20),
 };
 
 /** What the operator has set stays. */

@@ -5,8 +5,8 @@ import { toWorkerEnvironment } from '../../src/process/worker-environment.ts';
 test('the worker keeps the memory that large blocks of the engine come from', () => {
   const environment = toWorkerEnvironment({ HOME: 'home' });
   assert.equal(environment['HOME'], 'home');
-  assert.equal(environment['MALLOC_MMAP_THRESHOLD_'], '16777216');
-  assert.equal(environment['MALLOC_TRIM_THRESHOLD_'], '67108864');
+  assert.equal(environment['MALLOC_MMAP_THRESHOLD_'], '33554432');
+  assert.equal(environment['MALLOC_TRIM_THRESHOLD_'], '134217728');
 });
 
 test("the operator's word on memory counts", () => {
