@@ -21,7 +21,7 @@ export const PLAN: readonly Planned[] = [
   { name: 'sync', minutesMax: 8, load: async () => (await import('./campaigns/sync.ts')).sync },
   { name: 'races', minutesMax: 6, load: async () => (await import('./campaigns/races.ts')).races },
   { name: 'access', minutesMax: 6, load: async () => (await import('./campaigns/access.ts')).access },
-  { name: 'kills', minutesMax: 15, isAlone: true, load: async () => (await import('./campaigns/kills.ts')).kills },
+  { name: 'kills', minutesMax: 17, isAlone: true, load: async () => (await import('./campaigns/kills.ts')).kills },
   { name: 'memory', minutesMax: 8, isAlone: true, load: async () => (await import('./campaigns/memory.ts')).memory },
   {
     name: 'overload',

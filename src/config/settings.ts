@@ -128,7 +128,12 @@ export const LIMIT_SETTINGS = {
   'engine.laneTurnSeconds': seconds(HOUR / 2, [10, 7 * DAY], 'Time after which a write that others wait for is stuck.'),
   'engine.writeAttemptsMax': integer(5, [1, 100], 'How often a write is tried when another writer was faster.'),
   'engine.abandonedMax': integer(16, [1, 10_000], 'Queries that may still run though nobody waits for them.'),
-  'engine.bulkWritesMax': integer(4, [1, 1000], 'Parts of large uploads that are written at once.'),
+  'engine.bulkWritesMax': integer(
+    Math.min(4, Math.max(2, availableParallelism())),
+    [1, 1000],
+    'Parts of large uploads that are written at once.',
+    'one for each processor, from 2 to 4',
+  ),
   'engine.threadNice': integer(
     3,
     [0, 19],
