@@ -45,7 +45,7 @@ if (files.some((file) => file.includes('/browser/'))) start('scripts/install-bro
 process.env.NODE_OPTIONS = '--enable-source-maps';
 let { failures, unended } = await runFiles(files);
 if (unended.length > 0 && failures === 0) {
-  // Once in thousands of runs a call of the engine does not return. That is no answer to what the file asks.
+  // Seen once, cause unknown: a file that only calls the engine did not end. That is no answer to what it asks.
   console.log(`# did not end, run again: ${unended.join(' ')}`);
   ({ failures, unended } = await runFiles(unended));
 }

@@ -6,7 +6,6 @@ import { Kysely, sql as expression } from 'kysely';
 import Database from 'libsql';
 import AsyncDatabase from 'libsql/promise';
 import type { CatalogTables } from './rows.ts';
-import { CommitMark } from './sqlite-commit-mark.ts';
 import { createSqliteDialect } from './sqlite-driver.ts';
 import type { NativeConnection } from './sqlite-driver.ts';
 import { catalogUnavailable, isBusy, translateSqliteError } from './sqlite-errors.ts';
@@ -32,7 +31,7 @@ export async function openSqliteStore(settings: SqliteSettings): Promise<Catalog
     closeAll(connections);
     throw error;
   }
-  return new SqliteStore(connections, file, settings.busyTimeoutMilliseconds);
+  return new SqliteStore(connections, settings.busyTimeoutMilliseconds);
 }
 
 /**
@@ -51,16 +50,13 @@ class SqliteStore implements CatalogStore {
   readonly #writeSql: Sql;
   readonly #busyMilliseconds: number;
   readonly #dataVersion: Database.Statement;
-  readonly #file: string;
-  #mark: { readonly quick: CommitMark | undefined } | undefined;
   #closed: Promise<void> | undefined;
 
-  constructor(connections: Connections, file: string, busyMilliseconds: number) {
+  constructor(connections: Connections, busyMilliseconds: number) {
     this.#connections = connections;
     this.#readSql = new Kysely<CatalogTables>({ dialect: createSqliteDialect(connections.reader) });
     this.#writeSql = new Kysely<CatalogTables>({ dialect: createSqliteDialect(connections.writer) });
     this.#busyMilliseconds = busyMilliseconds;
-    this.#file = file;
     this.#dataVersion = connections.reader.prepare('pragma data_version').raw();
   }
 
@@ -79,14 +75,7 @@ class SqliteStore implements CatalogStore {
 
   /** SQLite counts what other connections commit; the reader commits nothing, so to it that is everything. */
   async commitMark(): Promise<number> {
-    return this.#run(async () => {
-      if (this.#mark === undefined) {
-        // Reading makes sure that the shared index is there.
-        this.#readDataVersion();
-        this.#mark = { quick: CommitMark.open(this.#file) };
-      }
-      return this.#mark.quick?.read() ?? this.#readDataVersion();
-    });
+    return this.#run(async () => this.#readDataVersion());
   }
 
   async close(): Promise<void> {

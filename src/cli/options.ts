@@ -54,10 +54,8 @@ function readOption(word: string, rest: string[], options: readonly Option[]): R
   const [flag = '', attached] = word.replace(/^(-[a-z])(?=\d)/i, '$1=').split(/=(.*)/s, 2);
   const option = options.find(({ name, short }) => flag === `--${name}` || flag === `-${short}`);
   if (option === undefined) {
-    const hint = nearNameHint(
-      flag,
-      options.map(({ name }) => `--${name}`),
-    );
+    const known = options.map(({ name }) => `--${name}`);
+    const hint = nearNameHint(flag, known) || ` It has ${known.join(', ')}.`;
     throw new CommandFault([`This command has no option ${flag}.${hint}`]);
   }
   if (option.value === undefined) {

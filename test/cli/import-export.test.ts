@@ -47,6 +47,13 @@ async function file(name: string, text: string): Promise<string> {
 
 const PEOPLE = 'id,name,born,vec\n1,Ada,1815-12-10,"[1, 0.5]"\n2,"Bo ""B""",,"[0, 1]"\n';
 
+test('a table that is named before its file is told from one that is named after it', async () => {
+  const path = await file('turned.csv', PEOPLE);
+  const { code, err } = await cli('import', 'turned', path);
+  assert.equal(code, 2);
+  assert.match(err, /turned\.csv is a file; the table comes last: tiltyard import .*turned\.csv turned/);
+});
+
 test('a CSV file becomes a table, and comes back in every format', async () => {
   const path = await file('people.csv', PEOPLE);
   const summary = await json('import', path, 'people');

@@ -4,7 +4,7 @@ import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { ServiceError } from '../../src/errors/service-error.ts';
-import { latest, openRoom, openTable, readRows, sql, toQuery, toStream } from './engine-room.ts';
+import { ENGINE_LIMITS, latest, openRoom, openTable, readRows, sql, toQuery, toStream } from './engine-room.ts';
 import { toItems } from './sample-tables.ts';
 
 const UPDATE = { assignments: [{ path: ['score'] as const, expression: sql('score + 1') }], predicate: undefined };
@@ -103,3 +103,14 @@ test('brings no second Arrow decoder into the process', () => {
 function isShutDown(error: unknown): boolean {
   return error instanceof ServiceError && error.kind === 'ServiceUnavailable' && /shutting down/.test(error.message);
 }
+
+test('answers no probe while a write keeps others waiting for too long, and answers again after it', async (t) => {
+  const { engine, place } = await openRoom(t, { limits: { ...ENGINE_LIMITS, laneTurnSeconds: 0 } });
+  await engine.createTable(place(), await toStream(toItems(3)), {});
+  const target = { place: place(), branch: undefined };
+  const writes = [engine.updateRows(target, UPDATE), engine.updateRows(target, UPDATE)];
+  while (engine.counts().lanesWaiting === 0) await new Promise((resolve) => setImmediate(resolve));
+  await assert.rejects(engine.probe(), ServiceError);
+  await Promise.all(writes);
+  await engine.probe();
+});

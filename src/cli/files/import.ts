@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { tableAddress } from '../../client/address.ts';
 import type { ApiClient } from '../../client/api-client.ts';
@@ -59,6 +60,7 @@ export const importCommand = defineClientCommand({
 
 async function runImport(session: Session): Promise<number> {
   const { given, client, terminal } = session;
+  refuseTableFirst(given.names);
   const table = requireTable(given, given.names.length - 1);
   const mode = readMode(given);
   const files = await findFiles(given.names.slice(0, -1));
@@ -83,6 +85,12 @@ async function runImport(session: Session): Promise<number> {
   progress.end();
   await forgetState(path);
   return answer(session, ...summary(sender, { table, files, progress }));
+}
+
+function refuseTableFirst(names: readonly string[]): void {
+  const [first = '', last = ''] = [names[0], names.at(-1)];
+  if (existsSync(first) || !existsSync(last)) return;
+  throw new CommandFault([`${last} is a file; the table comes last: tiltyard import ${last} ${first}`]);
 }
 
 async function sendFiles(files: readonly InputFile[], options: PartOptions, sender: Sender): Promise<void> {

@@ -1,3 +1,4 @@
+import { NGRAM_PARAMETERS, TEXT_PARAMETERS } from '../../wire/indexes.ts';
 import type { CreateIndexBody, IndexContent } from '../../wire/indexes.ts';
 
 /** What an index was built with, as far as the server tells, in the words that build it again. */
@@ -9,18 +10,6 @@ export function readParameters({ index_type: type, index_details: text }: IndexC
   const details = parse(text);
   return type === 'FTS' ? textParameters(details) : vectorParameters(type, details);
 }
-
-const TEXT_PARAMETERS = [
-  'with_position',
-  'base_tokenizer',
-  'language',
-  'max_token_length',
-  'lower_case',
-  'stem',
-  'remove_stop_words',
-  'ascii_folding',
-] as const;
-const NGRAM_PARAMETERS = ['min_ngram_length', 'max_ngram_length', 'prefix_only'] as const;
 
 function textParameters(details: Details): IndexParameters {
   const names = [...TEXT_PARAMETERS, ...(details['base_tokenizer'] === 'ngram' ? NGRAM_PARAMETERS : [])];

@@ -1,5 +1,6 @@
 import { ServiceError } from '../../errors/service-error.ts';
 import type { IndexType } from '../../model/index-spec.ts';
+import { NGRAM_PARAMETERS, TEXT_PARAMETERS } from '../../wire/indexes.ts';
 import type { CreateIndexBody } from '../../wire/indexes.ts';
 import { isVectorType } from './index-type.ts';
 
@@ -18,17 +19,8 @@ const VECTOR: readonly Parameter[] = [
 ];
 
 const FULL_TEXT: readonly Parameter[] = [
-  'with_position',
-  'base_tokenizer',
-  'language',
-  'max_token_length',
-  'lower_case',
-  'stem',
-  'remove_stop_words',
-  'ascii_folding',
-  'min_ngram_length',
-  'max_ngram_length',
-  'prefix_only',
+  ...TEXT_PARAMETERS,
+  ...NGRAM_PARAMETERS,
   'custom_stop_words',
   'lance_tokenizer',
 ];
