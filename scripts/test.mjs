@@ -2,12 +2,14 @@
 import { spawnSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { resolve } from 'node:path';
+import { relative, resolve } from 'node:path';
 import { run } from 'node:test';
 import { spec, tap } from 'node:test/reporters';
+import { inspect } from 'node:util';
 
 /** Twice what the longest file takes on a slow machine. */
 const FILE_SECONDS_MAX = 400;
+const FAILURE_LINES_MAX = 30;
 
 function start(...args) {
   const { status } = spawnSync(process.execPath, args, { stdio: 'inherit' });
@@ -23,18 +25,26 @@ function findFiles(wanted) {
     .toSorted();
 }
 
-/** Those that failed, and the files that did not end. */
+/** The tests that failed, each told in a few lines, and the files that did not end. */
 async function runFiles(files) {
   const concurrency = Math.max(2, availableParallelism());
   const events = run({ files, concurrency, timeout: FILE_SECONDS_MAX * 1000 });
-  const outcome = { failures: 0, unended: [] };
-  events.on('test:fail', ({ name, details, todo }) => {
-    if (details.error.failureType === 'testTimeoutFailure' && files.includes(name)) outcome.unended.push(name);
-    else if (todo === undefined) outcome.failures += 1;
+  const outcome = { failures: [], unended: [] };
+  events.on('test:fail', ({ name, file, details, todo }) => {
+    const { failureType, cause } = details.error;
+    if (failureType === 'testTimeoutFailure' && files.includes(name)) outcome.unended.push(name);
+    else if (todo === undefined && failureType !== 'subtestsFailed') outcome.failures.push(tell(name, file, cause));
   });
   const report = process.stdout.isTTY ? new spec() : tap;
   for await (const text of events.compose(report)) process.stdout.write(text);
+  // Once more below the counts: among thousands of lines nobody finds the one that counts.
+  for (const failure of outcome.failures) console.log(failure);
   return outcome;
+}
+
+function tell(name, file, cause) {
+  const lines = inspect(cause).split('\n').slice(0, FAILURE_LINES_MAX);
+  return [`# failed: ${file ? relative('.', file) : ''} ${name}`, ...lines.map((line) => `#   ${line}`)].join('\n');
 }
 
 start('node_modules/typescript/bin/tsc');
@@ -44,9 +54,9 @@ const files = findFiles(process.argv.slice(2));
 if (files.some((file) => file.includes('/browser/'))) start('scripts/install-browser.mjs');
 process.env.NODE_OPTIONS = '--enable-source-maps';
 let { failures, unended } = await runFiles(files);
-if (unended.length > 0 && failures === 0) {
+if (unended.length > 0 && failures.length === 0) {
   // Seen once, cause unknown: a file that only calls the engine did not end. That is no answer to what it asks.
   console.log(`# did not end, run again: ${unended.join(' ')}`);
   ({ failures, unended } = await runFiles(unended));
 }
-process.exitCode = failures + unended.length > 0 ? 1 : 0;
+process.exitCode = failures.length + unended.length > 0 ? 1 : 0;
