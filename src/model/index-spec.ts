@@ -107,3 +107,16 @@ export const FULL_TEXT_LANGUAGES = [
 
 /** Tokenizers that need no files of their own: others are looked for in a folder of the machine. */
 export const FULL_TEXT_TOKENIZERS = ['simple', 'whitespace', 'raw', 'ngram', 'icu'] as const;
+
+/** Of full-text indexes; the second list is of those with the tokenizer `ngram`. */
+export const TEXT_PARAMETERS = [
+  'with_position',
+  'base_tokenizer',
+  'language',
+  'max_token_length',
+  'lower_case',
+  'stem',
+  'remove_stop_words',
+  'ascii_folding',
+] as const;
+export const NGRAM_PARAMETERS = ['min_ngram_length', 'max_ngram_length', 'prefix_only'] as const;

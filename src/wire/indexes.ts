@@ -46,23 +46,6 @@ export const CreateIndexBody = Type.Object(
 );
 export type CreateIndexBody = Type.Static<typeof CreateIndexBody>;
 
-/** Of full-text indexes; the second list is of those with the tokenizer `ngram`. */
-export const TEXT_PARAMETERS = [
-  'with_position',
-  'base_tokenizer',
-  'language',
-  'max_token_length',
-  'lower_case',
-  'stem',
-  'remove_stop_words',
-  'ascii_folding',
-] as const satisfies readonly (keyof CreateIndexBody)[];
-export const NGRAM_PARAMETERS = [
-  'min_ngram_length',
-  'max_ngram_length',
-  'prefix_only',
-] as const satisfies readonly (keyof CreateIndexBody)[];
-
 export const CreateIndexReply = Type.Object({
   index_name: Type.String(),
   job_id: Type.String({ description: 'The job that built the index, or still builds it (status 202).' }),

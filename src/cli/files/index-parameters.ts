@@ -1,4 +1,4 @@
-import { NGRAM_PARAMETERS, TEXT_PARAMETERS } from '../../wire/indexes.ts';
+import { NGRAM_PARAMETERS, TEXT_PARAMETERS } from '../../model/index-spec.ts';
 import type { CreateIndexBody, IndexContent } from '../../wire/indexes.ts';
 
 /** What an index was built with, as far as the server tells, in the words that build it again. */

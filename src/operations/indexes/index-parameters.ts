@@ -1,6 +1,5 @@
 import { ServiceError } from '../../errors/service-error.ts';
-import type { IndexType } from '../../model/index-spec.ts';
-import { NGRAM_PARAMETERS, TEXT_PARAMETERS } from '../../wire/indexes.ts';
+import { NGRAM_PARAMETERS, TEXT_PARAMETERS, type IndexType } from '../../model/index-spec.ts';
 import type { CreateIndexBody } from '../../wire/indexes.ts';
 import { isVectorType } from './index-type.ts';
 
