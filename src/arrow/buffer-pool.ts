@@ -1,6 +1,16 @@
+import { freeMemory } from './free-memory.ts';
+
 const SMALL_BYTES = 16 * 1024;
 /** From this part of a full buffer on a whole one is taken: growing by and by would copy all of it once more. */
 const FULL_FROM = 1 / 8;
+
+/** Where chunks get their memory. */
+export interface ChunkMemory {
+  /** A buffer of at least so many bytes; a promise when one has to wait for it. */
+  take(bytes: number): Buffer | Promise<Buffer>;
+  /** Nobody may look at it any more. */
+  give(buffer: Buffer): void;
+}
 
 export interface BufferPoolOptions {
   /** The size of a full buffer: only those are kept. */
@@ -13,7 +23,7 @@ export interface BufferPoolOptions {
  * the engine reads the other. Streams that come later take over what earlier ones gave back: fresh memory costs as much as
  * the copying into it, and makes the garbage collector look through everything.
  */
-export class BufferPool {
+export class BufferPool implements ChunkMemory {
   readonly #options: BufferPoolOptions;
   readonly #free: Buffer[] = [];
 
@@ -21,16 +31,23 @@ export class BufferPool {
     this.#options = options;
   }
 
-  /** A buffer of at least `bytes`. What it holds is left over from before. */
-  take(bytes: number): Buffer {
+  /** The size of the buffer that one gets who asks for so many bytes. */
+  sizeFor(bytes: number): number {
     const { chunkBytes } = this.#options;
-    if (bytes > chunkBytes) return Buffer.allocUnsafeSlow(bytes);
-    if (bytes > chunkBytes * FULL_FROM) return this.#free.pop() ?? Buffer.allocUnsafeSlow(chunkBytes);
-    return Buffer.allocUnsafeSlow(Math.min(chunkBytes, Math.max(SMALL_BYTES, bytes)));
+    if (bytes > chunkBytes) return bytes;
+    return bytes > chunkBytes * FULL_FROM ? chunkBytes : Math.min(chunkBytes, Math.max(SMALL_BYTES, bytes));
+  }
+
+  /** What it holds is left over from before. */
+  take(bytes: number): Buffer {
+    const size = this.sizeFor(bytes);
+    const kept = size === this.#options.chunkBytes ? this.#free.pop() : undefined;
+    return kept ?? Buffer.allocUnsafeSlow(size);
   }
 
   give(buffer: Buffer): void {
     const { chunkBytes, keptMax } = this.#options;
     if (buffer.length === chunkBytes && this.#free.length < keptMax) this.#free.push(buffer);
+    else freeMemory(buffer);
   }
 }

@@ -2,6 +2,7 @@ import { ServiceError } from '../errors/service-error.ts';
 import type { ArrowLimits } from '../model/limits.ts';
 import type { Schema } from '../model/schema.ts';
 import { BufferPool } from './buffer-pool.ts';
+import type { ChunkMemory } from './buffer-pool.ts';
 import { ByteSource } from './byte-source.ts';
 import type { ArrowChunk } from './chunk-assembler.ts';
 import { ChunkReader } from './chunk-reader.ts';
@@ -32,7 +33,7 @@ const VERSIONS: readonly number[] = [3, 4];
 export async function openArrowStream(
   bytes: AsyncIterable<Uint8Array>,
   limits: ArrowLimits,
-  pool: BufferPool = new BufferPool({ chunkBytes: limits.chunkBytes, keptMax: limits.keptChunksMax }),
+  memory: ChunkMemory = new BufferPool({ chunkBytes: limits.chunkBytes, keptMax: limits.keptChunksMax }),
 ): Promise<CheckedStream> {
   const source = new ByteSource(bytes, limits.streamBytesMax);
   try {
@@ -42,7 +43,7 @@ export async function openArrowStream(
     }
     const { schema, dictionaries } = readSchemaMessage(message, limits);
     const schemaMessage = toSchemaMessage(message);
-    const reader = new ChunkReader({ source, limits, pool, schema, schemaMessage, dictionaryTypes: dictionaries });
+    const reader = new ChunkReader({ source, limits, memory, schema, schemaMessage, dictionaryTypes: dictionaries });
     return { schema, chunks: reader.read() };
   } catch (error) {
     await source.close();

@@ -1,6 +1,6 @@
 import { ServiceError } from '../errors/service-error.ts';
 import type { ArrowLimits } from '../model/limits.ts';
-import type { BufferPool } from './buffer-pool.ts';
+import type { ChunkMemory } from './buffer-pool.ts';
 import { ChunkBuffer } from './chunk-buffer.ts';
 import type { DecodedBudget } from './decoded-budget.ts';
 import { messageBytes } from './dictionaries.ts';
@@ -22,7 +22,7 @@ export interface ArrowChunk {
 
 export interface AssemblerParts {
   readonly limits: ArrowLimits;
-  readonly pool: BufferPool;
+  readonly memory: ChunkMemory;
   readonly schema: SchemaMessage;
   readonly dictionaries: Dictionaries;
   readonly budget: DecodedBudget;
@@ -53,7 +53,7 @@ export class ChunkAssembler {
   }
 
   /** The chunk in hand, when the batch that comes next does not go into it. */
-  takeFull(batchBytes: number): ArrowChunk | undefined {
+  async takeFull(batchBytes: number): Promise<ArrowChunk | undefined> {
     const chunk = this.#chunk;
     if (chunk === undefined) return undefined;
     let bytes = batchBytes;
@@ -63,37 +63,43 @@ export class ChunkAssembler {
   }
 
   /** Starts a batch; its body is appended as it arrives. */
-  beginBatch(message: FramedMessage, rows: number): ChunkBuffer {
-    const chunk = this.#chunk ?? this.#startChunk(message);
-    for (const { framed, body } of this.#waiting) chunk.appendDictionary(framed, body);
+  async beginBatch(message: FramedMessage, rows: number): Promise<ChunkBuffer> {
+    const chunk = this.#chunk ?? (await this.#startChunk(message));
+    for (const { framed, body } of this.#waiting) await chunk.appendDictionary(framed, body);
     this.#waiting = [];
-    chunk.beginBatch(message.framed, message.header.bodyBytes, rows);
+    await chunk.beginBatch(message.framed, message.header.bodyBytes, rows);
     return chunk;
   }
 
   /** Without batches the chunk is the schema alone. */
-  finish(): ArrowChunk {
-    const chunk = this.#chunk ?? this.#newChunk();
+  async finish(): Promise<ArrowChunk> {
+    const chunk = (this.#chunk ??= await this.#newChunk());
+    const { file, release } = await chunk.finish();
     this.#chunk = undefined;
-    const { file, release } = chunk.finish();
     this.#lastFileBytes = file.length;
     return { file, rows: chunk.rows, batches: chunk.batches, nullColumns: this.nullColumns, release };
   }
 
-  #startChunk(message: FramedMessage): ChunkBuffer {
+  /** Gives back the memory of what will not be finished. */
+  abandon(): void {
+    this.#chunk?.abandon();
+    this.#chunk = undefined;
+  }
+
+  async #startChunk(message: FramedMessage): Promise<ChunkBuffer> {
     const { limits, dictionaries, budget } = this.#parts;
     if (this.#chunks === limits.chunksMax) this.#refuseMore();
     if (this.#chunks > 0) budget.charge(dictionaries.replayBytes(), message.place);
     this.#chunks += 1;
     this.#isStale = false;
     this.#waiting = [...dictionaries.messages()];
-    this.#chunk = this.#newChunk();
+    this.#chunk = await this.#newChunk();
     return this.#chunk;
   }
 
-  #newChunk(): ChunkBuffer {
-    const { schema, limits, pool } = this.#parts;
-    return new ChunkBuffer(pool, schema, Math.min(this.#lastFileBytes, limits.chunkBytes));
+  async #newChunk(): Promise<ChunkBuffer> {
+    const { schema, limits, memory } = this.#parts;
+    return ChunkBuffer.open(memory, schema, Math.min(this.#lastFileBytes, limits.chunkBytes));
   }
 
   /** Dictionaries come again with every chunk: where they are large, so are the chunks. */

@@ -1,4 +1,4 @@
-import type { BufferPool } from './buffer-pool.ts';
+import type { ChunkMemory } from './buffer-pool.ts';
 import type { Block } from './footer.ts';
 import { FILE_MAGIC, footerBytes, writeFooter } from './footer.ts';
 import type { SchemaMessage } from './schema-message.ts';
@@ -9,21 +9,26 @@ const END_OF_STREAM = Buffer.from([0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0]);
 /** One Arrow IPC file in the making: whole messages one behind the other, and at last the footer, in place. */
 export class ChunkBuffer {
   rows = 0;
-  readonly #pool: BufferPool;
+  readonly #memory: ChunkMemory;
   readonly #schema: SchemaMessage;
   readonly #dictionaries: Block[] = [];
   readonly #batches: Block[] = [];
   #buffer: Buffer;
   #length = 0;
 
-  constructor(pool: BufferPool, schema: SchemaMessage, expectedBytes: number) {
-    this.#pool = pool;
+  private constructor(memory: ChunkMemory, schema: SchemaMessage, buffer: Buffer) {
+    this.#memory = memory;
     this.#schema = schema;
-    this.#buffer = pool.take(expectedBytes);
+    this.#buffer = buffer;
+  }
+
+  static async open(memory: ChunkMemory, schema: SchemaMessage, expectedBytes: number): Promise<ChunkBuffer> {
+    const chunk = new ChunkBuffer(memory, schema, await memory.take(expectedBytes));
     const head = Buffer.alloc(HEAD_BYTES);
     head.set(FILE_MAGIC);
-    this.append(head, HEAD_BYTES);
-    this.append(schema.framed, schema.framed.length);
+    await chunk.append(head, HEAD_BYTES);
+    await chunk.append(schema.framed, schema.framed.length);
+    return chunk;
   }
 
   get batches(): number {
@@ -37,24 +42,28 @@ export class ChunkBuffer {
     return this.#length + bytes + tailBytes;
   }
 
-  appendDictionary(framed: Buffer, body: Buffer): void {
+  async appendDictionary(framed: Buffer, body: Buffer): Promise<void> {
     this.#dictionaries.push({ offset: this.#length, metadataBytes: framed.length, bodyBytes: body.length });
-    this.append(framed, framed.length + body.length);
-    this.append(body, body.length);
+    await this.append(framed, framed.length + body.length);
+    await this.append(body, body.length);
   }
 
   /** Starts a batch with its prefix and metadata; its body is appended as it arrives. */
-  beginBatch(framed: Buffer, bodyBytes: number, rows: number): void {
+  async beginBatch(framed: Buffer, bodyBytes: number, rows: number): Promise<void> {
     this.#batches.push({ offset: this.#length, metadataBytes: framed.length, bodyBytes });
     this.rows += rows;
-    this.append(framed, framed.length + bodyBytes);
+    await this.append(framed, framed.length + bodyBytes);
   }
 
-  /** `comingBytes`, these included, are known to come: room grows towards them, but not before half of it is used. */
-  append(bytes: Uint8Array, comingBytes: number): void {
-    this.#reserve(bytes.length, comingBytes);
+  /**
+   * `comingBytes`, these included, are known to come: room grows towards them, but not before half of it is used. Without a
+   * promise while there is room.
+   */
+  append(bytes: Uint8Array, comingBytes: number): Promise<void> | undefined {
+    if (this.#length + bytes.length > this.#buffer.length) return this.#growAndAppend(bytes, comingBytes);
     this.#buffer.set(bytes, this.#length);
     this.#length += bytes.length;
+    return undefined;
   }
 
   /** The last bytes appended. Valid until the next call. */
@@ -63,28 +72,37 @@ export class ChunkBuffer {
   }
 
   /** The finished file, and a function that gives its memory back. */
-  finish(): { file: Buffer; release: () => void } {
-    this.append(END_OF_STREAM, END_OF_STREAM.length);
+  async finish(): Promise<{ file: Buffer; release: () => void }> {
     const bytes = footerBytes(this.#schema.metadata.length, this.#dictionaries.length + this.#batches.length);
-    this.#reserve(bytes, bytes);
+    await this.append(END_OF_STREAM, END_OF_STREAM.length + bytes);
+    if (this.#length + bytes > this.#buffer.length) await this.#grow(bytes, bytes);
     const footer = this.#buffer.subarray(this.#length, this.#length + bytes);
     writeFooter(footer, { schema: this.#schema, dictionaries: this.#dictionaries, batches: this.#batches });
     const buffer = this.#buffer;
     let isOut = true;
     const release = (): void => {
-      if (isOut) this.#pool.give(buffer);
+      if (isOut) this.#memory.give(buffer);
       isOut = false;
     };
     return { file: buffer.subarray(0, this.#length + bytes), release };
   }
 
-  #reserve(bytes: number, comingBytes: number): void {
-    const neededBytes = this.#length + bytes;
-    if (neededBytes <= this.#buffer.length) return;
+  /** Gives the memory of a file back that will not be finished. */
+  abandon(): void {
+    this.#memory.give(this.#buffer);
+  }
+
+  async #growAndAppend(bytes: Uint8Array, comingBytes: number): Promise<void> {
+    await this.#grow(bytes.length, comingBytes);
+    this.#buffer.set(bytes, this.#length);
+    this.#length += bytes.length;
+  }
+
+  async #grow(bytes: number, comingBytes: number): Promise<void> {
     const wantedBytes = Math.min(2 * this.#buffer.length, this.fileBytesWith(0, comingBytes));
-    const grown = this.#pool.take(Math.max(neededBytes, wantedBytes));
+    const grown = await this.#memory.take(Math.max(this.#length + bytes, wantedBytes));
     this.#buffer.copy(grown, 0, 0, this.#length);
-    this.#pool.give(this.#buffer);
+    this.#memory.give(this.#buffer);
     this.#buffer = grown;
   }
 }

@@ -4,7 +4,7 @@ import { BatchBuffers } from './batch-buffers.ts';
 import { checkBatch } from './batch-check.ts';
 import type { BatchHeader } from './batch-header.ts';
 import { readBatchHeader } from './batch-header.ts';
-import type { BufferPool } from './buffer-pool.ts';
+import type { ChunkMemory } from './buffer-pool.ts';
 import type { ByteSource } from './byte-source.ts';
 import { ChunkAssembler } from './chunk-assembler.ts';
 import type { ArrowChunk } from './chunk-assembler.ts';
@@ -17,10 +17,13 @@ import type { FramedMessage } from './message-reader.ts';
 import type { SchemaMessage } from './schema-message.ts';
 import type { DictionaryTypes } from './schema-reader.ts';
 
+/** What is smaller needs no account. */
+const LARGE_BODY_BYTES = 64 * 1024;
+
 export interface ChunkReaderParts {
   readonly source: ByteSource;
   readonly limits: ArrowLimits;
-  readonly pool: BufferPool;
+  readonly memory: ChunkMemory;
   readonly schema: Schema;
   readonly schemaMessage: SchemaMessage;
   readonly dictionaryTypes: DictionaryTypes;
@@ -32,17 +35,18 @@ export class ChunkReader {
   readonly #dictionaries: Dictionaries;
   readonly #budget: DecodedBudget;
   readonly #assembler: ChunkAssembler;
+  readonly #bodies: Buffer[] = [];
   #messages = 1;
   #batches = 0;
 
   constructor(parts: ChunkReaderParts) {
-    const { limits, pool, schemaMessage: schema } = parts;
+    const { limits, memory, schemaMessage: schema } = parts;
     const dictionaries = new Dictionaries(parts.dictionaryTypes, limits.dictionaryBytesMax);
     const budget = new DecodedBudget(limits);
     this.#parts = parts;
     this.#dictionaries = dictionaries;
     this.#budget = budget;
-    this.#assembler = new ChunkAssembler({ limits, pool, schema, dictionaries, budget });
+    this.#assembler = new ChunkAssembler({ limits, memory, schema, dictionaries, budget });
   }
 
   async *read(): AsyncGenerator<ArrowChunk, void, void> {
@@ -55,14 +59,15 @@ export class ChunkReader {
           await this.#readDictionary(message);
         } else {
           const header = this.#readBatchHeader(message);
-          const full = this.#assembler.takeFull(message.framed.length + header.bodyBytes);
+          const full = await this.#assembler.takeFull(message.framed.length + header.bodyBytes);
           if (full !== undefined) yield full;
           await this.#readBatch(message, header);
         }
       }
       await requireEnd(source);
-      yield this.#assembler.finish();
+      yield await this.#assembler.finish();
     } finally {
+      this.#giveBack();
       await source.close();
     }
   }
@@ -95,7 +100,7 @@ export class ChunkReader {
     if (values === undefined) return place.refuse('belongs to no column of the schema');
     const batchHeader = readBatchHeader(header, requireData(header), limits.rowsPerBatchMax);
     this.#dictionaries.requireRoom(framed.length + bodyBytes, place);
-    const body = Buffer.allocUnsafe(bodyBytes);
+    const body = await this.#takeBody(bodyBytes);
     if (!(await source.fill(body))) refuseCutOff(place);
     const buffers = new BatchBuffers(batchHeader, body, this.#budget);
     checkBatch(buffers, { columns: [values], hasDictionary: () => false });
@@ -103,6 +108,19 @@ export class ChunkReader {
     if (isDelta) this.#budget.charge(this.#dictionaries.decodedBytesOf(id), place);
     const message = { id, isDelta, framed, body, decodedBytes: buffers.decodedBytes };
     this.#assembler.addDictionary(message, this.#dictionaries.add(message, place));
+  }
+
+  /** Dictionaries stay to the end: later chunks need them again. */
+  async #takeBody(bytes: number): Promise<Buffer> {
+    if (bytes < LARGE_BODY_BYTES) return Buffer.allocUnsafe(bytes);
+    const buffer = await this.#parts.memory.take(bytes);
+    this.#bodies.push(buffer);
+    return buffer.subarray(0, bytes);
+  }
+
+  #giveBack(): void {
+    this.#assembler.abandon();
+    for (const buffer of this.#bodies.splice(0)) this.#parts.memory.give(buffer);
   }
 
   #readBatchHeader({ header, place }: FramedMessage): BatchHeader {
@@ -114,11 +132,12 @@ export class ChunkReader {
   async #readBatch(message: FramedMessage, header: BatchHeader): Promise<void> {
     const { source, schema } = this.#parts;
     const { bodyBytes } = header;
-    const chunk = this.#assembler.beginBatch(message, header.rows);
+    const chunk = await this.#assembler.beginBatch(message, header.rows);
     for (let left = bodyBytes; left > 0;) {
       const piece = await source.take(left);
       if (piece === undefined) return refuseCutOff(message.place);
-      chunk.append(piece, left);
+      const growing = chunk.append(piece, left);
+      if (growing !== undefined) await growing;
       left -= piece.length;
     }
     const buffers = new BatchBuffers(header, chunk.tail(bodyBytes), this.#budget);

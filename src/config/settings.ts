@@ -57,7 +57,7 @@ export const LIMIT_SETTINGS = {
   'http.bufferedBytesMax': bytes(
     256 * MiB,
     [MiB, TiB],
-    'Memory for bodies that arrive; beyond it the senders are made to wait.',
+    'Memory for bodies that arrive; beyond it the senders are made to wait, and those who send nothing lose theirs.',
   ),
   'http.connectionsMax': integer(4096, [1, 1_000_000], 'Connections held at once; more are closed.'),
   'http.rateRequestsPerSecond': integer(0, [0, 1_000_000], 'Requests per second and caller; 0 sets no rate.'),

@@ -1,11 +1,11 @@
 import type { IncomingMessage } from 'node:http';
+import { freeMemory } from '../arrow/free-memory.ts';
 import { ServiceError } from '../errors/service-error.ts';
 import type { HttpLimits } from '../model/limits.ts';
 import { Arrival } from './arrival.ts';
 import type { BodyPace } from './arrival.ts';
 import type { Account } from './byte-budget.ts';
-import { freePiece } from './free-piece.ts';
-import type { Paced } from './paced.ts';
+import type { Pace } from './paced.ts';
 import { parseStrictJson } from '../model/strict-json.ts';
 
 export interface JsonReadOptions {
@@ -16,20 +16,21 @@ export interface JsonReadOptions {
 
 export interface ReadOptions {
   readonly limits: BodyPace;
-  /** Who pays for the memory. When there is none left, nothing more is read from the socket. */
-  readonly account: Account;
-  /** Where others may have this body given up when its sender is slow. */
-  readonly senders?: Paced;
+  /**
+   * Who pays for the pieces, where the reader keeps them; when there is no memory left, nothing more is read from the
+   * socket. Without one, the memory of each piece is freed when the next is asked for.
+   */
+  readonly account?: Account;
+  /** Who others may have this body given up by when its sender is slow. */
+  readonly pace?: (giveUp: () => void) => Pace;
   readonly onReceived?: (piece: Uint8Array) => void;
-  /** The reader keeps nothing of a piece once it asks for the next, so that its memory can be freed at once. */
-  readonly isCopied?: boolean;
 }
 
 /** How much of a body is thrown away after an early reply before the connection is cut. */
 export const DISCARD_BOUNDS = { bytesMax: 64 * 1024 * 1024, seconds: 5 };
 
 /** So much of each body is not counted: small requests do not wait for the memory that large ones hold. */
-const FREE_BYTES = 64 * 1024;
+export const FREE_BYTES = 64 * 1024;
 
 /** The parsed JSON body; no body at all and the literal `null` are both an empty object, as some clients send them. */
 export async function readJsonBody(
@@ -61,21 +62,20 @@ export function refuseDeclaredLength(message: IncomingMessage, bytesMax: number)
 
 /** The pieces of a body as they arrive; a body that pauses too long is a failed request. */
 export async function* readPieces(message: IncomingMessage, options: ReadOptions): AsyncGenerator<Uint8Array> {
-  const { limits, account, senders, onReceived, isCopied = false } = options;
+  const { limits, account, onReceived } = options;
   const arrival = new Arrival(message, limits);
   let freeBytes = FREE_BYTES;
-  const pace = senders?.join(arrival.giveUp);
+  const pace = options.pace?.(arrival.giveUp);
   try {
     for (;;) {
       const piece: unknown = message.read();
       if (piece instanceof Uint8Array) {
         arrival.received(piece.length);
-        const wait = piece.length > freeBytes ? account.take(piece.length) : undefined;
-        if (wait !== undefined) await waitUnlessGone(message, wait, account);
+        if (account !== undefined && piece.length > freeBytes) await takeUnlessGone(message, account, piece.length);
         freeBytes -= piece.length;
         onReceived?.(piece);
         yield piece;
-        if (isCopied) freePiece(piece);
+        if (account === undefined) freeMemory(piece);
       } else if (message.readableEnded) {
         return;
       } else {
@@ -91,7 +91,9 @@ export async function* readPieces(message: IncomingMessage, options: ReadOptions
 }
 
 /** A sender that leaves while it is made to wait gives its turn to the next. */
-async function waitUnlessGone(message: IncomingMessage, wait: Promise<void>, account: Account): Promise<void> {
+export async function takeUnlessGone(message: IncomingMessage, account: Account, bytes: number): Promise<void> {
+  const wait = account.take(bytes);
+  if (wait === undefined) return;
   const onClose = (): void => account.close();
   message.once('close', onClose);
   try {

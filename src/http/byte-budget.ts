@@ -4,7 +4,11 @@ export interface BudgetOptions {
   readonly bytesMax: number;
   /** Longest wait for memory. */
   readonly waitSeconds: number;
+  /** Called now and then while somebody waits: the place to take memory from those who do nothing with it. */
+  readonly onWaiting?: () => void;
 }
+
+const CALLED_EVERY_MILLISECONDS = 500;
 
 interface Waiting {
   readonly account: Account;
@@ -23,6 +27,7 @@ export class ByteBudget {
   #waiting: Waiting[] = [];
   #first: Account | undefined;
   #usedBytes = 0;
+  #timer: NodeJS.Timeout | undefined;
 
   constructor(options: BudgetOptions) {
     this.#options = options;
@@ -91,7 +96,14 @@ export class ByteBudget {
         },
       };
       this.#waiting.push(waiting);
+      this.#timer ??= setInterval(() => this.#lookAtWaiting(), CALLED_EVERY_MILLISECONDS).unref();
     });
+  }
+
+  #lookAtWaiting(): void {
+    if (this.#waiting.length > 0) return this.#options.onWaiting?.();
+    clearInterval(this.#timer);
+    this.#timer = undefined;
   }
 
   #startWaiting(): void {
@@ -108,11 +120,14 @@ export class ByteBudget {
 export class Account {
   readonly #budget: ByteBudget;
   #heldBytes = 0;
-  #unmarkedBytes = 0;
   #isClosed = false;
 
   constructor(budget: ByteBudget) {
     this.#budget = budget;
+  }
+
+  get heldBytes(): number {
+    return this.#heldBytes;
   }
 
   take(bytes: number): Promise<void> | undefined {
@@ -123,15 +138,9 @@ export class Account {
     return undefined;
   }
 
-  /** A function that gives back what was taken since the last call. */
-  mark(): () => void {
-    const bytes = this.#unmarkedBytes;
-    this.#unmarkedBytes = 0;
-    let isHeld = true;
-    return () => {
-      if (isHeld && !this.#isClosed) this.#give(bytes);
-      isHeld = false;
-    };
+  /** After the end nothing is held any more. */
+  give(bytes: number): void {
+    if (!this.#isClosed) this.#give(bytes);
   }
 
   close(): void {
@@ -150,7 +159,6 @@ export class Account {
 
   #hold(bytes: number): void {
     this.#heldBytes += bytes;
-    this.#unmarkedBytes += bytes;
   }
 
   #give(bytes: number): void {

@@ -39,7 +39,11 @@ export function createLoad({ http: limits, arrow }: Pick<Limits, 'http' | 'arrow
       },
     }),
     // When many large uploads come at once, they are taken in almost one after the other.
-    arrowBudget: new ByteBudget({ bytesMax, waitSeconds: UPLOAD_PATIENCE * waitSeconds }),
+    arrowBudget: new ByteBudget({
+      bytesMax,
+      waitSeconds: UPLOAD_PATIENCE * waitSeconds,
+      onWaiting: () => senders.cutSlowestHolder(),
+    }),
     chunkBuffers: new BufferPool({ chunkBytes, keptMax: keptChunksMax }),
     jsonBudget: new ByteBudget({ bytesMax: bytesMax / 2, waitSeconds }),
     senders,

@@ -8,6 +8,7 @@ export interface Pace {
 
 interface Member {
   readonly cut: () => void;
+  readonly holdsMemory: () => boolean;
   /** `undefined` while it is not the client who is slow. */
   waitsSince: number | undefined;
 }
@@ -35,8 +36,8 @@ export class Paced {
     return this.#members.size;
   }
 
-  join(cut: () => void): Pace {
-    const member: Member = { cut, waitsSince: undefined };
+  join(cut: () => void, holdsMemory = (): boolean => false): Pace {
+    const member: Member = { cut, holdsMemory, waitsSince: undefined };
     this.#members.add(member);
     return {
       waits: () => {
@@ -53,8 +54,17 @@ export class Paced {
 
   /** False when no client is so slow. */
   cutSlowest(): boolean {
+    return this.#cutSlowestOf([...this.#members]);
+  }
+
+  /** The same, of those who keep memory from others. */
+  cutSlowestHolder(): boolean {
+    return this.#cutSlowestOf([...this.#members].filter(({ holdsMemory }) => holdsMemory()));
+  }
+
+  #cutSlowestOf(members: readonly Member[]): boolean {
     let slowest: Member | undefined;
-    for (const member of this.#members) {
+    for (const member of members) {
       const since = member.waitsSince ?? Infinity;
       if (since < (slowest?.waitsSince ?? Infinity)) slowest = member;
     }

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import type { Hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { openArrowStream } from '../arrow/checked-stream.ts';
-import type { ArrowChunk } from '../arrow/checked-stream.ts';
 import type { Authenticator } from '../auth/authenticator.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { ServiceError } from '../errors/service-error.ts';
@@ -21,6 +20,8 @@ import type { Load } from './load.ts';
 import { readJsonBody, readPieces, refuseDeclaredLength, requireArrowStream } from './body.ts';
 import { hasCredential, readHeaderCredentials, readIdentity, refuseDoubledHeaders } from './credentials.ts';
 import { readDatabaseName } from './database-name.ts';
+import type { Pace } from './paced.ts';
+import { PaidMemory } from './paid-memory.ts';
 import { readPrefix } from './path-identifier.ts';
 import { readQueryValues } from './query-values.ts';
 import { headerReader } from './request-headers.ts';
@@ -256,27 +257,13 @@ function streamOpener(
       findings.bytesIn = (findings.bytesIn ?? 0) + piece.length;
       if (operation.isWrittenOnce === true) (findings.bodyHash ??= createHash('sha256')).update(piece);
     };
-    const options = { limits: parts.limits.http, account, senders, onReceived, isCopied: true };
-    stream ??= openArrowStream(readPieces(message, options), limits, chunkBuffers).then(({ schema, chunks }) => ({
-      schema,
-      chunks: releaseToo(chunks, account),
-    }));
+    const pace = (giveUp: () => void): Pace => senders.join(giveUp, () => account.heldBytes > 0);
+    const pieces = readPieces(message, { limits: parts.limits.http, pace, onReceived });
+    stream ??= openArrowStream(pieces, limits, new PaidMemory({ pool: chunkBuffers, account, message }));
     return stream;
   };
 }
 
 function openAccount(budget: ByteBudget, findings: Findings): Account {
   return (findings.account ??= budget.open());
-}
-
-/** With the memory of a chunk, its share of the budget is given back. */
-async function* releaseToo(chunks: AsyncIterable<ArrowChunk>, account: Account): AsyncGenerator<ArrowChunk> {
-  for await (const chunk of chunks) {
-    const giveBack = account.mark();
-    const release = (): void => {
-      chunk.release();
-      giveBack();
-    };
-    yield { ...chunk, release };
-  }
 }

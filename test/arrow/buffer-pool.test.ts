@@ -23,6 +23,15 @@ test('no more buffers are kept than allowed, and none of another size', () => {
   assert.ok(another !== second && another !== larger);
 });
 
+test('memory that is not kept is freed at once', () => {
+  const pool = new BufferPool({ chunkBytes: CHUNK_BYTES, keptMax: 1 });
+  const [kept, freed] = [pool.take(CHUNK_BYTES), pool.take(CHUNK_BYTES)];
+  const before = process.memoryUsage().arrayBuffers;
+  pool.give(kept);
+  pool.give(freed);
+  assert.equal(process.memoryUsage().arrayBuffers, before - CHUNK_BYTES);
+});
+
 test('little is taken where little is needed', () => {
   const pool = new BufferPool({ chunkBytes: CHUNK_BYTES, keptMax: 1 });
   assert.equal(pool.take(100).length, 16 * 1024);

@@ -38,19 +38,37 @@ test('lets one go on when there is none left, and makes the others wait until so
   assert.equal(memory.usedBytes, 60);
 });
 
-test('gives back what belongs to a chunk, once, and the rest at the end', () => {
+test('takes back what one no longer needs, and the rest at the end', () => {
   const memory = budget(100);
   const account = memory.open();
   void account.take(30);
-  const release = account.mark();
   void account.take(20);
-  release();
-  release();
+  account.give(30);
+  assert.equal(account.heldBytes, 20);
   assert.equal(memory.usedBytes, 20);
   account.close();
   account.close();
-  release();
+  account.give(20);
   assert.equal(memory.usedBytes, 0);
+});
+
+test('asks for memory that others do not use while somebody waits, and only then', async () => {
+  const slow: Account[] = [];
+  let asked = 0;
+  const memory = new ByteBudget({
+    bytesMax: 10,
+    waitSeconds: 60,
+    onWaiting: () => {
+      asked += 1;
+      slow.pop()?.close();
+    },
+  });
+  slow.push(memory.open());
+  void slow[0]?.take(10);
+  void slow[0]?.take(1);
+  await memory.open().take(5);
+  assert.equal(asked, 1);
+  assert.equal(memory.usedBytes, 5);
 });
 
 test('refuses who has waited too long, and who left meanwhile', async () => {
@@ -79,7 +97,7 @@ test('never stands still: whoever takes what it needs and then leaves lets all o
         const run = async (account: Account, sizes: readonly number[]): Promise<void> => {
           for (const size of sizes) {
             await account.take(size);
-            if (size % 3 === 0) account.mark()();
+            if (size % 3 === 0) account.give(size);
             await Promise.resolve();
           }
           account.close();

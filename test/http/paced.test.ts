@@ -40,3 +40,20 @@ test('cuts nobody who is only waiting for us, has moved since, or has left', () 
   left.leave();
   assert.equal(members.cutSlowest(), false);
 });
+
+test('cuts for memory only those who hold some', () => {
+  const { clock, members } = paced();
+  const cut: string[] = [];
+  members.join(() => cut.push('without')).waits();
+  clock.now = 1000;
+  members
+    .join(
+      () => cut.push('holder'),
+      () => true,
+    )
+    .waits();
+  clock.now = 7000;
+  assert.equal(members.cutSlowestHolder(), true);
+  assert.equal(members.cutSlowestHolder(), false);
+  assert.deepEqual(cut, ['holder']);
+});

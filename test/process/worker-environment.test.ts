@@ -7,6 +7,7 @@ test('the worker keeps the memory that large blocks of the engine come from', ()
   assert.equal(environment['HOME'], 'home');
   assert.equal(environment['MALLOC_MMAP_THRESHOLD_'], '33554432');
   assert.equal(environment['MALLOC_TRIM_THRESHOLD_'], '134217728');
+  assert.ok(Number(environment['MALLOC_ARENA_MAX']) >= 4);
 });
 
 test("the operator's word on memory counts", () => {

@@ -7,10 +7,10 @@ const BYTES_MIN = 16 * 1024;
 const nowhere = openClosedPort();
 
 /**
- * Frees a piece of a body without waiting for the garbage collector. It counts such memory towards its next full run, and
- * by itself would look through everything once for every 64 MiB received. Memory that others share is left alone.
+ * Frees memory without waiting for the garbage collector. By itself it would look through everything once for every 64 MiB
+ * received, or, when it has no time, let a gigabyte of what is no longer needed lie. Memory that others share is left alone.
  */
-export function freePiece({ buffer, byteLength }: Uint8Array): void {
+export function freeMemory({ buffer, byteLength }: Uint8Array): void {
   if (byteLength < BYTES_MIN || byteLength !== buffer.byteLength || !(buffer instanceof ArrayBuffer)) return;
   nowhere.postMessage(undefined, [buffer]);
 }
