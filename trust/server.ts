@@ -33,6 +33,9 @@ export interface ServerOptions {
   readonly env?: Readonly<Record<string, string>>;
 }
 
+/** For campaigns that ask about something else than the disk: `sync` and `kills` run as the service does by itself. */
+export const WITHOUT_SYNC = '--storage-sync=os';
+
 export const TRUST_KEY = 'trust-administrator-key-planted-7f3a9c';
 
 export async function startTrustServer(options: ServerOptions): Promise<TrustServer> {

@@ -51,6 +51,23 @@ export async function openArrowStream(
   }
 }
 
+/** Resolves when the first chunk is there. A short stream is then checked to its end, before anything is done with it. */
+export async function pullFirst({ schema, chunks }: CheckedStream): Promise<CheckedStream> {
+  const rest = chunks[Symbol.asyncIterator]();
+  return { schema, chunks: rejoin(await rest.next(), rest) };
+}
+
+async function* rejoin(
+  first: IteratorResult<ArrowChunk>,
+  rest: AsyncIterator<ArrowChunk>,
+): AsyncGenerator<ArrowChunk, void, void> {
+  try {
+    for (let next = first; next.done !== true; next = await rest.next()) yield next.value;
+  } finally {
+    await rest.return?.();
+  }
+}
+
 function readSchemaMessage({ header, place }: FramedMessage, limits: ArrowLimits): ReadSchema {
   if (header.kind !== HEADER_KIND.schema) place.refuse('is not a schema', 'A stream starts with its schema.');
   place.name = 'The schema';

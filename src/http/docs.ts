@@ -13,10 +13,16 @@ const PAGE_HEADERS = {
 };
 
 export function mountDocs(server: FastifyInstance, settings: OpenApiSettings): void {
-  const description = JSON.stringify(toOpenApi(OPERATIONS, settings), undefined, 2);
-  const page = renderDocsPage(OPERATIONS, settings);
+  const description = madeOnce(() => JSON.stringify(toOpenApi(OPERATIONS, settings), undefined, 2));
+  const page = madeOnce(() => renderDocsPage(OPERATIONS, settings));
   server.get(`${settings.basePath}/openapi.json`, async (_request, reply) =>
-    reply.header('content-type', 'application/json; charset=utf-8').send(description),
+    reply.header('content-type', 'application/json; charset=utf-8').send(description()),
   );
-  server.get(`${settings.basePath}/docs`, async (_request, reply) => reply.headers(PAGE_HEADERS).send(page));
+  server.get(`${settings.basePath}/docs`, async (_request, reply) => reply.headers(PAGE_HEADERS).send(page()));
+}
+
+/** When it is first asked for: most servers are never asked, and all of them start. */
+function madeOnce(make: () => string): () => string {
+  let made: string | undefined;
+  return () => (made ??= make());
 }

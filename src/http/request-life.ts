@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { openArrowStream } from '../arrow/checked-stream.ts';
+import { openArrowStream, pullFirst } from '../arrow/checked-stream.ts';
 import type { Authenticator } from '../auth/authenticator.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { ServiceError } from '../errors/service-error.ts';
@@ -240,6 +240,9 @@ function dropNulls(body: Readonly<Record<string, unknown>>): Record<string, unkn
   return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
 }
 
+/** Up to here a body is read whole first: a bad one then takes no name, no turn and no note in the journal. */
+const SHORT_BYTES = 64 * 1024;
+
 /** Nothing of an Arrow body is read before the operation asks for it. */
 function streamOpener(
   message: IncomingMessage,
@@ -259,7 +262,9 @@ function streamOpener(
     };
     const pace = (giveUp: () => void): Pace => senders.join(giveUp, () => account.heldBytes > 0);
     const pieces = readPieces(message, { limits: parts.limits.http, pace, onReceived });
-    stream ??= openArrowStream(pieces, limits, new PaidMemory({ pool: chunkBuffers, account, message }));
+    const memory = new PaidMemory({ pool: chunkBuffers, account, message });
+    const isShort = Number(message.headers['content-length'] ?? Infinity) <= SHORT_BYTES;
+    stream ??= openArrowStream(pieces, limits, memory).then(async (opened) => (isShort ? pullFirst(opened) : opened));
     return stream;
   };
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { openArrowStream } from '../../src/arrow/checked-stream.ts';
+import { openArrowStream, pullFirst } from '../../src/arrow/checked-stream.ts';
 import { readFileSchema } from '../../src/arrow/schema-file.ts';
 import { ServiceError } from '../../src/errors/service-error.ts';
 import type { Schema } from '../../src/model/schema.ts';
@@ -209,6 +209,29 @@ describe('the frame of a stream', () => {
   test('passes on what the source throws', async () => {
     const { chunks } = await openArrowStream(broken(), ARROW_LIMITS);
     await assert.rejects(chunks[Symbol.asyncIterator]().next(), /the connection is gone/);
+  });
+});
+
+describe('a stream whose first chunk is pulled', () => {
+  test('has been checked to its end where that is all of it', async () => {
+    const good = await pullFirst(await openArrowStream(whole(int32Stream(100)), ARROW_LIMITS));
+    const rows: number[] = [];
+    for await (const chunk of good.chunks) rows.push(chunk.rows);
+    assert.deepEqual(rows, [100]);
+    const bad = await openArrowStream(whole(int32Stream(100).subarray(0, -20)), ARROW_LIMITS);
+    await assert.rejects(pullFirst(bad), ServiceError);
+  });
+
+  test('gives its chunks in order, and closes its source when the reader stops early', async () => {
+    const source = watched(int32Stream(100, 200, 300));
+    const opened = await openArrowStream(source, { ...ARROW_LIMITS, chunkBytes: 64 });
+    const rows: number[] = [];
+    for await (const chunk of (await pullFirst(opened)).chunks) {
+      rows.push(chunk.rows);
+      if (rows.length === 2) break;
+    }
+    assert.deepEqual(rows, [100, 200]);
+    assert.equal(source.isClosed(), true);
   });
 });
 

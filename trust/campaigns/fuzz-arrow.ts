@@ -12,6 +12,7 @@ import type { Campaign, Figure, Trust } from '../campaign.ts';
 import { atLeast, none, told } from '../campaign.ts';
 import { declaredRows } from '../model/declared-rows.ts';
 import { inParallel } from '../parallel.ts';
+import { WITHOUT_SYNC } from '../server.ts';
 import { listTables } from './kill-writers.ts';
 
 const AT_ONCE = 12;
@@ -37,7 +38,7 @@ export const fuzzArrow: Campaign = {
   promise: 'no Arrow body ends the server, and none makes a table of other rows than it declares',
   async run(trust: Trust): Promise<readonly Figure[]> {
     const count = trust.size(200_000, 1500);
-    const server = await trust.startServer(['--http-uploads-max=64']);
+    const server = await trust.startServer(['--http-uploads-max=64', WITHOUT_SYNC]);
     const admin = server.admin.patient();
     const bodies = Object.values(SEEDS).map((make) => make());
     const names = Object.keys(SEEDS);

@@ -10,6 +10,7 @@ import type { HttpClient } from '../http.ts';
 import { makeBody, spoil } from '../model/json-bodies.ts';
 import type { Shape } from '../model/json-bodies.ts';
 import { inParallel } from '../parallel.ts';
+import { WITHOUT_SYNC } from '../server.ts';
 
 const AT_ONCE = 8;
 const TABLES = 4;
@@ -26,6 +27,7 @@ export const fuzzJson: Campaign = {
       '--jobs-answer-seconds=1',
       '--jobs-waiting-max=10000',
       '--engine-upload-sessions-max=10000',
+      WITHOUT_SYNC,
     ]);
     const admin = server.admin.patient();
     const outside = dirname(server.folder);

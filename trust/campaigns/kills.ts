@@ -36,6 +36,7 @@ export const kills: Campaign = {
         random,
         round: `r${round}`,
         endAt,
+        killedBefore: killed,
         writesPerKill: wanted.writes / wanted.kills,
         killed() {
           killed += 1;
@@ -72,18 +73,21 @@ interface Round {
   readonly random: (below: number) => number;
   readonly round: string;
   readonly endAt: number;
+  readonly killedBefore: number;
+  /** On the average. */
   readonly writesPerKill: number;
   readonly killed: () => void;
 }
 
 /** Tables of its own each time: those of a thousand versions would measure something else. */
-async function runRound({ server, tally, random, round, endAt, writesPerKill, killed }: Round): Promise<void> {
+async function runRound(options: Round): Promise<void> {
+  const { server, tally, random, round, endAt, killedBefore, writesPerKill, killed } = options;
   const writers = makeWriters({ client: server.admin, round, tally });
   for (const writer of writers) await writer.prepare();
   const state = { isOver: false };
   const work = writers.map(async (writer) => keepWriting(writer, state));
   for (let kill = 0; kill < KILLS_PER_ROUND && performance.now() < endAt; kill += 1) {
-    await writesDone(tally, tally.acknowledged + writesPerKill);
+    await writesDone(tally, (killedBefore + kill + 1) * writesPerKill);
     await sleep(random(300));
     await server.killWorker();
     killed();

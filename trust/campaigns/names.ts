@@ -7,6 +7,7 @@ import { atLeast, none, told } from '../campaign.ts';
 import type { HttpClient, Reply } from '../http.ts';
 import { inParallel } from '../parallel.ts';
 import { readRows, requireOk } from '../rows.ts';
+import { WITHOUT_SYNC } from '../server.ts';
 
 const AT_ONCE = 6;
 
@@ -82,7 +83,7 @@ export const names: Campaign = {
   promise: 'a name is refused with 400 or comes back as it was, and touches nothing else',
   async run(trust: Trust): Promise<readonly Figure[]> {
     const count = trust.size(3000, 120);
-    const server = await trust.startServer(['--http-uploads-max=64']);
+    const server = await trust.startServer(['--http-uploads-max=64', WITHOUT_SYNC]);
     const admin = server.admin.patient();
     await requireOk(admin.arrow('/v1/table/victim/create', sampleStream(20)));
     await requireOk(admin.arrow('/v1/table/host/create', sampleStream(3)));
