@@ -28,7 +28,7 @@ const PLACE_CHARACTERS_MAX = 200;
 
 export function createShapeCheck(shape: Type.TSchema): ShapeCheck {
   // At the first use: all of them together would take a tenth of every start.
-  let compiled: Validator<Type.TProperties> | undefined;
+  let compiled: Validator | undefined;
   return {
     check(value, lenient) {
       const validator = (compiled ??= Compile(shape));
