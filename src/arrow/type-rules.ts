@@ -37,14 +37,18 @@ function remedyFor(type: DataType): string | undefined {
         ? 'Cast it to list or large list.'
         : remedyForItem(type.item.type);
     case 'map':
-      return type.keysSorted
-        ? 'Send the map without the mark that its keys are sorted.'
-        : remedyForItem(type.entries.type);
+      return remedyForMap(type.entries.type, type.keysSorted);
     case 'fixed-size-list':
       return remedyForFixedSizeList(type.length, type.item.type);
     default:
       return undefined;
   }
+}
+
+function remedyForMap(entries: DataType, keysSorted: boolean): string | undefined {
+  if (keysSorted) return 'Send the map without the mark that its keys are sorted.';
+  const [key] = entries.kind === 'struct' ? entries.children : [];
+  return remedyForItem(entries) ?? (key?.nullable === true ? 'Mark the keys of the map as not null.' : undefined);
 }
 
 function remedyForDictionary(value: DataType): string | undefined {

@@ -147,7 +147,7 @@ export class Maintenance {
       const plan = await planUpkeep(this.#parts, watch, { isForced: false });
       if (hasWork(plan)) await this.#startJob(watch, OWN_NAME, async () => plan).outcome;
     } catch (error) {
-      this.#tellFailure(error);
+      await this.#tellUnlessGone(error, watch.table);
     }
   }
 
@@ -190,7 +190,20 @@ export class Maintenance {
 
   async #record(table: TableRecord, version: number): Promise<void> {
     const entry = { operation: 'maintain_table', caller: OWN_NAME, requestId: OWN_NAME, version };
-    await this.#parts.catalog.tables.commit(table, entry).catch((error: unknown) => this.#tellFailure(error));
+    await this.#parts.catalog.tables
+      .commit(table, entry)
+      .catch(async (error: unknown) => this.#tellUnlessGone(error, table));
+  }
+
+  /** That a table was dropped while it was looked after is no failure. */
+  async #tellUnlessGone(cause: unknown, { databaseId, path, id }: TableRecord): Promise<void> {
+    try {
+      const table = await this.#parts.catalog.tables.find(databaseId, path);
+      if (table?.id !== id) return this.#watches.forget(id);
+    } catch {
+      // Whether it is there cannot be told; that something failed can.
+    }
+    return this.#tellFailure(cause);
   }
 
   #tellFailure(cause: unknown): void {

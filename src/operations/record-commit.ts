@@ -1,4 +1,5 @@
 import type { CommitEntry } from '../catalog/catalog.ts';
+import { ServiceError } from '../errors/service-error.ts';
 import type { TableRecord } from '../model/table.ts';
 import type { Services } from './services.ts';
 
@@ -21,7 +22,10 @@ export async function recordCommit(
     const { transactionId, properties } = await services.catalog.tables.commit(table, entry);
     return { properties: { ...properties }, transaction_id: transactionId };
   } catch (error) {
-    services.telemetry.emit({ kind: 'background-failed', task: `record of ${entry.operation}`, cause: error });
+    // Dropped in the moment after: there is nothing left whose history would lack an entry.
+    const isGone = error instanceof ServiceError && error.kind === 'TableNotFound';
+    if (!isGone)
+      services.telemetry.emit({ kind: 'background-failed', task: `record of ${entry.operation}`, cause: error });
     return { properties: { ...table.properties } };
   }
 }

@@ -105,6 +105,7 @@ describe('column types', () => {
     ['lists of vectors of structs', listOf(vectorOf(structOf(item))), /"l".*cannot stand inside a list/],
     ['lists of empty structs', listOf(structOf()), /"l".*at least one field/],
     ['maps with sorted keys', sortedMap, /"m" has the type map.*without the mark/],
+    ['maps with keys that may be null', mapOf(field('key', TYPES.utf8), item), /"m".*keys of the map as not null/],
     ['maps to empty structs', mapOf(field('key', TYPES.utf8), structOf()), /"m".*at least one field/],
     ['nested ones', structOf(listOf(field('d', decimalType(5, 2, 32)))), /"s\.l\.d" has the type decimal32/],
     [
@@ -126,7 +127,7 @@ describe('column types', () => {
 
   test('are refused in combination: dictionaries of numbers beside a map', async () => {
     const numbers = field('d', TYPES.int64, { dictionary: dictionaryEncoding(1) });
-    const map = mapOf(field('key', TYPES.utf8), field('value', TYPES.int32));
+    const map = mapOf(field('key', TYPES.utf8, { nullable: false }), field('value', TYPES.int32));
     const says = /"d" has the type dictionary<int64>.*with maps.*send them plain/;
     await assertRefused(streamOf(schemaMessage([numbers, map])), { kind: 'TableSchemaValidationError', says });
   });

@@ -245,4 +245,22 @@ suite('by itself', () => {
       await rm(folder, { recursive: true, force: true });
     }
   });
+
+  test('that a table is dropped while it is looked after counts as no failure', async () => {
+    const eager = await ContractServer.start({ flags: EAGER });
+    try {
+      for (let turn = 0; turn < 8; turn += 1) {
+        const table = await eager.table({ stream: sampleStream(20) });
+        await updateEach(eager.admin, table, 20, 8 + turn);
+        assert.equal((await eager.admin.post(`${table.at}/drop`, {})).status, 200);
+      }
+      const used = await eager.table({ stream: sampleStream(20) });
+      await updateEach(eager.admin, used, 20, 10);
+      while ((await done(used, 'describe', eager.admin)).last_run === undefined) await sleep(20);
+      const { text } = await eager.admin.get('/metrics');
+      assert.match(text, /^tiltyard_background_failures_total 0$/m);
+    } finally {
+      await eager.close();
+    }
+  });
 });

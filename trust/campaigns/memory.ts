@@ -1,4 +1,5 @@
 import { request } from 'node:http';
+import type { ClientRequest } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   TYPES,
@@ -107,10 +108,20 @@ async function upload({ url, key }: TrustServer, path: string, pieces: readonly 
     void (async () => {
       for (const piece of pieces) {
         if (isAnswered || sent.destroyed) return;
-        if (!sent.write(piece)) await new Promise((go) => sent.once('drain', go).once('close', go));
+        if (!sent.write(piece)) await drained(sent);
       }
       sent.end();
     })();
+  });
+}
+
+async function drained(sent: ClientRequest): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const go = (): void => {
+      sent.off('drain', go).off('close', go);
+      resolve();
+    };
+    sent.once('drain', go).once('close', go);
   });
 }
 

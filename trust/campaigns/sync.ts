@@ -78,10 +78,12 @@ async function writeMany(trust: Trust, server: TrustServer, count: number): Prom
     trust.progress(serial, count);
     const [operation, send] = Object.entries(kinds)[serial % Object.keys(kinds).length] ?? ['insert', kinds.insert];
     const startedAt = now();
-    const { status, text } = await send(serial);
+    const { status, text, json } = await send(serial);
     if (status !== 200) throw new Error(`${operation}: ${status} ${text}`);
     const table = operation === 'create' ? `made-${serial}` : 'base';
-    writes.push({ serial, operation, table, startedAt, endedAt: now() });
+    const version: number | undefined = operation === 'tag' ? undefined : json.version;
+    if (operation !== 'tag' && version === undefined) throw new Error(`${operation}: a reply without a version`);
+    writes.push({ serial, operation, table, startedAt, endedAt: now(), version });
   }
   return writes;
 }

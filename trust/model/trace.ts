@@ -6,6 +6,8 @@ export interface TracedWrite {
   readonly table: string;
   readonly startedAt: number;
   readonly endedAt: number;
+  /** The version that it made, if it made one. */
+  readonly version: number | undefined;
 }
 
 export interface TraceEvent {
@@ -65,8 +67,9 @@ function readCall(at: number, call: string): TraceEvent | undefined {
 }
 
 /**
- * What was made in the folder of a write's table since the write before it, and was neither synced itself nor in its folder
- * when the answer was there. So what the server made of itself between two writes counts too: the second stands on it.
+ * What was made in the folder of a write's table since the commit before it and up to its own, and was neither synced itself
+ * nor in its folder when the answer was there. So what the server made of itself between two writes counts too, for the
+ * write that stands on it; a merge that begins after the commit and before the answer counts for the next one.
  */
 export function findUnsynced(
   events: readonly TraceEvent[],
@@ -75,15 +78,19 @@ export function findUnsynced(
 ): readonly Unsynced[] & { readonly made: number } {
   const unsynced: Unsynced[] = [];
   let made = 0;
-  const answeredAt = new Map<string, number>();
-  for (const { serial, operation, table, startedAt, endedAt } of writes) {
-    const since = answeredAt.get(table) ?? startedAt;
-    answeredAt.set(table, endedAt);
-    const during = events.filter(
-      ({ at, kind, path }) => at >= since && at <= endedAt && (kind === 'synced' || path.includes(`/${table}-`)),
-    );
+  const lastCommitAt = new Map<string, number>();
+  for (const { serial, operation, table, startedAt, endedAt, version } of writes) {
+    const since = lastCommitAt.get(table) ?? startedAt;
+    const during = events.filter(({ at }) => at >= since && at <= endedAt);
+    const isOwn = ({ kind, path }: TraceEvent): boolean => kind === 'made' && path.includes(`/${table}-`);
+    const commit = during.find((event) => isOwn(event) && event.path.endsWith(manifestName(version)));
+    if (commit !== undefined) lastCommitAt.set(table, commit.at);
+    else if (version !== undefined)
+      unsynced.push({ serial, operation, path: `version ${version}, which was not seen` });
+    const standsOn = ({ at, path }: TraceEvent): boolean =>
+      commit === undefined ? at >= startedAt && path.includes('/_refs/') : at <= commit.at;
     for (const event of during) {
-      if (event.kind !== 'made' || !isThere(event.path)) continue;
+      if (!isOwn(event) || !standsOn(event) || !isThere(event.path)) continue;
       made += 1;
       const names = [event.path, event.from];
       const folder = event.path.slice(0, event.path.lastIndexOf('/'));
@@ -95,4 +102,9 @@ export function findUnsynced(
     }
   }
   return Object.assign(unsynced, { made });
+}
+
+/** Newer versions come first in the order of their names. */
+function manifestName(version: number | undefined): string {
+  return version === undefined ? '/no version' : `/_versions/${2n ** 64n - 1n - BigInt(version)}.manifest`;
 }
