@@ -55,7 +55,7 @@ export const LIMIT_SETTINGS = {
     'Longest wait for a place; who would have to wait for more than a quarter of it is refused at once.',
   ),
   'http.bufferedBytesMax': bytes(
-    256 * MiB,
+    192 * MiB,
     [MiB, TiB],
     'Memory for bodies that arrive; beyond it the senders are made to wait, and those who send nothing lose theirs.',
   ),

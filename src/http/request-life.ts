@@ -27,9 +27,10 @@ import { readQueryValues } from './query-values.ts';
 import { headerReader } from './request-headers.ts';
 import { REQUEST_ID_HEADER, readRequestId } from './request-id.ts';
 import type { ShapeCheck } from './shape-check.ts';
-import { aboutServer, findSubject } from './subject.ts';
+import { aboutServer, blameDrop, findSubject } from './subject.ts';
 import { toWorkClass } from './work-class.ts';
 import { answerWrite, refuseCondition } from './written-once.ts';
+import type { WriteRequest } from './written-once.ts';
 
 /** One request as the router hands it over. */
 export interface Incoming {
@@ -127,11 +128,20 @@ export async function answer(incoming: Incoming, route: Route, parts: LifeParts,
     openStream: streamOpener(message, operation, parts, findings),
     ...subject,
   };
+  try {
+    return await carryOut({ operation, message, request, hash: () => findings.bodyHash }, parts, findings);
+  } catch (error) {
+    throw await blameDrop(error, request, parts.catalog);
+  }
+}
+
+async function carryOut(asked: WriteRequest, { services }: LifeParts, findings: Findings): Promise<Reply> {
+  const { operation, request } = asked;
   if (operation.isWrittenOnce !== true) {
     refuseCondition(operation, request);
-    return operation.run(request, parts.services);
+    return operation.run(request, services);
   }
-  const written = await answerWrite({ operation, message, request, hash: () => findings.bodyHash }, parts.services);
+  const written = await answerWrite(asked, services);
   findings.onSend = written.onSend;
   return written.reply;
 }

@@ -1,4 +1,5 @@
 import type { Catalog } from '../catalog/catalog.ts';
+import { ServiceError } from '../errors/service-error.ts';
 import { administersAnything } from '../model/administration.ts';
 import { authorize } from '../model/authorize.ts';
 import type { Decision } from '../model/authorize.ts';
@@ -52,6 +53,21 @@ export async function findSubject(asked: Asked, catalog: Catalog): Promise<Subje
 export function aboutServer({ caller, operation }: Pick<Asked, 'caller' | 'operation'>): Subject {
   if (operation.permission !== 'see' && !administersAnything(caller)) throw notPermitted(operation.permission);
   return {};
+}
+
+/** What fails because its table was dropped meanwhile is no failure of the service. */
+export async function blameDrop(
+  error: unknown,
+  { table, delimiter }: { readonly table?: TableRecord | undefined; readonly delimiter: string },
+  catalog: Catalog,
+): Promise<unknown> {
+  if (table === undefined || !(error instanceof ServiceError) || error.kind !== 'Internal') return error;
+  try {
+    const found = await catalog.tables.find(table.databaseId, table.path);
+    return found?.id === table.id ? error : tableNotFound(table.path, delimiter);
+  } catch {
+    return error;
+  }
 }
 
 async function findTable(asked: Asked, catalog: Catalog): Promise<TableRecord> {

@@ -15,6 +15,8 @@ export interface Tally {
   /** A write that was answered with 5xx and is there all the same. */
   failedAfterCommit: number;
   unexpected: number;
+  /** Requests without a key that were taken for the one before, which had been answered; their replies say so. */
+  mistaken: number;
   readonly blame: (kind: string, detail: string) => void;
 }
 
@@ -92,36 +94,44 @@ function judge(tally: Tally, what: string, known: Known, observed: string): void
 function incrementers({ client, round, tally }: WriterParts, count: number): readonly Writer[] {
   const table = `${round}-counters`;
   const counts = Array.from({ length: count }, () => new KnownCount());
-  return counts.map((known, row): Writer => ({
-    pauseMilliseconds: 0,
-    async prepare() {
-      if (row !== 0) return;
-      const rows = counts.map((_unused, id) => ({ id, hits: 0, twice: 0 }));
-      await requireOk(client.arrow(`/v1/table/${table}/create`, intRows(rows)));
-    },
-    async step() {
-      const updates = [
-        ['hits', 'hits + 1'],
-        ['twice', 'twice + 2'],
-      ];
-      const outcome = await outcomeOf(
-        client.post(`/v1/table/${table}/update`, { updates, predicate: `id = ${row}` }),
-        tally,
-      );
-      if (outcome === 'done') known.acknowledged();
-      if (outcome === 'unknown') known.unknown();
-    },
-    async check() {
-      const [found] = await readRows(client, table, { filter: `id = ${row}` });
-      const hits: number = found?.['hits'] ?? -1;
-      tally.checked += known.least;
-      if (hits < known.least) tally.lost += known.least - hits;
-      if (hits > known.most) tally.doubled += hits - known.most;
-      if (found?.['twice'] !== 2 * hits) tally.torn += 1;
-      const isRight = hits >= known.least && hits <= known.most && found?.['twice'] === 2 * hits;
-      if (!isRight) tally.blame('counter', `${JSON.stringify(found)}, ${known.least} to ${known.most} expected`);
-    },
-  }));
+  return counts.map((known, row): Writer => {
+    let wasAnswered = false;
+    return {
+      pauseMilliseconds: 0,
+      async prepare() {
+        if (row !== 0) return;
+        const rows = counts.map((_unused, id) => ({ id, hits: 0, twice: 0 }));
+        await requireOk(client.arrow(`/v1/table/${table}/create`, intRows(rows)));
+      },
+      async step(serial) {
+        const updates = [
+          ['hits', 'hits + 1'],
+          ['twice', 'twice + 2'],
+        ];
+        // The same words every time: half of them say by a key which request it is.
+        const hasKey = row % 2 === 0;
+        const headers = hasKey ? { 'idempotency-key': `${table}-${row}-${serial}` } : {};
+        const sent = client.post(`/v1/table/${table}/update`, { updates, predicate: `id = ${row}` }, headers);
+        const reply = await attempt(sent);
+        const outcome = await outcomeOf(sent, tally);
+        const isMistaken = !hasKey && wasAnswered && reply?.headers['idempotency-replayed'] === 'true';
+        if (isMistaken) tally.mistaken += 1;
+        else if (outcome === 'done') known.acknowledged();
+        else if (outcome === 'unknown') known.unknown();
+        wasAnswered = outcome === 'done';
+      },
+      async check() {
+        const [found] = await readRows(client, table, { filter: `id = ${row}` });
+        const hits: number = found?.['hits'] ?? -1;
+        tally.checked += known.least;
+        if (hits < known.least) tally.lost += known.least - hits;
+        if (hits > known.most) tally.doubled += hits - known.most;
+        if (found?.['twice'] !== 2 * hits) tally.torn += 1;
+        const isRight = hits >= known.least && hits <= known.most && found?.['twice'] === 2 * hits;
+        if (!isRight) tally.blame('counter', `${JSON.stringify(found)}, ${known.least} to ${known.most} expected`);
+      },
+    };
+  });
 }
 
 function inserts({ client, round, tally }: WriterParts, suffix = ''): Writer {

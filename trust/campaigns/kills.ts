@@ -51,6 +51,7 @@ export const kills: Campaign = {
       atLeast('acknowledged writes', tally.acknowledged, wanted.writes),
       told('writes whose answer was lost or 5xx', tally.unknown),
       told('facts compared', tally.checked),
+      told('requests without a key taken for the one before, which the reply says', tally.mistaken),
       none('lost', tally.lost),
       none('doubled', tally.doubled),
       none('torn', tally.torn),
@@ -64,7 +65,13 @@ export const kills: Campaign = {
 
 function newTally(trust: Trust): Tally {
   const counts = { acknowledged: 0, unknown: 0, refused: 0, checked: 0, lost: 0, doubled: 0, torn: 0 };
-  return { ...counts, failedAfterCommit: 0, unexpected: 0, blame: (kind, detail) => trust.blame(kind, detail) };
+  return {
+    ...counts,
+    failedAfterCommit: 0,
+    unexpected: 0,
+    mistaken: 0,
+    blame: (kind, detail) => trust.blame(kind, detail),
+  };
 }
 
 interface Round {
