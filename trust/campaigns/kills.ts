@@ -51,7 +51,7 @@ export const kills: Campaign = {
       atLeast('acknowledged writes', tally.acknowledged, wanted.writes),
       told('writes whose answer was lost or 5xx', tally.unknown),
       told('facts compared', tally.checked),
-      told('requests without a key taken for the one before, which the reply says', tally.mistaken),
+      told('updates without a key that were answered as one before them', tally.replayed),
       none('lost', tally.lost),
       none('doubled', tally.doubled),
       none('torn', tally.torn),
@@ -69,7 +69,7 @@ function newTally(trust: Trust): Tally {
     ...counts,
     failedAfterCommit: 0,
     unexpected: 0,
-    mistaken: 0,
+    replayed: 0,
     blame: (kind, detail) => trust.blame(kind, detail),
   };
 }
