@@ -129,7 +129,7 @@ test('the process, its connections and its budgets are shown', async () => {
   assert.ok(shown.value('tiltyard_memory_bytes', { kind: 'rss' }) > 10_000_000);
   assert.ok(shown.value('tiltyard_cpu_seconds_total', { mode: 'user' }) > 0);
   assert.ok(shown.value('tiltyard_connections') >= 1);
-  assert.equal(shown.value('tiltyard_budget_max_bytes', { budget: 'arrow' }), 256 * 1024 * 1024);
+  assert.equal(shown.value('tiltyard_budget_max_bytes', { budget: 'arrow' }), 192 * 1024 * 1024);
   assert.equal(shown.value('tiltyard_build_info'), 1);
   assert.equal(shown.value('tiltyard_worker_restarts_total'), 0);
 });
