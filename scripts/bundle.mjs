@@ -14,9 +14,6 @@ await build({
   platform: 'node',
   target: ['node20.19'],
   sourcemap: true,
-  // Half as much to read at every start; names stay as they are.
-  minifySyntax: true,
-  minifyWhitespace: true,
   // Packages with native parts find them beside their own files.
   external: ['@lancedb/lancedb', 'libsql'],
   banner: {

@@ -21,7 +21,7 @@ export interface ReadOptions {
    * socket. Without one, the memory of each piece is freed when the next is asked for.
    */
   readonly account?: Account;
-  /** Who others may have this body given up by when its sender is slow. */
+  /** Joins those whose bodies are given up when they are slow and others need room. */
   readonly pace?: (giveUp: () => void) => Pace;
   readonly onReceived?: (piece: Uint8Array) => void;
 }

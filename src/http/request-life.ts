@@ -262,6 +262,7 @@ function streamOpener(
 ): (limits?: Partial<ArrowLimits>) => ReturnType<typeof openArrowStream> {
   let stream: ReturnType<typeof openArrowStream> | undefined;
   return async (changed) => {
+    if (stream !== undefined) return stream;
     const limits = { ...parts.limits.arrow, ...changed };
     refuseDeclaredLength(message, limits.streamBytesMax);
     const account = openAccount(parts.load.arrowBudget, findings);
@@ -274,7 +275,7 @@ function streamOpener(
     const pieces = readPieces(message, { limits: parts.limits.http, pace, onReceived });
     const memory = new PaidMemory({ pool: chunkBuffers, account, message });
     const isShort = Number(message.headers['content-length'] ?? Infinity) <= SHORT_BYTES;
-    stream ??= openArrowStream(pieces, limits, memory).then(async (opened) => (isShort ? pullFirst(opened) : opened));
+    stream = openArrowStream(pieces, limits, memory).then(async (opened) => (isShort ? pullFirst(opened) : opened));
     return stream;
   };
 }
