@@ -31,7 +31,7 @@ async function runFiles(files) {
   const events = run({ files, concurrency, timeout: FILE_SECONDS_MAX * 1000 });
   const outcome = { failures: [], unended: [] };
   events.on('test:fail', ({ name, file, details, todo }) => {
-    const { failureType, cause = details.error } = details.error;
+    const { failureType, cause } = details.error;
     if (failureType === 'testTimeoutFailure' && files.includes(name)) outcome.unended.push(name);
     else if (todo === undefined && failureType !== 'subtestsFailed') outcome.failures.push(tell(name, file, cause));
   });
