@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { Button } from './parts/button.tsx';
 
 const THEMES = ['system', 'light', 'dark'] as const;
@@ -26,17 +26,18 @@ function applyTheme(theme: Theme): void {
 /** System, light, dark, and round again. */
 export function ThemeSwitch(): JSX.Element {
   const [theme, setTheme] = useState(storedTheme);
-  useEffect(() => {
-    applyTheme(theme);
-    localStorage.setItem(STORED_AS, theme);
-  }, [theme]);
   const next = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length] ?? 'system';
+  const change = (): void => {
+    applyTheme(next);
+    localStorage.setItem(STORED_AS, next);
+    setTheme(next);
+  };
   return (
     <Button
       kind="quiet"
       icon={ICONS[theme]}
       label={`Theme: ${theme}. Change to ${next}`}
-      onClick={() => setTheme(next)}
+      onClick={change}
     />
   );
 }

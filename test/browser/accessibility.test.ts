@@ -76,6 +76,17 @@ suite('for those who use a keyboard or a screen reader, or see less well', { ski
     });
   }
 
+  test('a plan: the words on a step can be read, whatever its share of the time is', async () => {
+    const { page } = browser;
+    await open('lab/shop/products?search=vector&tab=plan&filter=price+%3E+5');
+    await page.locator('.plan-node').first().waitFor();
+    for (let heat = 0; heat <= 100; heat += 10) {
+      await page.evaluate(`for (const node of document.querySelectorAll('.plan-node'))
+        node.style.setProperty('--heat', '${heat}%');`);
+      assert.deepEqual(await auditPage(page), [], `a share of ${heat}%`);
+    }
+  });
+
   for (const [name, address, button] of PANELS) {
     test(`${name}: the same holds in what a button opens`, async () => {
       const { page } = browser;
