@@ -9,16 +9,23 @@
     themeButton.setAttribute('aria-label', `Theme: ${name}`);
     themeButton.title = `Theme: ${name}`;
   };
+  const applyTheme = (name) => {
+    if (name === 'system') delete root.dataset.theme;
+    else root.dataset.theme = name;
+    showTheme();
+  };
   themeButton.addEventListener('click', () => {
     const next = THEMES[(THEMES.indexOf(root.dataset.theme ?? 'system') + 1) % THEMES.length];
-    if (next === 'system') delete root.dataset.theme;
-    else root.dataset.theme = next;
+    applyTheme(next);
     try {
       localStorage.setItem('theme', next);
     } catch {
       // A browser that keeps nothing: the choice holds for this page.
     }
-    showTheme();
+  });
+  // Pages that are open beside this one follow, and so does one that was opened before the choice was written down.
+  window.addEventListener('storage', ({ key, newValue }) => {
+    if (key === 'theme' && THEMES.includes(newValue)) applyTheme(newValue);
   });
   showTheme();
 

@@ -67,6 +67,8 @@ test('a list is filtered as one types', { skip: noBrowser }, async () => {
 test('the theme follows the system until it is chosen, and the choice is kept', { skip: noBrowser }, async () => {
   const { page } = browser;
   const background = async (): Promise<string> => page.evaluate('getComputedStyle(document.body).backgroundColor');
+  const becomes = async (color: string): Promise<unknown> =>
+    page.waitForFunction(`getComputedStyle(document.body).backgroundColor === ${JSON.stringify(color)}`);
   await page.emulateMedia({ colorScheme: 'dark' });
   await open('start.html');
   const dark = await background();
@@ -74,9 +76,9 @@ test('the theme follows the system until it is chosen, and the choice is kept', 
   const light = await background();
   assert.notEqual(light, dark);
   await open('guides/access.html');
-  assert.equal(await background(), light);
+  await becomes(light);
   await page.getByRole('button', { name: 'Theme: light' }).click();
-  assert.equal(await background(), dark);
+  await becomes(dark);
 });
 
 test('the first key leads past the menu to the text', { skip: noBrowser }, async () => {
