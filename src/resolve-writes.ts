@@ -28,7 +28,8 @@ export async function resolveWrites(catalog: Catalog, engine: Engine, telemetry:
         writes.map(({ id }) => id).filter((id) => !ids.has(id)),
       );
     } catch (error) {
-      // They stay in the journal for the next start; until then the same requests are refused.
+      // They stay in the journal for the next start; until then the same requests are refused, and what others write
+      // is not taken for theirs.
       telemetry.emit({ kind: 'background-failed', task: 'finding out what became of writes', cause: error });
     }
   }
@@ -59,7 +60,8 @@ async function findLanded(
   for (const write of writes) {
     if (isTakenBack(table, write)) continue;
     const after = write.versionBefore;
-    const upTo = writes.find(({ versionBefore }) => versionBefore > after)?.versionBefore;
+    const next = writes.find(({ versionBefore }) => versionBefore > after)?.versionBefore;
+    const upTo = Math.min(next ?? Infinity, write.boundVersion ?? Infinity);
     const kinds = KINDS[write.operation] ?? [];
     const version = await engine.findLanded({ place: table.place, branch: write.branch }, { after, upTo, kinds });
     if (version !== undefined) landed.push({ write, version });

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { cp, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
@@ -122,6 +122,39 @@ suite('a kill before the commit', () => {
     const again = await send(next, table);
     assert.equal(again.headers.get('idempotency-replayed'), null);
     assert.deepEqual(await ids(next, table), [0, 2, 11]);
+  });
+});
+
+suite('a start at which the data cannot be read', () => {
+  const OTHER = { updates: [['id', 'id + 100']], predicate: 'id = 2' };
+
+  /** The start after the kill finds the folder of the table away; then it is back, and somebody else writes. */
+  async function writeAfterBlindStart(folder: string, data: string, table: MadeTable): Promise<void> {
+    await rename(data, `${data}.away`);
+    const blind = await ContractServer.start({ folder, flags: ['--maintenance-running-max=0'] });
+    await rename(`${data}.away`, data);
+    assert.equal((await send(blind, table)).status, 503);
+    assert.equal((await blind.admin.post(`${table.at}/update`, OTHER)).status, 200);
+    await blind.close();
+  }
+
+  test('what was written after it is not taken for a write that a kill prevented', async (t) => {
+    const { table, folder, data } = await killAfterCommit(t);
+    await rm(await newestManifest(data));
+    await writeAfterBlindStart(folder, data, table);
+    const next = await serve(t, folder);
+    const again = await send(next, table);
+    assert.equal(again.headers.get('idempotency-replayed'), null, again.text);
+    assert.deepEqual(await ids(next, table), [0, 11, 102]);
+  });
+
+  test('a write that a kill did not prevent is found at the next', async (t) => {
+    const { table, folder, data } = await killAfterCommit(t);
+    await writeAfterBlindStart(folder, data, table);
+    const next = await serve(t, folder);
+    const again = await send(next, table);
+    assert.equal(again.json.version, 2, again.text);
+    assert.deepEqual(await ids(next, table), [0, 11, 102]);
   });
 });
 

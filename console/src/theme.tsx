@@ -32,12 +32,5 @@ export function ThemeSwitch(): JSX.Element {
     localStorage.setItem(STORED_AS, next);
     setTheme(next);
   };
-  return (
-    <Button
-      kind="quiet"
-      icon={ICONS[theme]}
-      label={`Theme: ${theme}. Change to ${next}`}
-      onClick={change}
-    />
-  );
+  return <Button kind="quiet" icon={ICONS[theme]} label={`Theme: ${theme}. Change to ${next}`} onClick={change} />;
 }

@@ -30,7 +30,11 @@ export interface BegunWrite extends RequestMark {
   readonly requestId: string;
 }
 
-export type UnresolvedWrite = BegunWrite & { readonly since: number };
+export interface UnresolvedWrite extends BegunWrite {
+  readonly since: number;
+  /** What was committed after this version is another's. */
+  readonly boundVersion: number | undefined;
+}
 
 export interface LandedWrite {
   readonly write: UnresolvedWrite;
@@ -51,6 +55,7 @@ export async function noteWrite(sql: Sql, write: BegunWrite, since: number): Pro
       table_path: toPathText(write.path),
       branch: write.branch ?? null,
       base_version: write.versionBefore,
+      bound_version: null,
       request_id: write.requestId,
       state: 'begun',
       since,
@@ -70,6 +75,12 @@ export async function readUnresolved(sql: Sql): Promise<readonly UnresolvedWrite
     .orderBy('base_version')
     .execute();
   return rows.map(toUnresolved);
+}
+
+/** Another write has its turn at their table: what it and its like commit is not theirs. */
+export async function boundWrites(sql: Sql, ids: readonly string[], version: number): Promise<void> {
+  const begun = sql.updateTable('journal').where('state', '=', 'begun').where('id', 'in', ids);
+  await begun.where('bound_version', 'is', null).set({ bound_version: version }).execute();
 }
 
 interface Landed {
@@ -127,6 +138,7 @@ function toUnresolved(row: JournalRow): UnresolvedWrite {
     path: toTablePath(row.table_path),
     branch: row.branch ?? undefined,
     versionBefore: row.base_version,
+    boundVersion: row.bound_version ?? undefined,
     requestId: row.request_id,
     since: row.since,
   };

@@ -1,10 +1,11 @@
 import { ServiceError } from '../errors/service-error.ts';
 import type { JournalLimits } from '../model/limits.ts';
+import { MAIN_BRANCH } from '../model/table.ts';
 import type { PriorAnswer } from '../model/write-intent.ts';
 import { Answers } from './answers.ts';
 import type { GoingAnswer } from './answers.ts';
 import type { CatalogContext } from './context.ts';
-import { landWrite, noteWrite, pruneJournal, readUnresolved, toPriorAnswer } from './journal-rows.ts';
+import { boundWrites, landWrite, noteWrite, pruneJournal, readUnresolved, toPriorAnswer } from './journal-rows.ts';
 import type { BegunWrite, LandedWrite, RequestMark, UnresolvedWrite } from './journal-rows.ts';
 import type { JournalRow } from './rows.ts';
 import { SharedTransactions } from './shared-transactions.ts';
@@ -58,6 +59,8 @@ class SqlJournal implements Journal {
   readonly #taken = new Set<string>();
   /** Of those, the ones that are to be removed. */
   readonly #needless = new Set<string>();
+  /** Writes of a former process of which nobody knows what became, and after which none had its turn yet, and where. */
+  readonly #doubts = new Map<string, string>();
   #answers: Answers | undefined;
   /** Until then there may be a write whose sender has not heard of it. Most of the time there is none. */
   #lostUntil = 0;
@@ -86,6 +89,7 @@ class SqlJournal implements Journal {
       await lost.where('state', '=', 'committed').execute();
       return readUnresolved(sql);
     });
+    for (const write of unresolved) this.#doubts.set(write.id, toPlace(write));
     this.#noteLost();
     return unresolved;
   }
@@ -96,6 +100,7 @@ class SqlJournal implements Journal {
       for (const { write, version } of landed) await landWrite(sql, write, { version, committedAt: now() });
       await removeNotes(sql, failed);
     });
+    for (const id of [...landed.map(({ write }) => write.id), ...failed]) this.#doubts.delete(id);
     this.#noteLost();
   }
 
@@ -177,6 +182,7 @@ class SqlJournal implements Journal {
       found.clear();
     };
     let removed: readonly string[] = [];
+    const bounded: string[] = [];
     try {
       const answers = await append(async (sql) => {
         // It may run again, after another process's lock.
@@ -186,6 +192,9 @@ class SqlJournal implements Journal {
         if (isPruned) await pruneJournal(sql, this.#limits, now());
         const priors: (PriorAnswer | undefined)[] = [];
         for (const write of writes) {
+          const doubtful = this.#findDoubts(write);
+          if (doubtful.length > 0) await boundWrites(sql, doubtful, write.versionBefore);
+          bounded.push(...doubtful);
           const row = await this.#findPrior(sql, write);
           if (row?.state === 'begun') throw notKnownYet();
           if (row === undefined) await noteWrite(sql, write, now());
@@ -195,6 +204,7 @@ class SqlJournal implements Journal {
         return priors;
       });
       this.#forget(removed);
+      for (const id of bounded) this.#doubts.delete(id);
       return answers;
     } catch (error) {
       forgetFound();
@@ -238,6 +248,12 @@ class SqlJournal implements Journal {
     return row;
   }
 
+  #findDoubts(write: BegunWrite): readonly string[] {
+    if (this.#doubts.size === 0) return [];
+    const place = toPlace(write);
+    return [...this.#doubts].filter(([, each]) => each === place).map(([id]) => id);
+  }
+
   #removeNeedless(): void {
     const removed = [...this.#needless];
     this.#context
@@ -262,6 +278,10 @@ class SqlJournal implements Journal {
   #mayBeLost(): boolean {
     return this.#context.now() <= this.#lostUntil;
   }
+}
+
+function toPlace({ tableId, branch }: BegunWrite): string {
+  return `${tableId} ${branch ?? MAIN_BRANCH}`;
 }
 
 /** Well below the number of values that a statement takes. */

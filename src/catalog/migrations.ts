@@ -13,6 +13,7 @@ const MIGRATIONS: readonly Migration[] = [
   createTokenEndpoint,
   holdBranches,
   createJournal,
+  boundJournal,
 ];
 export const MIGRATIONS_COUNT = MIGRATIONS.length;
 export const APPLIED = 'migrations_applied';
@@ -168,6 +169,10 @@ async function createJournal(sql: Sql, binaryText: BinaryText): Promise<void> {
     .execute();
   await sql.schema.createIndex('journal_digest').on('journal').column('digest').execute();
   await sql.schema.createIndex('journal_key').on('journal').columns(['idempotency_key', 'caller']).execute();
+}
+
+async function boundJournal(sql: Sql): Promise<void> {
+  await sql.schema.alterTable('journal').addColumn('bound_version', 'bigint').execute();
 }
 
 function createTable(sql: Sql, name: string, binaryText: BinaryText): CreateTableBuilder<string, 'id'> {

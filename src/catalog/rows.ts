@@ -111,6 +111,8 @@ export interface JournalRow {
   readonly table_path: string;
   readonly branch: string | null;
   readonly base_version: number;
+  /** The latest version when the next write of rows had its turn, of one of which nobody knows what became. */
+  readonly bound_version: number | null;
   readonly request_id: string;
   readonly state: 'begun' | 'committed';
   /** From when on its time is counted. */

@@ -9,8 +9,8 @@ import type { OpenTables } from './open-tables.ts';
 export interface UncertainWrite {
   /** The latest version when it had its turn. */
   readonly after: number;
-  /** The latest version when the next write had its turn, if there was one. */
-  readonly upTo: number | undefined;
+  /** The latest version when the next write had its turn; `Infinity` when there was none. */
+  readonly upTo: number;
   /** What its commit can be. */
   readonly kinds: readonly CommitKind[];
 }
@@ -25,7 +25,7 @@ export async function lookForLanded(
   if (folder !== undefined) return findLanded(await readCommitsAfter(folder, write.after), write);
   // On an object store the numbers have to do, though upkeep raises them too.
   const version = await tables.useAlone(state, async ({ native }) => engineCall(async () => native.version()));
-  return version > write.after ? write.after + 1 : undefined;
+  return Math.min(version, write.upTo) > write.after ? write.after + 1 : undefined;
 }
 
 /**
@@ -33,10 +33,7 @@ export async function lookForLanded(
  * and index builds commit beside the lane is known by its kind. So the first commit after its turn began that is not of
  * those is its own, or it has none. A long insert has several; one that failed has taken them back.
  */
-export function findLanded(
-  commits: readonly Commit[],
-  { after, upTo = Infinity, kinds }: UncertainWrite,
-): number | undefined {
+export function findLanded(commits: readonly Commit[], { after, upTo, kinds }: UncertainWrite): number | undefined {
   const candidates = commits.filter(({ version, kind }) => version > after && version <= upTo && kind !== 'upkeep');
   let landed: number | undefined;
   for (const { version, kind, readVersion, restoredVersion } of candidates) {

@@ -83,7 +83,7 @@ const ROW_WRITES = ['append', 'update', 'delete'] as const;
 
 /** In its turn nobody else writes rows. When it cannot be found out either, the failure is told as it is. */
 async function landAfter(tables: OpenTables, state: TableState, after: number): Promise<number | undefined> {
-  return lookForLanded(tables, state, { after, upTo: undefined, kinds: ROW_WRITES }).catch(() => undefined);
+  return lookForLanded(tables, state, { after, upTo: Infinity, kinds: ROW_WRITES }).catch(() => undefined);
 }
 
 /** The latest state of what is written to. */

@@ -77,6 +77,28 @@ test('two like each other that landed answer two requests, and no third', async 
   );
 });
 
+test('what is committed after a write of which nobody knows what became is not taken for its own', async (t) => {
+  const { open, write, journal } = await openJournal(t);
+  for (const id of ['a', 'b']) await journal.begin(write(id, { digest: id }));
+  await journal.begin(write('other', { digest: 'other', tableId: 'other' }));
+  // It cannot find out, and goes on.
+  const second = (await open()).journal;
+  await second.resume();
+  assert.equal(await second.begin(write('c', { digest: 'c', versionBefore: 2 })), undefined);
+  assert.equal(await second.begin(write('d', { digest: 'd', versionBefore: 3 })), undefined);
+  const third = await (await open()).journal.resume();
+  assert.deepEqual(
+    third.map(({ id, boundVersion }) => [id, boundVersion]),
+    [
+      ['a', 2],
+      ['b', 2],
+      ['other', undefined],
+      ['c', undefined],
+      ['d', undefined],
+    ],
+  );
+});
+
 test('an answer that did not arrive is given again', async (t) => {
   const { open, write, journal } = await openJournal(t);
   await journal.begin(write('a'));

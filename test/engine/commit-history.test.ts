@@ -66,7 +66,7 @@ suite('the commit of a write that a crash cut short', () => {
       readVersion: 7 + index,
       restoredVersion: kind === 'restore' ? 7 : undefined,
     }));
-  const landed = (kinds: readonly CommitKind[], upTo?: number): number | undefined =>
+  const landed = (kinds: readonly CommitKind[], upTo = Infinity): number | undefined =>
     findLanded(history(...kinds), { after: 7, upTo, kinds: ['append', 'overwrite'] });
 
   test('is the first that upkeep did not make', () => {
@@ -99,7 +99,7 @@ suite('the commit of a write that a crash cut short', () => {
     const [commit] = history('append');
     assert.ok(commit);
     assert.equal(
-      findLanded([{ ...commit, readVersion: 6 }], { after: 7, upTo: undefined, kinds: ['append'] }),
+      findLanded([{ ...commit, readVersion: 6 }], { after: 7, upTo: Infinity, kinds: ['append'] }),
       undefined,
     );
   });
