@@ -4,6 +4,7 @@ import { ServiceError } from '../errors/service-error.ts';
 import { administersEverything } from '../model/administration.ts';
 import type { MetricsText } from '../telemetry/metrics.ts';
 import { readHeaderCredentials, refuseDoubledHeaders } from './credentials.ts';
+import type { KnownFlood } from './known-flood.ts';
 
 export interface MetricsSettings {
   readonly access: 'administrators' | 'everyone' | 'off';
@@ -13,6 +14,7 @@ export interface MetricsSettings {
 export interface MetricsParts {
   readonly metrics: MetricsSettings;
   readonly authenticator: Authenticator;
+  readonly flood: Pick<KnownFlood, 'tell'>;
 }
 
 /** `/metrics`, for Prometheus. Reads that come while one is under way share its text. */
@@ -21,6 +23,7 @@ export function mountMetrics(server: FastifyInstance, prefixes: readonly string[
   if (access === 'off') return;
   let reading: Promise<MetricsText> | undefined;
   const readOnce = async (): Promise<MetricsText> => {
+    parts.flood.tell();
     reading ??= read().finally(() => {
       reading = undefined;
     });

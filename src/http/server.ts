@@ -71,6 +71,7 @@ export async function createHttpServer(settings: HttpSettings): Promise<HttpServ
     },
     async close() {
       await exchanges.whenNone(LAST_REPLIES_MILLISECONDS);
+      flood.tell();
       server.server.closeAllConnections();
       await server.close();
     },

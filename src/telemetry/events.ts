@@ -25,7 +25,8 @@ export type TelemetryEvent =
   | JobEnded
   | SlowQuery
   | SlowQueryAnalysed
-  | RequestFinished;
+  | RequestFinished
+  | RequestsRefused;
 
 /** Who may do what has changed: by whom, and for whom. */
 export interface AccessChanged {
@@ -70,6 +71,18 @@ export interface RequestFinished {
   readonly bytesOut: number;
   readonly errorKind: ErrorName | undefined;
   readonly cause: unknown;
+}
+
+/** In a flood, those that are like one another are told of together, once a second. */
+export interface RequestsRefused extends Pick<
+  RequestFinished,
+  'method' | 'dialect' | 'route' | 'status' | 'bytesIn' | 'bytesOut'
+> {
+  readonly kind: 'requests-refused';
+  readonly operation: string;
+  readonly caller: string;
+  readonly errorKind: ErrorName;
+  readonly count: number;
 }
 
 /** A query took longer than it should. `query` has neither vectors nor literals. */

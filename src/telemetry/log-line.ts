@@ -11,6 +11,7 @@ export interface LogStream {
 
 /** Some fields hold names that callers chose. */
 const FIELD_CHARACTERS_MAX = 1024;
+const NOT_FIELDS: ReadonlySet<string> = new Set(['kind', 'cause', 'plan']);
 
 /** An event as the log shows it. Lines of `details` stand by themselves: reasons, stacks. */
 export interface LogLine {
@@ -40,6 +41,7 @@ export function toLogLine(event: TelemetryEvent): LogLine {
       return toLine('info', event, event.plan);
     case 'slow-query':
     case 'connections-refused':
+    case 'requests-refused':
       return toLine('warn', event);
     case 'unknown-fields-ignored':
     case 'job-ended':
@@ -66,14 +68,17 @@ function toRequestLine(event: RequestFinished): LogLine {
 }
 
 function toLine(level: LogLevel, event: TelemetryEvent, details: readonly string[] = []): LogLine {
-  const entries = Object.entries(event).flatMap(([key, value]) => toField(key, value));
-  return { level, event: event.kind, fields: Object.fromEntries(entries), details };
+  const fields: Record<string, string | number | boolean> = {};
+  for (const [key, value] of Object.entries(event)) {
+    const field = NOT_FIELDS.has(key) ? undefined : toField(value);
+    if (field !== undefined) fields[key] = field;
+  }
+  return { level, event: event.kind, fields, details };
 }
 
-function toField(key: string, value: unknown): readonly [string, string | number | boolean][] {
-  if (key === 'kind' || key === 'cause' || key === 'plan') return [];
-  if (typeof value === 'boolean') return [[key, value]];
-  if (typeof value === 'number') return [[key, Number(value.toFixed(3))]];
+function toField(value: unknown): string | number | boolean | undefined {
+  if (typeof value === 'boolean') return value;
+  if (typeof value === 'number') return Math.round(value * 1000) / 1000;
   const text = Array.isArray(value) ? value.join(', ') : value;
-  return typeof text === 'string' ? [[key, text.slice(0, FIELD_CHARACTERS_MAX)]] : [];
+  return typeof text === 'string' ? text.slice(0, FIELD_CHARACTERS_MAX) : undefined;
 }

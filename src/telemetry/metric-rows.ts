@@ -45,7 +45,11 @@ export const COUNTERS = {
 
 export const HISTOGRAMS = {
   requestSeconds: {
-    ...row('tiltyard_request_duration_seconds', 'From the head of a request to the end of its reply.', ['operation']),
+    ...row(
+      'tiltyard_request_duration_seconds',
+      'From the head of a request to the end of its reply; not of those that are refused together in a flood.',
+      ['operation'],
+    ),
     buckets: SECONDS,
   },
   engineSeconds: {

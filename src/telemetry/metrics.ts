@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
-import type { MaintenanceDone, RequestFinished, TelemetryEvent } from './events.ts';
+import type { MaintenanceDone, RequestFinished, RequestsRefused, TelemetryEvent } from './events.ts';
 import { COUNTERS, HISTOGRAMS, READINGS } from './metric-rows.ts';
 import type { MetricRow, Readings } from './metric-rows.ts';
 
@@ -58,7 +58,11 @@ class EventCounts {
     const counters = this.#counters;
     switch (event.kind) {
       case 'request-finished':
-        this.#countRequest(event);
+        this.#countRequests(event, 1);
+        this.#histograms.requestSeconds.observe({ operation: event.operation ?? 'none' }, event.milliseconds / 1000);
+        break;
+      case 'requests-refused':
+        this.#countRequests(event, event.count);
         break;
       case 'unknown-fields-ignored':
         counters.unknownFields.inc({ operation: event.operation }, event.names.length);
@@ -90,13 +94,13 @@ class EventCounts {
     }
   }
 
-  #countRequest({ operation = 'none', status, dialect, milliseconds, bytesIn, bytesOut, errorKind }: RequestFinished) {
+  #countRequests(event: RequestFinished | RequestsRefused, count: number): void {
+    const { operation = 'none', status, dialect, bytesIn, bytesOut, errorKind } = event;
     const counters = this.#counters;
-    counters.requests.inc({ operation, status: STATUS_CLASSES[Math.trunc(status / 100)] ?? 'other', dialect });
+    counters.requests.inc({ operation, status: STATUS_CLASSES[Math.trunc(status / 100)] ?? 'other', dialect }, count);
     if (bytesIn > 0) counters.bytesIn.inc({ operation }, bytesIn);
     if (bytesOut > 0) counters.bytesOut.inc({ operation }, bytesOut);
-    if (errorKind !== undefined) counters.refusals.inc({ kind: errorKind });
-    this.#histograms.requestSeconds.observe({ operation }, milliseconds / 1000);
+    if (errorKind !== undefined) counters.refusals.inc({ kind: errorKind }, count);
   }
 
   #countMaintenance(event: MaintenanceDone): void {

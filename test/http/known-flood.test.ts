@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import type { Server } from 'node:http';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { Admission } from '../../src/http/admission.ts';
 import type { Leave } from '../../src/http/admission.ts';
 import { KnownFlood } from '../../src/http/known-flood.ts';
@@ -20,6 +21,7 @@ class Flooded {
   /** Requests that came through to the one behind. */
   readonly through: string[] = [];
   readonly events: TelemetryEvent[] = [];
+  readonly flood: KnownFlood;
   readonly #server: Server;
   readonly #places: (Leave | Promise<Leave>)[];
 
@@ -28,7 +30,7 @@ class Flooded {
     const admission = new Admission({ limits, now: () => this.now });
     const arriving = { work: 'read', caller: 'much', signal: () => new AbortController().signal } as const;
     this.#places = [admission.enter(arriving), admission.enter(arriving)];
-    const flood = new KnownFlood({
+    this.flood = new KnownFlood({
       admission,
       telemetry: { emit: (event) => this.events.push(event) },
       isAllowed: () => this.isAllowed,
@@ -37,11 +39,11 @@ class Flooded {
     const operation = OPERATIONS[0] ?? assert.fail();
     this.#server = createServer((message, response) => {
       this.through.push(message.url ?? '');
-      flood.note({ message, arriving, operation, dialect: 'lance', outgoing: OUTGOING });
+      this.flood.note({ message, arriving, operation, dialect: 'lance', outgoing: OUTGOING });
       message.resume();
       response.end('through');
     });
-    flood.guard(this.#server);
+    this.flood.guard(this.#server);
   }
 
   static async start(t: TestContext): Promise<Flooded> {
@@ -78,8 +80,34 @@ test('a request like one that was just refused gets the same reply, and goes no 
   assert.deepEqual([again.headers.get('retry-after'), again.headers.get('x-request-id')], ['1', 'mine']);
   assert.equal(again.headers.get('connection'), 'keep-alive');
   assert.deepEqual(flooded.through, ['/a']);
-  const [event] = flooded.events;
-  assert.ok(event?.kind === 'request-finished' && event.status === 503 && event.caller === 'much', 'it is in the log');
+});
+
+test('those that got the same reply are told of together, once', async (t) => {
+  const flooded = await Flooded.start(t);
+  for (const path of ['/a', '/a', '/a', '/b', '/b', '/a']) await flooded.post(path);
+  assert.deepEqual(flooded.events, []);
+  flooded.flood.tell();
+  const [operation] = OPERATIONS;
+  const same = {
+    kind: 'requests-refused',
+    operation: operation?.id,
+    method: 'POST',
+    dialect: 'lance',
+    route: operation?.path,
+    status: 503,
+    caller: 'much',
+    errorKind: 'ServiceUnavailable',
+  };
+  const { length } = OUTGOING.body;
+  assert.deepEqual(flooded.events, [
+    { ...same, count: 3, bytesIn: 6, bytesOut: 3 * length },
+    { ...same, count: 1, bytesIn: 2, bytesOut: length },
+  ]);
+  flooded.flood.tell();
+  assert.equal(flooded.events.length, 2);
+  await flooded.post('/a');
+  while (flooded.events.length === 2) await setImmediate();
+  assert.deepEqual(flooded.events.at(2), { ...same, count: 1, bytesIn: 2, bytesOut: length });
 });
 
 test('another address, and another credential, go the whole way', async (t) => {

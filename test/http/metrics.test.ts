@@ -148,6 +148,8 @@ test('requests that find no place are counted as refused, by kind of work', asyn
     const shown = await ShownMetrics.read(tight.url, ADMIN_KEY);
     assert.equal(shown.value('tiltyard_admission_refused_total', { work: 'read' }), refused);
     assert.equal(shown.value('tiltyard_admission_refused_total', { work: 'write' }), 0);
+    assert.equal(shown.value('tiltyard_refusals_total', { kind: 'ServiceUnavailable' }), refused);
+    assert.equal(shown.value('tiltyard_requests_total', { operation: 'query_table', status: '5xx' }), refused);
   } finally {
     await tight.close();
   }
