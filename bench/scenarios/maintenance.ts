@@ -16,6 +16,7 @@ const PART = 1000;
 const NEGLECTED_UPDATES = 1000;
 const QUERIES = 100;
 const SETTLE_SECONDS_MAX = 300;
+const STILL_SECONDS = 45;
 
 /** The defaults look at tables of this size less often, and let their old versions take up to 64 MiB. */
 const FLAGS = [
@@ -123,14 +124,15 @@ async function timeUpdate(client: BareClient, turn: number): Promise<number> {
   return performance.now() - startedAt;
 }
 
-/** Until nothing has become smaller for a while. */
+/** Until nothing has become smaller for a while: upkeep rests longer than it works. */
 async function whenSettled(root: string, report: Bench['report']): Promise<void> {
   let last = (await measureTables(root)).used;
-  for (let seconds = 0; seconds < SETTLE_SECONDS_MAX; seconds += 15) {
+  let stillSeconds = 0;
+  for (let seconds = 0; seconds < SETTLE_SECONDS_MAX && stillSeconds < STILL_SECONDS; seconds += 15) {
     await sleep(15_000);
     const { used } = await measureTables(root);
     report(`${used} bytes on disk`);
-    if (used === last) return;
+    stillSeconds = used === last ? stillSeconds + 15 : 0;
     last = used;
   }
 }

@@ -168,7 +168,11 @@ export const LIMIT_SETTINGS = {
   'jobs.keptMax': integer(1000, [0, 100_000], 'Ended jobs that are remembered until the next start.'),
 
   'maintenance.runningMax': integer(1, [0, 16], 'Tables put in order at once; 0 turns maintenance off.'),
-  'maintenance.dutyPercent': integer(25, [1, 100], 'Share of the time that maintenance may work; then it rests.'),
+  'maintenance.dutyPercent': integer(
+    25,
+    [1, 100],
+    'Share of the time that maintenance may work, merging and removing each; then it rests.',
+  ),
   'maintenance.checkCommits': integer(32, [1, 1_000_000], 'Commits after which a table is looked at.'),
   'maintenance.quietSeconds': seconds(15, [0.1, DAY], 'Time without commits after which a table is looked at.'),
   'maintenance.roundSeconds': seconds(HOUR, [1, 30 * DAY], 'Pause between two looks at all tables.'),

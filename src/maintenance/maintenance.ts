@@ -5,10 +5,10 @@ import { formatPath } from '../model/identifier.ts';
 import { placeKey } from '../model/table.ts';
 import type { TableRecord } from '../model/table.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
-import { Pace } from './pace.ts';
+import { Pace, restAfter } from './pace.ts';
 import { walkTables } from './rounds.ts';
 import { toRunRecord } from './run-record.ts';
-import type { RunRecord } from './run-record.ts';
+import type { RunRecord, Upkeep } from './run-record.ts';
 import { TableWatches } from './table-watch.ts';
 import type { TableWatch } from './table-watch.ts';
 import { hasWork, planUpkeep, runUpkeep } from './upkeep.ts';
@@ -27,6 +27,8 @@ export interface MaintenanceState {
   readonly lastRun: RunRecord | undefined;
 }
 
+const FORCED = { isForced: true, removeFrom: 0 } as const;
+
 /** The name under which the service acts by itself. */
 const OWN_NAME = 'maintenance';
 
@@ -42,6 +44,11 @@ export class Maintenance {
   readonly #waiting = new Set<string>();
   #round: AsyncIterator<TableRecord> | undefined;
   #nextRoundAt: number;
+  /**
+   * When old versions of tables in use may be removed again. It takes long, and a table in use cannot wait that long, and
+   * three times more, for its fragments to be merged.
+   */
+  #removeFrom = 0;
 
   constructor(parts: MaintenanceParts) {
     const { limits, now } = parts;
@@ -79,13 +86,13 @@ export class Maintenance {
   async plan(table: TableRecord): Promise<UpkeepPlan> {
     const known = this.#watches.find(table.id) ?? new TableWatches().open(table);
     // A copy: to ask is not to look.
-    return planUpkeep(this.#parts, { ...known, table }, { isForced: true });
+    return planUpkeep(this.#parts, { ...known, table }, FORCED);
   }
 
   /** Paused or not: whoever asks for it gets it. */
   run(table: TableRecord, caller: string): StartedJob<RunRecord> {
     const watch = this.#watches.open(table);
-    return this.#startJob(watch, caller, async () => planUpkeep(this.#parts, watch, { isForced: true }));
+    return this.#startJob(watch, caller, async () => planUpkeep(this.#parts, watch, FORCED));
   }
 
   async close(): Promise<void> {
@@ -109,16 +116,26 @@ export class Maintenance {
   }
 
   /** The next piece of work: tables in use first. */
-  async #take(): Promise<(() => Promise<void>) | undefined> {
+  async #take(): Promise<(() => Promise<number>) | undefined> {
     for (const id of this.#waiting) {
       this.#waiting.delete(id);
       const watch = this.#watches.find(id);
-      if (watch !== undefined) return async () => this.#lookAt(watch);
+      if (watch !== undefined) return async () => this.#lookAtUsed(watch);
     }
     const next = await this.#nextOfRound();
-    return next === undefined
-      ? undefined
-      : async () => this.#lookAt(this.#watches.find(next.id) ?? new TableWatches().open(next));
+    if (next === undefined) return undefined;
+    return async () => {
+      await this.#lookAt(this.#watches.find(next.id) ?? new TableWatches().open(next), 0);
+      return 0;
+    };
+  }
+
+  async #lookAtUsed(watch: TableWatch): Promise<number> {
+    const { now, limits } = this.#parts;
+    const run = await this.#lookAt(watch, this.#removeFrom);
+    const removal = run?.removalMilliseconds ?? 0;
+    if (removal > 0) this.#removeFrom = now() + restAfter(removal, limits);
+    return removal;
   }
 
   async #nextOfRound(): Promise<TableRecord | undefined> {
@@ -134,20 +151,27 @@ export class Maintenance {
     return undefined;
   }
 
-  async #lookAt(watch: TableWatch): Promise<void> {
+  /** What was done, if anything. */
+  async #lookAt(watch: TableWatch, removeFrom: number): Promise<Upkeep | undefined> {
     const { catalog, limits } = this.#parts;
     try {
       const { databaseId, path, id } = watch.table;
       const table = await catalog.tables.find(databaseId, path);
-      if (table === undefined || table.id !== id) return this.#watches.forget(id);
+      if (table === undefined || table.id !== id) {
+        this.#watches.forget(id);
+        return undefined;
+      }
       watch.table = table;
       const isFree = table.heldVersion === undefined && table.isDeclared === undefined;
       if (!isFree || isMaintenancePaused(table)) return undefined;
       watch.nextLook = (watch.commits ?? 0) + limits.checkCommits;
-      const plan = await planUpkeep(this.#parts, watch, { isForced: false });
-      if (hasWork(plan)) await this.#startJob(watch, OWN_NAME, async () => plan).outcome;
+      const plan = await planUpkeep(this.#parts, watch, { isForced: false, removeFrom });
+      if (!hasWork(plan)) return undefined;
+      await this.#startJob(watch, OWN_NAME, async () => plan).outcome;
+      return watch.lastUpkeep;
     } catch (error) {
       await this.#tellUnlessGone(error, watch.table);
+      return undefined;
     }
   }
 

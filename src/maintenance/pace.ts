@@ -3,13 +3,21 @@ import type { MaintenanceLimits } from '../model/limits.ts';
 export interface PaceSettings {
   readonly limits: MaintenanceLimits;
   readonly now: () => number;
-  /** The next piece of work, if there is one. It tells of its failures itself. */
-  readonly take: () => Promise<(() => Promise<void>) | undefined>;
+  /**
+   * The next piece of work, if there is one. It tells of its failures itself, and gives for how much of its time no rest is
+   * needed.
+   */
+  readonly take: () => Promise<(() => Promise<number>) | undefined>;
   /** Called now and then, to find out what there is to do. */
   readonly look: () => void;
 }
 
 const CLOSE_MILLISECONDS = 2000;
+
+/** As long as the share of time demands that may be worked. */
+export function restAfter(workedMilliseconds: number, { dutyPercent }: MaintenanceLimits): number {
+  return (workedMilliseconds * (100 - dutyPercent)) / dutyPercent;
+}
 
 /** How many pieces of work run at once, and how long each runner rests after one. */
 export class Pace {
@@ -58,13 +66,11 @@ export class Pace {
     const work = await this.#settings.take();
     if (work === undefined) return;
     const startedAt = this.#settings.now();
-    await work();
-    this.#rest(this.#settings.now() - startedAt);
+    const restless = await work();
+    this.#rest(this.#settings.now() - startedAt - restless);
   }
 
-  /** For as long as the share of time demands that may be worked. */
   #rest(workedMilliseconds: number): void {
-    const { dutyPercent } = this.#settings.limits;
     this.#resting += 1;
     const timer = setTimeout(
       () => {
@@ -72,7 +78,7 @@ export class Pace {
         this.#resting -= 1;
         this.wake();
       },
-      (workedMilliseconds * (100 - dutyPercent)) / dutyPercent,
+      restAfter(workedMilliseconds, this.#settings.limits),
     );
     timer.unref();
     this.#timers.add(timer);

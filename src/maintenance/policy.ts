@@ -44,13 +44,23 @@ function isMissingMany(unindexedRows: number, rows: number, { unindexedPercentMa
   return unindexedRows >= UNINDEXED_ROWS_MIN && unindexedRows * 100 > rows * unindexedPercentMax;
 }
 
-/** Whether writers should wait for the merge. */
+export interface Intent {
+  readonly reasons: readonly Reason[];
+  /** Whether old versions go, too. */
+  readonly isRemoving: boolean;
+  readonly left: Wear['left'];
+  /** In a row. */
+  readonly lostMerges: number;
+}
+
+/** Whether writers should wait for the merge. The engine merges before it removes versions: if that is lost, so is this. */
 export function shouldWaitForMerge(
-  { bytes }: Condition,
-  { reasons, lostMerges }: { readonly reasons: readonly Reason[]; readonly lostMerges: number },
+  { bytes, smallFragments }: Condition,
+  { reasons, isRemoving, left, lostMerges }: Intent,
   { laneBytesMax }: MaintenanceLimits,
 ): boolean {
-  const merges = reasons.includes('fragments') || reasons.includes('deletions');
+  const canMerge = smallFragments - (left?.smallFragments ?? 0) > 1;
+  const merges = reasons.includes('fragments') || reasons.includes('deletions') || (isRemoving && canMerge);
   const bytesMax = lostMerges < LOST_MERGES_MAX ? laneBytesMax : laneBytesMax * LANE_STRETCH_MAX;
   return merges && bytes <= bytesMax;
 }
@@ -83,8 +93,8 @@ export function chooseAge(past: Past, limits: MaintenanceLimits): number | undef
   const { versions, keptFromVersion, now, reserveMilliseconds: reserve } = past;
   const { readerSeconds, retentionSeconds } = limits;
   const current = findLast(versions, now - Math.max(readerSeconds, retentionSeconds) * 1000);
-  const middle = findMiddle(versions, now - readerSeconds * 1000);
-  const wanted = isHistoryTooLarge(past, limits) ? Math.max(current, middle) : current;
+  const unread = findLast(versions, now - readerSeconds * 1000);
+  const wanted = Math.max(current, Math.ceil(unread * (1 - keptShare(past, limits))));
   const oldest = versions[0];
   const kept = versions[Math.min(wanted, versions.length - limits.versionsMin)];
   if (oldest === undefined || kept === undefined) return undefined;
@@ -98,19 +108,25 @@ export function chooseAge(past: Past, limits: MaintenanceLimits): number | undef
 }
 
 /** Whether old versions go before the retention has passed. */
-export function isHistoryTooLarge({ versions, diskBytes, bytes }: Past, limits: MaintenanceLimits): boolean {
-  if (versions.length > Math.max(limits.versionsMax, limits.versionsMin)) return true;
-  if (diskBytes === undefined) return false;
-  const history = diskBytes - bytes;
-  return history > limits.historyFloorBytes && history > bytes * limits.historyRatioMax;
+export function isHistoryTooLarge(past: Past, limits: MaintenanceLimits): boolean {
+  return allowedShare(past, limits) < 1;
+}
+
+/** How much of the history may stay: of the number of versions, and of their size as if all were alike. */
+function allowedShare({ versions, diskBytes, bytes }: Past, limits: MaintenanceLimits): number {
+  const byNumber = Math.max(limits.versionsMax, limits.versionsMin) / versions.length;
+  const allowedBytes = Math.max(limits.historyFloorBytes, bytes * limits.historyRatioMax);
+  const byBytes = diskBytes === undefined || diskBytes <= bytes ? 1 : allowedBytes / (diskBytes - bytes);
+  return Math.min(1, byNumber, byBytes);
+}
+
+/** Half of what is allowed, so that it takes a while until there is too much again; all when there is not too much. */
+function keptShare(past: Past, limits: MaintenanceLimits): number {
+  const allowed = allowedShare(past, limits);
+  return allowed < 1 ? allowed / 2 : 1;
 }
 
 /** The version that was the latest at that time; -1 when there was none. */
 function findLast(versions: readonly VersionAge[], at: number): number {
   return versions.findLastIndex(({ committedAtMilliseconds }) => committedAtMilliseconds <= at);
-}
-
-/** The older half goes, and of what is then still too large the next half. */
-function findMiddle(versions: readonly VersionAge[], at: number): number {
-  return Math.ceil(findLast(versions, at) / 2);
 }

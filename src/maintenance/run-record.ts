@@ -8,6 +8,8 @@ export interface Upkeep extends Optimization {
   readonly isLost: boolean;
   readonly filesSwept: number;
   readonly milliseconds: number;
+  /** Of these, for the removal of old versions, which disturbs nobody. */
+  readonly removalMilliseconds: number;
   readonly endedAt: number;
 }
 

@@ -30,12 +30,14 @@ const ABANDONED_MILLISECONDS = 86_400_000;
 export interface PlanOptions {
   /** Asked for by hand: whatever can be improved is. */
   readonly isForced: boolean;
+  /** When old versions may be removed again. */
+  readonly removeFrom: number;
 }
 
 export async function planUpkeep(
   context: UpkeepContext,
   watch: TableWatch,
-  { isForced }: PlanOptions,
+  { isForced, removeFrom }: PlanOptions,
 ): Promise<UpkeepPlan> {
   const { engine, limits, now } = context;
   const condition = await engine.maintenance.assess(watch.table.place);
@@ -47,8 +49,13 @@ export async function planUpkeep(
     (watch.historyAt !== undefined && watch.historyAt <= now()) ||
     watch.commits === undefined ||
     condition.version - watch.historyVersion >= HISTORY_VERSIONS;
-  const ageMilliseconds = isHistoryDue ? await planHistory(context, watch, { condition, isQuiet }) : undefined;
-  const isInLane = shouldWaitForMerge(condition, { reasons, lostMerges: watch.lostMerges }, limits);
+  const isPutOff = isHistoryDue && now() < removeFrom;
+  if (isPutOff) watch.historyAt = removeFrom;
+  const ageMilliseconds =
+    isHistoryDue && !isPutOff ? await planHistory(context, watch, { condition, isQuiet }) : undefined;
+  const { left, lostMerges } = watch;
+  const isRemoving = ageMilliseconds !== undefined;
+  const isInLane = shouldWaitForMerge(condition, { reasons, isRemoving, left, lostMerges }, limits);
   return { condition, reasons, ageMilliseconds, isInLane };
 }
 
@@ -62,7 +69,8 @@ const RESERVE_FACTOR = 4;
 
 function chooseReserve({ lastUpkeep }: TableWatch, { smallFragments }: Condition, isQuiet: boolean): number {
   if (isQuiet && smallFragments <= 1) return RESERVE_MILLISECONDS.nothingToMerge;
-  return RESERVE_MILLISECONDS.merge + RESERVE_FACTOR * (lastUpkeep?.milliseconds ?? 0);
+  const mergedIn = lastUpkeep === undefined ? 0 : lastUpkeep.milliseconds - lastUpkeep.removalMilliseconds;
+  return RESERVE_MILLISECONDS.merge + RESERVE_FACTOR * mergedIn;
 }
 
 async function planHistory(
@@ -91,11 +99,14 @@ export async function runUpkeep(context: UpkeepContext, place: Place, plan: Upke
   const startedAt = now();
   const { isInLane, reasons, condition } = plan;
   const merged = await engine.maintenance.optimize(place, { isInLane, olderThanMilliseconds: undefined });
+  const mergedAt = now();
   const done = joinSteps(merged, await removeOld(context, place, { ...plan, plannedAt: startedAt }));
+  const removalMilliseconds = now() - mergedAt;
   const filesSwept = await engine.maintenance.sweep(place, ABANDONED_MILLISECONDS);
   const endedAt = now();
-  const facts = { reasons, isLost: done === undefined, filesSwept, milliseconds: endedAt - startedAt, endedAt };
-  return { ...(done ?? nothingDone(condition.version)), ...facts };
+  const times = { milliseconds: endedAt - startedAt, removalMilliseconds, endedAt };
+  const facts = { reasons, isLost: done === undefined, filesSwept };
+  return { ...(done ?? nothingDone(condition.version)), ...facts, ...times };
 }
 
 interface Removal extends Pick<UpkeepPlan, 'ageMilliseconds'> {

@@ -52,12 +52,20 @@ suite('a table is put in order', () => {
 });
 
 test('writers wait for the merge of a small table, and of a larger one only after merges beside them were lost', () => {
-  const merge = { reasons: ['fragments'] as const, lostMerges: 0 };
+  const merge = { reasons: ['fragments'] as const, isRemoving: false, left: undefined, lostMerges: 0 };
   assert.equal(shouldWaitForMerge(fresh, merge, limits), true);
   assert.equal(shouldWaitForMerge({ ...fresh, bytes: 100 * MiB }, merge, limits), false);
   assert.equal(shouldWaitForMerge({ ...fresh, bytes: 100 * MiB }, { ...merge, lostMerges: 4 }, limits), true);
   assert.equal(shouldWaitForMerge({ ...fresh, bytes: 2000 * MiB }, { ...merge, lostMerges: 9 }, limits), false);
-  assert.equal(shouldWaitForMerge(fresh, { reasons: ['index'], lostMerges: 9 }, limits), false);
+  assert.equal(shouldWaitForMerge(fresh, { ...merge, reasons: ['index'], lostMerges: 9 }, limits), false);
+});
+
+test('writers wait for the merge that comes before a removal of versions, if there is something to merge', () => {
+  const removal = { reasons: [], isRemoving: true, left: undefined, lostMerges: 0 };
+  const worn = { ...fresh, smallFragments: 3 };
+  assert.equal(shouldWaitForMerge(worn, removal, limits), true);
+  assert.equal(shouldWaitForMerge({ ...fresh, smallFragments: 1 }, removal, limits), false);
+  assert.equal(shouldWaitForMerge(worn, { ...removal, left: { version: 1, smallFragments: 2 } }, limits), false);
 });
 
 /** Versions 1, 2, 3, … committed so many seconds ago. */
@@ -103,16 +111,18 @@ suite('an old version', () => {
     assert.deepEqual(removed(pinned, chooseAge(pinned, brief)), [1, 2]);
   });
 
-  test('goes before the retention has passed when old versions take too much space, the older half at a time', () => {
-    const history = past([90, 80, 70, 60, 50, 40, 30], { diskBytes: 100 * MiB });
-    assert.deepEqual(removed(history, chooseAge(history, brief)), [1, 2, 3]);
+  test('goes before the retention has passed when old versions take too much space, until half of that is left', () => {
+    const history = past([90, 80, 70, 60, 50, 40, 30], { diskBytes: 66 * MiB });
+    assert.deepEqual(removed(history, chooseAge(history, brief)), [1, 2, 3, 4]);
+    const vast = { ...history, diskBytes: 1000 * MiB };
+    assert.deepEqual(removed(vast, chooseAge(vast, brief)), [1, 2, 3, 4, 5, 6]);
     const roomy = { ...history, diskBytes: 60 * MiB };
     assert.deepEqual(removed(roomy, chooseAge(roomy, brief)), []);
   });
 
   test('goes before the retention has passed when there are too many, also where the space is not known', () => {
     const history = past([90, 80, 70, 60, 50, 40, 30]);
-    assert.deepEqual(removed(history, chooseAge(history, { ...brief, versionsMax: 6 })), [1, 2, 3]);
+    assert.deepEqual(removed(history, chooseAge(history, { ...brief, versionsMax: 6 })), [1, 2, 3, 4]);
     assert.deepEqual(removed(history, chooseAge(history, { ...brief, versionsMax: 7 })), []);
   });
 

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { MaintenanceEngine } from '../../src/engine/maintenance-engine.ts';
-import { runUpkeep } from '../../src/maintenance/upkeep.ts';
+import { TableWatches } from '../../src/maintenance/table-watch.ts';
+import { planUpkeep, runUpkeep } from '../../src/maintenance/upkeep.ts';
 import { parseFieldPath } from '../../src/model/field-path.ts';
 import { openTable, sql } from '../engine/engine-room.ts';
 import { toItems } from '../engine/sample-tables.ts';
@@ -30,4 +31,34 @@ test('versions are removed in a step after the merge, which by then is on disk',
   assert.equal(done.isLost, false);
   assert.equal(done.fragmentsRemoved, 11);
   assert.ok(done.versionsRemoved > 0);
+});
+
+test('a removal that is put off leaves the merge to be done, and is due when it may be', async (t) => {
+  const { engine, table } = await openTable(t, toItems(50));
+  const assignments = [{ path: parseFieldPath('score'), expression: sql('score + 1') }];
+  for (let id = 0; id < 4; id += 1) await engine.updateRows(table, { assignments, predicate: sql(`id = ${id}`) });
+  const limits = {
+    ...testLimits().maintenance,
+    smallFragmentsMax: 2,
+    readerSeconds: 0,
+    versionsMax: 2,
+    versionsMin: 1,
+  };
+  const clock = { now: Date.now() + 60_000 };
+  const context = { engine, limits, now: () => clock.now };
+  const watch = new TableWatches().open({
+    id: 'table',
+    databaseId: 'database',
+    path: ['items'],
+    place: table.place,
+    properties: {},
+    heldVersion: undefined,
+  });
+  const removeFrom = clock.now + 1000;
+  const putOff = await planUpkeep(context, watch, { isForced: false, removeFrom });
+  assert.deepEqual([putOff.reasons, putOff.ageMilliseconds], [['fragments'], undefined]);
+  assert.equal(watch.historyAt, removeFrom);
+  clock.now = removeFrom;
+  const due = await planUpkeep(context, watch, { isForced: false, removeFrom });
+  assert.equal(typeof due.ageMilliseconds, 'number');
 });
