@@ -1,3 +1,4 @@
+import { turnPlace } from './catalog/catalog.ts';
 import type { Catalog, LandedWrite, UnresolvedWrite } from './catalog/catalog.ts';
 import type { CommitKind, Engine } from './engine/engine.ts';
 import { MAIN_BRANCH } from './model/table.ts';
@@ -38,7 +39,7 @@ export async function resolveWrites(catalog: Catalog, engine: Engine, telemetry:
 function byBranch(writes: readonly UnresolvedWrite[]): readonly (readonly UnresolvedWrite[])[] {
   const groups = new Map<string, UnresolvedWrite[]>();
   for (const write of writes) {
-    const key = `${write.tableId} ${write.branch ?? MAIN_BRANCH}`;
+    const key = turnPlace(write);
     const group = groups.get(key);
     if (group === undefined) groups.set(key, [write]);
     else group.push(write);

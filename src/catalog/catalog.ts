@@ -25,6 +25,7 @@ export type { FoundTable } from './adoption.ts';
 export type { DatabaseStore, NewDatabase } from './databases.ts';
 export type { CredentialPage, CredentialRecord, CredentialStore, NewCredential } from './credentials.ts';
 export type { GivenGrant, GrantPage, GrantStore } from './grants.ts';
+export { turnPlace } from './journal.ts';
 export type { BegunWrite, GoingAnswer, Journal, LandedWrite, RequestMark, UnresolvedWrite } from './journal.ts';
 export type { JournalCommit } from './journal-commit.ts';
 export type { LocationOwner, NewDeclaration, NewRecord, NewRegistration } from './declarations.ts';

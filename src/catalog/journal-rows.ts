@@ -1,5 +1,6 @@
 import type { TablePath } from '../model/identifier.ts';
 import type { JournalLimits } from '../model/limits.ts';
+import { MAIN_BRANCH } from '../model/table.ts';
 import type { PriorAnswer } from '../model/write-intent.ts';
 import { recordInJournal } from './journal-commit.ts';
 import { toPathText, toTablePath } from './path-text.ts';
@@ -34,6 +35,11 @@ export interface UnresolvedWrite extends BegunWrite {
   readonly since: number;
   /** What was committed after this version is another's. */
   readonly boundVersion: number | undefined;
+}
+
+/** Where a write has its turn: a branch of a table. */
+export function turnPlace({ tableId, branch }: Pick<BegunWrite, 'tableId' | 'branch'>): string {
+  return `${tableId} ${branch ?? MAIN_BRANCH}`;
 }
 
 export interface LandedWrite {

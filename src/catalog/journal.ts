@@ -1,17 +1,25 @@
 import { ServiceError } from '../errors/service-error.ts';
 import type { JournalLimits } from '../model/limits.ts';
-import { MAIN_BRANCH } from '../model/table.ts';
 import type { PriorAnswer } from '../model/write-intent.ts';
 import { Answers } from './answers.ts';
 import type { GoingAnswer } from './answers.ts';
 import type { CatalogContext } from './context.ts';
-import { boundWrites, landWrite, noteWrite, pruneJournal, readUnresolved, toPriorAnswer } from './journal-rows.ts';
+import {
+  boundWrites,
+  landWrite,
+  noteWrite,
+  pruneJournal,
+  readUnresolved,
+  toPriorAnswer,
+  turnPlace,
+} from './journal-rows.ts';
 import type { BegunWrite, LandedWrite, RequestMark, UnresolvedWrite } from './journal-rows.ts';
 import type { JournalRow } from './rows.ts';
 import { SharedTransactions } from './shared-transactions.ts';
 import type { Sql } from './store.ts';
 
 export type { GoingAnswer } from './answers.ts';
+export { turnPlace } from './journal-rows.ts';
 export type { BegunWrite, LandedWrite, RequestMark, UnresolvedWrite } from './journal-rows.ts';
 
 /**
@@ -89,7 +97,7 @@ class SqlJournal implements Journal {
       await lost.where('state', '=', 'committed').execute();
       return readUnresolved(sql);
     });
-    for (const write of unresolved) this.#doubts.set(write.id, toPlace(write));
+    for (const write of unresolved) this.#doubts.set(write.id, turnPlace(write));
     this.#noteLost();
     return unresolved;
   }
@@ -250,7 +258,7 @@ class SqlJournal implements Journal {
 
   #findDoubts(write: BegunWrite): readonly string[] {
     if (this.#doubts.size === 0) return [];
-    const place = toPlace(write);
+    const place = turnPlace(write);
     return [...this.#doubts].filter(([, each]) => each === place).map(([id]) => id);
   }
 
@@ -278,10 +286,6 @@ class SqlJournal implements Journal {
   #mayBeLost(): boolean {
     return this.#context.now() <= this.#lostUntil;
   }
-}
-
-function toPlace({ tableId, branch }: BegunWrite): string {
-  return `${tableId} ${branch ?? MAIN_BRANCH}`;
 }
 
 /** Well below the number of values that a statement takes. */

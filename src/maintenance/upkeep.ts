@@ -101,7 +101,7 @@ export async function runUpkeep(context: UpkeepContext, place: Place, plan: Upke
   const merged = await engine.maintenance.optimize(place, { isInLane, olderThanMilliseconds: undefined });
   const mergedAt = now();
   const done = joinSteps(merged, await removeOld(context, place, { ...plan, plannedAt: startedAt }));
-  const removalMilliseconds = now() - mergedAt;
+  const removalMilliseconds = plan.ageMilliseconds === undefined ? 0 : now() - mergedAt;
   const filesSwept = await engine.maintenance.sweep(place, ABANDONED_MILLISECONDS);
   const endedAt = now();
   const times = { milliseconds: endedAt - startedAt, removalMilliseconds, endedAt };

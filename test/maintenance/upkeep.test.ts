@@ -33,6 +33,18 @@ test('versions are removed in a step after the merge, which by then is on disk',
   assert.ok(done.versionsRemoved > 0);
 });
 
+test('time is counted for a removal only when there was one: a rest for it that is under way must not be cut short', async (t) => {
+  const { engine, table } = await openTable(t, toItems(50));
+  const condition = await engine.maintenance.assess(table.place);
+  let clock = 0;
+  const context = { engine, limits: testLimits().maintenance, now: () => (clock += 1) };
+  const plan = { condition, reasons: [], isInLane: false };
+  const merged = await runUpkeep(context, table.place, { ...plan, ageMilliseconds: undefined });
+  assert.equal(merged.removalMilliseconds, 0);
+  const removed = await runUpkeep(context, table.place, { ...plan, ageMilliseconds: 1000 });
+  assert.ok(removed.removalMilliseconds > 0);
+});
+
 test('a removal that is put off leaves the merge to be done, and is due when it may be', async (t) => {
   const { engine, table } = await openTable(t, toItems(50));
   const assignments = [{ path: parseFieldPath('score'), expression: sql('score + 1') }];
