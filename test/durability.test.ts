@@ -16,9 +16,13 @@ const WRITERS = 6;
 const WRITES_BETWEEN_MAX = 12;
 const ROWS_OF_CREATED = 17;
 
-/** What a writer knows of its own row: each increment was acknowledged, refused, or nobody knows. */
+/**
+ * What a writer knows of its own row: each increment was acknowledged, refused, or nobody knows. An acknowledgement says
+ * which transaction it is of: after a kill in the very moment of an answer, the next request with the same words may be
+ * taken for the same request, and be told of the same transaction once more.
+ */
 interface Tally {
-  acknowledged: number;
+  readonly transactions: Set<string>;
   unknown: number;
 }
 
@@ -31,7 +35,7 @@ test('50 kills of the worker under writes lose nothing that was acknowledged, an
   assert.equal(made.status, 200, made.text);
 
   const state = { isOver: false };
-  const tallies = Array.from({ length: WRITERS }, (): Tally => ({ acknowledged: 0, unknown: 0 }));
+  const tallies = Array.from({ length: WRITERS }, (): Tally => ({ transactions: new Set(), unknown: 0 }));
   const created = new Map<string, 'acknowledged' | 'unknown'>();
   const work = [
     ...tallies.map(async (tally, row) => increment(client, row, tally, state)),
@@ -50,8 +54,8 @@ test('50 kills of the worker under writes lose nothing that was acknowledged, an
   const database = await connect(folder);
   const table = await database.openTable(basename(made.json.location, '.lance'));
   for (const row of await table.query().toArray()) {
-    const tally = tallies[row.id] as Tally;
-    const { acknowledged, unknown } = tally;
+    const { transactions, unknown } = tallies[row.id] as Tally;
+    const acknowledged = transactions.size;
     assert.ok(row.hits >= acknowledged, `row ${row.id}: ${acknowledged} acknowledged, ${row.hits} there`);
     assert.ok(
       row.hits <= acknowledged + unknown,
@@ -79,7 +83,7 @@ async function acknowledgedAfter(tallies: readonly Tally[], writes: number): Pro
 }
 
 function countAcknowledged(tallies: readonly Tally[]): number {
-  return tallies.reduce((sum, tally) => sum + tally.acknowledged, 0);
+  return tallies.reduce((sum, tally) => sum + tally.transactions.size, 0);
 }
 
 async function increment(
@@ -92,7 +96,7 @@ async function increment(
     const answer = await attempt(
       client.post('/v1/table/counters/update', { updates: [['hits', 'hits + 1']], predicate: `id = ${row}` }),
     );
-    if (answer?.status === 200) tally.acknowledged += 1;
+    if (answer?.status === 200) tally.transactions.add(answer.json.transaction_id ?? assert.fail(answer.text));
     else if (answer === undefined || answer.status >= 500) tally.unknown += 1;
     else assert.fail(answer.text);
   }
