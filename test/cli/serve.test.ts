@@ -3,15 +3,16 @@ import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
-import { createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { sampleStream } from '../support/arrow-tables.ts';
 import { Client } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
+import { ShownMetrics } from '../support/metrics.ts';
 
 const MAIN = fileURLToPath(new URL('../../bundle/main.js', import.meta.url));
 
@@ -158,10 +159,13 @@ test('finishes a running request when it is told to stop, and then exits with 0'
   });
   const headers = { 'x-api-key': served.key ?? '', 'content-type': 'application/vnd.apache.arrow.stream' };
   const upload = fetch(`${url}/v1/table/last/create`, { method: 'POST', headers, body, duplex: 'half' });
-  await sleep(200);
+  await eventually(async () => {
+    const metrics = await ShownMetrics.read(url, served.key ?? '');
+    return metrics.value('tiltyard_admission_running', { work: 'ingest' }) === 1;
+  });
   served.child.kill('SIGTERM');
   await eventually(async () => served.err.includes('"event":"draining"'));
-  await assert.rejects(fetch(`${url}/healthz`));
+  await assert.rejects(once(connect(Number(new URL(url).port), '127.0.0.1'), 'connect'), { code: 'ECONNREFUSED' });
   finish();
   assert.equal((await upload).status, 200);
   assert.equal(await served.ended, 0);
@@ -197,12 +201,4 @@ function isAlive(pid: number): boolean {
   } catch {
     return false;
   }
-}
-
-async function eventually(isTrue: () => Promise<boolean>, explain: () => string = () => ''): Promise<void> {
-  for (let attempt = 0; attempt < 400; attempt += 1) {
-    if (await isTrue()) return;
-    await sleep(50);
-  }
-  assert.fail(`it never became true: ${explain()}`);
 }

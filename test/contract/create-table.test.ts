@@ -4,6 +4,7 @@ import { after, before, suite, test } from 'node:test';
 import { expectedTables, fixtureStream } from '../support/arrow-fixtures.ts';
 import { sampleStream } from '../support/arrow-tables.ts';
 import type { Answer, Client } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
 import { ContractServer } from './contract-server.ts';
 import { Field, Float64, Int32, Struct, Utf8, count, streamOf } from './contract-tables.ts';
 import { openRaw, readAnswer, sendRaw } from './raw-request.ts';
@@ -223,7 +224,7 @@ suite('the stream of a create', () => {
     await sleep(100);
     sent.destroy();
     await assertAbsent(id);
-    await waitFor(async () => (await create(id, stream)).status === 200);
+    await eventually(async () => (await create(id, stream)).status === 200);
   });
 
   test('is not seen by anybody before it is complete', async () => {
@@ -440,7 +441,7 @@ suite('while another request is still creating the table', () => {
     const sent = openRaw(at.url, { path: `/v1/table/${id}/create`, headers: ARROW });
     sent.write(stream.subarray(0, stream.length - 100));
     const database = await at.catalog.databases.find('default');
-    await waitFor(async () => (await at.catalog.tables.findAny(database?.id ?? '', [id])) === 'reserved');
+    await eventually(async () => (await at.catalog.tables.findAny(database?.id ?? '', [id])) === 'reserved');
     return sent;
   };
 
@@ -608,11 +609,3 @@ suite('a create is refused', () => {
     }
   });
 });
-
-async function waitFor(isDone: () => Promise<boolean>): Promise<void> {
-  for (let attempt = 0; attempt < 100; attempt += 1) {
-    if (await isDone()) return;
-    await sleep(20);
-  }
-  assert.fail('it never came about');
-}

@@ -103,7 +103,7 @@ test('a sender that holds memory and sends nothing loses it when another needs s
 });
 
 test('when all large replies are taken slowly, the slowest taker makes way for the next', async (t) => {
-  const flags = ['--http-streams-max=1', '--http-slow-seconds=0.2', '--engine-result-batch-bytes=256KiB'];
+  const flags = ['--http-streams-max=1', '--http-slow-seconds=2', '--engine-result-batch-bytes=256KiB'];
   const server = await start(t, flags);
   const words = count(4000).map((each) => `${each}`.padEnd(2000));
   const { at } = await server.table({
@@ -113,7 +113,7 @@ test('when all large replies are taken slowly, the slowest taker makes way for t
   const early = await server.admin.post(`${at}/query`, {});
   assertRefused(early, { ...BUSY, detail: /already sending 1 large/ });
   assert.equal((await server.admin.post(`${at}/query`, { k: 1 })).status, 200, 'a small reply needs no such place');
-  await sleep(250);
+  await sleep(2050);
   const broken = new Promise((resolve) => slow.once('error', resolve).once('close', resolve));
   const whole = await sendRaw(server.url, { path: `${at}/query`, headers: JSON_TYPE, body: '{}' });
   assert.equal(whole.status, 200);

@@ -75,7 +75,7 @@ export class RawConnection {
 
   async #until(isDone: () => boolean): Promise<void> {
     const stop = new AbortController();
-    const deadline = sleep(15_000, undefined, { signal: stop.signal, ref: true }).catch(ignore);
+    const deadline = sleep(60_000, undefined, { signal: stop.signal, ref: true }).catch(ignore);
     let isLate = false;
     void deadline.then(() => {
       isLate = true;

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { OPERATIONS } from '../../src/operations/registry.ts';
 import { sampleStream } from '../support/arrow-tables.ts';
 import { Client } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
 import { ADMIN_KEY, startServer } from '../support/server.ts';
 import type { TestServer } from '../support/server.ts';
 import { RawConnection, requestText } from './raw-connection.ts';
@@ -509,7 +510,7 @@ test('holds no place for a client that is slow to send its JSON, and cuts one th
 });
 
 test('takes a body that is slow but never pauses for long', async () => {
-  const strict = await startServer({ flags: ['--http-body-idle-seconds=1'] });
+  const strict = await startServer({ flags: ['--http-body-idle-seconds=3'] });
   try {
     const connection = await RawConnection.open(strict.url);
     const stream = sampleStream(20);
@@ -519,7 +520,7 @@ test('takes a body that is slow but never pauses for long', async () => {
     const piece = Math.ceil(stream.length / 6);
     for (let at = 0; at < stream.length; at += piece) {
       connection.write(stream.subarray(at, at + piece));
-      await sleep(300);
+      await sleep(700);
     }
     assert.equal((await connection.reply()).status, 200);
     connection.close();
@@ -606,12 +607,4 @@ async function openUpload(url: string, name: string): Promise<OpenUpload> {
       return connection.reply();
     },
   };
-}
-
-async function eventually(isTrue: () => Promise<boolean>): Promise<void> {
-  for (let attempt = 0; attempt < 100; attempt += 1) {
-    if (await isTrue()) return;
-    await sleep(50);
-  }
-  assert.fail('it never became true');
 }

@@ -188,12 +188,10 @@ describe('requireField', () => {
     });
   }
 
-  it('names a few fields of a wide table, and answers at once', () => {
+  it('names a few fields of a wide table', () => {
     const fields = Array.from({ length: 5000 }, (_, index) => field(`column_number_${index}`, int));
-    const started = performance.now();
     const error = refused(() => requireField({ fields, metadata: new Map() }, ['absent']));
     assert.match(error.hint ?? '', /"column_number_9" and 4990 more\.$/);
-    assert.ok(performance.now() - started < 1000);
   });
 
   it('answers for a table without fields', () => {
