@@ -101,7 +101,7 @@ async function joinParts(config: Config, parts: Parts, outside: Outside): Promis
 
   const load = createLoad(config.limits, () => performance.now());
   const state = { isDraining: false };
-  const jobs = parts.add(openJobs(config, telemetry));
+  const jobs = parts.add(openJobs(config, catalog, telemetry));
   const maintenance = parts.add(
     new Maintenance({ limits: config.limits.maintenance, engine, catalog, jobs, telemetry, now: Date.now }),
   );
@@ -169,9 +169,10 @@ async function openConfiguredEngine(
   });
 }
 
-function openJobs({ limits }: Config, telemetry: Telemetry): Jobs {
+function openJobs({ limits }: Config, catalog: Catalog, telemetry: Telemetry): Jobs {
   const { drainSeconds } = limits.http;
-  return new Jobs({ limits: limits.jobs, telemetry, now: Date.now, makeId: randomUUID, drainSeconds });
+  const hasTable = async (tableId: string): Promise<boolean> => catalog.tables.has(tableId);
+  return new Jobs({ limits: limits.jobs, telemetry, now: Date.now, makeId: randomUUID, hasTable, drainSeconds });
 }
 
 function openAuthenticator(config: Config, catalog: Catalog): Authenticator {

@@ -4,11 +4,9 @@ import { isOwnDirectory } from './model/table.ts';
 import type { Telemetry } from './telemetry/telemetry.ts';
 
 /**
- * Ends what a crash left unfinished: data of creates that were never published, and of
- * tables that were dropped, is removed, and a table in the middle of a
- * large overwrite goes back to the version that its readers saw. What cannot be ended now stays for the next start.
- * Ends what a crash left unfinished: data of creates that were never published is removed, and a table in the middle of a
- * write of several commits goes back to the version that its readers saw. What cannot be ended now stays for the next start.
+ * Ends what a crash left unfinished: data of creates that were never published, and of tables that were dropped, is
+ * removed, and a table in the middle of a write of several commits goes back to the version that its readers saw. What
+ * cannot be ended now stays for the next start.
  */
 export async function sweepUnfinished(catalog: Catalog, engine: Engine, telemetry: Telemetry): Promise<number> {
   const { reservations, held } = await catalog.tables.unfinished();

@@ -41,6 +41,8 @@ export interface TableStore extends ReservationStore, LifecycleStore {
   /** Published and declared tables. */
   find(databaseId: string, path: TablePath): Promise<TableRecord | undefined>;
   findAny(databaseId: string, path: TablePath): Promise<'absent' | TableRow['state']>;
+  /** Whether it is there still, under whatever name. */
+  has(tableId: string): Promise<boolean>;
   /** Published and declared tables in the order of their paths, name by name, byte by byte. */
   list(page: TablePage): Promise<readonly TableRecord[]>;
   commit(table: TableRecord, commit: TableCommit): Promise<CommitRecord>;
@@ -69,6 +71,13 @@ export function createTableStore(context: CatalogContext): TableStore {
     async findAny(databaseId, path) {
       const row = await read(async (sql) => findRow(sql, databaseId, path));
       return row?.state ?? 'absent';
+    },
+
+    async has(tableId) {
+      const row = await read(async (sql) =>
+        sql.selectFrom('tables').select('id').where('id', '=', tableId).executeTakeFirst(),
+      );
+      return row !== undefined;
     },
 
     async list(page) {

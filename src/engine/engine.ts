@@ -198,16 +198,13 @@ class NativeBackedEngine implements Engine {
 
   async removeTable(place: Place): Promise<void> {
     const { lanes, tables, connections, builds, sync } = this.#parts;
+    // A build cannot be stopped, and would bring the folder back.
+    await builds.whenOver(place);
     await lanes.runUnsynced(place, async () => {
       tables.evict(place);
       await connections.dropTable(place);
       sync.forget(place);
     });
-    // A build that still runs may bring the folder back; nobody waits for that.
-    builds
-      .whenOver(place)
-      ?.then(async () => connections.dropTable(place))
-      .catch(() => {});
   }
 
   async findTables(root: string, isKnown: (directory: string) => boolean): Promise<readonly FoundTable[]> {

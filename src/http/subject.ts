@@ -63,8 +63,7 @@ export async function blameDrop(
 ): Promise<unknown> {
   if (table === undefined || !(error instanceof ServiceError) || error.kind !== 'Internal') return error;
   try {
-    const found = await catalog.tables.find(table.databaseId, table.path);
-    return found?.id === table.id ? error : tableNotFound(table.path, delimiter);
+    return (await catalog.tables.has(table.id)) ? error : tableNotFound(table.path, delimiter);
   } catch {
     return error;
   }

@@ -1,6 +1,8 @@
 import { ServiceError } from '../errors/service-error.ts';
+import { DEFAULT_DELIMITER } from '../model/identifier.ts';
 import type { TablePath } from '../model/identifier.ts';
 import type { JobLimits } from '../model/limits.ts';
+import { tableNotFound } from '../model/refusals.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 
 export type JobState = 'IN_PROGRESS' | 'DONE' | 'FAILED' | 'CANCELLED' | 'TIMED_OUT';
@@ -10,6 +12,7 @@ export interface JobSubject {
   readonly kind: string;
   readonly databaseId: string;
   readonly table: TablePath;
+  readonly tableId: string;
   readonly caller: string;
   readonly lane: string;
   /** A request that is sent again while its job is not over joins that job. */
@@ -54,6 +57,8 @@ export interface JobsSettings {
   readonly telemetry: Telemetry;
   readonly now: () => number;
   readonly makeId: () => string;
+  /** Whether a table was not dropped meanwhile. */
+  readonly hasTable: (tableId: string) => Promise<boolean>;
   /** How long jobs that run have to end when the service closes. */
   readonly drainSeconds: number;
 }
@@ -64,6 +69,7 @@ interface Entry {
   readonly outcome: Promise<JobResult>;
   readonly settle: { readonly resolve: (result: JobResult) => void; readonly reject: (error: unknown) => void };
   timer: NodeJS.Timeout | undefined;
+  hasWaited: boolean;
 }
 
 const WAITING = 'waiting';
@@ -91,6 +97,7 @@ export class Jobs {
     const known = this.#findSame(subject.sameAs);
     const entry = known ?? this.#add(subject, work);
     if (known === undefined) this.#runNext();
+    entry.hasWaited = this.#waiting.has(entry);
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The same request asks for the same kind of work.
     return { id: entry.job.id, outcome: entry.outcome as Promise<Result> };
   }
@@ -190,16 +197,33 @@ export class Jobs {
       entry.job = { ...entry.job, phase };
     };
     try {
+      if (entry.hasWaited) await this.#requireTable(entry);
       const result = await entry.work(enter);
+      await this.#requireTable(entry);
       this.#end(entry, { state: 'DONE', result });
       entry.settle.resolve(result);
     } catch (error) {
-      this.#fail(entry, error);
+      this.#fail(entry, await this.#blameDrop(entry, error));
     } finally {
       this.#running.delete(entry);
       this.#forgetOldest();
       this.#runNext();
     }
+  }
+
+  /** What is done to a table that was dropped meanwhile comes to nothing. */
+  async #requireTable({ job: { subject } }: Entry): Promise<void> {
+    // Whether it is there cannot be told while the catalog is away.
+    const hasTable = await this.#settings.hasTable(subject.tableId).catch(() => true);
+    if (!hasTable) throw tableNotFound(subject.table, DEFAULT_DELIMITER);
+  }
+
+  async #blameDrop(entry: Entry, error: unknown): Promise<unknown> {
+    if (error instanceof Cancelled) return error;
+    return this.#requireTable(entry).then(
+      () => error,
+      (missing: unknown) => missing,
+    );
   }
 
   #fail(entry: Entry, error: unknown): void {
@@ -254,7 +278,7 @@ function newEntry(job: Job, work: Entry['work']): Entry {
   if (settle === undefined) throw new Error('A promise runs its executor at once.');
   // Nobody may be waiting any more; the job itself remembers the failure.
   outcome.catch(() => {});
-  return { job, work, outcome, settle, timer: undefined };
+  return { job, work, outcome, settle, timer: undefined, hasWaited: false };
 }
 
 function toFailure(phase: string, error: unknown): JobFailure {

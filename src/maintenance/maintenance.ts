@@ -181,6 +181,7 @@ export class Maintenance {
       kind: 'maintenance',
       databaseId,
       table: path,
+      tableId: id,
       caller,
       // That of the table's index builds: a merge and a build of one table would undo each other's work.
       lane: `${placeKey(place)}\u0000`,
@@ -220,10 +221,9 @@ export class Maintenance {
   }
 
   /** That a table was dropped while it was looked after is no failure. */
-  async #tellUnlessGone(cause: unknown, { databaseId, path, id }: TableRecord): Promise<void> {
+  async #tellUnlessGone(cause: unknown, { id }: TableRecord): Promise<void> {
     try {
-      const table = await this.#parts.catalog.tables.find(databaseId, path);
-      if (table?.id !== id) return this.#watches.forget(id);
+      if (!(await this.#parts.catalog.tables.has(id))) return this.#watches.forget(id);
     } catch {
       // Whether it is there cannot be told; that something failed can.
     }

@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
 import { after, before, suite, test } from 'node:test';
 import type { Answer, Client } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
+import { ShownMetrics } from '../support/metrics.ts';
+import { ADMIN_KEY } from '../support/server.ts';
 import { ContractServer } from './contract-server.ts';
 import type { MadeTable } from './contract-server.ts';
 import { Int32, count, documentStream, streamOf, vectorType } from './contract-tables.ts';
@@ -133,6 +137,35 @@ suite('a build that the caller does not wait for', () => {
     assert.deepEqual([asked.json.job_state, asked.json.cancel_requested], ['IN_PROGRESS', true]);
     assert.equal((await whenOver(running.json.job_id)).job_state, 'DONE');
     assert.deepEqual((await server.admin.post(`${second.at}/index/list`, {})).json.indexes, []);
+  });
+});
+
+suite('a job whose table is dropped meanwhile', () => {
+  async function assertTableMissed(id: string): Promise<void> {
+    const job = await whenOver(id);
+    assert.equal(job.job_state, 'FAILED', JSON.stringify(job));
+    assert.match(job.failure.message, /^The table ".*" was not found\.$/);
+    assert.equal((await ShownMetrics.read(server.url, ADMIN_KEY)).value('tiltyard_background_failures_total'), 0);
+  }
+
+  test('says so, and is no failure of the service', async () => {
+    const made = await server.table({ stream: longStream() });
+    const answer = await start(made, LONG_BUILD);
+    assert.equal(answer.status, 202, answer.text);
+    const { location } = (await server.admin.post(`${made.at}/describe`, {})).json;
+    assert.equal((await server.admin.post(`${made.at}/drop`, {})).status, 200);
+    await assertTableMissed(answer.json.job_id);
+    await eventually(async () => !existsSync(location));
+  });
+
+  test('says so when it had not begun, too', async () => {
+    const [busy, made] = [await server.table({ stream: longStream() }), await server.table()];
+    const first = await start(busy, LONG_BUILD);
+    const answer = await server.admin.post(`${made.at}/maintenance/run`, {}, ASYNC);
+    assert.equal(answer.status, 202, answer.text);
+    assert.equal((await server.admin.post(`${made.at}/drop`, {})).status, 200);
+    await assertTableMissed(answer.json.job_id);
+    assert.equal((await whenOver(first.json.job_id)).job_state, 'DONE');
   });
 });
 

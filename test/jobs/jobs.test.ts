@@ -15,13 +15,14 @@ function openJobs(limits: Partial<JobsSettings['limits']> = {}) {
     telemetry: { emit: (event) => void events.push(event) },
     now: () => 1000 + ids,
     makeId: () => `job${(ids += 1)}`,
+    hasTable: async (id) => id !== 'dropped',
     drainSeconds: 60,
   });
   return { jobs, events };
 }
 
 function subject(sameAs: string, lane = sameAs): JobSubject {
-  return { kind: 'work', databaseId: 'db', table: ['t'], caller: 'me', lane, sameAs, spec: {} };
+  return { kind: 'work', databaseId: 'db', table: ['t'], tableId: 't1', caller: 'me', lane, sameAs, spec: {} };
 }
 
 /** Work that ends when the test says so. */
@@ -42,6 +43,35 @@ function held() {
   };
   return { work, end, fail, isStarted: () => phases.length > 0 };
 }
+
+suite('a job whose table is dropped', () => {
+  const missing = { kind: 'TableNotFound', message: 'The table "t" was not found.' };
+
+  test('while it runs has failed for want of it, whatever came of its work', async () => {
+    const { jobs, events } = openJobs();
+    const about = (lane: string): JobSubject => ({ ...subject(lane), tableId: 'dropped' });
+    await assert.rejects(jobs.start(about('a'), async () => ({})).outcome, missing);
+    const failing = async (): Promise<never> => {
+      throw new Error('no such file');
+    };
+    const { id, outcome } = jobs.start(about('b'), failing);
+    await assert.rejects(outcome, missing);
+    assert.deepEqual([jobs.find(id)?.state, jobs.find(id)?.failure?.message], ['FAILED', missing.message]);
+    assert.ok(events.every(({ kind }) => kind === 'job-ended'));
+  });
+
+  test('while it waits is not begun', async () => {
+    const { jobs } = openJobs({ runningMax: 1 });
+    const first = held();
+    const { outcome: done } = jobs.start(subject('a'), first.work);
+    const second = held();
+    const { outcome } = jobs.start({ ...subject('b'), tableId: 'dropped' }, second.work);
+    first.end({ value: 1 });
+    await done;
+    await assert.rejects(outcome, missing);
+    assert.equal(second.isStarted(), false);
+  });
+});
 
 suite('a job', () => {
   test('runs at once, and its result is told and remembered', async () => {

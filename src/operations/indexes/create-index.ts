@@ -88,6 +88,7 @@ function toSubject(request: CreateIndexRequest, index: IndexRequest) {
     kind: 'create_index',
     databaseId: database.id,
     table: table.path,
+    tableId: table.id,
     caller: caller.id,
     lane: `${placeKey(table.place)}\u0000${body.branch ?? ''}`,
     // The LanceDB client sends a request that took too long again, with the same id.
