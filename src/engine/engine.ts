@@ -99,8 +99,10 @@ export interface Engine {
   findLanded(target: WriteTarget, write: UncertainWrite): Promise<number | undefined>;
   /** Puts on disk what a former process may have committed since then, and not synced. */
   syncSince(place: Place, sinceMilliseconds: number): Promise<void>;
-  /** Waits for the writes before it. Data that is not there is fine. */
+  /** Waits for the writes before it, and for work beside them that cannot be stopped. Data that is not there is fine. */
   removeTable(place: Place): Promise<void>;
+  /** Whether such work goes on: the build of an index, or upkeep. It may take long. */
+  isBusy(place: Place): boolean;
   /** Directories that are known are left out, and not even opened. */
   findTables(root: string, isKnown: (directory: string) => boolean): Promise<readonly FoundTable[]>;
   /** What the engine is busy with. */
@@ -205,6 +207,10 @@ class NativeBackedEngine implements Engine {
       await connections.dropTable(place);
       sync.forget(place);
     });
+  }
+
+  isBusy(place: Place): boolean {
+    return this.#parts.builds.whenOver(place) !== undefined;
   }
 
   async findTables(root: string, isKnown: (directory: string) => boolean): Promise<readonly FoundTable[]> {

@@ -2,7 +2,7 @@ import { formatFieldPath, requireField } from '../model/field-path.ts';
 import type { FieldPath } from '../model/field-path.ts';
 import { ServiceError } from '../errors/service-error.ts';
 import type { IndexDescription, IndexRequest, IndexSpec, IndexStatistics } from '../model/index-spec.ts';
-import type { Place, TableState } from '../model/table.ts';
+import type { TableState } from '../model/table.ts';
 import { engineCall } from './engine-errors.ts';
 import { toIndexDescription, toIndexStatistics } from './index-descriptions.ts';
 import { fitIndex } from './index-fit.ts';
@@ -23,8 +23,6 @@ export interface IndexesEngine {
    * is told what comes next, and may throw to stop there.
    */
   build(target: WriteTarget, request: IndexRequest, enter: (phase: string) => void): Promise<IndexCommit>;
-  /** Whether an index of the table is being built, or the table put in order. */
-  isBuilding(place: Place): boolean;
   list(state: TableState): Promise<readonly IndexDescription[]>;
   findStatistics(state: TableState, name: string): Promise<IndexStatistics | undefined>;
   drop(target: WriteTarget, name: string): Promise<IndexCommit>;
@@ -53,7 +51,6 @@ export function createIndexesEngine(parts: EngineParts): IndexesEngine {
           return buildIndex(parts, target, request, enter);
         }),
       ),
-    isBuilding: (place) => parts.builds.whenOver(place) !== undefined,
     list: async (state) => tables.use(state, async ({ native }) => listIndexes(native)),
     findStatistics: async (state, name) => tables.use(state, async ({ native }) => findStatistics(native, name)),
     drop: async (target, name) => dropIndex(parts, target, name),

@@ -1,8 +1,6 @@
 import { ServiceError } from '../errors/service-error.ts';
-import { DEFAULT_DELIMITER } from '../model/identifier.ts';
 import type { TablePath } from '../model/identifier.ts';
 import type { JobLimits } from '../model/limits.ts';
-import { tableNotFound } from '../model/refusals.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 
 export type JobState = 'IN_PROGRESS' | 'DONE' | 'FAILED' | 'CANCELLED' | 'TIMED_OUT';
@@ -215,7 +213,7 @@ export class Jobs {
   async #requireTable({ job: { subject } }: Entry): Promise<void> {
     // Whether it is there cannot be told while the catalog is away.
     const hasTable = await this.#settings.hasTable(subject.tableId).catch(() => true);
-    if (!hasTable) throw tableNotFound(subject.table, DEFAULT_DELIMITER);
+    if (!hasTable) throw tableGone();
   }
 
   async #blameDrop(entry: Entry, error: unknown): Promise<unknown> {
@@ -284,6 +282,10 @@ function newEntry(job: Job, work: Entry['work']): Entry {
 function toFailure(phase: string, error: unknown): JobFailure {
   if (!(error instanceof ServiceError)) return { phase, message: 'The job failed.', isRetryable: false };
   return { phase, message: error.detail, isRetryable: error.row.retryable };
+}
+
+function tableGone(): ServiceError {
+  return new ServiceError('TableNotFound', 'The table was dropped before the job was done.');
 }
 
 function cancelled(): ServiceError {

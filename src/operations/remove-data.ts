@@ -5,16 +5,16 @@ const AT_ONCE = 4;
 
 /**
  * Removes the data of tables that are gone already. The drop is committed, so that a failure here is none of the caller's:
- * what is left is removed at the next start. Nor does the caller wait for a build of an index, before whose
- * end they cannot be removed.
+ * what is left is removed at the next start. Nor does the caller wait for the build of an index, before the
+ * end of which they cannot be removed.
  */
 export async function removeData(services: Services, removals: readonly Removal[]): Promise<void> {
   const waiting = removals.values();
   const work = async (): Promise<void> => {
     for (const removal of waiting) {
-      const isBuilding = services.engine.indexes.isBuilding(removal.place);
+      const isLong = services.engine.isBusy(removal.place);
       const removed = removeOne(services, removal);
-      if (!isBuilding) await removed;
+      if (!isLong) await removed;
     }
   };
   await Promise.all(Array.from({ length: Math.min(AT_ONCE, removals.length) }, work));

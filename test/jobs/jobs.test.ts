@@ -45,7 +45,7 @@ function held() {
 }
 
 suite('a job whose table is dropped', () => {
-  const missing = { kind: 'TableNotFound', message: 'The table "t" was not found.' };
+  const missing = { kind: 'TableNotFound', message: 'The table was dropped before the job was done.' };
 
   test('while it runs has failed for want of it, whatever came of its work', async () => {
     const { jobs, events } = openJobs();
