@@ -15,7 +15,7 @@ import type { Config } from './config/config.ts';
 import { TOKEN_ENDPOINT_PATH, ownIssuerOf } from './config/own-issuer.ts';
 import { openConfiguredCatalog } from './configured-catalog.ts';
 import { openEngine } from './engine/engine.ts';
-import type { Engine, EngineSettings } from './engine/engine.ts';
+import type { Engine } from './engine/engine.ts';
 import { watchEngine } from './engine/watched-engine.ts';
 import { CallerRate } from './http/caller-rate.ts';
 import { createLoad } from './http/load.ts';
@@ -32,6 +32,8 @@ import { takeReadings } from './readings.ts';
 import { readRelease } from './release.ts';
 import { resolveWrites } from './resolve-writes.ts';
 import { SlowQueries } from './slow-queries/slow-queries.ts';
+import { openStorages } from './storage/storages.ts';
+import type { StorageSettings, Storages } from './storage/storages.ts';
 import { watchEventLoop } from './telemetry/event-loop-watch.ts';
 import type { TelemetryEvent } from './telemetry/events.ts';
 import { gatherLines } from './telemetry/gathered-lines.ts';
@@ -61,7 +63,7 @@ export interface AppReady {
 }
 
 /** What the service is told of the world around it; a test may replace it. */
-export interface Outside extends Pick<EngineSettings, 'disk'> {
+export interface Outside extends Pick<StorageSettings, 'disk'> {
   /** How many workers were replaced before this one. */
   readonly workerRestarts?: number;
 }
@@ -92,7 +94,8 @@ async function joinParts(config: Config, parts: Parts, outside: Outside): Promis
   const isNewCatalog = await ensureDefaultDatabase(catalog, config.storage.root);
   const adminKey = await ensureAdminKey(catalog, config);
   if (ownIssuerOf(config) !== undefined) await ensureSigningKey(catalog);
-  const engine = parts.add(await openConfiguredEngine(config, outside, { telemetry, metrics, exported }));
+  const storages = parts.add(openConfiguredStorages(config, outside));
+  const engine = parts.add(await openConfiguredEngine(config, storages, { telemetry, metrics, exported }));
   await resolveWrites(catalog, engine, telemetry);
   const swept = await sweepUnfinished(catalog, engine, telemetry);
   const adopted = await adoptTables(catalog, engine, isNewCatalog);
@@ -148,9 +151,14 @@ async function openExported({ log }: Config): Promise<OpenTelemetry | undefined>
   });
 }
 
+function openConfiguredStorages(config: Config, { disk }: Outside): Storages {
+  const watchedTablesMax = config.limits.engine.openTablesMax;
+  return openStorages({ sync: config.storage.sync, watchedTablesMax, ...(disk === undefined ? {} : { disk }) });
+}
+
 async function openConfiguredEngine(
   config: Config,
-  { disk }: Outside,
+  storages: Storages,
   { telemetry, metrics, exported }: Pick<Joined, 'telemetry' | 'metrics' | 'exported'>,
 ): Promise<Engine> {
   const engine = await openEngine({
@@ -158,10 +166,9 @@ async function openConfiguredEngine(
     storageOptions: config.storage.options,
     querySeconds: config.limits.query.seconds,
     spoolFolder: join(config.data, 'uploads'),
-    sync: config.storage.sync,
+    storages,
     onQuarantine: (found) => telemetry.emit({ kind: 'manifest-quarantined', ...found }),
     onUpdateGroup: (members) => metrics.updatesCommitted(members),
-    ...(disk === undefined ? {} : { disk }),
   });
   return watchEngine(engine, (call, startedAt, endedAt) => {
     metrics.engineCalled(call, endedAt - startedAt);

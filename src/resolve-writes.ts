@@ -1,6 +1,7 @@
 import { turnPlace } from './catalog/catalog.ts';
 import type { Catalog, LandedWrite, UnresolvedWrite } from './catalog/catalog.ts';
-import type { CommitKind, Engine } from './engine/engine.ts';
+import type { Engine } from './engine/engine.ts';
+import type { CommitKind } from './model/commit.ts';
 import { MAIN_BRANCH } from './model/table.ts';
 import type { TableRecord } from './model/table.ts';
 import type { Telemetry } from './telemetry/telemetry.ts';

@@ -1,16 +1,13 @@
-import { mkdir, stat } from 'node:fs/promises';
-import { isAbsolute, join } from 'node:path';
 import { ServiceError } from '../errors/service-error.ts';
-import { isBranchName } from '../guard/ref-names.ts';
-import { placeLocation } from '../model/table.ts';
 import type { Place } from '../model/table.ts';
+import type { Storages } from '../storage/storages.ts';
 import { engineCall } from './engine-errors.ts';
 import type { NativeConnection, NativeEngine, NativeSession, NativeTable } from './native.ts';
-import { quarantineTornManifest } from './torn-manifest.ts';
 
 export interface ConnectionSettings {
   readonly native: NativeEngine;
   readonly session: NativeSession;
+  readonly storages: Storages;
   readonly storageOptions: Readonly<Record<string, string>>;
   readonly onQuarantine: (found: TornManifest) => void;
 }
@@ -44,6 +41,10 @@ export class Connections {
     this.#settings = settings;
   }
 
+  get storages(): Storages {
+    return this.#settings.storages;
+  }
+
   async find(root: string, mode: Mode): Promise<NativeConnection> {
     if (this.#isClosed) throw shuttingDown();
     const key = `${mode}\u0000${root}`;
@@ -73,8 +74,7 @@ export class Connections {
       try {
         return await open();
       } catch (error) {
-        const folder = findFolder(place, branch);
-        const version = folder === undefined ? undefined : quarantineTornManifest(folder);
+        const version = this.storages.of(place.root).quarantineTornManifest(place, branch);
         if (version === undefined) throw error;
         this.#settings.onQuarantine({ directory: place.directory, branch, version });
       }
@@ -108,7 +108,7 @@ export class Connections {
   }
 
   async #connect(root: string, mode: Mode): Promise<NativeConnection> {
-    if (!isRemote(root)) await requireFolder(root);
+    await this.storages.of(root).requireRoot();
     const { native, session, storageOptions } = this.#settings;
     const manifestEnabled = mode === 'namespaced';
     // The engine makes its catalog in every root that it connects to, unless it is told twice.
@@ -124,42 +124,11 @@ export interface WriteTableOptions {
   readonly storageOptions: Readonly<Record<string, string>>;
 }
 
-/** A root on an object store. A file address counts as remote too: the engine resolves it by itself. */
-export function isRemote(root: string): boolean {
-  return root.includes('://');
-}
-
 function engineName(place: Place): EngineName {
   if (place.kind === 'listed') return { name: place.directory, namespace: [] };
   return { name: place.enginePath.at(-1) ?? '', namespace: place.enginePath.slice(0, -1) };
 }
 
-/** The engine would take a file for an empty root after seconds of waiting, and a relative path for a cloud address. */
-async function requireFolder(root: string): Promise<void> {
-  if (!isAbsolute(root)) throw new Error(`The storage root is not an absolute path: ${root}`);
-  try {
-    await mkdir(root, { recursive: true });
-    if ((await stat(root)).isDirectory()) return;
-  } catch (cause) {
-    throw rootUnusable(cause);
-  }
-  throw rootUnusable(new Error(`The storage root is not a folder: ${root}`));
-}
-
 function shuttingDown(): ServiceError {
   return new ServiceError('ServiceUnavailable', 'The service is shutting down.', { retryAfterSeconds: 1 });
-}
-
-function rootUnusable(cause: unknown): ServiceError {
-  return new ServiceError('ServiceUnavailable', 'The storage root of the database cannot be used.', {
-    cause,
-    retryAfterSeconds: 30,
-  });
-}
-
-/** A name that the engine would not take for a branch must not become a path here either. */
-export function findFolder(place: Place, branch: string | undefined): string | undefined {
-  if (isRemote(place.root)) return undefined;
-  if (branch === undefined) return placeLocation(place);
-  return isBranchName(branch) ? join(placeLocation(place), 'tree', branch) : undefined;
 }

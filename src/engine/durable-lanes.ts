@@ -1,5 +1,6 @@
 import type { Place } from '../model/table.ts';
-import type { TableSync } from './table-sync.ts';
+import type { Storages } from '../storage/storages.ts';
+import { trackSync } from './track-sync.ts';
 import type { Rider, Waiting, WriteLanes } from './write-lanes.ts';
 
 export type Lanes = Pick<WriteLanes, 'run' | 'isAwaited' | 'takeNext'>;
@@ -7,16 +8,16 @@ export type Lanes = Pick<WriteLanes, 'run' | 'isAwaited' | 'takeNext'>;
 /** One write at a time for each table; what a write gives is handed on when it is on disk. */
 export class DurableLanes implements Lanes {
   readonly #lanes: WriteLanes;
-  readonly #sync: TableSync;
+  readonly #storages: Storages;
 
-  constructor(lanes: WriteLanes, sync: TableSync) {
+  constructor(lanes: WriteLanes, storages: Storages) {
     this.#lanes = lanes;
-    this.#sync = sync;
+    this.#storages = storages;
   }
 
   /** The next write of the table may begin while the disk works for this one. */
   async run<Value>(place: Place, work: () => Promise<Value>, waiting?: Waiting<Value>): Promise<Value> {
-    return this.#sync.track(place, async (begin) =>
+    return trackSync(this.#storages, place, async (begin) =>
       this.#lanes.run(
         place,
         async () => {

@@ -41,7 +41,6 @@ import { createWritesEngine } from './writes-engine.ts';
 import type { WritesEngine } from './writes-engine.ts';
 
 export type { Assignment } from './assignment-tree.ts';
-export type { CommitKind } from './commit-history.ts';
 export type { ColumnAlteration, NewColumn } from './column-changes.ts';
 export type { FieldMetadataEntry, FieldMetadataOutcome } from './field-metadata.ts';
 export type { FoundTable } from './find-tables.ts';
@@ -195,17 +194,17 @@ class NativeBackedEngine implements Engine {
   }
 
   async syncSince(place: Place, sinceMilliseconds: number): Promise<void> {
-    await this.#parts.sync.syncSince(place, sinceMilliseconds);
+    await this.#parts.storages.of(place.root).syncSince(place, sinceMilliseconds);
   }
 
   async removeTable(place: Place): Promise<void> {
-    const { lanes, tables, connections, builds, sync } = this.#parts;
+    const { lanes, tables, connections, builds, storages } = this.#parts;
     // A build cannot be stopped, and would bring the folder back.
     await builds.whenOver(place);
     await lanes.runUnsynced(place, async () => {
       tables.evict(place);
       await connections.dropTable(place);
-      sync.forget(place);
+      storages.of(place.root).forget(place);
     });
   }
 
@@ -236,7 +235,6 @@ class NativeBackedEngine implements Engine {
   async close(): Promise<void> {
     await this.writes.close();
     this.#parts.threads.close();
-    this.#parts.sync.close();
     await this.#parts.tables.close();
     await this.#parts.connections.close();
   }

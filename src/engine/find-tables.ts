@@ -1,10 +1,8 @@
-import { access } from 'node:fs/promises';
-import { join } from 'node:path';
 import { ServiceError } from '../errors/service-error.ts';
 import { checkNames, DEFAULT_DELIMITER, toTablePath } from '../model/identifier.ts';
 import type { TablePath } from '../model/identifier.ts';
 import type { Place } from '../model/table.ts';
-import { isRemote } from './connections.ts';
+import type { Storage } from '../storage/storages.ts';
 import type { Connections } from './connections.ts';
 import { engineCall } from './engine-errors.ts';
 import type { NativeConnection, NativeTable } from './native.ts';
@@ -27,7 +25,9 @@ export async function findTables(
   isKnown: (directory: string) => boolean,
 ): Promise<readonly FoundTable[]> {
   const listed = await findListed(connections, root, isKnown);
-  const namespaced = (await hasNamespaces(root)) ? await findNamespaced(connections, root) : [];
+  // Asking the engine would make its catalog of namespaces where there is none.
+  const hasNamespaces = await connections.storages.of(root).hasNamespaceCatalog();
+  const namespaced = hasNamespaces ? await findNamespaced(connections, root) : [];
   return [...listed, ...namespaced];
 }
 
@@ -47,19 +47,15 @@ async function findListed(
   return found;
 }
 
-/** Asking the engine would make its catalog of namespaces where there is none. On an object store nothing else can tell. */
-async function hasNamespaces(root: string): Promise<boolean> {
-  return !isRemote(root) && exists(join(root, '__manifest'));
-}
-
 async function findNamespaced(connections: Connections, root: string): Promise<readonly FoundTable[]> {
   const connection = await connections.find(root, 'namespaced');
+  const storage = connections.storages.of(root);
   const found: FoundTable[] = [];
   for await (const namespace of namespaces(connection, [])) {
     for await (const name of tableNames(connection, namespace)) {
       const enginePath = [...namespace, name];
       const path = findPath(enginePath);
-      const directory = path === undefined ? undefined : await findDirectory(connection, root, enginePath);
+      const directory = path === undefined ? undefined : await findDirectory(connection, storage, enginePath);
       if (path === undefined || directory === undefined) continue;
       found.push({ path, place: { kind: 'namespaced', root, enginePath, directory } });
     }
@@ -116,7 +112,7 @@ async function opens(connections: Connections, place: Place): Promise<boolean> {
 /** The engine names the directory by a rule of its own, and tells it only in the text by which it shows a table. */
 async function findDirectory(
   connection: NativeConnection,
-  root: string,
+  storage: Storage,
   enginePath: readonly string[],
 ): Promise<string | undefined> {
   const name = enginePath.at(-1) ?? '';
@@ -131,7 +127,7 @@ async function findDirectory(
   table.close();
   const segment = uri.slice(uri.lastIndexOf('/') + 1);
   for (const directory of [segment, decodeSegment(segment)]) {
-    if (directory !== '' && (await exists(join(root, directory)))) return directory;
+    if (directory !== '' && (await storage.hasDirectory(directory))) return directory;
   }
   return undefined;
 }
@@ -141,14 +137,5 @@ function decodeSegment(segment: string): string {
     return decodeURIComponent(segment);
   } catch {
     return '';
-  }
-}
-
-async function exists(path: string): Promise<boolean> {
-  try {
-    await access(path);
-    return true;
-  } catch {
-    return false;
   }
 }

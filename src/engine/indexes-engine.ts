@@ -13,6 +13,7 @@ import { readSchema } from './open-table.ts';
 import type { EngineParts } from './parts.ts';
 import { retryConflicts, toWriteState, writeInLane } from './table-writes.ts';
 import type { WriteTarget } from './table-writes.ts';
+import { trackSync } from './track-sync.ts';
 
 /** Indexes of tables. */
 export interface IndexesEngine {
@@ -46,7 +47,7 @@ export function createIndexesEngine(parts: EngineParts): IndexesEngine {
     build: async (target, request, enter) =>
       parts.builds.track(
         target.place,
-        parts.sync.track(target.place, async (begin) => {
+        trackSync(parts.storages, target.place, async (begin) => {
           await begin();
           return buildIndex(parts, target, request, enter);
         }),

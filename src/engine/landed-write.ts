@@ -1,7 +1,5 @@
+import type { Commit, CommitKind } from '../model/commit.ts';
 import type { TableState } from '../model/table.ts';
-import { readCommitsAfter } from './commit-history.ts';
-import type { Commit, CommitKind } from './commit-history.ts';
-import { findFolder } from './connections.ts';
 import { engineCall } from './engine-errors.ts';
 import type { OpenTables } from './open-tables.ts';
 
@@ -21,8 +19,9 @@ export async function lookForLanded(
   state: TableState,
   write: UncertainWrite,
 ): Promise<number | undefined> {
-  const folder = findFolder(state.place, state.branch);
-  if (folder !== undefined) return findLanded(await readCommitsAfter(folder, write.after), write);
+  const { place, branch } = state;
+  const commits = await tables.storages.of(place.root).readCommits(place, branch, write.after);
+  if (commits !== undefined) return findLanded(commits, write);
   // On an object store the numbers have to do, though upkeep raises them too.
   const version = await tables.useAlone(state, async ({ native }) => engineCall(async () => native.version()));
   return Math.min(version, write.upTo) > write.after ? write.after + 1 : undefined;

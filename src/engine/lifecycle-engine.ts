@@ -1,9 +1,9 @@
 import { ServiceError } from '../errors/service-error.ts';
 import type { Place, TableState } from '../model/table.ts';
 import { cloneTable } from './clone-table.ts';
-import { refuseForeignFiles } from './foreign-files.ts';
 import type { EngineParts } from './parts.ts';
 import { locateTable } from './table-location.ts';
+import { trackSync } from './track-sync.ts';
 
 /** How tables come and go, apart from their rows. */
 export interface LifecycleEngine {
@@ -19,7 +19,7 @@ export interface LifecycleEngine {
   close(place: Place): void;
 }
 
-export function createLifecycleEngine({ tables, lanes, sync }: EngineParts): LifecycleEngine {
+export function createLifecycleEngine({ tables, lanes, storages }: EngineParts): LifecycleEngine {
   return {
     async hasData(place) {
       try {
@@ -32,16 +32,16 @@ export function createLifecycleEngine({ tables, lanes, sync }: EngineParts): Lif
     },
 
     async locate(root, location) {
-      return locateTable(root, location);
+      return locateTable(storages, root, location);
     },
 
     async refuseForeignFiles(place, version) {
-      await refuseForeignFiles(place, version);
+      await storages.of(place.root).refuseForeignFiles(place, version);
     },
 
     async clone(source, target) {
       // In the lane of the source, so that nothing cleans up what is being taken over.
-      return sync.track(target, async (begin) => {
+      return trackSync(storages, target, async (begin) => {
         await begin();
         return lanes.runUnsynced(source.place, async () => cloneTable(tables, source, target));
       });

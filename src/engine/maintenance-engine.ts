@@ -1,9 +1,9 @@
 import type { Place, TableState } from '../model/table.ts';
 import { engineCall, isRetryableConflict } from './engine-errors.ts';
-import { measureFolder, sweepAbandoned } from './maintenance-files.ts';
 import type { NativeOptimization, NativeTable } from './native.ts';
 import type { EngineParts } from './parts.ts';
 import { listTagTargets } from './table-tags.ts';
+import { trackSync } from './track-sync.ts';
 
 /** What the engine knows of a table without reading its rows. */
 export interface Condition {
@@ -67,9 +67,10 @@ export function createMaintenanceEngine(parts: EngineParts): MaintenanceEngine {
     optimize: async (place, request) =>
       parts.builds.track(
         place,
-        parts.sync.track(place, async (begin) => optimize(parts, { ...request, place, begin })),
+        trackSync(parts.storages, place, async (begin) => optimize(parts, { ...request, place, begin })),
       ),
-    sweep: async (place, olderThanMilliseconds) => sweepAbandoned(place, olderThanMilliseconds),
+    sweep: async (place, olderThanMilliseconds) =>
+      parts.storages.of(place.root).sweepUnfinishedFiles(place, olderThanMilliseconds),
   };
 }
 
@@ -89,7 +90,7 @@ async function assess(native: NativeTable): Promise<Condition> {
   };
 }
 
-async function readHistory({ tables, readers }: EngineParts, place: Place): Promise<History> {
+async function readHistory({ tables, readers, storages }: EngineParts, place: Place): Promise<History> {
   const versions = await tables.useAlone(latestOf(place), async ({ native }) =>
     engineCall(async () => native.listVersions()),
   );
@@ -101,7 +102,7 @@ async function readHistory({ tables, readers }: EngineParts, place: Place): Prom
       committedAtMilliseconds: Math.floor(timestamp / 1000),
     })),
     keptFromVersion: Math.min(...pins, readers.oldestVersion(place) ?? Infinity, Infinity),
-    diskBytes: await measureFolder(place),
+    diskBytes: await storages.of(place.root).measureTable(place),
   };
 }
 

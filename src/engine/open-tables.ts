@@ -2,6 +2,7 @@ import { ServiceError } from '../errors/service-error.ts';
 import { branchNotFound } from '../model/refusals.ts';
 import { MAIN_BRANCH, branchKey, placeKey } from '../model/table.ts';
 import type { Place, TableState } from '../model/table.ts';
+import type { Storages } from '../storage/storages.ts';
 import type { Connections } from './connections.ts';
 import { engineCall } from './engine-errors.ts';
 import type { NativeTable } from './native.ts';
@@ -37,6 +38,10 @@ export class OpenTables {
   constructor(connections: Connections, openTablesMax: number) {
     this.#connections = connections;
     this.#openTablesMax = openTablesMax;
+  }
+
+  get storages(): Storages {
+    return this.#connections.storages;
   }
 
   /** How many are open now, and how often one that was wanted was there. */
@@ -174,7 +179,8 @@ export class OpenTables {
   }
 
   async #openShared(place: Place): Promise<SharedTable> {
-    return SharedTable.open(place, await this.#connections.openTable(place));
+    const native = await this.#connections.openTable(place);
+    return SharedTable.open(native, await this.storages.of(place.root).watchVersions(place));
   }
 }
 

@@ -1,9 +1,7 @@
 import { readFileSchema } from '../arrow/schema-file.ts';
 import type { Schema } from '../model/schema.ts';
-import type { Place } from '../model/table.ts';
 import { engineCall } from './engine-errors.ts';
-import { watchVersions } from './freshness.ts';
-import type { Stamp, VersionWatch } from './freshness.ts';
+import type { Stamp, VersionWatch } from '../storage/storage.ts';
 import type { NativeTable } from './native.ts';
 import type { OpenTable } from './open-table.ts';
 
@@ -41,8 +39,7 @@ export class SharedTable implements OpenTable {
     this.#seesVersions = seesVersions;
   }
 
-  static async open(place: Place, native: NativeTable): Promise<SharedTable> {
-    const watch = await watchVersions(place);
+  static async open(native: NativeTable, watch: VersionWatch): Promise<SharedTable> {
     return new SharedTable(native, watch, watch.has(await engineCall(async () => native.version())));
   }
 

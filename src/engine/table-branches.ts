@@ -7,10 +7,8 @@ import { engineCall } from './engine-errors.ts';
 import type { NativeBranch, NativeBranches } from './native.ts';
 import type { OpenTables } from './open-tables.ts';
 import type { EngineParts } from './parts.ts';
-import { readRefFile } from './ref-files.ts';
-import type { Pin } from './ref-files.ts';
 import { listTagTargets, namesWithin } from './table-tags.ts';
-import type { NameWindow } from './table-tags.ts';
+import type { NameWindow, Pin } from './table-tags.ts';
 
 export interface Branch {
   readonly name: string;
@@ -97,7 +95,7 @@ interface FoundBranch {
 }
 
 async function toBranch(tables: OpenTables, place: Place, { name, known }: FoundBranch): Promise<Branch> {
-  const file = await readRefFile(place, 'branches', name);
+  const file = await tables.storages.of(place.root).readRefFile(place, 'branches', name);
   const createdAt = file?.['createAt'];
   return {
     name,

@@ -4,8 +4,6 @@ import { engineCall } from './engine-errors.ts';
 import type { NativeTag, NativeTags } from './native.ts';
 import type { OpenTables } from './open-tables.ts';
 import type { EngineParts } from './parts.ts';
-import { readRefFile } from './ref-files.ts';
-import type { Pin } from './ref-files.ts';
 import type { WriteTarget } from './table-writes.ts';
 
 export interface Tag {
@@ -20,6 +18,14 @@ export interface Tag {
 
 export interface TagChange {
   readonly tag: string;
+  readonly version: number;
+}
+
+/** A tag or a branch that needs a version of another branch; `branch` is absent for the main one. */
+export interface Pin {
+  readonly kind: 'tag' | 'branch';
+  readonly name: string;
+  readonly branch: string | undefined;
   readonly version: number;
 }
 
@@ -86,7 +92,7 @@ interface FoundTag {
 }
 
 async function completeTag(tables: OpenTables, place: Place, { name, known }: FoundTag): Promise<Tag> {
-  const file = await readRefFile(place, 'tags', name);
+  const file = await tables.storages.of(place.root).readRefFile(place, 'tags', name);
   const version = numberOf(file?.['version']) ?? known?.version ?? 0;
   const manifestBytes = numberOf(file?.['manifestSize']) ?? known?.manifestSize ?? 0;
   const branch = file === undefined ? await branchOf(tables, place, name) : textOf(file['branch']);

@@ -1,10 +1,7 @@
-import { stat, unlink } from 'node:fs/promises';
 import { ServiceError } from '../errors/service-error.ts';
-import { MAIN_BRANCH, placeLocation } from '../model/table.ts';
-import type { Place, TableState } from '../model/table.ts';
-import { isRemote } from './connections.ts';
+import { MAIN_BRANCH } from '../model/table.ts';
+import type { TableState } from '../model/table.ts';
 import { engineCall } from './engine-errors.ts';
-import { manifestName } from './manifest-name.ts';
 import type { NativeTable } from './native.ts';
 import type { OpenTables } from './open-tables.ts';
 import type { EngineParts } from './parts.ts';
@@ -26,7 +23,7 @@ export async function listVersions(tables: OpenTables, state: TableState): Promi
     // First the version, then the list: while readers are held at a version, the list holds later ones too.
     const latest = await engineCall(async () => native.version());
     const found = await engineCall(async () => native.listVersions());
-    const pathOf = await manifestPaths(native, state);
+    const pathOf = await manifestPaths(tables, native, state);
     return found
       .filter(({ version }) => version <= latest)
       .map(({ version, timestamp, metadata }) => ({
@@ -46,15 +43,6 @@ export async function requireVersion(tables: OpenTables, state: TableState): Pro
   throw new ServiceError('TableVersionNotFound', `The table has no version ${wanted}.`);
 }
 
-/** Known without asking the storage service only where the storage is a folder. */
-export async function measureManifest(place: Place, path: string): Promise<number | undefined> {
-  if (isRemote(place.root)) return undefined;
-  return stat(path).then(
-    ({ size }) => size,
-    () => undefined,
-  );
-}
-
 /** From the first on, up to but not including the last. */
 export interface VersionRange {
   readonly start: number;
@@ -71,29 +59,32 @@ export interface RemovedVersions {
  * only remove all that is older than some time, so that the records, which are files of their own, are removed here.
  */
 export async function removeVersions(
-  { lanes, tables }: EngineParts,
+  { lanes, tables, storages }: EngineParts,
   target: WriteTarget,
   ranges: readonly VersionRange[],
 ): Promise<RemovedVersions> {
-  if (isRemote(target.place.root)) throw notOnObjectStore();
+  const storage = storages.of(target.place.root);
+  storage.requireRemovableManifests();
   return lanes.run(target.place, async () => {
     const versions = await listVersions(tables, { ...target, version: undefined });
     const latest = versions.at(-1)?.version ?? 0;
     const doomed = versions.filter(({ version }) => ranges.some(({ start, end }) => version >= start && version < end));
     if (doomed.some(({ version }) => version === latest)) throw latestKept(latest);
     await refusePinned(tables, target, new Set(doomed.map(({ version }) => version)));
-    for (const { manifestPath } of doomed) await removeFile(manifestPath);
+    await storage.removeManifests(doomed.map(({ manifestPath }) => manifestPath));
     return { count: doomed.length, latest };
   });
 }
 
 /** The names of manifests in the folder of the branch, as the table's own naming wants them. */
-async function manifestPaths(native: NativeTable, state: TableState): Promise<(version: number) => string> {
-  const { place, branch } = state;
+async function manifestPaths(
+  { storages }: OpenTables,
+  native: NativeTable,
+  { place, branch }: TableState,
+): Promise<(version: number) => string> {
   const isCountedDown = await engineCall(async () => native.usesV2ManifestPaths());
-  const isMain = branch === undefined || branch === MAIN_BRANCH;
-  const folder = `${placeLocation(place)}/${isMain ? '' : `tree/${branch}/`}_versions`;
-  return (version) => `${folder}/${isCountedDown ? manifestName(version) : `${version}.manifest`}`;
+  const storage = storages.of(place.root);
+  return (version) => storage.manifestPath({ place, branch, version, isCountedDown });
 }
 
 async function refusePinned(tables: OpenTables, target: WriteTarget, doomed: ReadonlySet<number>): Promise<void> {
@@ -106,24 +97,8 @@ async function refusePinned(tables: OpenTables, target: WriteTarget, doomed: Rea
   });
 }
 
-async function removeFile(path: string): Promise<void> {
-  try {
-    await unlink(path);
-  } catch (cause) {
-    if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return;
-    throw new ServiceError('ServiceUnavailable', 'The storage does not let the service remove a version.', {
-      cause,
-      retryAfterSeconds: 30,
-    });
-  }
-}
-
 function latestKept(latest: number): ServiceError {
   return new ServiceError('InvalidInput', `Version ${latest} is the latest and cannot be deleted.`, {
     hint: 'End the range before it, or drop the table.',
   });
-}
-
-function notOnObjectStore(): ServiceError {
-  return new ServiceError('Unsupported', 'Versions of tables on an object store cannot be deleted one by one.');
 }

@@ -9,7 +9,7 @@ import { createBranch, listBranches, removeBranch } from './table-branches.ts';
 import type { Branch } from './table-branches.ts';
 import { createTag, listTags, removeTag, requireTag, updateTag } from './table-tags.ts';
 import type { NameWindow, Tag, TagChange } from './table-tags.ts';
-import { listVersions, measureManifest, removeVersions, requireVersion } from './table-versions.ts';
+import { listVersions, removeVersions, requireVersion } from './table-versions.ts';
 import type { RemovedVersions, TableVersion, VersionRange } from './table-versions.ts';
 import { retryConflicts } from './table-writes.ts';
 import type { WriteTarget } from './table-writes.ts';
@@ -48,7 +48,7 @@ export function createVersionsEngine(parts: EngineParts): VersionsEngine {
   return {
     list: async (state) => listVersions(tables, state),
     require: async (state) => requireVersion(tables, state),
-    measure: async (place, { manifestPath }) => measureManifest(place, manifestPath),
+    measure: async (place, { manifestPath }) => parts.storages.of(place.root).measureManifest(manifestPath),
     remove: async (target, ranges) => removeVersions(parts, target, ranges),
     restore: async (target, version) =>
       lanes.run(target.place, async () =>

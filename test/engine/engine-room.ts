@@ -10,6 +10,8 @@ import type { Engine, EngineSettings } from '../../src/engine/engine.ts';
 import type { ArrowLimits, EngineLimits } from '../../src/model/limits.ts';
 import type { GuardedSql, Query } from '../../src/model/query.ts';
 import type { Place, TableState } from '../../src/model/table.ts';
+import { openStorages } from '../../src/storage/storages.ts';
+import type { StorageSettings, Storages } from '../../src/storage/storages.ts';
 import { loadWholeNative } from './whole-native.ts';
 import type { WholeConnection, WholeTable } from './whole-native.ts';
 
@@ -60,19 +62,24 @@ export interface Owner {
 export interface EngineRoom {
   readonly root: string;
   readonly engine: Engine;
+  readonly storages: Storages;
   readonly place: (directory?: string) => Place;
 }
 
-export async function openRoom(test: Owner, settings: Partial<EngineSettings> = {}): Promise<EngineRoom> {
+export type RoomSettings = Partial<EngineSettings & StorageSettings>;
+
+export async function openRoom(test: Owner, settings: RoomSettings = {}): Promise<EngineRoom> {
   const root = await mkdtemp(join(tmpdir(), 'tiltyard-engine-'));
   const spoolFolder = join(root, 'uploads');
-  const defaults = { limits: ENGINE_LIMITS, storageOptions: {}, querySeconds: 30, spoolFolder, sync: 'full' as const };
-  const engine = await openEngine({ ...defaults, ...settings });
+  const defaults = { limits: ENGINE_LIMITS, storageOptions: {}, querySeconds: 30, spoolFolder };
+  const storages = openStorages({ sync: 'full', watchedTablesMax: 16, ...settings });
+  const engine = await openEngine({ ...defaults, storages, ...settings });
   test.after(async () => {
     await engine.close();
+    storages.close();
     await rm(root, { recursive: true, force: true });
   });
-  return { root, engine, place: (directory = 'table') => ({ kind: 'listed', root, directory }) };
+  return { root, engine, storages, place: (directory = 'table') => ({ kind: 'listed', root, directory }) };
 }
 
 /** A room with one table in it. */

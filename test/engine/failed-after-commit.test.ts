@@ -25,7 +25,7 @@ function tellTo(told: string[]): WriteIntent {
 
 async function openRoom(t: TestContext, around: AroundUpdate) {
   const room = await openTable(t, toItems(4));
-  const settings = { storageOptions: {}, querySeconds: 30, spoolFolder: room.root, sync: 'full' as const };
+  const settings = { storageOptions: {}, querySeconds: 30, spoolFolder: room.root, storages: room.storages };
   const parts = openParts(watchUpdates(around), { ...settings, limits: ENGINE_LIMITS });
   t.after(async () => {
     await parts.tables.close();

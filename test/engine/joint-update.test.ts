@@ -15,7 +15,7 @@ import type { AroundUpdate } from './watched-native.ts';
 /** Updates of a table that all wait behind one that is running, and then have their turn. */
 async function openCrowd(t: TestContext, table: Table, around?: AroundUpdate, limits: Partial<EngineLimits> = {}) {
   const room = await openTable(t, table);
-  const settings = { storageOptions: {}, querySeconds: 30, spoolFolder: room.root, sync: 'full' as const };
+  const settings = { storageOptions: {}, querySeconds: 30, spoolFolder: room.root, storages: room.storages };
   const native = watchUpdates(around ?? (async (update) => update()));
   const parts = openParts(native, { ...settings, limits: { ...ENGINE_LIMITS, ...limits } });
   t.after(async () => {

@@ -4,6 +4,8 @@ import { suite, test } from 'node:test';
 import type { TestContext } from 'node:test';
 import type { Place, TableState } from '../../src/model/table.ts';
 import type { VersionsEngine } from '../../src/engine/versions-engine.ts';
+import { OBJECT_STORAGE } from '../../src/storage/object-storage.ts';
+import type { Storages } from '../../src/storage/storages.ts';
 import { openRoom, toStream } from './engine-room.ts';
 import { toItems } from './sample-tables.ts';
 
@@ -13,10 +15,15 @@ interface Scene {
   readonly latest: TableState;
 }
 
-/** A table of two versions, in a folder that is named as a path or as an address; the engine takes both. */
-async function openScene(t: TestContext, scheme: '' | 'file://', options: Record<string, string> = {}): Promise<Scene> {
-  const { engine, root } = await openRoom(t);
-  const place: Place = { kind: 'listed', root: `${scheme}${root}`, directory: 'table' };
+type Kind = 'path' | 'address' | 'object store';
+
+/** To the service a folder like this is an object store; the engine does not care. */
+const OBJECT_STORES: Storages = { of: () => OBJECT_STORAGE, close: () => {} };
+
+/** A table of two versions. */
+async function openScene(t: TestContext, kind: Kind, options: Record<string, string> = {}): Promise<Scene> {
+  const { engine, root } = await openRoom(t, kind === 'object store' ? { storages: OBJECT_STORES } : {});
+  const place: Place = { kind: 'listed', root: kind === 'address' ? `file://${root}` : root, directory: 'table' };
   await engine.createTable(place, await toStream(toItems(3)), options);
   await engine.versions.restore({ place, branch: undefined }, 1);
   return { versions: engine.versions, place, latest: { place, branch: undefined, version: undefined } };
@@ -24,10 +31,10 @@ async function openScene(t: TestContext, scheme: '' | 'file://', options: Record
 
 const ALL = { after: undefined, limit: undefined };
 
-for (const scheme of ['', 'file://'] as const) {
-  suite(scheme === '' ? 'on a local disk' : 'where files cannot be looked at', () => {
+for (const kind of ['path', 'address', 'object store'] as const) {
+  suite(kind === 'object store' ? 'on an object store' : `on a local disk that is given as ${kind}`, () => {
     test('tags know their branch', async (t) => {
-      const { versions, place, latest } = await openScene(t, scheme);
+      const { versions, place, latest } = await openScene(t, kind);
       await versions.createBranch({ ...latest, version: 1 }, 'side');
       await versions.createTag({ place, branch: 'side' }, { tag: 'a', version: 1 });
       await versions.createTag({ place, branch: undefined }, { tag: 'b', version: 2 });
@@ -41,11 +48,11 @@ for (const scheme of ['', 'file://'] as const) {
       );
       assert.equal((await versions.requireTag(place, 'a')).branch, 'side');
       assert.ok(tags.every(({ manifestBytes }) => manifestBytes > 0));
-      assert.ok(tags.every(({ createdAt }) => (createdAt === undefined) === (scheme !== '')));
+      assert.ok(tags.every(({ createdAt }) => (createdAt === undefined) === (kind === 'object store')));
     });
 
     test('branches know when and where they started', async (t) => {
-      const { versions, place, latest } = await openScene(t, scheme);
+      const { versions, place, latest } = await openScene(t, kind);
       assert.equal(await versions.createBranch(latest, 'one'), 2);
       assert.equal(await versions.createBranch({ place, branch: 'one', version: 2 }, 'two/three'), 2);
       const branches = await versions.listBranches(place, ALL);
@@ -63,11 +70,16 @@ for (const scheme of ['', 'file://'] as const) {
 }
 
 test('sizes of manifests are told, and versions removed, on a local disk alone', async (t) => {
-  const local = await openScene(t, '');
-  const [first] = await local.versions.list(local.latest);
-  assert.ok(first !== undefined);
-  assert.equal(await local.versions.measure(local.place, first), (await stat(first.manifestPath)).size);
-  const remote = await openScene(t, 'file://');
+  for (const kind of ['path', 'address'] as const) {
+    const { versions, place, latest } = await openScene(t, kind);
+    const [first] = await versions.list(latest);
+    assert.ok(first !== undefined);
+    const path = first.manifestPath.replace(/^file:\/\//, '');
+    assert.equal(await versions.measure(place, first), (await stat(path)).size);
+    await versions.remove({ place, branch: undefined }, [{ start: 1, end: 2 }]);
+    await assert.rejects(stat(path), { code: 'ENOENT' });
+  }
+  const remote = await openScene(t, 'object store');
   const [same] = await remote.versions.list(remote.latest);
   assert.ok(same !== undefined);
   assert.equal(await remote.versions.measure(remote.place, same), undefined);
@@ -76,7 +88,7 @@ test('sizes of manifests are told, and versions removed, on a local disk alone',
 });
 
 test('the manifests of old tables are named by their numbers', async (t) => {
-  const { versions, place, latest } = await openScene(t, '', { new_table_enable_v2_manifest_paths: 'false' });
+  const { versions, place, latest } = await openScene(t, 'path', { new_table_enable_v2_manifest_paths: 'false' });
   const listed = await versions.list(latest);
   assert.deepEqual(
     listed.map(({ manifestPath }) => manifestPath.slice(manifestPath.lastIndexOf('/') + 1)),
@@ -91,7 +103,7 @@ test('the manifests of old tables are named by their numbers', async (t) => {
 });
 
 test('readers who are held at a version are told of no later one', async (t) => {
-  const { versions, latest } = await openScene(t, '');
+  const { versions, latest } = await openScene(t, 'path');
   const listed = await versions.list({ ...latest, version: 1 });
   assert.deepEqual(
     listed.map(({ version }) => version),

@@ -1,14 +1,9 @@
 import { readdir, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { placeLocation } from '../model/table.ts';
-import type { Place } from '../model/table.ts';
-import { isRemote } from './connections.ts';
 
-/** The sum of all files of a table; unknown on an object store. */
-export async function measureFolder(place: Place): Promise<number | undefined> {
-  if (isRemote(place.root)) return undefined;
+export async function measureFolder(folder: string): Promise<number> {
   let bytes = 0;
-  for await (const path of walk(placeLocation(place))) bytes += (await look(path))?.size ?? 0;
+  for await (const path of walk(folder)) bytes += (await look(path))?.size ?? 0;
   return bytes;
 }
 
@@ -16,11 +11,10 @@ export async function measureFolder(place: Place): Promise<number | undefined> {
 const UNFINISHED_NAME = /^\.tmp|#\d+$/;
 
 /** The engine removes what no version names, but for files that never got their name. */
-export async function sweepAbandoned(place: Place, olderThanMilliseconds: number): Promise<number> {
-  if (isRemote(place.root)) return 0;
+export async function sweepUnfinished(folder: string, olderThanMilliseconds: number): Promise<number> {
   const before = Date.now() - olderThanMilliseconds;
   let swept = 0;
-  for await (const path of walk(placeLocation(place), UNFINISHED_NAME)) {
+  for await (const path of walk(folder, UNFINISHED_NAME)) {
     const found = await look(path);
     if (found === undefined || found.mtimeMs >= before) continue;
     await unlink(path).catch(() => {});

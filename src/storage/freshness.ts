@@ -1,35 +1,15 @@
 import { existsSync, statSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
-import { join } from 'node:path';
-import { placeLocation } from '../model/table.ts';
-import type { Place } from '../model/table.ts';
-import { isRemote } from './connections.ts';
+import { dirname, join } from 'node:path';
 import { manifestName } from './manifest-name.ts';
-
-/**
- * Tells cheaply whether a table has new versions. Asking the engine costs a listing of all versions, half a millisecond
- * when there are a thousand. Every commit makes a new entry in the folder of versions, which changes the folder's time
- * stamp; so while that stamp stands still, so does the table, but for what happens within one tick of the clock.
- */
-export interface VersionWatch {
-  /** The stamp of the folder as it is now, or `undefined` when there is none to go by. */
-  read(): Stamp | undefined;
-  /** Whether the folder has this version. */
-  has(version: number): boolean;
-}
-
-export interface Stamp {
-  readonly text: string;
-  /** The clock has left the tick in which the folder changed last: no later change can have the same stamp. */
-  readonly isSettled: boolean;
-}
+import type { Stamp, VersionWatch } from './storage.ts';
 
 /** No proof: every read asks the engine. */
 const BLIND: VersionWatch = { read: () => undefined, has: () => false };
 
-export async function watchVersions(place: Place): Promise<VersionWatch> {
-  if (isRemote(place.root) || !(await isLocalFileSystem(place.root))) return BLIND;
-  const folder = join(placeLocation(place), '_versions');
+export async function watchVersions(table: string): Promise<VersionWatch> {
+  if (!(await isLocalFileSystem(dirname(table)))) return BLIND;
+  const folder = join(table, '_versions');
   return { read: () => readStamp(folder), has: (version) => hasManifest(folder, version) };
 }
 

@@ -2,11 +2,9 @@ import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { suite, test } from 'node:test';
+import { test } from 'node:test';
 import { connect } from '@lancedb/lancedb';
-import { readCommitsAfter } from '../../src/engine/commit-history.ts';
-import type { Commit, CommitKind } from '../../src/engine/commit-history.ts';
-import { findLanded } from '../../src/engine/landed-write.ts';
+import { readCommitsAfter } from '../../src/storage/commit-history.ts';
 
 test('tells of every commit of the real engine what it did', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'tiltyard-commits-'));
@@ -56,51 +54,4 @@ test('tells of every commit of the real engine what it did', async (t) => {
     side.map(({ kind, version, readVersion }) => ({ kind, version, readVersion })),
     [{ kind: 'append', version: 17, readVersion: 16 }],
   );
-});
-
-suite('the commit of a write that a crash cut short', () => {
-  const history = (...kinds: readonly CommitKind[]): readonly Commit[] =>
-    kinds.map((kind, index) => ({
-      version: 8 + index,
-      kind,
-      readVersion: 7 + index,
-      restoredVersion: kind === 'restore' ? 7 : undefined,
-    }));
-  const landed = (kinds: readonly CommitKind[], upTo = Infinity): number | undefined =>
-    findLanded(history(...kinds), { after: 7, upTo, kinds: ['append', 'overwrite'] });
-
-  test('is the first that upkeep did not make', () => {
-    assert.equal(landed([]), undefined);
-    assert.equal(landed(['append']), 8);
-    assert.equal(landed(['upkeep', 'upkeep', 'append', 'upkeep']), 10);
-    assert.equal(landed(['upkeep', 'upkeep', 'upkeep']), undefined);
-  });
-
-  test('is of its own kind', () => {
-    assert.equal(landed(['update']), undefined);
-    assert.equal(landed(['other', 'append']), undefined);
-  });
-
-  test('is not that of the next write', () => {
-    assert.equal(landed(['upkeep', 'append'], 8), undefined);
-    assert.equal(landed(['append', 'update'], 8), 8);
-  });
-
-  test('is the last of several of a long insert', () => {
-    assert.equal(landed(['append', 'upkeep', 'append', 'update']), 10);
-    assert.equal(landed(['overwrite', 'append']), 9);
-  });
-
-  test('is none when it was taken back', () => {
-    assert.equal(landed(['append', 'append', 'restore']), undefined);
-  });
-
-  test('is not that of a program that had read an earlier version', () => {
-    const [commit] = history('append');
-    assert.ok(commit);
-    assert.equal(
-      findLanded([{ ...commit, readVersion: 6 }], { after: 7, upTo: Infinity, kinds: ['append'] }),
-      undefined,
-    );
-  });
 });

@@ -3,14 +3,14 @@ import { statSync } from 'node:fs';
 import { lstat, readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
-import { DISK } from '../../src/engine/file-sync.ts';
-import type { FileSync } from '../../src/engine/file-sync.ts';
+import { DISK } from '../../src/storage/file-sync.ts';
+import type { FileSync } from '../../src/storage/file-sync.ts';
 import { placeLocation } from '../../src/model/table.ts';
 import { refusal } from '../support/refusal.ts';
-import { latest, openRoom, sql, toStream } from './engine-room.ts';
-import type { EngineRoom } from './engine-room.ts';
-import { recordHolds } from './hold-record.ts';
-import { toItems } from './sample-tables.ts';
+import { latest, openRoom, sql, toStream } from '../engine/engine-room.ts';
+import type { EngineRoom } from '../engine/engine-room.ts';
+import { recordHolds } from '../engine/hold-record.ts';
+import { toItems } from '../engine/sample-tables.ts';
 
 /** A disk that tells what was synced, and may be told to wait or to fail. */
 class TestDisk implements FileSync {

@@ -1,6 +1,7 @@
 import { closeSync, fstatSync, mkdirSync, openSync, readSync, readdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { isMissing } from './file-sync.ts';
+import { findMessage } from './manifest.ts';
 import { readManifestName } from './manifest-name.ts';
 
 /** A folder that the engine does not look into. */
@@ -48,23 +49,15 @@ function listNames(folder: string): readonly string[] {
   }
 }
 
-const FOOTER_BYTES = 16;
-const LENGTH_BYTES = 4;
-
-/** A manifest ends with where its message begins, two numbers of the format, and four letters. */
 function isWhole(path: string): boolean {
   const file = openSync(path, 'r');
   try {
-    const { size } = fstatSync(file);
-    if (size < FOOTER_BYTES + LENGTH_BYTES) return false;
-    const footer = Buffer.alloc(FOOTER_BYTES);
-    readSync(file, footer, 0, FOOTER_BYTES, size - FOOTER_BYTES);
-    const start = footer.readBigUInt64LE(0);
-    if (footer.toString('latin1', 12) !== 'LANC' || start > BigInt(size - FOOTER_BYTES - LENGTH_BYTES)) return false;
-    const length = Buffer.alloc(LENGTH_BYTES);
-    readSync(file, length, 0, LENGTH_BYTES, Number(start));
-    const messageBytes = length.readUInt32LE(0);
-    return messageBytes > 0 && Number(start) + LENGTH_BYTES + messageBytes <= size - FOOTER_BYTES;
+    const readAt = (start: number, length: number): Buffer => {
+      const bytes = Buffer.alloc(length);
+      readSync(file, bytes, 0, length, start);
+      return bytes;
+    };
+    return findMessage(fstatSync(file).size, readAt) !== undefined;
   } finally {
     closeSync(file);
   }

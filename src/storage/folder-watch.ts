@@ -3,7 +3,7 @@ import type { FSWatcher } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isMissing } from './file-sync.ts';
-import type { NewPaths } from './file-sync.ts';
+import type { DirtyPaths } from './file-sync.ts';
 import { findChangedSince, isUnfinished, listFolder } from './folder-tree.ts';
 
 /** Folders of a table, or of a branch, that have many files and no folders that would get more. */
@@ -57,7 +57,7 @@ export class FolderWatch {
   }
 
   /** What was made by calls that have returned; perhaps more. */
-  async take(): Promise<NewPaths> {
+  async take(): Promise<DirtyPaths> {
     const since = this.#askedAt;
     this.#askedAt = Date.now();
     await delivered();
@@ -149,7 +149,7 @@ interface Found {
   readonly folders: Set<string>;
 }
 
-function addAll(found: Found, { files, folders }: NewPaths): void {
+function addAll(found: Found, { files, folders }: DirtyPaths): void {
   for (const file of files) found.files.add(file);
   for (const folder of folders) found.folders.add(folder);
 }

@@ -5,10 +5,12 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { watchVersions } from '../../src/engine/freshness.ts';
-import type { VersionWatch } from '../../src/engine/freshness.ts';
-import { openTable, sql } from './engine-room.ts';
-import { toItems } from './sample-tables.ts';
+import { watchVersions } from '../../src/storage/freshness.ts';
+import { OBJECT_STORAGE } from '../../src/storage/object-storage.ts';
+import type { VersionWatch } from '../../src/storage/storage.ts';
+import { placeLocation } from '../../src/model/table.ts';
+import { openTable, sql } from '../engine/engine-room.ts';
+import { toItems } from '../engine/sample-tables.ts';
 
 const LONG_AGO = 1_600_000_000.25;
 
@@ -20,7 +22,7 @@ async function openFolder(t: TestContext): Promise<{ readonly folder: string; re
   t.after(async () => rm(root, { recursive: true, force: true }));
   const folder = join(root, 'table.lance', '_versions');
   await mkdir(folder, { recursive: true });
-  return { folder, watch: await watchVersions({ kind: 'listed', root, directory: 'table' }) };
+  return { folder, watch: await watchVersions(join(root, 'table.lance')) };
 }
 
 const LOCAL = [0xef53, 0x58465342, 0x9123683e, 0x01021994, 0x794c7630];
@@ -67,7 +69,7 @@ test('tells a folder that was made again from the one before', { skip: !isLocal 
 
 test("finds the versions that the engine wrote, by the engine's names", { skip: !isLocal }, async (t) => {
   const { engine, place } = await openTable(t, toItems(3));
-  const watch = await watchVersions(place());
+  const watch = await watchVersions(placeLocation(place()));
   const update = { assignments: [{ path: ['score'] as const, expression: sql('2') }], predicate: undefined };
   await engine.updateRows({ place: place(), branch: undefined }, update);
   assert.deepEqual(
@@ -80,6 +82,6 @@ test('gives no stamp without a folder, or on an object store', async (t) => {
   const { folder, watch } = await openFolder(t);
   await rm(folder, { recursive: true });
   assert.equal(watch.read(), undefined);
-  const remote = await watchVersions({ kind: 'listed', root: 's3://bucket/x', directory: 'table' });
+  const remote = await OBJECT_STORAGE.watchVersions({ kind: 'listed', root: 's3://bucket/x', directory: 'table' });
   assert.equal(remote.read(), undefined);
 });

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { findChangedSince, isUnfinished } from '../../src/engine/folder-tree.ts';
+import { findChangedSince, isUnfinished } from '../../src/storage/folder-tree.ts';
 
 test('finds everything below a folder, but for files that are still being written', async (t) => {
   const root = await mkdtemp(join(tmpdir(), 'tiltyard-tree-'));

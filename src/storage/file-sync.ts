@@ -32,8 +32,8 @@ export function isMissing(error: unknown): boolean {
   return error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR');
 }
 
-/** Paths that a commit has made or changed. */
-export interface NewPaths {
+/** Paths that a commit made or changed, and that are not known to be durable. */
+export interface DirtyPaths {
   readonly files: readonly string[];
   readonly folders: readonly string[];
 }
@@ -42,7 +42,7 @@ export interface NewPaths {
 const AT_ONCE_MAX = 4;
 
 /** Files first: an entry in a folder is never durable before what it leads to. */
-export async function syncPaths(disk: FileSync, { files, folders }: NewPaths): Promise<void> {
+export async function syncPaths(disk: FileSync, { files, folders }: DirtyPaths): Promise<void> {
   await syncAll(disk, files);
   await syncAll(disk, folders);
 }

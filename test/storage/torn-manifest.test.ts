@@ -3,12 +3,12 @@ import { readFile, readdir, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
-import { manifestName } from '../../src/engine/manifest-name.ts';
+import { manifestName } from '../../src/storage/manifest-name.ts';
 import { placeLocation } from '../../src/model/table.ts';
 import { refusal } from '../support/refusal.ts';
-import { latest, openRoom, readRows, sql, toStream } from './engine-room.ts';
-import type { EngineRoom } from './engine-room.ts';
-import { toItems } from './sample-tables.ts';
+import { latest, openRoom, readRows, sql, toStream } from '../engine/engine-room.ts';
+import type { EngineRoom } from '../engine/engine-room.ts';
+import { toItems } from '../engine/sample-tables.ts';
 
 type Tear = (path: string) => Promise<void>;
 

@@ -1,20 +1,10 @@
 import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Commit, CommitKind } from '../model/commit.ts';
 import { isMissing } from './file-sync.ts';
+import { readManifest } from './manifest.ts';
 import { readManifestName } from './manifest-name.ts';
 import { readMessage } from './protobuf.ts';
-
-/** What a commit did, as far as it matters whose it is. */
-export type CommitKind = 'append' | 'delete' | 'overwrite' | 'update' | 'restore' | 'upkeep' | 'other';
-
-export interface Commit {
-  readonly version: number;
-  readonly kind: CommitKind;
-  /** The version that it read. */
-  readonly readVersion: number;
-  /** Of a restore: the version whose contents it brought back. */
-  readonly restoredVersion: number | undefined;
-}
 
 /** So many at most are looked at: more are not of one moment. */
 const COMMITS_MAX = 1000;
@@ -54,29 +44,21 @@ const KINDS: Readonly<Record<number, CommitKind>> = {
 
 async function readCommit(folder: string, { name, version }: { name: string; version: number }): Promise<Commit> {
   const nothing = { version, kind: 'other' as const, readVersion: 0, restoredVersion: undefined };
-  const manifest = readMessage(messageOf(await readFile(join(folder, '_versions', name))));
-  const file = manifest.get(TRANSACTION_FILE_FIELD);
-  if (!(file instanceof Uint8Array)) return nothing;
-  const bytes = await readIfThere(join(folder, '_transactions', Buffer.from(file).toString('utf8')));
+  const manifest = readManifest(await readFile(join(folder, '_versions', name)));
+  if (!manifest.has(TRANSACTION_FILE_FIELD)) return nothing;
+  const bytes = await readIfThere(join(folder, '_transactions', manifest.text(TRANSACTION_FILE_FIELD)));
   if (bytes === undefined) return nothing;
   const transaction = readMessage(bytes);
-  for (const [field, value] of transaction) {
-    if (field < OPERATION_FIELDS_FROM || !(value instanceof Uint8Array)) continue;
-    const kind = KINDS[field] ?? 'other';
-    const restoredVersion = kind === 'restore' ? toNumber(readMessage(value).get(RESTORED_VERSION_FIELD)) : undefined;
-    return { version, kind, readVersion: toNumber(transaction.get(READ_VERSION_FIELD)), restoredVersion };
-  }
-  return nothing;
-}
-
-const FOOTER_BYTES = 16;
-const LENGTH_BYTES = 4;
-
-/** A manifest ends with where its message begins. */
-function messageOf(file: Buffer): Buffer {
-  const start = Number(file.readBigUInt64LE(file.length - FOOTER_BYTES));
-  const length = file.readUInt32LE(start);
-  return file.subarray(start + LENGTH_BYTES, start + LENGTH_BYTES + length);
+  const operation = transaction.fields.find((field) => field >= OPERATION_FIELDS_FROM);
+  if (operation === undefined) return nothing;
+  const kind = KINDS[operation] ?? 'other';
+  const [restore] = kind === 'restore' ? transaction.messages(operation) : [];
+  return {
+    version,
+    kind,
+    readVersion: transaction.number(READ_VERSION_FIELD),
+    restoredVersion: restore?.number(RESTORED_VERSION_FIELD),
+  };
 }
 
 async function readIfThere(path: string): Promise<Buffer | undefined> {
@@ -86,8 +68,4 @@ async function readIfThere(path: string): Promise<Buffer | undefined> {
     if (isMissing(error)) return undefined;
     throw error;
   }
-}
-
-function toNumber(value: bigint | Uint8Array | undefined): number {
-  return typeof value === 'bigint' ? Number(value) : 0;
 }

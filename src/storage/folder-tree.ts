@@ -2,7 +2,7 @@ import type { Dirent } from 'node:fs';
 import { lstat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isMissing } from './file-sync.ts';
-import type { NewPaths } from './file-sync.ts';
+import type { DirtyPaths } from './file-sync.ts';
 
 /** Stamps come from a clock that ticks coarsely, and may lag behind the one that is asked here. */
 const MARGIN_MILLISECONDS = 2000;
@@ -13,7 +13,7 @@ export function isUnfinished(name: string): boolean {
 }
 
 /** All that was made or changed in a folder, and below it, since a time; 0 is for everything. */
-export async function findChangedSince(folder: string, sinceMilliseconds: number): Promise<NewPaths> {
+export async function findChangedSince(folder: string, sinceMilliseconds: number): Promise<DirtyPaths> {
   const files: string[] = [];
   const folders: string[] = [];
   const since = sinceMilliseconds - MARGIN_MILLISECONDS;

@@ -1,0 +1,113 @@
+const VARINT = 0;
+const EIGHT_BYTES = 1;
+const LENGTH_DELIMITED = 2;
+const FOUR_BYTES = 5;
+
+/** Where a field was written: varints as numbers, everything else as bytes. */
+export type FieldValue = bigint | Uint8Array;
+
+/** The fields of a protobuf message, in the order of the bytes. https://protobuf.dev/programming-guides/encoding/ */
+export class Message {
+  readonly #fields: ReadonlyMap<number, readonly FieldValue[]>;
+
+  constructor(fields: ReadonlyMap<number, readonly FieldValue[]>) {
+    this.#fields = fields;
+  }
+
+  get fields(): readonly number[] {
+    return [...this.#fields.keys()];
+  }
+
+  has(field: number): boolean {
+    return this.#fields.has(field);
+  }
+
+  /** 0, the default of the format, for a field that is not there. */
+  number(field: number): number {
+    const value = this.#fields.get(field)?.at(-1);
+    return typeof value === 'bigint' ? Number(value) : 0;
+  }
+
+  bytes(field: number): Uint8Array | undefined {
+    const value = this.#fields.get(field)?.at(-1);
+    return value instanceof Uint8Array ? value : undefined;
+  }
+
+  text(field: number): string {
+    return Buffer.from(this.bytes(field) ?? []).toString('utf8');
+  }
+
+  /** Of a repeated field of messages, all. */
+  messages(field: number): readonly Message[] {
+    const values = this.#fields.get(field) ?? [];
+    return values.filter((value) => value instanceof Uint8Array).map(readMessage);
+  }
+}
+
+export function readMessage(bytes: Uint8Array): Message {
+  const fields = new Map<number, FieldValue[]>();
+  const reader = new Reader(bytes);
+  while (!reader.isAtEnd) {
+    const tag = reader.varint();
+    const field = Number(tag >> 3n);
+    const value = readValue(reader, Number(tag & 7n));
+    const values = fields.get(field);
+    if (values === undefined) fields.set(field, [value]);
+    else values.push(value);
+  }
+  return new Message(fields);
+}
+
+function readValue(reader: Reader, wireType: number): FieldValue {
+  switch (wireType) {
+    case VARINT:
+      return reader.varint();
+    case LENGTH_DELIMITED:
+      return reader.take(Number(reader.varint()));
+    case EIGHT_BYTES:
+      return reader.take(8);
+    case FOUR_BYTES:
+      return reader.take(4);
+    default:
+      throw notMessage();
+  }
+}
+
+const VARINT_BYTES_MAX = 10;
+
+class Reader {
+  readonly #bytes: Uint8Array;
+  #at = 0;
+
+  constructor(bytes: Uint8Array) {
+    this.#bytes = bytes;
+  }
+
+  get isAtEnd(): boolean {
+    return this.#at >= this.#bytes.length;
+  }
+
+  varint(): bigint {
+    let value = 0n;
+    for (let index = 0; index < VARINT_BYTES_MAX; index += 1) {
+      const byte = this.#bytes[this.#at];
+      if (byte === undefined) throw notMessage();
+      this.#at += 1;
+      value |= BigInt(byte & 0x7f) << BigInt(7 * index);
+      if (byte < 0x80) return value;
+    }
+    throw notMessage();
+  }
+
+  take(length: number): Uint8Array {
+    const end = this.#at + length;
+    if (end > this.#bytes.length) throw notMessage();
+    const taken = this.#bytes.subarray(this.#at, end);
+    this.#at = end;
+    return taken;
+  }
+}
+
+function notMessage(): Error {
+  return new Error('The bytes are no protobuf message.');
+}

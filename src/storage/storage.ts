@@ -1,0 +1,86 @@
+import type { Commit } from '../model/commit.ts';
+import type { Place } from '../model/table.ts';
+
+/** A storage root: a folder of a local disk, or a prefix of an object store. Every place that is passed in is below it. */
+export interface Storage {
+  /** Creates the root folder. For a new database and the server start; nothing else creates it. */
+  ensureRoot(): Promise<void>;
+  /** Refuses when the root folder is missing or is not a folder. */
+  requireRoot(): Promise<void>;
+  /** Refuses a path that is not a plain directory below the root: missing, a file, or behind a link. */
+  requirePlainDirectory(segments: readonly string[]): Promise<void>;
+  /** Whether the root holds the engine's own catalog of namespaces. False where only the engine can tell. */
+  hasNamespaceCatalog(): Promise<boolean>;
+  /** Whether the root holds a directory of this name. */
+  hasDirectory(name: string): Promise<boolean>;
+
+  watchVersions(place: Place): Promise<VersionWatch>;
+  manifestPath(version: ManifestAddress): string;
+  /** Moves the newest manifest of a table or a branch aside if a crash left it torn, and gives its version. */
+  quarantineTornManifest(place: Place, branch: string | undefined): number | undefined;
+  /** The commits after a version, oldest first. `undefined`: this storage cannot tell. */
+  readCommits(place: Place, branch: string | undefined, afterVersion: number): Promise<readonly Commit[] | undefined>;
+  /** Refuses a version whose manifest names files outside of the table's directory. */
+  refuseForeignFiles(place: Place, version: number): Promise<void>;
+  /** The file of a tag or a branch. `undefined`: this storage cannot tell, or the file is not as expected. */
+  readRefFile(place: Place, kind: RefKind, name: string): Promise<RefFile | undefined>;
+
+  /** Makes a table out of one version of another; after a failure nothing is left at the target. */
+  cloneVersion(source: Place, target: Place, version: number): Promise<void>;
+  /** Removes all files of a table that no catalog knows. Nothing there is fine. */
+  removeFolder(place: Place): Promise<void>;
+  /** Refuses where manifests cannot be removed one by one. */
+  requireRemovableManifests(): void;
+  removeManifests(paths: readonly string[]): Promise<void>;
+  /** In bytes. `undefined`: this storage cannot tell cheaply, or there is no such file. */
+  measureManifest(path: string): Promise<number | undefined>;
+  /** The sum of all files of a table, in bytes. `undefined`: this storage cannot tell cheaply. */
+  measureTable(place: Place): Promise<number | undefined>;
+  /** Removes files that a killed writer left under a temporary name, and gives how many. */
+  sweepUnfinishedFiles(place: Place, olderThanMilliseconds: number): Promise<number>;
+
+  /** Call before the engine commits. Refuses a table whose disk failed. */
+  beginSync(place: Place): Promise<SyncScope>;
+  /** Makes durable what a former process may have committed since then. */
+  syncSince(place: Place, sinceMilliseconds: number): Promise<void>;
+  /** Drops the sync state of a table that was removed. */
+  forget(place: Place): void;
+}
+
+/** One write's use of the sync state of its table. */
+export interface SyncScope {
+  /** Resolves when all that was committed to the table so far is durable. Concurrent callers share one sync. */
+  sync(): Promise<void>;
+  /** To be called exactly once, whatever happened. */
+  end(): void;
+}
+
+/**
+ * Tells cheaply whether a table has new versions. Asking the engine costs a listing of all versions, half a millisecond
+ * when there are a thousand. Every commit adds an entry to the folder of versions, which changes the folder's timestamp.
+ */
+export interface VersionWatch {
+  /** The current stamp of the folder, or `undefined` when there is none to go by. */
+  read(): Stamp | undefined;
+  /** Whether the folder has this version. */
+  has(version: number): boolean;
+}
+
+export interface Stamp {
+  readonly text: string;
+  /** The clock has left the tick in which the folder changed last: no later change can have the same stamp. */
+  readonly isSettled: boolean;
+}
+
+export interface ManifestAddress {
+  readonly place: Place;
+  /** The main one when absent. */
+  readonly branch: string | undefined;
+  readonly version: number;
+  /** How the table names its manifests: new tables count down, old ones use the version itself. */
+  readonly isCountedDown: boolean;
+}
+
+export type RefKind = 'tags' | 'branches';
+
+export type RefFile = Readonly<Record<string, unknown>>;

@@ -1,0 +1,38 @@
+import { findLocalFolder } from './local-folder.ts';
+import { DISK } from './file-sync.ts';
+import type { FileSync } from './file-sync.ts';
+import { LocalStorage } from './local-storage.ts';
+import { OBJECT_STORAGE } from './object-storage.ts';
+import type { Storage } from './storage.ts';
+import { TableSync } from './table-sync.ts';
+import type { SyncMode } from './table-sync.ts';
+
+export type { FileSync } from './file-sync.ts';
+export type { Storage } from './storage.ts';
+export type { SyncMode } from './table-sync.ts';
+
+export interface StorageSettings {
+  readonly sync: SyncMode;
+  /** How many tables are watched for dirty paths at once. */
+  readonly watchedTablesMax: number;
+  /** The disk that commits are synced to, unless a test brings its own. */
+  readonly disk?: FileSync;
+}
+
+/** All storage roots of the service. */
+export interface Storages {
+  /** Cheap: roots share their sync state, and hold nothing of their own. */
+  of(root: string): Storage;
+  close(): void;
+}
+
+export function openStorages({ sync, watchedTablesMax, disk = DISK }: StorageSettings): Storages {
+  const tableSync = new TableSync({ mode: sync, disk, tablesMax: watchedTablesMax });
+  return {
+    of(root) {
+      const folder = findLocalFolder(root);
+      return folder === undefined ? OBJECT_STORAGE : new LocalStorage(folder, tableSync);
+    },
+    close: () => tableSync.close(),
+  };
+}
