@@ -1,3 +1,4 @@
+import { isMaintenance } from '../model/commit.ts';
 import type { Commit, CommitKind } from '../model/commit.ts';
 import type { TableState } from '../model/table.ts';
 import { engineCall } from './engine-errors.ts';
@@ -33,7 +34,7 @@ export async function lookForLanded(
  * those is its own, or it has none. A long insert has several; one that failed has taken them back.
  */
 export function findLanded(commits: readonly Commit[], { after, upTo, kinds }: UncertainWrite): number | undefined {
-  const candidates = commits.filter(({ version, kind }) => version > after && version <= upTo && kind !== 'upkeep');
+  const candidates = commits.filter(({ version, kind }) => version > after && version <= upTo && !isMaintenance(kind));
   let landed: number | undefined;
   for (const { version, kind, readVersion, restoredVersion } of candidates) {
     if (kind === 'restore' && restoredVersion === after) return undefined;

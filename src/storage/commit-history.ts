@@ -1,17 +1,20 @@
 import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Commit, CommitKind } from '../model/commit.ts';
+import type { Commit } from '../model/commit.ts';
 import { isMissing } from './file-sync.ts';
-import { readManifest } from './manifest.ts';
+import { countRows } from './fragments.ts';
+import { readManifest, readSection } from './manifest.ts';
 import { readManifestName } from './manifest-name.ts';
 import { readMessage } from './protobuf.ts';
+import type { Message } from './protobuf.ts';
+import { NO_TRANSACTION, readTransaction } from './transaction.ts';
 
-/** So many at most are looked at: more are not of one moment. */
+/** At most so many are read: more are not of one moment. */
 const COMMITS_MAX = 1000;
 
 /**
- * The commits of a table, or of a branch, after a version, from the oldest on. The engine writes of each what it did,
- * which is more than its native layer tells.
+ * The commits of a table, or of a branch, after a version, oldest first. The engine stores the transaction of each in its
+ * manifest, and the native API does not expose it.
  */
 export async function readCommitsAfter(folder: string, version: number): Promise<readonly Commit[]> {
   const found: { readonly name: string; readonly version: number }[] = [];
@@ -21,49 +24,32 @@ export async function readCommitsAfter(folder: string, version: number): Promise
   }
   found.sort((one, other) => one.version - other.version);
   const commits: Commit[] = [];
-  for (const each of found.slice(0, COMMITS_MAX)) commits.push(await readCommit(folder, each));
+  for (const { name, version: ofName } of found.slice(0, COMMITS_MAX)) {
+    commits.push({ version: ofName, ...(await readCommit(folder, name)) });
+  }
   return commits;
 }
 
+/** Fields of `Manifest` in Lance's table.proto. */
+const FRAGMENTS_FIELD = 2;
 const TRANSACTION_FILE_FIELD = 12;
-const READ_VERSION_FIELD = 1;
-const OPERATION_FIELDS_FROM = 100;
-const RESTORED_VERSION_FIELD = 1;
+const TRANSACTION_SECTION_FIELD = 21;
 
-/** The numbers of the engine's format, which do not change: https://lance.org/format/table/transaction */
-const KINDS: Readonly<Record<number, CommitKind>> = {
-  100: 'append',
-  101: 'delete',
-  102: 'overwrite',
-  103: 'upkeep', // An index was made or brought up to date.
-  104: 'upkeep', // Fragments were merged.
-  106: 'restore',
-  107: 'upkeep', // Numbers for merged fragments were taken.
-  108: 'update',
-};
-
-async function readCommit(folder: string, { name, version }: { name: string; version: number }): Promise<Commit> {
-  const nothing = { version, kind: 'other' as const, readVersion: 0, restoredVersion: undefined };
-  const manifest = readManifest(await readFile(join(folder, '_versions', name)));
-  if (!manifest.has(TRANSACTION_FILE_FIELD)) return nothing;
-  const bytes = await readIfThere(join(folder, '_transactions', manifest.text(TRANSACTION_FILE_FIELD)));
-  if (bytes === undefined) return nothing;
-  const transaction = readMessage(bytes);
-  const operation = transaction.fields.find((field) => field >= OPERATION_FIELDS_FROM);
-  if (operation === undefined) return nothing;
-  const kind = KINDS[operation] ?? 'other';
-  const [restore] = kind === 'restore' ? transaction.messages(operation) : [];
-  return {
-    version,
-    kind,
-    readVersion: transaction.number(READ_VERSION_FIELD),
-    restoredVersion: restore?.number(RESTORED_VERSION_FIELD),
-  };
+async function readCommit(folder: string, name: string): Promise<Omit<Commit, 'version'>> {
+  const file = await readFile(join(folder, '_versions', name));
+  const manifest = readManifest(file);
+  const bytes = manifest.has(TRANSACTION_SECTION_FIELD)
+    ? readSection(file, manifest.number(TRANSACTION_SECTION_FIELD))
+    : await readTransactionFile(folder, manifest);
+  const transaction = bytes === undefined ? NO_TRANSACTION : readTransaction(readMessage(bytes));
+  return { ...transaction, rows: countRows(manifest.messages(FRAGMENTS_FIELD)) };
 }
 
-async function readIfThere(path: string): Promise<Buffer | undefined> {
+/** Of manifests of older engines. The file may be gone: the engine deletes it when a commit seems to have failed. */
+async function readTransactionFile(folder: string, manifest: Message): Promise<Buffer | undefined> {
+  if (!manifest.has(TRANSACTION_FILE_FIELD)) return undefined;
   try {
-    return await readFile(path);
+    return await readFile(join(folder, '_transactions', manifest.text(TRANSACTION_FILE_FIELD)));
   } catch (error) {
     if (isMissing(error)) return undefined;
     throw error;

@@ -10,15 +10,18 @@ suite('the commit of a write that a crash cut short', () => {
       kind,
       readVersion: 7 + index,
       restoredVersion: kind === 'restore' ? 7 : undefined,
+      transactionId: undefined,
+      addedRows: 0,
+      rows: 0,
     }));
   const landed = (kinds: readonly CommitKind[], upTo = Infinity): number | undefined =>
     findLanded(history(...kinds), { after: 7, upTo, kinds: ['append', 'overwrite'] });
 
-  test('is the first that upkeep did not make', () => {
+  test('is the first that is not maintenance', () => {
     assert.equal(landed([]), undefined);
     assert.equal(landed(['append']), 8);
-    assert.equal(landed(['upkeep', 'upkeep', 'append', 'upkeep']), 10);
-    assert.equal(landed(['upkeep', 'upkeep', 'upkeep']), undefined);
+    assert.equal(landed(['reserve', 'rewrite', 'append', 'index']), 10);
+    assert.equal(landed(['reserve', 'rewrite', 'index']), undefined);
   });
 
   test('is of its own kind', () => {
@@ -27,12 +30,12 @@ suite('the commit of a write that a crash cut short', () => {
   });
 
   test('is not that of the next write', () => {
-    assert.equal(landed(['upkeep', 'append'], 8), undefined);
+    assert.equal(landed(['index', 'append'], 8), undefined);
     assert.equal(landed(['append', 'update'], 8), 8);
   });
 
   test('is the last of several of a long insert', () => {
-    assert.equal(landed(['append', 'upkeep', 'append', 'update']), 10);
+    assert.equal(landed(['append', 'index', 'append', 'update']), 10);
     assert.equal(landed(['overwrite', 'append']), 9);
   });
 
