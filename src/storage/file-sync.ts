@@ -32,6 +32,15 @@ export function isMissing(error: unknown): boolean {
   return error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR');
 }
 
+/** The process or the machine has too much open right now: says nothing about the disk, and passes. */
+const SHORTAGES: ReadonlySet<unknown> = new Set(['EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN', 'EINTR']);
+
+/** An fsync that failed has lost data, whatever its code; any call before it has lost nothing. */
+export function isShortage(error: unknown): boolean {
+  if (!(error instanceof Error) || !('code' in error) || !('syscall' in error)) return false;
+  return SHORTAGES.has(error.code) && error.syscall !== 'fsync';
+}
+
 /** Paths that a commit made or changed, and that are not known to be durable. */
 export interface DirtyPaths {
   readonly files: readonly string[];

@@ -17,7 +17,11 @@ export interface StorageSettings {
   readonly watchedTablesMax: number;
   /** The disk that commits are synced to, unless a test brings its own. */
   readonly disk?: FileSync;
+  /** How long a sync is tried again while the process lacks file handles or memory. */
+  readonly shortageMilliseconds?: number;
 }
+
+const SHORTAGE_MILLISECONDS = 3000;
 
 /** All storage roots of the service. */
 export interface Storages {
@@ -26,8 +30,10 @@ export interface Storages {
   close(): void;
 }
 
-export function openStorages({ sync, watchedTablesMax, disk = DISK }: StorageSettings): Storages {
-  const tableSync = new TableSync({ mode: sync, disk, tablesMax: watchedTablesMax });
+export function openStorages(settings: StorageSettings): Storages {
+  const { sync: mode, watchedTablesMax: tablesMax, disk = DISK } = settings;
+  const { shortageMilliseconds = SHORTAGE_MILLISECONDS } = settings;
+  const tableSync = new TableSync({ mode, disk, tablesMax, shortageMilliseconds });
   return {
     of(root) {
       const folder = findLocalFolder(root);

@@ -1,11 +1,11 @@
-import { existsSync } from 'node:fs';
-import { dirname } from 'node:path';
-import { ServiceError } from '../errors/service-error.ts';
-import { syncPaths } from './file-sync.ts';
-import type { DirtyPaths, FileSync } from './file-sync.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isShortage, syncPaths } from './file-sync.ts';
+import type { FileSync } from './file-sync.ts';
 import { findChangedSince } from './folder-tree.ts';
-import { FolderWatch } from './folder-watch.ts';
 import type { SyncScope } from './storage.ts';
+import { notSynced, notSyncedYet, readOnly, shortOfResources } from './sync-refusals.ts';
+import { NO_PATHS, joinPaths, newState, prepare, takeDirtyPaths } from './sync-state.ts';
+import type { SyncState } from './sync-state.ts';
 
 /** `full`: on disk before the answer. `os`: whenever the operating system writes it back. */
 export type SyncMode = 'full' | 'os';
@@ -15,22 +15,9 @@ export interface SyncSettings {
   readonly disk: FileSync;
   /** How many tables are watched at once. */
   readonly tablesMax: number;
+  /** How long a sync is tried again while the process lacks file handles or memory. */
+  readonly shortageMilliseconds: number;
 }
-
-interface SyncState {
-  readonly key: string;
-  readonly folder: string;
-  watch: FolderWatch | undefined;
-  /** Unwatched since then: scan for what changed after it; 0 = full scan. Not set while the folder is watched. */
-  since: number | undefined;
-  users: number;
-  preparing: Promise<void> | undefined;
-  running: Promise<void> | undefined;
-  waiting: Promise<void> | undefined;
-}
-
-/** Folders of new indexes and branches are watched too; past this the watch begins again. */
-const WATCHED_FOLDERS_MAX = 200;
 
 const NO_SYNC: SyncScope = { sync: async () => {}, end: () => {} };
 
@@ -55,6 +42,8 @@ export class TableSync {
     state.users += 1;
     try {
       await prepare(state);
+      // Refused here, the write has changed nothing.
+      if (state.isOverdue) await this.#flush(state).catch((cause: unknown) => this.#refuseDirty(key, cause));
     } catch (error) {
       this.#end(state);
       throw error;
@@ -64,7 +53,9 @@ export class TableSync {
 
   async syncSince(key: string, folder: string, sinceMilliseconds: number): Promise<void> {
     if (this.#settings.mode === 'os') return;
-    await this.#write(key, await findChangedSince(folder, sinceMilliseconds));
+    await this.#attempt(key, async () =>
+      syncPaths(this.#settings.disk, await findChangedSince(folder, sinceMilliseconds)),
+    );
   }
 
   forget(key: string): void {
@@ -73,6 +64,8 @@ export class TableSync {
     if (state === undefined) return;
     state.watch?.close();
     state.watch = undefined;
+    state.dirty = NO_PATHS;
+    state.isOverdue = false;
     // Whoever still uses it may write a table there again.
     state.since = 0;
     if (state.users === 0) this.#tables.delete(key);
@@ -104,7 +97,7 @@ export class TableSync {
   #evictIdle(): void {
     if (this.#tables.size <= this.#settings.tablesMax) return;
     for (const state of this.#tables.values()) {
-      if (state.users > 0) continue;
+      if (state.users > 0 || state.isOverdue) continue;
       state.watch?.close();
       this.#tables.delete(state.key);
       return;
@@ -126,14 +119,31 @@ export class TableSync {
   }
 
   async #flushNow(state: SyncState): Promise<void> {
-    await this.#write(state.key, await takeDirtyPaths(state).catch((error: unknown) => this.#fail(state.key, error)));
+    try {
+      await this.#attempt(state.key, async () => {
+        state.dirty = joinPaths(state.dirty, await takeDirtyPaths(state));
+        await syncPaths(this.#settings.disk, state.dirty);
+        state.dirty = NO_PATHS;
+      });
+      state.isOverdue = false;
+    } catch (error) {
+      state.isOverdue = !this.#failed.has(state.key);
+      throw error;
+    }
   }
 
-  async #write(key: string, paths: DirtyPaths): Promise<void> {
-    try {
-      await syncPaths(this.#settings.disk, paths);
-    } catch (error) {
-      this.#fail(key, error);
+  /** Tries again while resources are short. Any other failure makes the table read-only. */
+  async #attempt(key: string, sync: () => Promise<void>): Promise<void> {
+    const giveUpAt = performance.now() + this.#settings.shortageMilliseconds;
+    for (let pause = PAUSE_MILLISECONDS_MIN; ; pause = Math.min(2 * pause, PAUSE_MILLISECONDS_MAX)) {
+      try {
+        await sync();
+        return;
+      } catch (error) {
+        if (!isShortage(error)) this.#fail(key, error);
+        if (performance.now() + pause > giveUpAt) throw notSyncedYet(error);
+        await sleep(pause);
+      }
     }
   }
 
@@ -141,62 +151,12 @@ export class TableSync {
     this.#failed.add(key);
     throw notSynced(cause);
   }
-}
 
-function newState(key: string, folder: string): SyncState {
-  const nothing = { watch: undefined, since: undefined, preparing: undefined, running: undefined, waiting: undefined };
-  return { key, folder, users: 0, ...nothing };
-}
-
-/** Before the write: from now on new files are noticed. */
-async function prepare(state: SyncState): Promise<void> {
-  state.preparing ??= openWatch(state).finally(() => {
-    state.preparing = undefined;
-  });
-  await state.preparing;
-}
-
-async function openWatch(state: SyncState): Promise<void> {
-  const { watch, folder } = state;
-  if (watch !== undefined) {
-    if (isUsable(watch)) return;
-    state.since ??= watch.askedAt;
-    watch.close();
+  #refuseDirty(key: string, cause: unknown): never {
+    this.#refuseFailed(key);
+    throw shortOfResources(cause);
   }
-  state.watch = await FolderWatch.open(folder);
-  if (state.watch === undefined) state.since ??= existsSync(folder) ? Date.now() : 0;
 }
 
-function isUsable(watch: FolderWatch): boolean {
-  return !watch.isBroken && watch.size > 0 && watch.size <= WATCHED_FOLDERS_MAX;
-}
-
-async function takeDirtyPaths(state: SyncState): Promise<DirtyPaths> {
-  const { watch, folder } = state;
-  const isWatched = watch !== undefined && isUsable(watch);
-  // A watch that broke after the write began may have missed some of it.
-  const since = state.since ?? (watch?.isBroken === true ? watch.askedAt : undefined);
-  state.since = isWatched ? undefined : Date.now();
-  const seen = watch === undefined ? { files: [], folders: [] } : await watch.take();
-  if (since === undefined) return seen;
-  const changed = await findChangedSince(folder, since);
-  const files = [...new Set([...seen.files, ...changed.files])];
-  // The folder of a new table has an entry above it.
-  return { files, folders: [...new Set([...seen.folders, ...changed.folders, dirname(folder)])] };
-}
-
-function notSynced(cause: unknown): ServiceError {
-  return new ServiceError(
-    'ServiceUnavailable',
-    'The disk failed to keep the write, which may have been made or not. The table is read-only until the service starts again.',
-    { cause, retryAfterSeconds: 60 },
-  );
-}
-
-function readOnly(): ServiceError {
-  return new ServiceError(
-    'ServiceUnavailable',
-    'The disk failed to keep an earlier write. The table is read-only until the service starts again.',
-    { retryAfterSeconds: 60 },
-  );
-}
+const PAUSE_MILLISECONDS_MIN = 10;
+const PAUSE_MILLISECONDS_MAX = 500;

@@ -17,10 +17,14 @@ class TestDisk implements FileSync {
   readonly synced: string[] = [];
   gate: Promise<void> | undefined;
   fault: Error | undefined;
+  failures = 0;
 
   async sync(path: string): Promise<void> {
     await this.gate;
-    if (this.fault !== undefined) throw this.fault;
+    if (this.fault !== undefined) {
+      this.failures += 1;
+      throw this.fault;
+    }
     await DISK.sync(path);
     this.synced.push(path);
   }
@@ -201,6 +205,57 @@ test('a failed sync fails the write and those after it; reads go on, and so do o
   // As after a restart.
   const next = await openRoom(t);
   await increment({ ...next, root: room.root, place: room.place });
+});
+
+/** As `open` fails when the process has no file handle left. */
+function shortage(): Error {
+  return Object.assign(new Error('EMFILE: too many open files, open'), { code: 'EMFILE', syscall: 'open' });
+}
+
+test('a sync that finds no free file handle is tried again until there is one', async (t) => {
+  const disk = new TestDisk();
+  const room = await openRoom(t, { disk });
+  await room.engine.createTable(room.place(), await toStream(toItems(3)), {});
+  disk.fault = shortage();
+  const before = disk.failures;
+  const update = increment(room);
+  while (disk.failures < before + 3) await new Promise(setImmediate);
+  disk.fault = undefined;
+  await update;
+});
+
+test('a lasting lack of file handles fails the write, not the table, and what it made is synced by the next', async (t) => {
+  const disk = new TestDisk();
+  const room = await openRoom(t, { disk, shortageMilliseconds: 50 });
+  await room.engine.createTable(room.place(), await toStream(toItems(3)), {});
+  const folder = placeLocation(room.place());
+  const before = await listEntries(folder);
+  disk.fault = shortage();
+  await assert.rejects(increment(room), refusal('ServiceUnavailable', /may have been made or not/));
+  const made = await listEntries(folder);
+  await assert.rejects(increment(room), refusal('ServiceUnavailable', /was not made/));
+  assert.deepEqual(await listEntries(folder), made, 'a refused write leaves nothing');
+  disk.fault = undefined;
+  disk.synced.length = 0;
+  await increment(room);
+  assertSynced(before, await listEntries(folder), [...disk.synced]);
+});
+
+test('what a failed sync did not sync is kept, however many other tables are written meanwhile', async (t) => {
+  const disk = new TestDisk();
+  const room = await openRoom(t, { disk, shortageMilliseconds: 50, watchedTablesMax: 1 });
+  for (const name of ['table', 'other', 'third']) {
+    await room.engine.createTable(room.place(name), await toStream(toItems(3)), {});
+  }
+  const folder = placeLocation(room.place());
+  const before = await listEntries(folder);
+  disk.fault = shortage();
+  await assert.rejects(increment(room), refusal('ServiceUnavailable'));
+  disk.fault = undefined;
+  for (const name of ['other', 'third', 'other']) await increment({ ...room, place: () => room.place(name) });
+  disk.synced.length = 0;
+  await increment(room);
+  assertSynced(before, await listEntries(folder), [...disk.synced]);
 });
 
 test('without syncs nothing is synced', async (t) => {
