@@ -1,6 +1,6 @@
 import type { Dirent } from 'node:fs';
 import { lstat, readdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { isMissing } from './file-sync.ts';
 import type { DirtyPaths } from './file-sync.ts';
 
@@ -12,6 +12,15 @@ export function isUnfinished(name: string): boolean {
   return name.startsWith('.tmp') || name.includes('#');
 }
 
+/**
+ * Not synced, because the engine does without them: it takes a transaction from the manifest, which holds it too, and
+ * looks for the newest version itself when the hint is missing or wrong.
+ */
+export function isExpendable(folder: string, name: string): boolean {
+  if (name === '_transactions') return true;
+  return name === 'latest_version_hint.json' && basename(folder) === '_versions';
+}
+
 /** All that was made or changed in a folder, and below it, since a time; 0 is for everything. */
 export async function findChangedSince(folder: string, sinceMilliseconds: number): Promise<DirtyPaths> {
   const files: string[] = [];
@@ -20,6 +29,7 @@ export async function findChangedSince(folder: string, sinceMilliseconds: number
   const walk = async (path: string): Promise<void> => {
     if (await isChanged(path, since)) folders.push(path);
     for (const entry of await listFolder(path)) {
+      if (isExpendable(path, entry.name)) continue;
       const inside = join(path, entry.name);
       if (entry.isDirectory()) await walk(inside);
       else if (entry.isFile() && !isUnfinished(entry.name) && (await isChanged(inside, since))) files.push(inside);

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isMissing } from './file-sync.ts';
 import type { DirtyPaths } from './file-sync.ts';
-import { findChangedSince, isUnfinished, listFolder } from './folder-tree.ts';
+import { findChangedSince, isExpendable, isUnfinished, listFolder } from './folder-tree.ts';
 
 /** Folders of a table, or of a branch, that have many files and no folders that would get more. */
-const LEAVES = new Set(['data', '_versions', '_transactions', '_deletions']);
+const LEAVES = new Set(['data', '_versions', '_deletions']);
 
 interface Watched {
   readonly watcher: FSWatcher;
@@ -109,7 +109,7 @@ export class FolderWatch {
   /** Leaves are not listed: they may be long. What stands beside manifests is a leaf, whatever a branch is called. */
   async #watchTree(folder: string): Promise<void> {
     this.#watch(folder);
-    const folders = (await listFolder(folder)).filter((entry) => entry.isDirectory()).map(({ name }) => name);
+    const folders = await listFolders(folder);
     const hasLeaves = folders.includes('_versions');
     for (const name of folders) {
       const path = join(folder, name);
@@ -121,8 +121,7 @@ export class FolderWatch {
 
   async #watchAll(folder: string): Promise<void> {
     this.#watch(folder);
-    for (const entry of await listFolder(folder))
-      if (entry.isDirectory()) await this.#watchAll(join(folder, entry.name));
+    for (const name of await listFolders(folder)) await this.#watchAll(join(folder, name));
   }
 
   #watch(folder: string): void {
@@ -132,7 +131,7 @@ export class FolderWatch {
       const watched: Watched = { watcher, names, hasNews: false, stamp: readStamp(folder) ?? '' };
       watcher.on('change', (_, name) => {
         watched.hasNews = true;
-        if (typeof name === 'string' && !isUnfinished(name)) names.add(name);
+        if (typeof name === 'string' && !isUnfinished(name) && !isExpendable(folder, name)) names.add(name);
       });
       watcher.on('error', () => {
         this.#isBroken = true;
@@ -142,6 +141,11 @@ export class FolderWatch {
       if (!isMissing(error)) this.#isBroken = true;
     }
   }
+}
+
+async function listFolders(folder: string): Promise<readonly string[]> {
+  const entries = await listFolder(folder);
+  return entries.filter((entry) => entry.isDirectory() && !isExpendable(folder, entry.name)).map(({ name }) => name);
 }
 
 interface Found {

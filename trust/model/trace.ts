@@ -25,6 +25,9 @@ export interface Unsynced {
   readonly path: string;
 }
 
+/** What the service leaves unsynced, because the engine does without it: transactions stand in the manifests too. */
+const EXPENDABLE = /\/_transactions(?:\/|$)|\/_versions\/latest_version_hint\.json$/;
+
 /** The catalog syncs itself, file by file, as its own journal demands. */
 const CATALOG = /tiltyard\.db(?:-wal|-shm|-journal)?$/;
 
@@ -82,7 +85,8 @@ export function findUnsynced(
   for (const { serial, operation, table, startedAt, endedAt, version } of writes) {
     const since = lastCommitAt.get(table) ?? startedAt;
     const during = events.filter(({ at }) => at >= since && at <= endedAt);
-    const isOwn = ({ kind, path }: TraceEvent): boolean => kind === 'made' && path.includes(`/${table}-`);
+    const isOwn = ({ kind, path }: TraceEvent): boolean =>
+      kind === 'made' && path.includes(`/${table}-`) && !EXPENDABLE.test(path);
     const commit = during.find((event) => isOwn(event) && event.path.endsWith(manifestName(version)));
     if (commit !== undefined) lastCommitAt.set(table, commit.at);
     else if (version !== undefined)
