@@ -14,6 +14,7 @@ import type { Catalog } from './catalog/catalog.ts';
 import type { Config } from './config/config.ts';
 import { TOKEN_ENDPOINT_PATH, ownIssuerOf } from './config/own-issuer.ts';
 import { openConfiguredCatalog } from './configured-catalog.ts';
+import { ensureRoots } from './database-roots.ts';
 import { openEngine } from './engine/engine.ts';
 import type { Engine } from './engine/engine.ts';
 import { watchEngine } from './engine/watched-engine.ts';
@@ -95,10 +96,11 @@ async function joinParts(config: Config, parts: Parts, outside: Outside): Promis
   const adminKey = await ensureAdminKey(catalog, config);
   if (ownIssuerOf(config) !== undefined) await ensureSigningKey(catalog);
   const storages = parts.add(openConfiguredStorages(config, outside));
+  await ensureRoots(catalog, storages, telemetry);
   const engine = parts.add(await openConfiguredEngine(config, storages, { telemetry, metrics, exported }));
   await resolveWrites(catalog, engine, telemetry);
   const swept = await sweepUnfinished(catalog, engine, telemetry);
-  const adopted = await adoptTables(catalog, engine, isNewCatalog);
+  const adopted = await adoptTables(catalog, engine, telemetry, isNewCatalog);
   const authenticator = parts.add(openAuthenticator(config, catalog));
   const databases = await catalog.databases.list();
 

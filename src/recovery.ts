@@ -46,11 +46,20 @@ export async function sweepUnfinished(catalog: Catalog, engine: Engine, telemetr
  * Tables that the engine finds in a storage root and the catalog does not know yet are served from now on. Directories
  * that look like our own are litter then; only a new catalog, whose predecessor was lost, takes them too.
  */
-export async function adoptTables(catalog: Catalog, engine: Engine, isNewCatalog: boolean): Promise<number> {
+export async function adoptTables(
+  catalog: Catalog,
+  engine: Engine,
+  telemetry: Telemetry,
+  isNewCatalog: boolean,
+): Promise<number> {
   const isKnown = isNewCatalog ? () => false : isOwnDirectory;
   let adopted = 0;
   for (const database of await catalog.databases.list()) {
-    const found = await engine.findTables(database.root, isKnown);
+    const found = await engine.findTables(database.root, isKnown).catch((error: unknown) => {
+      // A root that is missing, or that fails, must not keep the tables of other databases from being served.
+      telemetry.emit({ kind: 'background-failed', task: `looking for tables of ${database.name}`, cause: error });
+      return [];
+    });
     if (found.length > 0) adopted += await catalog.tables.adopt(database.id, found);
   }
   return adopted;

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { ensureRoot } from '../database-roots.ts';
 import { toJsonText } from './access-words.ts';
 import type { Command } from './command.ts';
 import { CommandFault, splitArguments } from './command.ts';
@@ -14,6 +15,7 @@ const createDatabase: Command = {
     const name = requireName(names);
     return withCatalog(settings, terminal, async (catalog) => {
       const { root } = await catalog.databases.create({ name, root: toRoot(options['root']) });
+      await ensureRoot(root);
       terminal.out(switches.has('json') ? toJsonText({ name, root }) : `${name}  ${root}\n`);
       return 0;
     });

@@ -9,6 +9,8 @@ import { trackSync } from './track-sync.ts';
 export interface LifecycleEngine {
   /** Whether there is a table at the place. */
   hasData(place: Place): Promise<boolean>;
+  /** Creates the storage root of a new database. */
+  ensureRoot(root: string): Promise<void>;
   /** The place that a caller's location means; nothing outside of the root gets through. */
   locate(root: string, location: string): Promise<Place>;
   /** Refuses a version that refers to files outside of the table's directory. */
@@ -29,6 +31,10 @@ export function createLifecycleEngine({ tables, lanes, storages }: EngineParts):
         if (error instanceof ServiceError && error.kind === 'TableNotFound') return false;
         throw error;
       }
+    },
+
+    async ensureRoot(root) {
+      await storages.of(root).ensureRoot();
     },
 
     async locate(root, location) {

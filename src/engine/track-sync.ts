@@ -16,6 +16,7 @@ export async function trackSync<Value>(
   const begun: { scope?: SyncScope } = {};
   try {
     const value = await write(async () => {
+      await storage.requireRoot();
       begun.scope = await storage.beginSync(place);
     });
     // A write that shared another's commit has not begun: that one's sync, now or before, covers it.

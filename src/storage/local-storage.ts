@@ -13,7 +13,7 @@ import { measureFolder, sweepUnfinished } from './maintenance-files.ts';
 import { manifestPath, measureManifest, removeManifests } from './manifest-file.ts';
 import { requirePlainDirectory } from './plain-directory.ts';
 import { readRefFile } from './ref-file.ts';
-import { ensureRootFolder } from './root-folder.ts';
+import { ensureRootFolder, requireRootFolder } from './root-folder.ts';
 import type { ManifestAddress, RefFile, RefKind, Storage, SyncScope, VersionWatch } from './storage.ts';
 import type { TableSync } from './table-sync.ts';
 import { quarantineTornManifest } from './torn-manifest.ts';
@@ -33,7 +33,7 @@ export class LocalStorage implements Storage {
   }
 
   async requireRoot(): Promise<void> {
-    await ensureRootFolder(this.#root);
+    await requireRootFolder(this.#root);
   }
 
   async requirePlainDirectory(segments: readonly string[]): Promise<void> {

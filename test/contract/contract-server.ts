@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { mkdir } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { connect } from '@lancedb/lancedb';
 import type { Connection, Table } from '@lancedb/lancedb';
@@ -103,7 +104,8 @@ export class ContractServer {
   }
 
   async database(name = this.name('tenant')): Promise<string> {
-    await this.catalog.databases.create({ name, root: `${this.folder}/${name}` });
+    const { root } = await this.catalog.databases.create({ name, root: `${this.folder}/${name}` });
+    await mkdir(root);
     return name;
   }
 

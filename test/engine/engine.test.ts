@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { readdir, writeFile } from 'node:fs/promises';
+import { readdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { ServiceError } from '../../src/errors/service-error.ts';
+import { refusal } from '../support/refusal.ts';
 import { ENGINE_LIMITS, latest, openRoom, openTable, readRows, sql, toQuery, toStream } from './engine-room.ts';
 import { toItems } from './sample-tables.ts';
 
@@ -53,11 +54,23 @@ test('removes what is not there without a word', async (t) => {
   await engine.removeTable(place('never'));
 });
 
-test('makes a storage root that is not there', async (t) => {
+test('a storage root that is missing is refused, before and after it was used, and never made', async (t) => {
   const { engine, root } = await openRoom(t);
-  const place = { kind: 'listed', root: join(root, 'new', 'deep'), directory: 'table' } as const;
-  await engine.createTable(place, await toStream(toItems(3)), {});
-  assert.equal((await engine.describeTable(latest(place))).version, 1);
+  const place = { kind: 'listed', root: join(root, 'data'), directory: 'table' } as const;
+  const create = async () => engine.createTable(place, await toStream(toItems(3)), {});
+  const isMissing = refusal('ServiceUnavailable', /storage root of the database is missing/);
+  await assert.rejects(create(), isMissing);
+  await engine.lifecycle.ensureRoot(place.root);
+  await create();
+  await rename(place.root, join(root, 'away'));
+  await assert.rejects(engine.createTable({ ...place, directory: 'other' }, await toStream(toItems(3)), {}), isMissing);
+  await assert.rejects(engine.updateRows({ place, branch: undefined }, UPDATE), isMissing);
+  assert.deepEqual(
+    await readdir(root),
+    ['away', 'uploads'].filter((name) => name !== 'uploads'),
+  );
+  await rename(join(root, 'away'), place.root);
+  assert.equal((await engine.updateRows({ place, branch: undefined }, UPDATE)).version, 2);
 });
 
 test('refuses a storage root that is a file, and works once it is not', async (t) => {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { tableToIPC } from 'apache-arrow';
 import { placeLocation } from '../../src/model/table.ts';
+import { refusal } from '../support/refusal.ts';
 import { connectApart, latest, openRoom, sql, toStream } from './engine-room.ts';
 import { toItems } from './sample-tables.ts';
 import type { WholeConnection } from './whole-native.ts';
@@ -75,7 +76,11 @@ test("leaves a root without the engine's catalog as it is", async (t) => {
   assert.deepEqual(await readdir(root), ['orders.lance']);
 });
 
-test('finds nothing in a root that is not there yet', async (t) => {
+test('refuses a root that is missing, and does not make it', async (t) => {
   const { engine, root } = await openRoom(t);
-  assert.deepEqual(await engine.findTables(join(root, 'new', 'deep'), () => false), []);
+  await assert.rejects(
+    engine.findTables(join(root, 'new'), () => false),
+    refusal('ServiceUnavailable', /missing/),
+  );
+  assert.deepEqual(await readdir(root), []);
 });

@@ -18,7 +18,13 @@ export const createDatabase = defineServerOperation({
   statuses: [409],
   async run({ body, caller }, services) {
     requireServerAdministrator(caller);
-    const { name } = await services.catalog.databases.create({ name: body.name });
+    const { name, root } = await services.catalog.databases.create({ name: body.name });
+    try {
+      await services.engine.lifecycle.ensureRoot(root);
+    } catch (error) {
+      await services.catalog.databases.drop(name);
+      throw error;
+    }
     return { kind: 'object', body: { name } };
   },
 });
