@@ -3,32 +3,39 @@ import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openRawEngine } from './engine-side.ts';
 import type { RawConnection } from './engine-side.ts';
-import type { Comparison } from './measure.ts';
-import { formatTable } from './report.ts';
+import type { Result } from './measure.ts';
+import { formatTable, showFigure } from './report.ts';
 import { compareAnalysis } from './scenarios/analysis.ts';
 import { compareCreate } from './scenarios/create.ts';
+import { countInsertCost } from './scenarios/insert-cost.ts';
+import { countFragments } from './scenarios/insert-fragments.ts';
+import { compareInsertFull } from './scenarios/insert-full.ts';
 import { compareInsert } from './scenarios/insert.ts';
 import { compareList } from './scenarios/list.ts';
 import { compareMaintenance } from './scenarios/maintenance.ts';
 import { compareQuery } from './scenarios/query.ts';
 import { compareUpdate, compareVersions } from './scenarios/update.ts';
-import type { Bench } from './scenarios/scenario.ts';
+import type { Bench, Scenario } from './scenarios/scenario.ts';
 import { startServerProcess } from './server-process.ts';
 
-const SCENARIOS = {
+const SCENARIOS: Readonly<Record<string, Scenario>> = {
   analysis: compareAnalysis,
   update: compareUpdate,
   versions: compareVersions,
   create: compareCreate,
   insert: compareInsert,
+  'insert-full': compareInsertFull,
+  'insert-cost': countInsertCost,
+  'insert-fragments': countFragments,
   query: compareQuery,
   list: compareList,
   maintenance: compareMaintenance,
 };
 
 /**
- * `npm run bench` runs all; `npm run bench -- update create` those whose names are given. Flags go to the server: the
- * engine never syncs, so that both sides leave that to the operating system unless `--storage-sync=full` is given.
+ * `npm run bench` runs all; `npm run bench -- update insert` those whose names are given, `insert-full` and the like
+ * included. Flags go to the server: the engine never syncs, so both sides leave that to the operating system unless
+ * `--storage-sync=full` is given.
  */
 async function main(): Promise<void> {
   const given = process.argv.slice(2);
@@ -39,15 +46,15 @@ async function main(): Promise<void> {
   const server = await startServerProcess(join(folder, 'http'), flags);
   const openRaw = async (): Promise<RawConnection> => openRawEngine(join(folder, 'engine'));
   const raw = await openRaw();
-  const results: Comparison[] = [];
+  const results: Result[] = [];
   try {
     const report = (line: string): void => void process.stderr.write(`${line}\n`);
-    const bench: Bench = { port: server.port, folder, raw, openRaw, report };
+    const bench: Bench = { port: server.port, flags, folder, raw, openRaw, report };
     for (const [name, run] of Object.entries(SCENARIOS)) {
-      if (wanted.length > 0 && !wanted.includes(name)) continue;
-      for await (const comparison of run(bench)) {
-        results.push(comparison);
-        bench.report(`${comparison.name}: ${comparison.ratio.toFixed(2)}`);
+      if (wanted.length > 0 && !wanted.some((word) => isNamedBy(name, word))) continue;
+      for await (const result of run(bench)) {
+        results.push(result);
+        bench.report(`${result.name}: ${showFigure(result)}`);
       }
     }
   } finally {
@@ -58,7 +65,11 @@ async function main(): Promise<void> {
   await keep(results);
 }
 
-async function keep(results: readonly Comparison[]): Promise<void> {
+function isNamedBy(scenario: string, word: string): boolean {
+  return scenario === word || scenario.startsWith(`${word}-`);
+}
+
+async function keep(results: readonly Result[]): Promise<void> {
   await mkdir('bench/results', { recursive: true });
   const machine = {
     node: process.version,

@@ -20,6 +20,18 @@ export interface Comparison {
   readonly goal: number;
 }
 
+/** A figure of the server alone, the less the better. */
+export interface Count {
+  readonly name: string;
+  /** The median of the rounds. */
+  readonly count: number;
+  readonly lowest: number;
+  readonly highest: number;
+  readonly goalMax: number;
+}
+
+export type Result = Comparison | Count;
+
 export interface Plan {
   readonly name: string;
   readonly goal: number;
@@ -32,14 +44,14 @@ export interface Plan {
 
 /** Runs both sides in turn, the first one changing from round to round, so that a slow minute of the machine hits both. */
 export async function compare(plan: Plan): Promise<Comparison> {
-  await runOnce(plan.http, plan.workers, Math.max(1, Math.ceil(plan.turns / 4)));
-  await runOnce(plan.engine, plan.workers, Math.max(1, Math.ceil(plan.turns / 4)));
+  await runTurns(plan.http, plan.workers, Math.max(1, Math.ceil(plan.turns / 4)));
+  await runTurns(plan.engine, plan.workers, Math.max(1, Math.ceil(plan.turns / 4)));
   const http: number[] = [];
   const engine: number[] = [];
   for (let round = 0; round < plan.rounds; round += 1) {
     const sides = [
-      async () => void http.push(await runOnce(plan.http, plan.workers, plan.turns)),
-      async () => void engine.push(await runOnce(plan.engine, plan.workers, plan.turns)),
+      async () => void http.push(await runTurns(plan.http, plan.workers, plan.turns)),
+      async () => void engine.push(await runTurns(plan.engine, plan.workers, plan.turns)),
     ];
     for (const side of round % 2 === 0 ? sides : sides.toReversed()) await side();
   }
@@ -55,15 +67,12 @@ export async function compare(plan: Plan): Promise<Comparison> {
   };
 }
 
-export function median(values: readonly number[]): number {
-  const sorted = values.toSorted((one, other) => one - other);
-  const middle = sorted.length / 2;
-  const upper = sorted[Math.floor(middle)] ?? Number.NaN;
-  return sorted.length % 2 === 1 ? upper : (upper + (sorted[middle - 1] ?? Number.NaN)) / 2;
+export function countOf(name: string, counts: readonly number[], goalMax: number): Count {
+  return { name, count: median(counts), lowest: Math.min(...counts), highest: Math.max(...counts), goalMax };
 }
 
 /** Operations a second. */
-async function runOnce(work: Work, workers: number, turns: number): Promise<number> {
+export async function runTurns(work: Work, workers: number, turns: number): Promise<number> {
   let next = 0;
   const startedAt = performance.now();
   await Promise.all(
@@ -75,4 +84,11 @@ async function runOnce(work: Work, workers: number, turns: number): Promise<numb
     }),
   );
   return turns / ((performance.now() - startedAt) / 1000);
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((one, other) => one - other);
+  const middle = sorted.length / 2;
+  const upper = sorted[Math.floor(middle)] ?? Number.NaN;
+  return sorted.length % 2 === 1 ? upper : (upper + (sorted[middle - 1] ?? Number.NaN)) / 2;
 }

@@ -1,16 +1,15 @@
-import type { Comparison } from './measure.ts';
+import type { Result } from './measure.ts';
 
 /** A table for people; the same figures are kept as JSON. */
-export function formatTable(results: readonly Comparison[]): string {
-  const head = ['what', 'HTTP a second', 'engine a second', 'ratio', 'range', 'goal', ''];
-  const rows = results.map(({ name, http, engine, ratio, lowest, highest, goal }) => [
-    name,
-    showRate(http),
-    showRate(engine),
-    ratio.toFixed(2),
-    `${lowest.toFixed(2)} to ${highest.toFixed(2)}`,
-    goal === 0 ? '' : `≥ ${goal.toFixed(2)}`,
-    describeOutcome(ratio, goal),
+export function formatTable(results: readonly Result[]): string {
+  const head = ['what', 'HTTP a second', 'engine a second', 'ratio or count', 'range', 'goal', ''];
+  const rows = results.map((result) => [
+    result.name,
+    'ratio' in result ? showNumber(result.http) : '',
+    'ratio' in result ? showNumber(result.engine) : '',
+    showFigure(result),
+    `${showNumber(result.lowest)} to ${showNumber(result.highest)}`,
+    ...describeGoal(result),
   ]);
   const widths = head.map((title, column) => Math.max(title.length, ...rows.map((row) => (row[column] ?? '').length)));
   const line = (cells: readonly string[]): string =>
@@ -18,11 +17,17 @@ export function formatTable(results: readonly Comparison[]): string {
   return `${[head, ...rows].map((cells) => line(cells).trimEnd()).join('\n')}\n`;
 }
 
-function describeOutcome(ratio: number, goal: number): string {
-  if (goal === 0) return '';
-  return ratio >= goal ? 'met' : 'missed';
+export function showFigure(result: Result): string {
+  return showNumber('ratio' in result ? result.ratio : result.count);
 }
 
-function showRate(rate: number): string {
-  return rate >= 100 ? rate.toFixed(0) : rate.toFixed(2);
+/** The goal, and whether it is met: a lower bound on a ratio, an upper bound on a count. */
+function describeGoal(result: Result): readonly [string, string] {
+  if ('count' in result) return [`≤ ${showNumber(result.goalMax)}`, result.count <= result.goalMax ? 'met' : 'missed'];
+  if (result.goal === 0) return ['', ''];
+  return [`≥ ${showNumber(result.goal)}`, result.ratio >= result.goal ? 'met' : 'missed'];
+}
+
+function showNumber(value: number): string {
+  return value >= 100 ? value.toFixed(0) : value.toFixed(2);
 }

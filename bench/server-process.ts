@@ -27,6 +27,16 @@ export async function startServerProcess(folder: string, flags: readonly string[
   };
 }
 
+/** The flags, with `own` in the place of those for the same settings: the server refuses a setting that is given twice. */
+export function withFlags(flags: readonly string[], own: readonly string[]): readonly string[] {
+  const names = new Set(own.map(nameOfFlag));
+  return [...flags.filter((flag) => !names.has(nameOfFlag(flag))), ...own];
+}
+
+function nameOfFlag(flag: string): string {
+  return flag.split('=', 1)[0] ?? flag;
+}
+
 async function readPort(child: ChildProcess): Promise<number> {
   return new Promise((resolve, reject) => {
     let text = '';

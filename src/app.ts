@@ -14,6 +14,11 @@ import type { Catalog } from './catalog/catalog.ts';
 import type { Config } from './config/config.ts';
 import { TOKEN_ENDPOINT_PATH, ownIssuerOf } from './config/own-issuer.ts';
 import { openConfiguredCatalog } from './configured-catalog.ts';
+import { createSingleProcess } from './coordination/coordination.ts';
+import { recoverWrites } from './coordination/recover-writes.ts';
+import type { RecoveryStep } from './coordination/recover-writes.ts';
+import { isTransientFailure } from './coordination/transient-failure.ts';
+import { WriteGate } from './coordination/write-gate.ts';
 import { ensureRoots } from './database-roots.ts';
 import { openEngine } from './engine/engine.ts';
 import type { Engine } from './engine/engine.ts';
@@ -24,26 +29,29 @@ import type { Load } from './http/load.ts';
 import { createHttpServer } from './http/server.ts';
 import type { HttpServer } from './http/server.ts';
 import { Jobs } from './jobs/jobs.ts';
+import { lockDatabases, lockFolders } from './locked-folders.ts';
+import { finishWork } from './finish-work.ts';
 import { ensureAdminKey, ensureDefaultDatabase, ensureSigningKey } from './first-start.ts';
-import { WriteIntents } from './operations/write-intents.ts';
 import { adoptTables, sweepUnfinished } from './recovery.ts';
 import { Maintenance } from './maintenance/maintenance.ts';
 import { CONSOLE_FOLDER } from './places.ts';
 import { takeReadings } from './readings.ts';
 import { readRelease } from './release.ts';
-import { resolveWrites } from './resolve-writes.ts';
 import { SlowQueries } from './slow-queries/slow-queries.ts';
 import { openStorages } from './storage/storages.ts';
 import type { StorageSettings, Storages } from './storage/storages.ts';
 import { watchEventLoop } from './telemetry/event-loop-watch.ts';
 import type { TelemetryEvent } from './telemetry/events.ts';
 import { gatherLines } from './telemetry/gathered-lines.ts';
+import { openLogOutput } from './telemetry/log-output.ts';
 import { createMetrics } from './telemetry/metrics.ts';
 import type { Metrics } from './telemetry/metrics.ts';
 import { openOpenTelemetry } from './telemetry/open-telemetry.ts';
 import type { OpenTelemetry } from './telemetry/open-telemetry.ts';
 import { createTelemetry } from './telemetry/telemetry.ts';
 import type { Telemetry } from './telemetry/telemetry.ts';
+import { Writes } from './writes/writes.ts';
+import type { OnWriteStep } from './writes/writes.ts';
 
 /** A running service, without a port: connections are handed to it. */
 export interface App {
@@ -51,7 +59,7 @@ export interface App {
   accept(socket: Socket): void;
   /** A call through the engine; the watchdog of the supervisor waits for it. */
   probe(): Promise<void>;
-  /** Lets running requests finish, then closes everything. */
+  /** Lets running requests finish, for as long as the drain time allows, then closes everything. */
   drain(): Promise<void>;
 }
 
@@ -67,6 +75,10 @@ export interface AppReady {
 export interface Outside extends Pick<StorageSettings, 'disk'> {
   /** How many workers were replaced before this one. */
   readonly workerRestarts?: number;
+  /** Of the process that a signal stops. */
+  readonly supervisorPid?: number;
+  /** Called when a step of the commit protocol starts. */
+  readonly onWriteStep?: OnWriteStep;
 }
 
 /** How many callers' rates are remembered at once. */
@@ -87,10 +99,11 @@ async function joinParts(config: Config, parts: Parts, outside: Outside): Promis
   const metrics = createMetrics();
   const exported = await openExported(config);
   const readers = [(event: TelemetryEvent) => metrics.count(event), ...(exported === undefined ? [] : [exported.read])];
-  const stream = parts.add(gatherLines(process.stderr));
+  const stream = parts.add(gatherLines(openLogOutput(process.stderr)));
   const telemetry = createTelemetry({ ...config.log, stream, clock: Date.now, readers });
   if (exported !== undefined) parts.add(exported);
   parts.add(watchEventLoop((milliseconds) => metrics.eventLoopDelayed(milliseconds)));
+  const lock = parts.add(await lockFolders(config, outside.supervisorPid ?? process.pid));
   const catalog = parts.add(await openConfiguredCatalog(config));
   const isNewCatalog = await ensureDefaultDatabase(catalog, config.storage.root);
   const adminKey = await ensureAdminKey(catalog, config);
@@ -98,9 +111,11 @@ async function joinParts(config: Config, parts: Parts, outside: Outside): Promis
   const storages = parts.add(openConfiguredStorages(config, outside));
   await ensureRoots(catalog, storages, telemetry);
   const engine = parts.add(await openConfiguredEngine(config, storages, { telemetry, metrics, exported }));
-  await resolveWrites(catalog, engine, telemetry);
-  const swept = await sweepUnfinished(catalog, engine, telemetry);
-  const adopted = await adoptTables(catalog, engine, telemetry, isNewCatalog);
+  await lockDatabases(lock, catalog, telemetry);
+  const writeGate = new WriteGate((root) => lock.requireRoot(root));
+  const writes = parts.add(
+    await openWrites(config, outside, { catalog, engine, storages, telemetry, metrics, exported }),
+  );
   const authenticator = parts.add(openAuthenticator(config, catalog));
   const databases = await catalog.databases.list();
 
@@ -108,8 +123,17 @@ async function joinParts(config: Config, parts: Parts, outside: Outside): Promis
   const state = { isDraining: false };
   const jobs = parts.add(openJobs(config, catalog, telemetry));
   const maintenance = parts.add(
-    new Maintenance({ limits: config.limits.maintenance, engine, catalog, jobs, telemetry, now: Date.now }),
+    new Maintenance({
+      limits: config.limits.maintenance,
+      engine,
+      background: writes.background,
+      catalog,
+      jobs,
+      telemetry,
+      now: Date.now,
+    }),
   );
+  writes.onCommit((table) => maintenance.noteCommit(table));
   const { workerRestarts = 0 } = outside;
   const slowQueries = parts.add(new SlowQueries({ limits: config.limits.log, engine, telemetry, now: Date.now }));
   const joined = {
@@ -121,30 +145,56 @@ async function joinParts(config: Config, parts: Parts, outside: Outside): Promis
     telemetry,
     catalog,
     engine,
+    writes,
+    storages,
     jobs,
     maintenance,
     authenticator,
     load,
+    writeGate,
     state,
   };
+  const recovered = { swept: 0, adopted: 0 };
+  const steps = listRecoverySteps(joined, isNewCatalog, recovered);
+  parts.add(await recoverWrites({ steps, gate: writeGate, telemetry, onDone: () => maintenance.start() }));
   const server = parts.add(await openHttp(joined));
-  maintenance.start();
   return {
-    ready: { adopted, swept, databases: databases.length, ...(adminKey === undefined ? {} : { adminKey }) },
+    ready: { ...recovered, databases: databases.length, ...(adminKey === undefined ? {} : { adminKey }) },
     accept: (socket) => server.accept(socket),
-    probe: () => engine.probe(),
+    async probe() {
+      writes.requireMoving();
+      await engine.probe();
+    },
     async drain() {
       state.isDraining = true;
+      lock.markDraining();
       server.closeIdleConnections();
-      await load.underWay.whenIdle();
+      await finishWork(joined, config.limits.http.drainSeconds);
       await parts.close();
     },
   };
 }
 
+/** What must be done before the first write; what it finds is counted. */
+function listRecoverySteps(
+  { catalog, engine, writes, telemetry }: Joined,
+  isNewCatalog: boolean,
+  recovered: { swept: number; adopted: number },
+): readonly RecoveryStep[] {
+  return [
+    async () => {
+      const failures = await writes.resolvePending();
+      for (const failure of failures) if (failure instanceof Error && isTransientFailure(failure)) throw failure;
+    },
+    async () => writes.recoverResponses(),
+    async () => void (recovered.swept = await sweepUnfinished({ catalog, engine, writes, telemetry })),
+    async () => void (recovered.adopted = await adoptTables(catalog, engine, telemetry, isNewCatalog)),
+  ];
+}
+
 /** Traces and logs for a collector. What goes wrong with them is told by the log alone, or it would be sent in a ring. */
 async function openExported({ log }: Config): Promise<OpenTelemetry | undefined> {
-  const own = createTelemetry({ ...log, stream: process.stderr, clock: Date.now });
+  const own = createTelemetry({ ...log, stream: openLogOutput(process.stderr), clock: Date.now });
   return openOpenTelemetry({
     variables: process.env,
     release: readRelease(),
@@ -167,10 +217,8 @@ async function openConfiguredEngine(
     limits: config.limits.engine,
     storageOptions: config.storage.options,
     querySeconds: config.limits.query.seconds,
-    spoolFolder: join(config.data, 'uploads'),
     storages,
     onQuarantine: (found) => telemetry.emit({ kind: 'manifest-quarantined', ...found }),
-    onUpdateGroup: (members) => metrics.updatesCommitted(members),
   });
   return watchEngine(engine, (call, startedAt, endedAt) => {
     metrics.engineCalled(call, endedAt - startedAt);
@@ -178,10 +226,38 @@ async function openConfiguredEngine(
   });
 }
 
+interface WriteDependencies extends Pick<Joined, 'catalog' | 'engine' | 'telemetry' | 'metrics' | 'exported'> {
+  readonly storages: Storages;
+}
+
+async function openWrites(
+  config: Config,
+  { onWriteStep }: Outside,
+  { catalog, engine, storages, telemetry, metrics, exported }: WriteDependencies,
+): Promise<Writes> {
+  return Writes.open({
+    engine,
+    storages,
+    catalog,
+    coordination: createSingleProcess(),
+    telemetry,
+    limits: config.limits,
+    sync: config.storage.sync,
+    marksFile: `${config.catalogFile}-marks`,
+    spoolFolder: join(config.data, 'uploads'),
+    onBatch({ kind, members, startedAt, endedAt }) {
+      metrics.writesCommitted(kind, members);
+      metrics.engineCalled(`commits.${kind}`, endedAt - startedAt);
+      exported?.engineCalled(`commits.${kind}`, startedAt, endedAt);
+    },
+    onStep: onWriteStep,
+    now: Date.now,
+  });
+}
+
 function openJobs({ limits }: Config, catalog: Catalog, telemetry: Telemetry): Jobs {
-  const { drainSeconds } = limits.http;
   const hasTable = async (tableId: string): Promise<boolean> => catalog.tables.has(tableId);
-  return new Jobs({ limits: limits.jobs, telemetry, now: Date.now, makeId: randomUUID, hasTable, drainSeconds });
+  return new Jobs({ limits: limits.jobs, telemetry, now: Date.now, makeId: randomUUID, hasTable });
 }
 
 function openAuthenticator(config: Config, catalog: Catalog): Authenticator {
@@ -213,11 +289,14 @@ interface Joined {
   readonly workerRestarts: number;
   readonly catalog: Catalog;
   readonly engine: Engine;
+  readonly writes: Writes;
+  readonly storages: Storages;
   readonly jobs: Jobs;
   readonly maintenance: Maintenance;
   readonly slowQueries: SlowQueries;
   readonly authenticator: Authenticator;
   readonly load: Load;
+  readonly writeGate: WriteGate;
   readonly state: { readonly isDraining: boolean };
 }
 
@@ -238,6 +317,7 @@ async function openHttp(joined: Joined): Promise<HttpServer> {
     tokenEndpoint: openTokenEndpoint(config, catalog),
     tokenEndpointPath: TOKEN_ENDPOINT_PATH,
     load,
+    writeGate: joined.writeGate,
     rate: new CallerRate({
       requestsPerSecond: limits.http.rateRequestsPerSecond,
       callersMax: RATED_CALLERS_MAX,
@@ -250,7 +330,7 @@ async function openHttp(joined: Joined): Promise<HttpServer> {
       maintenance,
       slowQueries: joined.slowQueries,
       telemetry,
-      intents: new WriteIntents(catalog.journal, randomUUID),
+      writes: joined.writes,
       limits,
       allowedStorageOptions: config.storage.allowedCallerOptions,
       secrets: { makeKey: makeApiKey, makeClientSecret },

@@ -4,11 +4,15 @@ import type { Load } from './http/load.ts';
 import { WORK_CLASSES } from './http/work-class.ts';
 import type { WorkClass } from './http/work-class.ts';
 import type { Jobs } from './jobs/jobs.ts';
+import type { Storages } from './storage/storages.ts';
+import type { Writes } from './writes/writes.ts';
 import type { Readings } from './telemetry/metric-rows.ts';
 
 export interface ReadParts {
   readonly catalog: Catalog;
   readonly engine: Engine;
+  readonly writes: Writes;
+  readonly storages: Storages;
   readonly load: Load;
   readonly jobs: Jobs;
   readonly connections: () => number;
@@ -65,21 +69,35 @@ function readLoad({
 
 function readData({
   engine,
+  writes,
+  storages,
   catalog,
   jobs,
 }: ReadParts): Part<
-  'lanesRunning' | 'lanesWaiting' | 'openTables' | 'openTableUses' | 'abandoned' | 'lookupEntries' | 'lookups' | 'jobs'
+  | 'lanesRunning'
+  | 'lanesWaiting'
+  | 'openTables'
+  | 'openTableUses'
+  | 'abandoned'
+  | 'lookupEntries'
+  | 'lookups'
+  | 'catalogTransactions'
+  | 'syncs'
+  | 'jobs'
 > {
-  const { lanesRunning, lanesWaiting, abandoned, openTables } = engine.counts();
+  const { abandoned, openTables } = engine.counts();
+  const { queuesRunning, queuesWaiting } = writes.counts();
   const lookups = catalog.lookupCounts();
   return {
-    lanesRunning,
-    lanesWaiting,
+    lanesRunning: queuesRunning,
+    lanesWaiting: queuesWaiting,
     openTables: openTables.open,
     openTableUses: { hit: openTables.hits, miss: openTables.misses },
     abandoned,
     lookupEntries: lookups.entries,
     lookups: { hit: lookups.hits, miss: lookups.misses },
+    catalogTransactions: catalog.counts().transactions,
+    syncs: { tables: storages.syncCount(), catalog: catalog.counts().syncs },
     jobs: { running: jobs.runningCount, waiting: jobs.waitingCount },
   };
 }

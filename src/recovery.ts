@@ -1,33 +1,44 @@
 import type { Catalog } from './catalog/catalog.ts';
+import { isTransientFailure } from './coordination/transient-failure.ts';
 import type { Engine } from './engine/engine.ts';
 import { isOwnDirectory } from './model/table.ts';
 import type { Telemetry } from './telemetry/telemetry.ts';
+import type { Writes } from './writes/writes.ts';
+
+export interface SweepParts {
+  readonly catalog: Catalog;
+  readonly engine: Engine;
+  readonly writes: Writes;
+  readonly telemetry: Telemetry;
+}
 
 /**
  * Ends what a crash left unfinished: data of creates that were never published, and of tables that were dropped, is
  * removed, and a table in the middle of a write of several commits goes back to the version that its readers saw. What
- * cannot be ended now stays for the next start.
+ * cannot be ended now stays for the next start; what lacked space is thrown, because it can be ended once there is some.
  */
-export async function sweepUnfinished(catalog: Catalog, engine: Engine, telemetry: Telemetry): Promise<number> {
+export async function sweepUnfinished({ catalog, engine, writes, telemetry }: SweepParts): Promise<number> {
   const { reservations, held } = await catalog.tables.unfinished();
   let swept = 0;
+  let transient: Error | undefined;
   const attempt = async (directory: string, work: () => Promise<void>): Promise<void> => {
     try {
       await work();
       swept += 1;
     } catch (error) {
+      if (error instanceof Error && isTransientFailure(error)) transient ??= error;
       telemetry.emit({ kind: 'background-failed', task: `sweep of ${directory}`, cause: error });
     }
   };
   for (const reservation of reservations) {
     await attempt(reservation.place.directory, async () => {
-      await engine.removeTable(reservation.place);
+      await writes.removeTable(reservation.place);
       await catalog.tables.abandon(reservation);
     });
   }
   for (const removal of await catalog.tables.removals()) {
     await attempt(removal.place.directory, async () => {
-      await engine.removeTable(removal.place);
+      await writes.removeTable(removal.place);
       await catalog.tables.finishRemoval(removal);
     });
   }
@@ -35,10 +46,13 @@ export async function sweepUnfinished(catalog: Catalog, engine: Engine, telemetr
     const { heldVersion } = table;
     if (heldVersion === undefined) continue;
     await attempt(table.place.directory, async () => {
-      await engine.restoreVersion({ place: table.place, branch: table.heldBranch }, heldVersion);
+      const target = { place: table.place, branch: table.heldBranch };
+      await writes.exclusive(table.place, async () => engine.restoreVersion(target, heldVersion));
       await catalog.tables.release(table.id);
     });
   }
+  // Nothing may be written over a table that still has to go back.
+  if (transient !== undefined) throw transient;
   return swept;
 }
 

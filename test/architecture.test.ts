@@ -18,15 +18,23 @@ const ROOMS: Readonly<Record<string, { readonly values: readonly string[]; reado
   storage: { values: ['model', 'errors'] },
   engine: { values: ['model', 'errors', 'arrow', 'guard'], types: ['storage'] },
   catalog: { values: ['model', 'errors'] },
+  coordination: { values: ['model', 'errors'], types: ['catalog', 'telemetry'] },
+  writes: {
+    values: ['model', 'errors', 'arrow'],
+    types: ['engine', 'storage', 'catalog', 'coordination', 'telemetry'],
+  },
   auth: { values: ['model', 'errors'] },
   jobs: { values: ['model', 'errors'], types: ['telemetry'] },
-  maintenance: { values: ['model', 'errors'], types: ['engine', 'catalog', 'jobs', 'telemetry'] },
+  maintenance: { values: ['model', 'errors'], types: ['engine', 'catalog', 'writes', 'jobs', 'telemetry'] },
   'slow-queries': { values: ['model', 'errors'], types: ['engine', 'telemetry'] },
   operations: {
     values: ['model', 'errors', 'wire', 'arrow', 'guard'],
-    types: ['engine', 'catalog', 'auth', 'jobs', 'maintenance', 'slow-queries', 'telemetry'],
+    types: ['engine', 'catalog', 'writes', 'auth', 'jobs', 'maintenance', 'slow-queries', 'telemetry'],
   },
-  http: { values: ['model', 'errors', 'wire', 'arrow', 'operations', 'telemetry'], types: ['auth', 'catalog'] },
+  http: {
+    values: ['model', 'errors', 'wire', 'arrow', 'operations', 'telemetry'],
+    types: ['auth', 'catalog', 'coordination'],
+  },
   client: { values: ['model', 'errors'], types: ['wire'] },
   process: { values: ['model', 'errors', 'config', 'telemetry', 'app'] },
   cli: {
@@ -47,6 +55,8 @@ const ROOMS: Readonly<Record<string, { readonly values: readonly string[]; reado
       'storage',
       'engine',
       'catalog',
+      'coordination',
+      'writes',
       'auth',
       'jobs',
       'maintenance',
@@ -60,7 +70,7 @@ const ROOMS: Readonly<Record<string, { readonly values: readonly string[]; reado
   },
 };
 
-/** Outside packages have one owner room each. */
+/** Outside packages have an owner room each, a few of them more. */
 const OWNERS: Readonly<Record<string, readonly string[]>> = {
   '@lancedb/lancedb': ['engine'],
   'apache-arrow': ['formats'],
@@ -68,7 +78,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   'hyparquet-compressors': ['formats'],
   'hyparquet-writer': ['formats'],
   kysely: ['catalog'],
-  libsql: ['catalog'],
+  libsql: ['catalog', 'coordination'],
   jose: ['auth'],
   'oidc-provider': ['auth'],
   fastify: ['http'],

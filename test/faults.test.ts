@@ -1,38 +1,14 @@
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { TestContext } from 'node:test';
-import { promisify } from 'node:util';
 import Database from 'libsql';
 import { sampleStream } from './support/arrow-tables.ts';
 import { Client } from './support/client.ts';
 import { startServer } from './support/server.ts';
+import { fillDisk, mountSmallDisk } from './support/small-disk.ts';
 
-const run = promisify(execFile);
 const MEBIBYTE = 1024 ** 2;
-
-/** A disk of that size, or nothing where this process may not make one. */
-async function mountSmallDisk(t: TestContext, bytes: number): Promise<string | undefined> {
-  const folder = await mkdtemp(join(tmpdir(), 'tiltyard-disk-'));
-  const mounted = await run('mount', ['-t', 'tmpfs', '-o', `size=${bytes}`, 'tmpfs', folder]).catch(() => undefined);
-  t.after(async () => {
-    if (mounted !== undefined) await run('umount', ['-l', folder]);
-    await rm(folder, { recursive: true, force: true });
-  });
-  return mounted === undefined ? undefined : folder;
-}
-
-/** Leaves not a byte. */
-async function fill(folder: string): Promise<string> {
-  const file = join(folder, 'ballast');
-  await writeFile(file, Buffer.alloc(32 * MEBIBYTE)).catch((error: NodeJS.ErrnoException) => {
-    assert.equal(error.code, 'ENOSPC');
-  });
-  return file;
-}
 
 test('a full disk fails writes with 503 and a clear sentence; reads go on, and it recovers by itself', async (t) => {
   const folder = await mountSmallDisk(t, 16 * MEBIBYTE);
@@ -41,7 +17,7 @@ test('a full disk fails writes with 503 and a clear sentence; reads go on, and i
   t.after(async () => server.close());
   const client = new Client(server.url);
   assert.equal((await client.arrow('/v1/table/t/create', sampleStream(10))).status, 200);
-  const ballast = await fill(folder);
+  const ballast = await fillDisk(folder);
   const update = { updates: [['id', 'id + 100']] };
   for (const answer of [
     await client.arrow('/v1/table/t/insert', sampleStream(1000)),

@@ -5,16 +5,21 @@ import { basename, join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { connect } from '@lancedb/lancedb';
+import Database from 'libsql';
+import type { OnWriteStep, WriteStep } from '../src/writes/writes.ts';
 import { sampleStream } from './support/arrow-tables.ts';
 import type { Answer } from './support/client.ts';
 import { DiskGate } from './support/disk-gate.ts';
+import { eventually } from './support/eventually.ts';
 import { ContractServer } from './contract/contract-server.ts';
 import type { MadeTable } from './contract/contract-server.ts';
 
 const gate = new DiskGate();
+const steps: { on: OnWriteStep } = { on: () => {} };
 let server: ContractServer;
 before(async () => {
-  server = await ContractServer.start({ outside: { disk: gate }, flags: ['--maintenance-running-max=0'] });
+  const outside = { disk: gate, onWriteStep: async (step: WriteStep) => steps.on(step) };
+  server = await ContractServer.start({ outside, flags: ['--maintenance-running-max=0'] });
 });
 after(async () => server.close());
 
@@ -159,23 +164,27 @@ suite('a start at which the data cannot be read', () => {
 });
 
 suite('a kill after the record', () => {
-  async function killAfterRecord(t: TestContext) {
+  /** The service is killed when this step of its response starts. */
+  async function killAt(t: TestContext, step: WriteStep) {
     const table = await server.table({ stream: sampleStream(3) });
+    let folder: string | undefined;
+    steps.on = async (started) => {
+      if (started === step) folder ??= await takeKilled(t);
+    };
     assert.equal((await send(server, table)).status, 200);
-    return { table, folder: await takeKilled(t) };
+    steps.on = () => {};
+    return { table, folder: folder ?? assert.fail() };
   }
 
-  test('the same request is carried out again when the answer was on its way', async (t) => {
-    const { table, folder } = await killAfterRecord(t);
+  test('the same request is carried out again when its response was marked', async (t) => {
+    const { table, folder } = await killAt(t, 'send');
     const next = await serve(t, folder);
     assert.equal((await send(next, table)).json.version, 3);
     assert.deepEqual(await ids(next, table), [0, 2, 21]);
   });
 
-  test('the same request is answered when it was not, and carried out the next time', async (t) => {
-    const { table, folder } = await killAfterRecord(t);
-    // The mark of the answer comes last.
-    await rm(join(folder, 'tiltyard.db-answers'));
+  test('the same request is answered when its response was not, and carried out the next time', async (t) => {
+    const { table, folder } = await killAt(t, 'mark');
     const next = await serve(t, folder);
     const again = await send(next, table);
     assert.equal(again.json.version, 2);
@@ -184,4 +193,72 @@ suite('a kill after the record', () => {
     assert.equal((await send(next, table)).json.version, 3);
     assert.deepEqual(await ids(next, table), [0, 2, 21]);
   });
+
+  test('the same request is carried out when the marks are gone: it may have been answered', async (t) => {
+    const { table, folder } = await killAt(t, 'mark');
+    await rm(join(folder, 'tiltyard.db-marks'));
+    const next = await serve(t, folder);
+    const again = await send(next, table);
+    assert.equal(again.json.version, 3, again.text);
+    assert.equal(again.headers.get('idempotency-replayed'), null);
+  });
+});
+
+suite('a kill of the release before', () => {
+  /** The journal as its schema had it. */
+  function toFormerRelease(folder: string): void {
+    const catalog = new Database(join(folder, 'tiltyard.db'));
+    for (const column of ['epoch', 'generation', 'expected']) {
+      catalog.exec(`alter table journal drop column ${column}`);
+    }
+    catalog.exec("update journal set state = 'begun' where state = 'pending'");
+    catalog.exec("update settings set value = '6' where name = 'migrations_applied'");
+    catalog.close();
+  }
+
+  test('a request with a key that it had committed is answered and not carried out again', async (t) => {
+    const headers = { 'idempotency-key': 'former' };
+    const { table, folder } = await killAfterCommit(t, headers);
+    toFormerRelease(folder);
+    const next = await serve(t, folder);
+    const again = await send(next, table, headers);
+    assert.equal(again.status, 200, again.text);
+    assert.equal(again.json.version, 2);
+    assert.deepEqual(await ids(next, table), [0, 2, 11]);
+  });
+});
+
+suite('a catalog that cannot be written while a commit is recorded', () => {
+  for (const [title, headers] of [
+    ['without a key', {}],
+    ['with a key', { 'idempotency-key': 'locked' }],
+  ] as const) {
+    test(`the write is in doubt, and the same request ${title} is answered once it is resolved`, async (t) => {
+      const folder = await mkdtemp(join(tmpdir(), 'tiltyard-locked-'));
+      t.after(async () => rm(folder, { recursive: true, force: true }));
+      let holder: Database.Database | undefined;
+      const onWriteStep = (step: WriteStep): void => {
+        if (step !== 'record' || holder !== undefined) return;
+        holder = new Database(join(folder, 'tiltyard.db'));
+        holder.exec('begin immediate');
+      };
+      const flags = ['--maintenance-running-max=0'];
+      const locked = await ContractServer.start({ folder, outside: { onWriteStep }, flags });
+      t.after(async () => locked.close());
+      const table = await locked.table({ stream: sampleStream(3) });
+      const doubtful = await send(locked, table, headers);
+      assert.equal(doubtful.status, 503, doubtful.text);
+      assert.match(doubtful.json.detail, /^It is not known whether the write was applied\./);
+      const meanwhile = await send(locked, table, headers);
+      assert.equal(meanwhile.status, 503, meanwhile.text);
+      assert.match(meanwhile.json.detail, /not known yet whether the same request was applied/);
+      holder?.close();
+      let again = meanwhile;
+      await eventually(async () => (again = await send(locked, table, headers)).status === 200);
+      assert.equal(again.headers.get('idempotency-replayed'), 'true');
+      assert.deepEqual([again.json.version, again.json.updated_rows], [2, 1]);
+      assert.equal(typeof again.json.transaction_id, 'string');
+      assert.deepEqual(await ids(locked, table), [0, 2, 11]);
+    });
+  }
 });

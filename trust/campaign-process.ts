@@ -48,6 +48,7 @@ interface Parts {
 
 function makeTrust({ seed, isShort, part, folder, minutesMax }: Order, { scanner, stops, progress }: Parts): Trust {
   const counts = new Map<string, number>();
+  let servers = 0;
   const blame = (kind: string, detail: string): void => {
     const count = (counts.get(kind) ?? 0) + 1;
     counts.set(kind, count);
@@ -62,10 +63,12 @@ function makeTrust({ seed, isShort, part, folder, minutesMax }: Order, { scanner
     tell: (text) => tell({ kind: 'line', text }),
     progress: (done, of) => void Object.assign(progress, { done, of }),
     blame,
-    async startServer(flags = [], env = {}) {
-      const at = join(folder, `data${stops.length}`);
-      const failed = (line: string): void => blame('log', line);
-      const server = await startTrustServer({ folder: at, scanner, flags, env, failed });
+    async startServer(flags = [], env = {}, program) {
+      servers += 1;
+      const at = join(folder, `data${servers}`);
+      // A program of a campaign's own fails on purpose.
+      const own = program === undefined ? { failed: (line: string) => blame('log', line) } : { program };
+      const server = await startTrustServer({ folder: at, scanner, flags, env, ...own });
       stops.push(async () => server.stop());
       return server;
     },

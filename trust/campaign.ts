@@ -28,7 +28,11 @@ export interface Trust {
   /** The full size, or that of the short form. */
   size(full: number, short: number): number;
   /** The server as its users start it, in a folder of its own that is removed at the end of the campaign. */
-  startServer(flags?: readonly string[], env?: Readonly<Record<string, string>>): Promise<TrustServer>;
+  startServer(
+    flags?: readonly string[],
+    env?: Readonly<Record<string, string>>,
+    program?: string,
+  ): Promise<TrustServer>;
   /** A line for who watches. */
   tell(line: string): void;
   /** How far the campaign is. Costs next to nothing. */

@@ -22,6 +22,7 @@ export const PLAN: readonly Planned[] = [
   { name: 'sql', minutesMax: 12, load: async () => (await import('./campaigns/fuzz-sql.ts')).fuzzSql },
   { name: 'names', minutesMax: 10, load: async () => (await import('./campaigns/names.ts')).names },
   { name: 'linear', minutesMax: 24, load: async () => (await import('./campaigns/linear.ts')).linear },
+  { name: 'faults', minutesMax: 8, load: async () => (await import('./campaigns/faults.ts')).faults },
   { name: 'client', minutesMax: 8, load: async () => (await import('./campaigns/client.ts')).client },
   { name: 'sync', minutesMax: 8, load: async () => (await import('./campaigns/sync.ts')).sync },
   { name: 'races', minutesMax: 6, load: async () => (await import('./campaigns/races.ts')).races },

@@ -31,6 +31,8 @@ export interface ServerOptions {
   /** A line of the log that tells of a failure, and why. */
   readonly failed?: (line: string) => void;
   readonly env?: Readonly<Record<string, string>>;
+  /** What is run in place of the built server. */
+  readonly program?: string;
 }
 
 /** For campaigns that ask about something else than the disk: `sync` and `kills` run as the service does by itself. */
@@ -40,8 +42,8 @@ export const TRUST_KEY = 'trust-administrator-key-planted-7f3a9c';
 
 export async function startTrustServer(options: ServerOptions): Promise<TrustServer> {
   const { folder, scanner, flags = [], env = {}, failed = () => {} } = options;
-  const main = fileURLToPath(new URL('../bundle/main.js', import.meta.url));
-  const child = spawn(process.execPath, [main, 'serve', folder, '--port=0', '--log-format=json', ...flags], {
+  const { program = fileURLToPath(new URL('../bundle/main.js', import.meta.url)) } = options;
+  const child = spawn(process.execPath, [program, 'serve', folder, '--port=0', '--log-format=json', ...flags], {
     env: { ...process.env, TILTYARD_ADMIN_KEY: TRUST_KEY, ...env },
     stdio: ['ignore', 'ignore', 'pipe'],
   });

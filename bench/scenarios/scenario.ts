@@ -1,10 +1,12 @@
 import type { RawConnection } from '../engine-side.ts';
 import { BareClient, requestHead } from '../http-client.ts';
-import type { Comparison } from '../measure.ts';
+import type { Result } from '../measure.ts';
 import { BENCH_KEY } from '../server-process.ts';
 
 export interface Bench {
   readonly port: number;
+  /** For a server that a scenario starts by itself. */
+  readonly flags: readonly string[];
   /** For whatever a scenario keeps of its own. */
   readonly folder: string;
   readonly raw: RawConnection;
@@ -13,7 +15,7 @@ export interface Bench {
   readonly report: (line: string) => void;
 }
 
-export type Scenario = (bench: Bench) => AsyncGenerator<Comparison>;
+export type Scenario = (bench: Bench) => AsyncGenerator<Result>;
 
 export async function openClients(port: number, count: number): Promise<readonly BareClient[]> {
   return Promise.all(Array.from({ length: count }, async () => BareClient.open(port)));

@@ -2,6 +2,7 @@ import { ServiceError } from '../errors/service-error.ts';
 import type { ArrowLimits } from '../model/limits.ts';
 import type { ChunkMemory } from './buffer-pool.ts';
 import { ChunkBuffer } from './chunk-buffer.ts';
+import type { FileLayout } from './chunk-buffer.ts';
 import type { DecodedBudget } from './decoded-budget.ts';
 import { messageBytes } from './dictionaries.ts';
 import type { Dictionaries, DictionaryMessage } from './dictionaries.ts';
@@ -14,6 +15,8 @@ export interface ArrowChunk {
   readonly file: Buffer;
   readonly rows: number;
   readonly batches: number;
+  /** Absent for a chunk that was read back from disk. */
+  readonly layout?: FileLayout;
   /** The top-level columns that hold nulls in this chunk or in one before it. */
   readonly nullColumns: ReadonlySet<string>;
   /** Gives the memory back for reuse. To be called only after the engine has finished with it. */
@@ -74,10 +77,10 @@ export class ChunkAssembler {
   /** Without batches the chunk is the schema alone. */
   async finish(): Promise<ArrowChunk> {
     const chunk = (this.#chunk ??= await this.#newChunk());
-    const { file, release } = await chunk.finish();
+    const { file, layout, release } = await chunk.finish();
     this.#chunk = undefined;
     this.#lastFileBytes = file.length;
-    return { file, rows: chunk.rows, batches: chunk.batches, nullColumns: this.nullColumns, release };
+    return { file, rows: chunk.rows, batches: chunk.batches, layout, nullColumns: this.nullColumns, release };
   }
 
   /** Gives back the memory of what will not be finished. */

@@ -3,8 +3,21 @@ import type { Block } from './footer.ts';
 import { FILE_MAGIC, footerBytes, writeFooter } from './footer.ts';
 import type { SchemaMessage } from './schema-message.ts';
 
-const HEAD_BYTES = 8;
-const END_OF_STREAM = Buffer.from([0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0]);
+export const HEAD_BYTES = 8;
+export const END_OF_STREAM = Buffer.from([0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0]);
+
+/** Where the messages of a file stand, so that its batches can be copied into another without being decoded. */
+export interface FileLayout {
+  readonly schema: SchemaMessage;
+  readonly batches: readonly Block[];
+  readonly hasDictionaries: boolean;
+}
+
+export interface FinishedFile {
+  readonly file: Buffer;
+  readonly layout: FileLayout;
+  readonly release: () => void;
+}
 
 /** One Arrow IPC file in the making: whole messages one behind the other, and at last the footer, in place. */
 export class ChunkBuffer {
@@ -72,7 +85,7 @@ export class ChunkBuffer {
   }
 
   /** The finished file, and a function that gives its memory back. */
-  async finish(): Promise<{ file: Buffer; release: () => void }> {
+  async finish(): Promise<FinishedFile> {
     const bytes = footerBytes(this.#schema.metadata.length, this.#dictionaries.length + this.#batches.length);
     await this.append(END_OF_STREAM, END_OF_STREAM.length + bytes);
     if (this.#length + bytes > this.#buffer.length) await this.#grow(bytes, bytes);
@@ -84,7 +97,12 @@ export class ChunkBuffer {
       if (isOut) this.#memory.give(buffer);
       isOut = false;
     };
-    return { file: buffer.subarray(0, this.#length + bytes), release };
+    const layout = {
+      schema: this.#schema,
+      batches: this.#batches,
+      hasDictionaries: this.#dictionaries.length > 0,
+    };
+    return { file: buffer.subarray(0, this.#length + bytes), layout, release };
   }
 
   /** Gives the memory of a file back that will not be finished. */

@@ -25,16 +25,15 @@ export type { FoundTable } from './adoption.ts';
 export type { DatabaseStore, NewDatabase } from './databases.ts';
 export type { CredentialPage, CredentialRecord, CredentialStore, NewCredential } from './credentials.ts';
 export type { GivenGrant, GrantPage, GrantStore } from './grants.ts';
-export { turnPlace } from './journal.ts';
-export type { BegunWrite, GoingAnswer, Journal, LandedWrite, RequestMark, UnresolvedWrite } from './journal.ts';
-export type { JournalCommit } from './journal-commit.ts';
+export type { BeginOptions, Journal, JournalEntry, NewCommit, NewEntry, RecordedCommit } from './journal.ts';
 export type { LocationOwner, NewDeclaration, NewRecord, NewRegistration } from './declarations.ts';
 export type { DroppedNamespace, NamespaceDrop } from './namespace-drop.ts';
 export type { NamespacePage, NamespaceRecord, NamespaceStore, NewNamespace } from './namespaces.ts';
 export type { Removal } from './removals.ts';
 export type { SigningKey, SigningKeyStore } from './signing-keys.ts';
 export type { NewTable, PublishEntry, Reservation, Unfinished } from './reservations.ts';
-export type { CommitRecord, HeldState, TableCommit, TablePage, TableStore } from './tables.ts';
+export type { HeldState, TablePage, TableStore } from './tables.ts';
+export type { CompletedRequest } from './completed-requests.ts';
 export type { CommitEntry, TransactionPage, TransactionRecord, TransactionStore } from './transactions.ts';
 
 export interface CatalogSettings {
@@ -64,6 +63,8 @@ export interface Catalog {
   readonly transactions: TransactionStore;
   /** How lookups fared. */
   lookupCounts(): LookupCounts;
+  /** Transactions and syncs of the disk since the start. */
+  counts(): { readonly transactions: number; readonly syncs: number };
   readonly journal: Journal;
   /** Refuses with `ServiceUnavailable` when the catalog cannot be read. */
   ping(): Promise<void>;
@@ -79,7 +80,6 @@ export async function openCatalog(settings: CatalogSettings): Promise<Catalog> {
     throw error;
   }
   const context = createContext(store, settings);
-  const journal = createJournal(context, settings.journal, `${settings.file}-answers`);
   return {
     databases: createDatabaseStore(context),
     namespaces: createNamespaceStore(context),
@@ -90,12 +90,12 @@ export async function openCatalog(settings: CatalogSettings): Promise<Catalog> {
     grants: createGrantStore(context),
     transactions: createTransactionStore(context),
     lookupCounts: () => context.caches.counts(),
-    journal,
+    counts: () => ({ transactions: context.transactionCount(), syncs: store.syncCount() }),
+    journal: createJournal(context, settings.journal),
     async ping() {
       await context.read(readGeneration);
     },
     async close() {
-      await journal.close();
       await store.close();
       context.caches.lookAgain();
     },

@@ -1,16 +1,25 @@
 import { readGeneration, renewGeneration } from './generation.ts';
+import { GroupCommit } from './group-commit.ts';
+import type { GroupOptions } from './group-commit.ts';
 import { LookupCaches } from './lookup-cache.ts';
 import { createStorageRoots } from './storage-roots.ts';
 import type { StorageRoots } from './storage-roots.ts';
 import type { CatalogStore, Sql } from './store.ts';
 
+type Transact = <Value>(work: (sql: Sql) => Promise<Value>) => Promise<Value>;
+
 /** What every part of the catalog is given. */
 export interface CatalogContext {
   readonly read: CatalogStore['read'];
   /** One transaction, after which no process goes by what it has looked up before. */
-  readonly write: CatalogStore['transact'];
+  readonly write: Transact;
   /** One transaction that leaves right whatever a lookup has found: it adds, or touches only what lookups never show. */
-  readonly append: CatalogStore['transact'];
+  readonly append: Transact;
+  /** The same for work that may share its transaction with others. */
+  readonly group: GroupCommit;
+  readonly requireDurable: CatalogStore['requireDurable'];
+  /** Transactions that were committed since the start. */
+  readonly transactionCount: () => number;
   readonly caches: LookupCaches;
   readonly roots: StorageRoots;
   /** Milliseconds since 1970. */
@@ -32,22 +41,31 @@ export function createContext(
     generation: async () => store.read(readGeneration),
     entriesMax: cacheEntriesMax,
   });
-  const transact: CatalogStore['transact'] = async (work) => {
+  let transactions = 0;
+  const transact = async <Value>(
+    work: (sql: Sql) => Promise<Value>,
+    { changesLookups, isDurable }: GroupOptions,
+  ): Promise<Value> => {
+    const complete = async (sql: Sql): Promise<Value> => {
+      const result = await work(sql);
+      if (changesLookups) await renewGeneration(sql, now());
+      return result;
+    };
     try {
-      return await store.transact(work);
+      const result = await store.transact(complete, { isDurable });
+      transactions += 1;
+      return result;
     } finally {
       caches.lookAgain();
     }
   };
   return {
     read: async (work) => store.read(work),
-    write: async (work) =>
-      transact(async (sql: Sql) => {
-        const result = await work(sql);
-        await renewGeneration(sql, now());
-        return result;
-      }),
-    append: transact,
+    write: async (work) => transact(work, { changesLookups: true, isDurable: true }),
+    append: async (work) => transact(work, { changesLookups: false, isDurable: true }),
+    group: new GroupCommit(transact),
+    requireDurable: async () => store.requireDurable(),
+    transactionCount: () => transactions,
     caches,
     roots: createStorageRoots(storageRoot),
     now,

@@ -1,3 +1,4 @@
+import { sql as statement } from 'kysely';
 import { createId } from './ids.ts';
 import type { Sql } from './store.ts';
 
@@ -5,7 +6,12 @@ const GENERATION = 'generation';
 
 /** Stays the same until something changes that a lookup may have found. */
 export async function readGeneration(sql: Sql): Promise<string> {
-  const row = await sql.selectFrom('settings').select('value').where('name', '=', GENERATION).executeTakeFirstOrThrow();
+  // Written out, because it runs after every commit.
+  const { rows } = await statement<{ value: string }>`select value from settings where name = ${GENERATION}`.execute(
+    sql,
+  );
+  const [row] = rows;
+  if (row === undefined) throw new Error('The catalog has no generation.');
   return row.value;
 }
 

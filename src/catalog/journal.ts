@@ -1,314 +1,269 @@
-import { ServiceError } from '../errors/service-error.ts';
+import { sql as statement } from 'kysely';
 import type { JournalLimits } from '../model/limits.ts';
-import type { PriorAnswer } from '../model/write-intent.ts';
-import { Answers } from './answers.ts';
-import type { GoingAnswer } from './answers.ts';
+import type { TableRecord } from '../model/table.ts';
 import type { CatalogContext } from './context.ts';
-import {
-  boundWrites,
-  landWrite,
-  noteWrite,
-  pruneJournal,
-  readUnresolved,
-  toPriorAnswer,
-  turnPlace,
-} from './journal-rows.ts';
-import type { BegunWrite, LandedWrite, RequestMark, UnresolvedWrite } from './journal-rows.ts';
-import type { JournalRow } from './rows.ts';
-import { SharedTransactions } from './shared-transactions.ts';
+import type { JournalEntry, NewEntry } from './journal-entry.ts';
+import { insertEntries, toEntry } from './journal-rows.ts';
 import type { Sql } from './store.ts';
+import { holdVersion, releaseVersion } from './table-holds.ts';
+import { toProperties } from './table-rows.ts';
+import { recordTransactions } from './transactions.ts';
+import type { CommitEntry } from './transactions.ts';
 
-export type { GoingAnswer } from './answers.ts';
-export { turnPlace } from './journal-rows.ts';
-export type { BegunWrite, LandedWrite, RequestMark, UnresolvedWrite } from './journal-rows.ts';
+export type { JournalEntry, NewEntry } from './journal-entry.ts';
 
-/**
- * Which writes were begun and what became of them, so that a request that comes again is not carried out again. A write
- * without a key is in it from just before its commit until its answer is out.
- */
+export interface BeginOptions {
+  /** Entries in doubt of the same branch: what is committed from now on is not theirs. */
+  readonly bounds: readonly string[];
+  /** Entries that were answered or aborted. */
+  readonly removes: readonly string[];
+  /** Must survive a power loss. */
+  readonly isDurable: boolean;
+}
+
+/** A commit of the engine, to be recorded. */
+export interface NewCommit {
+  readonly table: TableRecord;
+  readonly commit: CommitEntry;
+  /** Added to the table's properties. */
+  readonly properties?: Readonly<Record<string, string>> | undefined;
+  /** The entry that it ends; a change that is no commit of rows has none. */
+  readonly entry?: { readonly id: string; readonly epoch: number; readonly outcome: string } | undefined;
+  readonly releasesReaders?: boolean;
+}
+
+/** A commit as the catalog has recorded it, with all properties that the table now has. */
+export interface RecordedCommit {
+  readonly transactionId: string;
+  readonly properties: Readonly<Record<string, string>>;
+}
+
+/** Which writes were begun, and which of them were committed. One transaction for each call. */
 export interface Journal {
-  /**
-   * To be called once, by the one process that serves, before it does. What the process before it had committed and not
-   * answered waits for its sender now. Gives the writes of which nobody knows what became.
-   */
-  resume(): Promise<readonly UnresolvedWrite[]>;
-  /** Those of one branch of a table, all at once: which were committed, and which were not. */
-  settle(landed: readonly LandedWrite[], failed: readonly string[]): Promise<void>;
-  /** The answer to give instead, when the request was carried out and its sender has not heard of it. */
-  find(mark: RequestMark): Promise<PriorAnswer | undefined>;
-  /** Notes the write, unless it was carried out before. */
-  begin(write: BegunWrite): Promise<PriorAnswer | undefined>;
-  /** A write of this process was committed, although the engine failed. Gives the id of its record. */
-  land(id: string, version: number): Promise<string | undefined>;
-  /** The write came to nothing. */
-  fail(id: string): void;
-  /** The answer to a write goes out in this moment. */
-  answer(id: string, mark: RequestMark): GoingAnswer;
-  /** There will be no answer that tells what became of it. */
-  leave(id: string): void;
-  close(): Promise<void>;
+  begin(entries: readonly NewEntry[], options: BeginOptions): Promise<void>;
+  /** In order. `undefined` for a table that is gone, or an entry that another owner has ended. */
+  record(records: readonly NewCommit[], isDurable: boolean): Promise<readonly (RecordedCommit | undefined)[]>;
+  /** The entry of a key that is still kept. */
+  findByKey(caller: string, key: string): Promise<JournalEntry | undefined>;
+  find(id: string): Promise<JournalEntry | undefined>;
+  /** In the order in which they began at their tables. */
+  pending(): Promise<readonly JournalEntry[]>;
+  /** Committed ones without a key. */
+  keyless(): Promise<readonly JournalEntry[]>;
+  /** The response marks start anew: these entries belong to them from now on. */
+  renew(ids: readonly string[], generation: string | undefined): Promise<void>;
+  remove(ids: readonly string[]): Promise<void>;
+  /** A write of several commits was undone: its entry goes, and readers see the latest version again. */
+  abortHeld(id: string, tableId: string): Promise<void>;
+  /** Removes what is past its time. */
+  prune(): Promise<void>;
 }
 
-/** How often what is past its time is removed: once in so many writes. */
-const PRUNED_EVERY = 200;
-/** Notes that nobody needs any more go with the next write; when so many wait, they go without one. */
-const NEEDLESS_MAX = 500;
-
-export function createJournal(context: CatalogContext, limits: JournalLimits, answersFile: string): Journal {
-  return new SqlJournal(context, limits, answersFile);
+export function createJournal(context: CatalogContext, limits: JournalLimits): Journal {
+  const { read, append, group, now, requireDurable } = context;
+  const change = async (run: (sql: Sql) => Promise<void>): Promise<void> =>
+    group.run({ run, changesLookups: false, isDurable: false });
+  return {
+    begin: async (entries, options) =>
+      group.run({
+        run: async (sql) => beginEntries(sql, entries, { ...options, since: now() }),
+        changesLookups: entries.some(({ holdsReaders }) => holdsReaders),
+        isDurable: options.isDurable,
+      }),
+    record: async (records, isDurable) =>
+      group.run({
+        run: async (sql) => recordAll(sql, records, now()),
+        changesLookups: records.some(
+          ({ properties, releasesReaders }) => properties !== undefined || releasesReaders === true,
+        ),
+        isDurable,
+      }),
+    async findByKey(caller, key) {
+      await requireDurable();
+      const keptSince = now() - limits.keySeconds * 1000;
+      return read(async (sql) => findKeyed(sql, { caller, key, keptSince }));
+    },
+    async find(id) {
+      await requireDurable();
+      return read(async (sql) => findEntry(sql, id));
+    },
+    pending: async () => read(listPending),
+    keyless: async () => read(listKeyless),
+    renew: async (ids, generation) => append(async (sql) => renewEntries(sql, ids, generation)),
+    async remove(ids) {
+      if (ids.length > 0) await change(async (sql) => removeEntries(sql, ids));
+    },
+    abortHeld: async (id, tableId) =>
+      group.run({ run: async (sql) => abortHeld(sql, id, tableId), changesLookups: true, isDurable: true }),
+    prune: async () => change(async (sql) => pruneKeyed(sql, limits, now())),
+  };
 }
 
-class SqlJournal implements Journal {
-  readonly #context: CatalogContext;
-  readonly #limits: JournalLimits;
-  readonly #answersFile: string;
-  readonly #begins: SharedTransactions<BegunWrite, PriorAnswer | undefined>;
-  /** Notes that are no answer for anybody else: their request is under way, or was answered. */
-  readonly #taken = new Set<string>();
-  /** Of those, the ones that are to be removed. */
-  readonly #needless = new Set<string>();
-  /** Writes of a former process of which nobody knows what became, and after which none had its turn yet, and where. */
-  readonly #doubts = new Map<string, string>();
-  #answers: Answers | undefined;
-  /** Until then there may be a write whose sender has not heard of it. Most of the time there is none. */
-  #lostUntil = 0;
-  #begun = 0;
-
-  constructor(context: CatalogContext, limits: JournalLimits, answersFile: string) {
-    this.#context = context;
-    this.#limits = limits;
-    this.#answersFile = answersFile;
-    this.#begins = new SharedTransactions(async (writes) => this.#beginAll(writes));
+async function beginEntries(
+  sql: Sql,
+  entries: readonly NewEntry[],
+  { removes, bounds, since }: BeginOptions & { readonly since: number },
+): Promise<void> {
+  await removeEntries(sql, removes);
+  const [first] = entries;
+  if (first === undefined) return;
+  if (bounds.length > 0) await boundEntries(sql, bounds, first.baseVersion);
+  await insertEntries(sql, entries, since);
+  for (const { holdsReaders, tableId, baseVersion: version, branch } of entries) {
+    if (holdsReaders) await holdVersion(sql, tableId, { version, branch });
   }
+}
 
-  async resume(): Promise<readonly UnresolvedWrite[]> {
-    const answers = Answers.open(this.#answersFile);
-    const answered = answers.found;
-    this.#answers = answers;
-    const { append, now } = this.#context;
-    const unresolved = await append(async (sql) => {
-      const known = await sql.selectFrom('journal').select('id').where('idempotency_key', 'is', null).execute();
-      await removeNotes(
-        sql,
-        known.map(({ id }) => id).filter((id) => answered.has(id)),
-      );
-      // Nobody could be answered while the service was away.
-      const lost = sql.updateTable('journal').set({ since: now() }).where('idempotency_key', 'is', null);
-      await lost.where('state', '=', 'committed').execute();
-      return readUnresolved(sql);
-    });
-    for (const write of unresolved) this.#doubts.set(write.id, turnPlace(write));
-    this.#noteLost();
-    return unresolved;
-  }
+interface KeyedRequest {
+  readonly caller: string;
+  readonly key: string;
+  readonly keptSince: number;
+}
 
-  async settle(landed: readonly LandedWrite[], failed: readonly string[]): Promise<void> {
-    const { append, now } = this.#context;
-    await append(async (sql) => {
-      for (const { write, version } of landed) await landWrite(sql, write, { version, committedAt: now() });
-      await removeNotes(sql, failed);
-    });
-    for (const id of [...landed.map(({ write }) => write.id), ...failed]) this.#doubts.delete(id);
-    this.#noteLost();
-  }
+async function findKeyed(sql: Sql, { caller, key, keptSince }: KeyedRequest): Promise<JournalEntry | undefined> {
+  const row = await sql
+    .selectFrom('journal')
+    .selectAll()
+    .where('idempotency_key', '=', key)
+    .where('caller', '=', caller)
+    .where((where) => where.or([where('state', '=', 'pending'), where('since', '>=', keptSince)]))
+    .orderBy('since', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  return row === undefined ? undefined : toEntry(row);
+}
 
-  async find(mark: RequestMark): Promise<PriorAnswer | undefined> {
-    if (mark.key === undefined && !this.#mayBeLost()) return undefined;
-    return this.#context.read(async (sql) => {
-      const row = await this.#findPrior(sql, mark);
-      return row === undefined || row.state === 'begun' ? undefined : toPriorAnswer(row);
-    });
-  }
+async function findEntry(sql: Sql, id: string): Promise<JournalEntry | undefined> {
+  const row = await sql.selectFrom('journal').selectAll().where('id', '=', id).executeTakeFirst();
+  return row === undefined ? undefined : toEntry(row);
+}
 
-  async begin(write: BegunWrite): Promise<PriorAnswer | undefined> {
-    this.#taken.add(write.id);
-    try {
-      const prior = await this.#begins.run(write);
-      if (prior !== undefined) this.#taken.delete(write.id);
-      return prior;
-    } catch (error) {
-      // The note may be there all the same, when it was the commit that failed.
-      this.fail(write.id);
-      throw error;
-    }
-  }
+async function listPending(sql: Sql): Promise<readonly JournalEntry[]> {
+  const pending = sql.selectFrom('journal').selectAll().where('state', '=', 'pending');
+  return (await pending.orderBy('base_version').execute()).map(toEntry);
+}
 
-  async land(id: string, version: number): Promise<string | undefined> {
-    const { append, now } = this.#context;
-    return append(async (sql) => {
-      const write = (await readUnresolved(sql)).find((each) => each.id === id);
-      return write === undefined ? undefined : landWrite(sql, write, { version, committedAt: now() });
-    });
-  }
+async function listKeyless(sql: Sql): Promise<readonly JournalEntry[]> {
+  const committed = sql.selectFrom('journal').selectAll().where('state', '=', 'committed');
+  return (await committed.where('idempotency_key', 'is', null).orderBy('since').execute()).map(toEntry);
+}
 
-  fail(id: string): void {
-    this.#needless.add(id);
-    // The next write would take it along, but it may be one that is not noted.
-    setImmediate(() => {
-      if (this.#needless.has(id)) this.#removeNeedless();
-    });
-  }
+async function renewEntries(sql: Sql, ids: readonly string[], generation: string | undefined): Promise<void> {
+  await eachPart(ids, async (part) =>
+    sql
+      .updateTable('journal')
+      .set({ generation: generation ?? null })
+      .where('id', 'in', part)
+      .execute(),
+  );
+}
 
-  answer(id: string, { key, digest }: RequestMark): GoingAnswer {
-    // One with a key is kept for whoever comes with it again.
-    if (key !== undefined) return { sent: () => this.#taken.delete(id), lost: () => this.#taken.delete(id) };
-    const going = this.#answers?.send({ id, digest });
-    return {
-      sent: () => {
-        going?.sent();
-        this.#needless.add(id);
-        if (this.#needless.size % NEEDLESS_MAX === 0) this.#removeNeedless();
-      },
-      lost: () => {
-        going?.lost();
-        this.#needless.delete(id);
-        this.leave(id);
-      },
-    };
-  }
+/** One whose begin was refused holds nothing; the hold is then another's. */
+async function abortHeld(sql: Sql, id: string, tableId: string): Promise<void> {
+  const removed = await sql.deleteFrom('journal').where('id', '=', id).executeTakeFirst();
+  if (removed.numDeletedRows === 1n) await releaseVersion(sql, tableId);
+}
 
-  leave(id: string): void {
-    this.#taken.delete(id);
-    this.#noteLost();
+async function recordAll(
+  sql: Sql,
+  records: readonly NewCommit[],
+  committedAt: number,
+): Promise<readonly (RecordedCommit | undefined)[]> {
+  const rows = await readTables(sql, new Set(records.map(({ table }) => table.id)));
+  const properties = new Map(rows.map((row) => [row.id, toProperties(row.properties)]));
+  const open: NewCommit[] = [];
+  for (const record of records) if (properties.has(record.table.id) && (await isOpen(sql, record))) open.push(record);
+  const transactions = open.map(({ table: { id: tableId, databaseId, path }, commit }) => {
+    return { ...commit, databaseId, tableId, path, committedAt };
+  });
+  const ids = await recordTransactions(sql, transactions, rows[0]?.newest ?? undefined);
+  const recorded = new Map<NewCommit, RecordedCommit>();
+  for (const [index, record] of open.entries()) {
+    const transactionId = ids[index] ?? '';
+    const merged = { ...properties.get(record.table.id), ...record.properties };
+    if (record.properties !== undefined) await keepProperties(sql, record.table.id, merged);
+    properties.set(record.table.id, merged);
+    if (record.releasesReaders === true) await releaseVersion(sql, record.table.id);
+    if (record.entry !== undefined) await endEntry(sql, record, { transactionId, committedAt });
+    recorded.set(record, { transactionId, properties: merged });
   }
+  return records.map((record) => recorded.get(record));
+}
 
-  async close(): Promise<void> {
-    const needless = [...this.#needless];
-    // Those that stay are found in the marks.
-    if (needless.length > 0) await this.#context.append(async (sql) => removeNotes(sql, needless)).catch(() => {});
-    this.#answers?.close();
-    this.#answers = undefined;
-  }
+/** One that holds readers may have been undone meanwhile: what is undone must not be recorded. */
+async function isOpen(sql: Sql, { entry, releasesReaders }: NewCommit): Promise<boolean> {
+  if (entry === undefined || releasesReaders !== true) return true;
+  const pending = sql.selectFrom('journal').select('id').where('id', '=', entry.id).where('epoch', '=', entry.epoch);
+  return (await pending.executeTakeFirst()) !== undefined;
+}
 
-  async #beginAll(writes: readonly BegunWrite[]): Promise<readonly (PriorAnswer | undefined)[]> {
-    const { append, now } = this.#context;
-    const isPruned = (this.#begun += writes.length) >= PRUNED_EVERY;
-    if (isPruned) this.#begun = 0;
-    const found = new Set<string>();
-    const forgetFound = (): void => {
-      for (const id of found) this.#taken.delete(id);
-      found.clear();
-    };
-    let removed: readonly string[] = [];
-    const bounded: string[] = [];
-    try {
-      const answers = await append(async (sql) => {
-        // It may run again, after another process's lock.
-        forgetFound();
-        removed = [...this.#needless];
-        await removeNotes(sql, removed);
-        if (isPruned) await pruneJournal(sql, this.#limits, now());
-        const priors: (PriorAnswer | undefined)[] = [];
-        for (const write of writes) {
-          const doubtful = this.#findDoubts(write);
-          if (doubtful.length > 0) await boundWrites(sql, doubtful, write.versionBefore);
-          bounded.push(...doubtful);
-          const row = await this.#findPrior(sql, write);
-          if (row?.state === 'begun') throw notKnownYet();
-          if (row === undefined) await noteWrite(sql, write, now());
-          else found.add(row.id);
-          priors.push(row === undefined ? undefined : toPriorAnswer(row));
-        }
-        return priors;
-      });
-      this.#forget(removed);
-      for (const id of bounded) this.#doubts.delete(id);
-      return answers;
-    } catch (error) {
-      forgetFound();
-      throw error;
-    }
-  }
+interface Ending {
+  readonly transactionId: string;
+  readonly committedAt: number;
+}
 
-  async #findPrior(sql: Sql, mark: RequestMark): Promise<JournalRow | undefined> {
-    if (mark.key !== undefined) return this.#findByKey(sql, mark, mark.key);
-    return this.#mayBeLost() ? this.#findSame(sql, mark) : undefined;
-  }
+/** Statements of every write are written out: building them each time takes longer than running them. */
+async function endEntry(sql: Sql, { entry, commit }: NewCommit, { transactionId, committedAt }: Ending): Promise<void> {
+  if (entry === undefined) return;
+  const { version } = commit;
+  // The window begins with the commit, which may be long after the begin.
+  await statement`
+    update journal
+    set state = 'committed', version = ${version}, transaction_id = ${transactionId}, outcome = ${entry.outcome},
+      since = ${committedAt}
+    where id = ${entry.id} and epoch = ${entry.epoch}`.execute(sql);
+}
 
-  /** A key means the same request for as long as it is kept, whether its answer arrived or not. */
-  async #findByKey(sql: Sql, mark: RequestMark, key: string): Promise<JournalRow | undefined> {
-    const row = await sql
-      .selectFrom('journal')
-      .selectAll()
-      .where('caller', '=', mark.caller)
-      .where('idempotency_key', '=', key)
-      .where('since', '>=', this.#context.now() - this.#limits.keySeconds * 1000)
-      .orderBy('since', 'desc')
-      .limit(1)
-      .executeTakeFirst();
-    if (row === undefined || this.#needless.has(row.id)) return undefined;
-    if (row.digest !== mark.digest) throw keyOfAnother();
-    return row;
-  }
+interface RecordedTable {
+  readonly id: string;
+  readonly properties: string;
+  /** The id of the newest transaction. */
+  readonly newest: string | null;
+}
 
-  /** Without a key, a request is the same as one like it only while that one has no answer. Each answers one request. */
-  async #findSame(sql: Sql, { digest }: RequestMark): Promise<JournalRow | undefined> {
-    const rows = await sql
-      .selectFrom('journal')
-      .selectAll()
-      .where('digest', '=', digest)
-      .where('idempotency_key', 'is', null)
-      .where('since', '>=', this.#context.now() - this.#limits.windowSeconds * 1000)
-      .orderBy('since')
-      .execute();
-    const row = rows.find(({ id }) => !this.#taken.has(id));
-    if (row?.state === 'committed') this.#taken.add(row.id);
-    return row;
-  }
+async function readTables(sql: Sql, ids: ReadonlySet<string>): Promise<readonly RecordedTable[]> {
+  const found = await statement<RecordedTable>`
+    select id, properties, (select max(id) from transactions) as newest from tables
+    where id in (${statement.join([...ids])}) and state != 'reserved'`.execute(sql);
+  return found.rows;
+}
 
-  #findDoubts(write: BegunWrite): readonly string[] {
-    if (this.#doubts.size === 0) return [];
-    const place = turnPlace(write);
-    return [...this.#doubts].filter(([, each]) => each === place).map(([id]) => id);
-  }
+async function keepProperties(sql: Sql, id: string, properties: Readonly<Record<string, string>>): Promise<void> {
+  await sql
+    .updateTable('tables')
+    .set({ properties: JSON.stringify(properties) })
+    .where('id', '=', id)
+    .execute();
+}
 
-  #removeNeedless(): void {
-    const removed = [...this.#needless];
-    this.#context
-      .append(async (sql) => removeNotes(sql, removed))
-      .then(
-        () => this.#forget(removed),
-        // They stay for the next write to take along.
-        () => {},
-      );
-  }
+async function boundEntries(sql: Sql, ids: readonly string[], version: number): Promise<void> {
+  const pending = sql.updateTable('journal').where('state', '=', 'pending').where('id', 'in', ids);
+  await pending.where('bound_version', 'is', null).set({ bound_version: version }).execute();
+}
 
-  #forget(removed: readonly string[]): void {
-    for (const id of removed) {
-      if (this.#needless.delete(id)) this.#taken.delete(id);
-    }
-  }
-
-  #noteLost(): void {
-    this.#lostUntil = this.#context.now() + this.#limits.windowSeconds * 1000;
-  }
-
-  #mayBeLost(): boolean {
-    return this.#context.now() <= this.#lostUntil;
-  }
+async function removeEntries(sql: Sql, ids: readonly string[]): Promise<void> {
+  await eachPart(ids, async (part) =>
+    statement`delete from journal where id in (${statement.join(part)})`.execute(sql),
+  );
 }
 
 /** Well below the number of values that a statement takes. */
-const REMOVED_AT_ONCE = 1000;
+const PART = 1000;
 
-async function removeNotes(sql: Sql, ids: readonly string[]): Promise<void> {
-  for (let at = 0; at < ids.length; at += REMOVED_AT_ONCE) {
-    await sql
-      .deleteFrom('journal')
-      .where('id', 'in', ids.slice(at, at + REMOVED_AT_ONCE))
-      .execute();
-  }
+async function eachPart(ids: readonly string[], work: (part: readonly string[]) => Promise<unknown>): Promise<void> {
+  for (let at = 0; at < ids.length; at += PART) await work(ids.slice(at, at + PART));
 }
 
-function keyOfAnother(): ServiceError {
-  return new ServiceError('InvalidInput', 'The Idempotency-Key was used for another request.', {
-    hint: 'Use a new key for each request, and the same one only to send that request again.',
-  });
-}
-
-function notKnownYet(): ServiceError {
-  return new ServiceError('ServiceUnavailable', 'Whether the same request was carried out before is not known yet.', {
-    hint: 'Send it again later; the service finds out when it is next started.',
-    retryAfterSeconds: 5,
-  });
+async function pruneKeyed(sql: Sql, { keySeconds, keysMax }: JournalLimits, now: number): Promise<void> {
+  const keyed = sql.deleteFrom('journal').where('state', '=', 'committed').where('idempotency_key', 'is not', null);
+  await keyed.where('since', '<', now - keySeconds * 1000).execute();
+  const oldest = await sql
+    .selectFrom('journal')
+    .select('since')
+    .where('idempotency_key', 'is not', null)
+    .orderBy('since', 'desc')
+    .offset(keysMax)
+    .limit(1)
+    .executeTakeFirst();
+  if (oldest !== undefined) await keyed.where('since', '<=', oldest.since).execute();
 }

@@ -1,3 +1,4 @@
+import { sql as expression } from 'kysely';
 import type { CreateTableBuilder } from 'kysely';
 import { ServiceError } from '../errors/service-error.ts';
 import { renewGeneration } from './generation.ts';
@@ -14,6 +15,7 @@ const MIGRATIONS: readonly Migration[] = [
   holdBranches,
   createJournal,
   boundJournal,
+  renameJournalStates,
 ];
 export const MIGRATIONS_COUNT = MIGRATIONS.length;
 export const APPLIED = 'migrations_applied';
@@ -174,6 +176,37 @@ async function createJournal(sql: Sql, binaryText: BinaryText): Promise<void> {
 async function boundJournal(sql: Sql): Promise<void> {
   await sql.schema.alterTable('journal').addColumn('bound_version', 'bigint').execute();
 }
+
+/** Entries of the release before have no response marks, so none of them is replayed without a key. */
+async function renameJournalStates(sql: Sql): Promise<void> {
+  await sql.schema
+    .alterTable('journal')
+    .addColumn('epoch', 'bigint', (column) => column.notNull().defaultTo(0))
+    .execute();
+  await sql.schema.alterTable('journal').addColumn('generation', 'text').execute();
+  await sql.schema.alterTable('journal').addColumn('expected', 'text').execute();
+  await expression`update journal set state = 'pending' where state = 'begun'`.execute(sql);
+  for (const [operation, kinds] of Object.entries(FORMER_COMMITS)) {
+    const expected = JSON.stringify({ kinds, rule: { from: 'nothing' } });
+    await expression`update journal set expected = ${expected} where state = 'pending' and operation = ${operation}`.execute(
+      sql,
+    );
+  }
+  // A write of several commits that was cut short is undone, whatever it has committed.
+  const undone = JSON.stringify({ kinds: [], isMultiCommit: true, rule: { from: 'nothing' } });
+  await expression`update journal set expected = ${undone} where state = 'pending' and exists (
+    select 1 from tables where tables.id = journal.table_id and tables.held_version <= journal.base_version
+      and coalesce(tables.held_branch, 'main') = coalesce(journal.branch, 'main'))`.execute(sql);
+}
+
+/** What the commit of a write of the release before can be: it did not keep that itself. */
+const FORMER_COMMITS = {
+  update_table: ['update'],
+  delete_from_table: ['delete'],
+  insert_into_table: ['append', 'overwrite'],
+  complete_multipart_write: ['append', 'overwrite'],
+  merge_insert_into_table: ['append', 'update', 'delete'],
+};
 
 function createTable(sql: Sql, name: string, binaryText: BinaryText): CreateTableBuilder<string, 'id'> {
   return sql.schema.createTable(name).addColumn('id', binaryText, (column) => column.primaryKey().notNull());

@@ -4,7 +4,6 @@ import type { TablePath } from '../model/identifier.ts';
 import type { Place, TableRecord } from '../model/table.ts';
 import type { CatalogContext } from './context.ts';
 import { createId } from './ids.ts';
-import { recordInJournal } from './journal-commit.ts';
 import { requireNamespaceId } from './namespace-rows.ts';
 import { toPathText, toTablePath } from './path-text.ts';
 import { forgetRename } from './renames.ts';
@@ -49,10 +48,13 @@ export interface ReservationStore {
    * twice, or after publishing, changes nothing.
    */
   abandon(reservation: Reservation): Promise<void>;
+  /** What became of a publication whose reply was lost. */
+  isPublished(reservation: Reservation): Promise<boolean>;
   unfinished(): Promise<Unfinished>;
 }
 
-export function createReservationStore({ read, write, append, roots, now }: CatalogContext): ReservationStore {
+export function createReservationStore(context: CatalogContext): ReservationStore {
+  const { read, write, append, roots, now, requireDurable } = context;
   return {
     async reserve(table) {
       return append(async (sql) => insertReservation(sql, { table, roots, createdAt: now() }));
@@ -69,6 +71,18 @@ export function createReservationStore({ read, write, append, roots, now }: Cata
       await append(async (sql) =>
         sql.deleteFrom('tables').where('id', '=', tableId).where('state', '=', 'reserved').execute(),
       );
+    },
+
+    async isPublished({ tableId, fills, place }) {
+      await requireDurable();
+      const row = await read(async (sql) =>
+        sql
+          .selectFrom('tables')
+          .select(['state', 'place_directory'])
+          .where('id', '=', fills ?? tableId)
+          .executeTakeFirst(),
+      );
+      return row?.state === 'published' && row.place_directory === place.directory;
     },
 
     async unfinished() {
@@ -168,8 +182,6 @@ async function fillDeclared(
     .where('id', '=', declaredId)
     .execute();
   const transactionId = await recordTransaction(sql, { ...entry, databaseId, tableId: declaredId, path, committedAt });
-  const { journal, version } = entry;
-  if (journal !== undefined) await recordInJournal(sql, journal, { version, transactionId, committedAt });
   return { transactionId };
 }
 

@@ -99,7 +99,7 @@ export interface TransactionRow {
   readonly committed_at: number;
 }
 
-/** A write that was begun, and what became of it. */
+/** A write, from just before its commit until nobody can ask for its result any more. */
 export interface JournalRow {
   readonly id: string;
   readonly caller: string;
@@ -111,11 +111,14 @@ export interface JournalRow {
   readonly table_path: string;
   readonly branch: string | null;
   readonly base_version: number;
-  /** The latest version when the next write of rows had its turn, of one of which nobody knows what became. */
+  /** Of an entry in doubt: commits after this version are not its own. */
   readonly bound_version: number | null;
+  readonly epoch: number;
+  /** Of the response marks, for an entry without a key. */
+  readonly generation: string | null;
+  readonly expected: string | null;
   readonly request_id: string;
-  readonly state: 'begun' | 'committed';
-  /** From when on its time is counted. */
+  readonly state: 'pending' | 'committed';
   readonly since: number;
   readonly version: number | null;
   readonly transaction_id: string | null;

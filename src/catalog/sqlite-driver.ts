@@ -63,7 +63,6 @@ class SqliteDriver implements Driver {
     await this.#native.exec('begin immediate');
   }
 
-  /** Waits for the disk: by `exec`, so that the event loop does not. */
   async commitTransaction(): Promise<void> {
     await this.#native.exec('commit');
   }

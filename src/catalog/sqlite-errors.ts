@@ -16,6 +16,7 @@ const UNAVAILABLE_CODES: ReadonlyMap<number, string> = new Map([
   [23, 'AUTH'],
 ]);
 const BUSY = 5;
+const NO_SPACE_CODES: ReadonlySet<number> = new Set([10, 13, 14]);
 const CONSTRAINT_FOREIGNKEY = 787;
 const RETRY_AFTER_SECONDS = 1;
 
@@ -41,6 +42,12 @@ function isParentGone(error: unknown): boolean {
 
 export function isBusy(error: unknown): boolean {
   return primaryCode(error) === BUSY;
+}
+
+/** A full disk shows itself as FULL, as IOERR, or as a file that cannot be made. Takes translated errors. */
+export function mayLackSpace(error: unknown): boolean {
+  const code = primaryCode(error instanceof ServiceError ? error.cause : error);
+  return code !== undefined && NO_SPACE_CODES.has(code);
 }
 
 export function catalogUnavailable(cause: unknown): ServiceError {

@@ -1,4 +1,3 @@
-import { ServiceError } from '../errors/service-error.ts';
 import type { NamespacePath, TablePath } from '../model/identifier.ts';
 import type { TableRecord } from '../model/table.ts';
 import { adoptTables } from './adoption.ts';
@@ -12,11 +11,11 @@ import { createReservationStore } from './reservations.ts';
 import type { ReservationStore } from './reservations.ts';
 import type { TableRow } from './rows.ts';
 import type { Sql } from './store.ts';
-import { TableCommits } from './table-commits.ts';
-import type { CommitRecord, TableCommit } from './table-commits.ts';
+import { holdVersion, releaseVersion } from './table-holds.ts';
+import type { HeldState } from './table-holds.ts';
 import { toTableRecord } from './table-rows.ts';
 
-export type { CommitRecord, TableCommit } from './table-commits.ts';
+export type { HeldState } from './table-holds.ts';
 
 export interface TablePage {
   readonly databaseId: string;
@@ -31,21 +30,16 @@ export interface TablePage {
   readonly limit: number;
 }
 
-/** `branch` is absent for the main one. */
-export interface HeldState {
-  readonly version: number;
-  readonly branch?: string | undefined;
-}
-
 export interface TableStore extends ReservationStore, LifecycleStore {
   /** Published and declared tables. */
   find(databaseId: string, path: TablePath): Promise<TableRecord | undefined>;
   findAny(databaseId: string, path: TablePath): Promise<'absent' | TableRow['state']>;
+  /** Under whatever name it has now. */
+  findById(tableId: string): Promise<TableRecord | undefined>;
   /** Whether it is there still, under whatever name. */
   has(tableId: string): Promise<boolean>;
   /** Published and declared tables in the order of their paths, name by name, byte by byte. */
   list(page: TablePage): Promise<readonly TableRecord[]>;
-  commit(table: TableRecord, commit: TableCommit): Promise<CommitRecord>;
   /** From now on readers of the branch see this version. Refused while another is held. */
   hold(tableId: string, held: HeldState): Promise<void>;
   release(tableId: string): Promise<void>;
@@ -56,7 +50,6 @@ export interface TableStore extends ReservationStore, LifecycleStore {
 export function createTableStore(context: CatalogContext): TableStore {
   const { read, write, caches, roots } = context;
   const cache = caches.create<TableRecord>();
-  const commits = new TableCommits(context);
   return {
     ...createReservationStore(context),
     ...createLifecycleStore(context),
@@ -73,6 +66,18 @@ export function createTableStore(context: CatalogContext): TableStore {
       return row?.state ?? 'absent';
     },
 
+    async findById(tableId) {
+      const row = await read(async (sql) =>
+        sql
+          .selectFrom('tables')
+          .selectAll()
+          .where('id', '=', tableId)
+          .where('state', '!=', 'reserved')
+          .executeTakeFirst(),
+      );
+      return row === undefined ? undefined : toTableRecord(row, roots);
+    },
+
     async has(tableId) {
       const row = await read(async (sql) =>
         sql.selectFrom('tables').select('id').where('id', '=', tableId).executeTakeFirst(),
@@ -85,18 +90,12 @@ export function createTableStore(context: CatalogContext): TableStore {
       return rows.map((row) => toTableRecord(row, roots));
     },
 
-    async commit(table, commit) {
-      return commits.commit(table, commit);
-    },
-
     async hold(tableId, held) {
       await write(async (sql) => holdVersion(sql, tableId, held));
     },
 
     async release(tableId) {
-      await write(async (sql) =>
-        sql.updateTable('tables').set({ held_version: null, held_branch: null }).where('id', '=', tableId).execute(),
-      );
+      await write(async (sql) => releaseVersion(sql, tableId));
     },
 
     async adopt(databaseId, found) {
@@ -131,20 +130,4 @@ async function listRows(sql: Sql, page: TablePage): Promise<TableRow[]> {
       namespaceId === null ? query.where('namespace_id', 'is', null) : query.where('namespace_id', '=', namespaceId);
   }
   return query.orderBy('path').limit(limit).execute();
-}
-
-async function holdVersion(sql: Sql, tableId: string, { version, branch }: HeldState): Promise<void> {
-  const row = await sql
-    .selectFrom('tables')
-    .select(['held_version', 'held_branch'])
-    .where('id', '=', tableId)
-    .where('state', '!=', 'reserved')
-    .executeTakeFirst();
-  if (row === undefined) throw new ServiceError('TableNotFound', 'The table does not exist any more.');
-  const isSame = row.held_version === version && row.held_branch === (branch ?? null);
-  if (row.held_version !== null && !isSame) {
-    throw new ServiceError('ConcurrentModification', 'Another request is writing a lot of data to the table.');
-  }
-  const held = { held_version: version, held_branch: branch ?? null };
-  await sql.updateTable('tables').set(held).where('id', '=', tableId).execute();
 }

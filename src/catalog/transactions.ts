@@ -1,6 +1,8 @@
+import { sql as statement } from 'kysely';
 import type { NamespacePath, TablePath } from '../model/identifier.ts';
+import { insertCompleted } from './completed-requests.ts';
+import type { CompletedRequest } from './completed-requests.ts';
 import type { CatalogContext } from './context.ts';
-import type { JournalCommit } from './journal-commit.ts';
 import { createIdAfter } from './ids.ts';
 import { toPathText, toTablePath } from './path-text.ts';
 import type { TransactionRow } from './rows.ts';
@@ -16,12 +18,12 @@ export interface CommitEntry {
   readonly version: number;
   readonly branch?: string;
   readonly requestId: string;
-  /** What the journal keeps of it, if it was begun there. */
-  readonly journal?: JournalCommit | undefined;
+  /** Present when this transaction is all of a request that must not be applied twice. */
+  readonly completes?: CompletedRequest | undefined;
 }
 
 /** A committed write: who, what, which table, which version, when. */
-export interface TransactionRecord extends CommitEntry {
+export interface TransactionRecord extends Omit<CommitEntry, 'completes'> {
   readonly id: string;
   readonly databaseId: string;
   /** Of the table or namespace that the write was about. */
@@ -70,12 +72,14 @@ export function createTransactionStore({ read }: CatalogContext): TransactionSto
   };
 }
 
-export type NewTransaction = Omit<TransactionRecord, 'id' | 'path' | 'journal'> & { readonly path: NamespacePath };
+export type NewTransaction = Omit<TransactionRecord, 'id' | 'path'> &
+  Pick<CommitEntry, 'completes'> & { readonly path: NamespacePath };
 
 /** Runs inside of the writing transaction that it records, so that ids grow in the order of commits. */
 export async function recordTransaction(sql: Sql, record: NewTransaction): Promise<string> {
   const newest = await newestTransaction(sql).executeTakeFirst();
   const [id = ''] = await recordTransactions(sql, [record], newest?.id ?? undefined);
+  if (record.completes !== undefined) await insertCompleted(sql, { ...record, ...record.completes, transactionId: id });
   return id;
 }
 
@@ -96,8 +100,20 @@ export async function recordTransactions(
     last = createIdAfter(last, record.committedAt);
     return toTransactionRow(last, record);
   });
-  await sql.insertInto('transactions').values(rows).execute();
+  await insertTransactions(sql, rows);
   return rows.map(({ id }) => id);
+}
+
+/** Written out, because every write runs it: building it each time takes longer than running it. */
+async function insertTransactions(sql: Sql, rows: readonly TransactionRow[]): Promise<void> {
+  const values = rows.map(
+    (row) => statement`(${row.id}, ${row.database_id}, ${row.table_id}, ${row.table_path}, ${row.operation},
+      ${row.caller}, ${row.version}, ${row.branch}, ${row.request_id}, ${row.committed_at})`,
+  );
+  await statement`
+    insert into transactions (id, database_id, table_id, table_path, operation, caller, version, branch, request_id,
+      committed_at)
+    values ${statement.join(values)}`.execute(sql);
 }
 
 function toTransactionRow(id: string, record: NewTransaction): TransactionRow {

@@ -3,6 +3,7 @@ import { ownIssuerOf } from '../config/own-issuer.ts';
 import { runSupervisor } from '../process/supervisor.ts';
 import type { AppReady } from '../app.ts';
 import { WORKER_FILE } from '../places.ts';
+import { openLogOutput } from '../telemetry/log-output.ts';
 import { createTelemetry } from '../telemetry/telemetry.ts';
 import type { Command } from './command.ts';
 import { requireConfig } from './command.ts';
@@ -19,7 +20,9 @@ Examples:
   TILTYARD_ADMIN_KEY=... tiltyard serve /srv/tables --host 0.0.0.0`,
   async run(argv, terminal) {
     const config = requireConfig(argv, terminal);
-    const telemetry = createTelemetry({ ...config.log, stream: process.stderr, clock: Date.now });
+    const telemetry = createTelemetry({ ...config.log, stream: openLogOutput(process.stderr), clock: Date.now });
+    // A banner that a full disk does not take must not end the server.
+    process.stdout.on('error', () => {});
     return runSupervisor({
       config,
       workerFile: WORKER_FILE,

@@ -54,6 +54,8 @@ export interface StorageConfig {
   readonly allowedCallerOptions: readonly string[];
   /** Of local storage; object stores keep what they have acknowledged. */
   readonly sync: 'full' | 'os';
+  /** How long a start waits for another server that uses the same folder. */
+  readonly lockSeconds: number;
 }
 
 export interface LogConfig {
@@ -92,6 +94,7 @@ export function toConfig(values: ResolvedValues, shown: readonly ShownSetting[])
       options: values['storage.options'],
       allowedCallerOptions: values['storage.allowedCallerOptions'],
       sync: values['storage.sync'],
+      lockSeconds: values['storage.lockSeconds'],
     },
     catalogFile: values.catalogFile,
     log: { level: values['log.level'], format: values['log.format'] },

@@ -141,6 +141,14 @@ export const LIMIT_SETTINGS = {
   ),
   'engine.resultBatchBytes': bytes(MiB, [KiB, GiB], 'Size, about, of the batches in which a result is read and sent.'),
   'engine.updateGroupMax': integer(64, [1, 256], 'Most waiting updates that share one commit; 1: each has its own.'),
+  'engine.insertGroupMax': integer(64, [1, 1024], 'Most waiting inserts that share one commit; 1: each has its own.'),
+  'engine.insertGroupRowsMax': integer(1_000_000, [1, 100_000_000], 'Most rows of inserts that share one commit.'),
+  'engine.insertGroupBytesMax': bytes(16 * MiB, [KiB, GiB], 'Most data of inserts that share one commit.'),
+  'engine.batchGatherMilliseconds': integer(
+    3,
+    [0, 100],
+    'Longest wait, after writes that shared a commit, for their senders to return; a lone writer never waits.',
+  ),
   'engine.indexCacheBytes': bytes(GiB, [0, TiB], 'Memory for the cache of indexes.'),
   'engine.metadataCacheBytes': bytes(256 * MiB, [0, TiB], 'Memory for the cache of table metadata.'),
   'engine.mergeBytesMax': bytes(128 * MiB, [MiB, 2 * GiB], 'Largest body of a merge, which is held in memory.'),
@@ -272,6 +280,11 @@ export const SETTINGS = {
     'full',
     ['full', 'os'],
     'When a write on a local disk is answered: full, once it is on disk; os, once the operating system has it.',
+  ),
+  'storage.lockSeconds': seconds(
+    5,
+    [0, HOUR],
+    'How long a start waits for another server that uses the same folder; for one that is shutting down, its drain time.',
   ),
   'storage.allowedCallerOptions': list([], 'Names of storage options that callers may send with a create.'),
   catalogFile: path({

@@ -3,7 +3,7 @@ import type { Place, TableState } from '../model/table.ts';
 import { engineCall } from './engine-errors.ts';
 import type { OpenTables } from './open-tables.ts';
 
-/** Makes a table of its own out of one version of another; to be called in the lane of the source. */
+/** Makes a table of its own out of one version of another. */
 export async function cloneTable(tables: OpenTables, source: TableState, target: Place): Promise<number> {
   if (source.branch !== undefined) throw new ServiceError('Unsupported', 'A branch cannot be cloned.');
   const { storages } = tables;

@@ -2,7 +2,7 @@ import { needsStorageVersion22 } from '../arrow/storage-version.ts';
 import type { Schema } from '../model/schema.ts';
 import type { Place } from '../model/table.ts';
 import type { Connections } from './connections.ts';
-import type { ChunkSource } from './write-chunks.ts';
+import type { ChunkSource } from '../arrow/chunk-source.ts';
 import { writeStream } from './write-stream.ts';
 import type { WriteOutcome } from './write-stream.ts';
 

@@ -1,11 +1,10 @@
 import { formatFieldPath, requireField, resolveField } from '../model/field-path.ts';
 import type { FieldPath } from '../model/field-path.ts';
 import type { Schema } from '../model/schema.ts';
+import type { CommitPlan } from './commit-plan.ts';
 import { engineCall } from './engine-errors.ts';
 import { readSchema } from './open-table.ts';
 import type { OpenTable } from './open-table.ts';
-import { writeInLane } from './table-writes.ts';
-import type { WriteContext, WriteTarget } from './table-writes.ts';
 
 export interface FieldMetadataEntry {
   readonly path: FieldPath;
@@ -15,28 +14,32 @@ export interface FieldMetadataEntry {
 }
 
 export interface FieldMetadataOutcome {
-  readonly version: number;
   /** By canonical path. */
   readonly fields: ReadonlyMap<string, Readonly<Record<string, string>>>;
 }
 
 /** All entries or none, in order. */
-export async function updateFieldMetadata(
-  context: WriteContext,
-  target: WriteTarget,
-  entries: readonly FieldMetadataEntry[],
-): Promise<FieldMetadataOutcome> {
-  return writeInLane(context, target, async (table) => {
-    const wanted = applyEntries(entries, await table.schema());
-    const updates = [...wanted.values()].map(({ path, metadata }) => ({
-      path: formatFieldPath(path),
-      metadata: Object.fromEntries(metadata),
-      replace: true,
-    }));
-    const { version } = await engineCall(async () => table.native.updateFieldMetadata(updates));
-    table.forget();
-    return { version, fields: await readBack(table, wanted) };
-  });
+export function planFieldMetadata(entries: readonly FieldMetadataEntry[]): CommitPlan<FieldMetadataOutcome> {
+  return {
+    kinds: ['config', 'project', 'merge'],
+    async prepare(table) {
+      const wanted = applyEntries(entries, await table.schema());
+      const updates = [...wanted.values()].map(({ path, metadata }) => ({
+        path: formatFieldPath(path),
+        metadata: Object.fromEntries(metadata),
+        replace: true,
+      }));
+      const expected = new Map([...wanted].map(([path, { metadata }]) => [path, Object.fromEntries(metadata)]));
+      return {
+        expected: { fields: expected },
+        async commit() {
+          const { version } = await engineCall(async () => table.native.updateFieldMetadata(updates));
+          table.forget();
+          return { version, outcome: { fields: await readBack(table, wanted) } };
+        },
+      };
+    },
+  };
 }
 
 interface WantedMetadata {

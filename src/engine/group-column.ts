@@ -3,6 +3,7 @@ import type { GuardedSql } from '../model/query.ts';
 import type { Field } from '../model/schema.ts';
 import { toGroupValue } from './group-literals.ts';
 import { toLiteralExpression } from './point-update.ts';
+import { isRepeatable, repeatExpression } from './repeated-expression.ts';
 
 /** What the members of a group assign to one column: all the same expression, or each a plain value. */
 export class GroupColumn {
@@ -29,8 +30,14 @@ export class GroupColumn {
     this.#isPlain &&= value !== undefined;
   }
 
+  /** Whether the same update may follow, applied to the result of this one. */
+  repeats(expression: GuardedSql): boolean {
+    return this.#isShared && expression === this.#first && isRepeatable(expression, this.#field);
+  }
+
   /** The engine has no CASE: the place of a row's key among the keys is the place of its value among the values. */
-  toExpression(position: string): GuardedSql {
+  toExpression(position: string, repeats: number): GuardedSql {
+    if (repeats > 1 && this.#field !== undefined) return repeatExpression(this.#first, this.#field, repeats);
     if (this.#isShared) return this.#first;
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Made of literals and of a name that a guard has read.
     return `(make_array(${this.#values.join(', ')})[${position}])` as GuardedSql;

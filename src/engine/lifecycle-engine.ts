@@ -3,7 +3,6 @@ import type { Place, TableState } from '../model/table.ts';
 import { cloneTable } from './clone-table.ts';
 import type { EngineParts } from './parts.ts';
 import { locateTable } from './table-location.ts';
-import { trackSync } from './track-sync.ts';
 
 /** How tables come and go, apart from their rows. */
 export interface LifecycleEngine {
@@ -15,13 +14,16 @@ export interface LifecycleEngine {
   locate(root: string, location: string): Promise<Place>;
   /** Refuses a version that refers to files outside of the table's directory. */
   refuseForeignFiles(place: Place, version: number): Promise<void>;
-  /** Makes a table of its own out of a state of another, at a fresh place, and gives its version. */
+  /**
+   * Makes a table of its own out of a state of another, at a fresh place, and gives its version. To be called in the queue
+   * of the source, so that nothing cleans up what is being copied.
+   */
   clone(source: TableState, target: Place): Promise<number>;
   /** Lets go of a table that is not ours to serve any more. */
   close(place: Place): void;
 }
 
-export function createLifecycleEngine({ tables, lanes, storages }: EngineParts): LifecycleEngine {
+export function createLifecycleEngine({ tables, storages }: EngineParts): LifecycleEngine {
   return {
     async hasData(place) {
       try {
@@ -46,11 +48,7 @@ export function createLifecycleEngine({ tables, lanes, storages }: EngineParts):
     },
 
     async clone(source, target) {
-      // In the lane of the source, so that nothing cleans up what is being taken over.
-      return trackSync(storages, target, async (begin) => {
-        await begin();
-        return lanes.runUnsynced(source.place, async () => cloneTable(tables, source, target));
-      });
+      return cloneTable(tables, source, target);
     },
 
     close(place) {

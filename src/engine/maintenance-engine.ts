@@ -3,7 +3,6 @@ import { engineCall, isRetryableConflict } from './engine-errors.ts';
 import type { NativeOptimization, NativeTable } from './native.ts';
 import type { EngineParts } from './parts.ts';
 import { listTagTargets } from './table-tags.ts';
-import { trackSync } from './track-sync.ts';
 
 /** What the engine knows of a table without reading its rows. */
 export interface Condition {
@@ -46,16 +45,19 @@ export interface Optimization {
   readonly fragmentsAdded: number;
   readonly versionsRemoved: number;
   readonly bytesRemoved: number;
-  /** How long writers of the table were kept waiting. */
-  readonly laneMilliseconds: number;
+}
+
+export interface StartedOptimization {
+  /** `undefined` when a writer was faster: nothing was changed then. To be called once. */
+  finish(): Promise<Optimization | undefined>;
 }
 
 /** The upkeep of the main branch of a table. */
 export interface MaintenanceEngine {
   assess(place: Place): Promise<Condition>;
   readHistory(place: Place): Promise<History>;
-  /** `undefined` when a writer was faster: nothing was changed then. */
-  optimize(place: Place, request: OptimizeRequest): Promise<Optimization | undefined>;
+  /** To be called in the table's queue. Resolves when writers may go on. */
+  startOptimize(place: Place, request: OptimizeRequest): Promise<StartedOptimization>;
   /** Removes what writers that died left half written, and gives how many files. */
   sweep(place: Place, olderThanMilliseconds: number): Promise<number>;
 }
@@ -64,11 +66,7 @@ export function createMaintenanceEngine(parts: EngineParts): MaintenanceEngine {
   return {
     assess: async (place) => parts.tables.useAlone(latestOf(place), async ({ native }) => assess(native)),
     readHistory: async (place) => readHistory(parts, place),
-    optimize: async (place, request) =>
-      parts.builds.track(
-        place,
-        trackSync(parts.storages, place, async (begin) => optimize(parts, { ...request, place, begin })),
-      ),
+    startOptimize: async (place, request) => startOptimize(parts, place, request),
     sweep: async (place, olderThanMilliseconds) =>
       parts.storages.of(place.root).sweepUnfinishedFiles(place, olderThanMilliseconds),
   };
@@ -109,21 +107,12 @@ async function readHistory({ tables, readers, storages }: EngineParts, place: Pl
 /** So long that no version is older. */
 const NEVER_MILLISECONDS = 100 * 365 * 86_400_000;
 
-interface OptimizeWork extends OptimizeRequest {
-  readonly place: Place;
-  /** From then on what the engine makes is noticed, to be synced at the end. */
-  readonly begin: () => Promise<void>;
+async function startOptimize(parts: EngineParts, place: Place, request: OptimizeRequest): Promise<StartedOptimization> {
+  const begun = await beginOptimize(parts, place, request);
+  return { finish: async () => finishOptimize(begun) };
 }
 
-async function optimize(parts: EngineParts, work: OptimizeWork): Promise<Optimization | undefined> {
-  const enteredAt = { milliseconds: 0 };
-  // The table is opened in the lane in any case: no upkeep begins between two chunks of a large write.
-  const { native, running } = await parts.lanes.runUnsynced(work.place, async () => {
-    enteredAt.milliseconds = performance.now();
-    await work.begin();
-    return beginOptimize(parts, work);
-  });
-  const laneMilliseconds = performance.now() - enteredAt.milliseconds;
+async function finishOptimize({ native, running }: Begun): Promise<Optimization | undefined> {
   try {
     const { compaction, prune } = await engineCall(async () => running);
     return {
@@ -132,7 +121,6 @@ async function optimize(parts: EngineParts, work: OptimizeWork): Promise<Optimiz
       fragmentsAdded: compaction.fragmentsAdded,
       versionsRemoved: prune.oldVersionsRemoved,
       bytesRemoved: prune.bytesRemoved,
-      laneMilliseconds,
     };
   } catch (error) {
     if (isRetryableConflict(error)) return undefined;
@@ -149,7 +137,8 @@ interface Begun {
 
 async function beginOptimize(
   { tables }: EngineParts,
-  { place, isInLane, olderThanMilliseconds = NEVER_MILLISECONDS }: OptimizeWork,
+  place: Place,
+  { isInLane, olderThanMilliseconds = NEVER_MILLISECONDS }: OptimizeRequest,
 ): Promise<Begun> {
   const native = await tables.openAlone(latestOf(place));
   // Files that no version names are left alone for a week by the engine: another process may be writing them.

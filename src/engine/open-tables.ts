@@ -6,7 +6,7 @@ import type { Storages } from '../storage/storages.ts';
 import type { Connections } from './connections.ts';
 import { engineCall } from './engine-errors.ts';
 import type { NativeTable } from './native.ts';
-import { readSchema } from './open-table.ts';
+import { readSchema, toOpenTable } from './open-table.ts';
 import type { OpenTable, TableDescription } from './open-table.ts';
 import { SharedTable } from './shared-table.ts';
 
@@ -88,7 +88,7 @@ export class OpenTables {
   async useAlone<Value>(state: TableState, work: Work<Value>): Promise<Value> {
     const native = await this.openAlone(state);
     try {
-      return await work({ native, schema: async () => readSchema(native), moved: () => {}, forget: () => {} });
+      return await work(toOpenTable(native));
     } finally {
       native.close();
     }

@@ -3,46 +3,36 @@ import type { Storages } from '../storage/storages.ts';
 import { AbandonedWork } from './abandoned-work.ts';
 import { Connections } from './connections.ts';
 import type { TornManifest } from './connections.ts';
-import { DurableLanes } from './durable-lanes.ts';
-import { IndexBuilds } from './index-builds.ts';
 import type { NativeEngine } from './native.ts';
 import { OpenReaders } from './open-readers.ts';
 import { OpenTables } from './open-tables.ts';
 import { lowerEngineThreads } from './thread-priority.ts';
 import type { ThreadPriority } from './thread-priority.ts';
 import { Turns } from './turns.ts';
-import { WriteLanes } from './write-lanes.ts';
 
 export interface EngineSettings {
   readonly limits: EngineLimits;
   /** For every table: how the storage is reached. */
   readonly storageOptions: Readonly<Record<string, string>>;
   readonly querySeconds: number;
-  /** For data that has not arrived whole yet. */
-  readonly spoolFolder: string;
   readonly storages: Storages;
   /** Told of what is loud: a table went back by a version. */
   readonly onQuarantine?: (found: TornManifest) => void;
-  /** Told how many updates shared a commit. */
-  readonly onUpdateGroup?: (members: number) => void;
 }
 
-/** What all families of the engine's calls share: one session, one cache of open tables, one lane for each table. */
+/** What all families of the engine's calls share: one session and one cache of open tables. */
 export interface EngineParts {
   readonly native: NativeEngine;
   readonly limits: EngineLimits;
   readonly querySeconds: number;
   readonly connections: Connections;
   readonly tables: OpenTables;
-  readonly lanes: DurableLanes;
   readonly storages: Storages;
-  readonly builds: IndexBuilds;
   readonly readers: OpenReaders;
   readonly abandoned: AbandonedWork;
   readonly threads: ThreadPriority;
   /** For writes of many rows: each takes much memory inside the engine. */
   readonly bulk: Turns;
-  readonly onUpdateGroup: (members: number) => void;
 }
 
 export function openParts(native: NativeEngine, settings: EngineSettings): EngineParts {
@@ -56,13 +46,10 @@ export function openParts(native: NativeEngine, settings: EngineSettings): Engin
     querySeconds,
     connections,
     tables,
-    lanes: new DurableLanes(new WriteLanes(limits), storages),
     storages,
-    builds: new IndexBuilds(),
     readers: new OpenReaders(() => performance.now()),
     abandoned: new AbandonedWork(limits.abandonedMax),
     threads: lowerEngineThreads(limits.threadNice),
     bulk: new Turns(limits.bulkWritesMax),
-    onUpdateGroup: settings.onUpdateGroup ?? (() => {}),
   };
 }

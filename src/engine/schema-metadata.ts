@@ -2,13 +2,11 @@ import { metadataFile } from '../arrow/metadata-file.ts';
 import { ServiceError } from '../errors/service-error.ts';
 import { isReservedKey } from '../guard/metadata.ts';
 import { quoteForMessage } from '../model/identifier.ts';
+import type { CommitPlan } from './commit-plan.ts';
 import { engineCall } from './engine-errors.ts';
 import { readSchema } from './open-table.ts';
-import { writeInLane } from './table-writes.ts';
-import type { WriteContext, WriteTarget } from './table-writes.ts';
 
 export interface SchemaMetadataOutcome {
-  readonly version: number;
   readonly metadata: Readonly<Record<string, string>>;
 }
 
@@ -16,22 +14,26 @@ export interface SchemaMetadataOutcome {
  * Makes these pairs the metadata of the schema. The engine sets keys, with a schema that adds no column, but removes none;
  * so a key that would have to go is refused. Keys of the storage format, which callers cannot set, stay.
  */
-export async function replaceSchemaMetadata(
-  context: WriteContext,
-  target: WriteTarget,
-  metadata: Readonly<Record<string, string>>,
-): Promise<SchemaMetadataOutcome> {
-  return writeInLane(context, target, async (table) => {
-    const present = (await table.schema()).metadata;
-    const left = [...present.keys()].filter((key) => !Object.hasOwn(metadata, key) && !isReservedKey(key));
-    if (left.length > 0) throw cannotRemove(left);
-    const file = metadataFile(Object.entries(metadata));
-    const { version } = await engineCall(async () => table.native.addColumnsWithSchema(file));
-    table.forget();
-    // What was committed is never answered with an error: if it cannot be read again, what was written stands for it.
-    const written = await readSchema(table.native).catch(() => undefined);
-    return { version, metadata: Object.fromEntries(written?.metadata ?? Object.entries(metadata)) };
-  });
+export function planSchemaMetadata(metadata: Readonly<Record<string, string>>): CommitPlan<SchemaMetadataOutcome> {
+  return {
+    kinds: ['merge', 'project', 'config'],
+    async prepare(table) {
+      const present = (await table.schema()).metadata;
+      const left = [...present.keys()].filter((key) => !Object.hasOwn(metadata, key) && !isReservedKey(key));
+      if (left.length > 0) throw cannotRemove(left);
+      const file = metadataFile(Object.entries(metadata));
+      return {
+        expected: { metadata: { ...Object.fromEntries(present), ...metadata } },
+        async commit() {
+          const { version } = await engineCall(async () => table.native.addColumnsWithSchema(file));
+          table.forget();
+          // The commit is made: if it cannot be read back, what was written stands for it.
+          const written = await readSchema(table.native).catch(() => undefined);
+          return { version, outcome: { metadata: Object.fromEntries(written?.metadata ?? Object.entries(metadata)) } };
+        },
+      };
+    },
+  };
 }
 
 const NAMED_KEYS_MAX = 5;

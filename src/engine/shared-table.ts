@@ -78,13 +78,18 @@ export class SharedTable implements OpenTable {
     await this.#running?.catch(() => {});
   }
 
+  /** The handle moves only by `refresh` and by writes, which both leave a mark. */
+  async version(): Promise<number> {
+    return this.#mark?.version ?? engineCall(async () => this.native.version());
+  }
+
   async schema(): Promise<Schema> {
     this.#schema ??= this.#readSchema();
     return this.#schema;
   }
 
   moved(version: number): void {
-    // A version in between is somebody else's, who may have changed the schema.
+    // A version in between is another writer's, who may have changed the schema.
     if (version !== (this.#mark?.version ?? 0) + 1) this.#schema = undefined;
     this.#mark = toMark(this.#watch.read(), version, false);
   }

@@ -6,7 +6,6 @@ import type { Place, TableState } from '../model/table.ts';
 import { engineCall } from './engine-errors.ts';
 import type { NativeBranch, NativeBranches } from './native.ts';
 import type { OpenTables } from './open-tables.ts';
-import type { EngineParts } from './parts.ts';
 import { listTagTargets, namesWithin } from './table-tags.ts';
 import type { NameWindow, Pin } from './table-tags.ts';
 
@@ -26,35 +25,30 @@ export async function listBranches(tables: OpenTables, place: Place, window: Nam
 }
 
 /** Starts at a state of the same table, and gives its version: the first one of the branch has the same number. */
-export async function createBranch({ lanes, tables }: EngineParts, source: TableState, name: string): Promise<number> {
-  const { place } = source;
-  return lanes.run(place, async () =>
-    useBranches(tables, place, async (branches) => {
-      // The engine would write into the branch that is there, and then fail in words of its own.
-      if (name === MAIN_BRANCH || Object.hasOwn(await branches.list(), name)) throw branchExists(name);
-      // It would also leave an unfinished branch behind when the source is not there.
-      const version = await tables.useAlone(source, async ({ native }) => engineCall(async () => native.version()));
-      const made = await branches.create(name, source.branch ?? null, version);
-      made.close();
-      return version;
-    }),
-  );
+export async function createBranch(tables: OpenTables, source: TableState, name: string): Promise<number> {
+  return useBranches(tables, source.place, async (branches) => {
+    // The engine would write into the branch that is there, and then fail in words of its own.
+    if (name === MAIN_BRANCH || Object.hasOwn(await branches.list(), name)) throw branchExists(name);
+    // It would also leave an unfinished branch behind when the source is not there.
+    const version = await tables.useAlone(source, async ({ native }) => engineCall(async () => native.version()));
+    const made = await branches.create(name, source.branch ?? null, version);
+    made.close();
+    return version;
+  });
 }
 
 /** Gives the version that the branch started at. */
-export async function removeBranch({ lanes, tables }: EngineParts, place: Place, name: string): Promise<number> {
+export async function removeBranch(tables: OpenTables, place: Place, name: string): Promise<number> {
   if (name === MAIN_BRANCH) {
     throw new ServiceError('InvalidInput', 'The main branch cannot be deleted.', { hint: 'Drop the table instead.' });
   }
-  return lanes.run(place, async () =>
-    useBranches(tables, place, async (branches) => {
-      const found = await branches.list();
-      if (!Object.hasOwn(found, name)) throw branchNotFound(name);
-      await refuseTagged(tables, place, name);
-      await branches.delete(name);
-      return found[name]?.parentVersion ?? 0;
-    }),
-  );
+  return useBranches(tables, place, async (branches) => {
+    const found = await branches.list();
+    if (!Object.hasOwn(found, name)) throw branchNotFound(name);
+    await refuseTagged(tables, place, name);
+    await branches.delete(name);
+    return found[name]?.parentVersion ?? 0;
+  });
 }
 
 /** The versions that branches started at. */

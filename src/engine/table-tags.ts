@@ -3,8 +3,7 @@ import type { Place } from '../model/table.ts';
 import { engineCall } from './engine-errors.ts';
 import type { NativeTag, NativeTags } from './native.ts';
 import type { OpenTables } from './open-tables.ts';
-import type { EngineParts } from './parts.ts';
-import type { WriteTarget } from './table-writes.ts';
+import type { WriteTarget } from './commit-target.ts';
 
 export interface Tag {
   readonly name: string;
@@ -46,23 +45,21 @@ export async function requireTag(tables: OpenTables, place: Place, name: string)
   return completeTag(tables, place, { name, known: { version, manifestSize: 0 } });
 }
 
-export async function createTag({ lanes, tables }: EngineParts, target: WriteTarget, change: TagChange): Promise<void> {
+export async function createTag(tables: OpenTables, target: WriteTarget, change: TagChange): Promise<void> {
   const { tag, version } = change;
-  await lanes.run(target.place, async () => useTags(tables, target, async (tags) => tags.create(tag, version)));
+  await useTags(tables, target, async (tags) => tags.create(tag, version));
 }
 
-export async function updateTag({ lanes, tables }: EngineParts, target: WriteTarget, change: TagChange): Promise<void> {
+export async function updateTag(tables: OpenTables, target: WriteTarget, change: TagChange): Promise<void> {
   const { tag, version } = change;
-  await lanes.run(target.place, async () => useTags(tables, target, async (tags) => tags.update(tag, version)));
+  await useTags(tables, target, async (tags) => tags.update(tag, version));
 }
 
 /** Gives what the tag was. */
-export async function removeTag({ lanes, tables }: EngineParts, place: Place, name: string): Promise<Tag> {
-  return lanes.run(place, async () => {
-    const tag = await requireTag(tables, place, name);
-    await useTags(tables, { place, branch: undefined }, async (tags) => tags.delete(name));
-    return tag;
-  });
+export async function removeTag(tables: OpenTables, place: Place, name: string): Promise<Tag> {
+  const tag = await requireTag(tables, place, name);
+  await useTags(tables, { place, branch: undefined }, async (tags) => tags.delete(name));
+  return tag;
 }
 
 export async function listTagTargets(tables: OpenTables, place: Place): Promise<readonly Pin[]> {

@@ -7,7 +7,7 @@ import type { OpenTables } from './open-tables.ts';
 import type { EngineParts } from './parts.ts';
 import { listBranchForks } from './table-branches.ts';
 import { listTagTargets } from './table-tags.ts';
-import type { WriteTarget } from './table-writes.ts';
+import type { WriteTarget } from './commit-target.ts';
 
 export interface TableVersion {
   readonly version: number;
@@ -59,21 +59,19 @@ export interface RemovedVersions {
  * only remove all that is older than some time, so that the records, which are files of their own, are removed here.
  */
 export async function removeVersions(
-  { lanes, tables, storages }: EngineParts,
+  { tables, storages }: EngineParts,
   target: WriteTarget,
   ranges: readonly VersionRange[],
 ): Promise<RemovedVersions> {
   const storage = storages.of(target.place.root);
   storage.requireRemovableManifests();
-  return lanes.run(target.place, async () => {
-    const versions = await listVersions(tables, { ...target, version: undefined });
-    const latest = versions.at(-1)?.version ?? 0;
-    const doomed = versions.filter(({ version }) => ranges.some(({ start, end }) => version >= start && version < end));
-    if (doomed.some(({ version }) => version === latest)) throw latestKept(latest);
-    await refusePinned(tables, target, new Set(doomed.map(({ version }) => version)));
-    await storage.removeManifests(doomed.map(({ manifestPath }) => manifestPath));
-    return { count: doomed.length, latest };
-  });
+  const versions = await listVersions(tables, { ...target, version: undefined });
+  const latest = versions.at(-1)?.version ?? 0;
+  const doomed = versions.filter(({ version }) => ranges.some(({ start, end }) => version >= start && version < end));
+  if (doomed.some(({ version }) => version === latest)) throw latestKept(latest);
+  await refusePinned(tables, target, new Set(doomed.map(({ version }) => version)));
+  await storage.removeManifests(doomed.map(({ manifestPath }) => manifestPath));
+  return { count: doomed.length, latest };
 }
 
 /** The names of manifests in the folder of the branch, as the table's own naming wants them. */

@@ -6,6 +6,7 @@ import { GroupColumn } from './group-column.ts';
 import { toGroupKey } from './group-literals.ts';
 import type { GroupKey } from './group-literals.ts';
 import { toPointUpdate } from './point-update.ts';
+import { REPEATS_MAX } from './repeated-expression.ts';
 import type { KeyName, PointUpdate, UpdatePlan } from './point-update.ts';
 import { sqlString } from './sql-text.ts';
 
@@ -23,7 +24,8 @@ export interface GroupedUpdate {
 /**
  * Updates that may run as one, because nobody could tell the difference: each is about the rows in which the same column
  * has a value of its own, none of them changes that column, so no row belongs to two of them; and all of them set the
- * same columns, by the same expression or to plain values that the engine converts one by one as it would alone.
+ * same columns, by the same expression or to plain values that the engine converts one by one as it would alone. Or all of
+ * them are the same update of the same rows, and its expressions can be applied to their own results.
  */
 export class UpdateGroup {
   readonly #keyName: KeyName;
@@ -31,6 +33,8 @@ export class UpdateGroup {
   readonly #columns: ReadonlyMap<string, GroupColumn>;
   readonly #keys = new Map<string, GroupKey>();
   #characters = 0;
+  /** How often its only key is updated; 1 when there are several keys. */
+  #repeats = 1;
 
   private constructor(first: PointUpdate, keyField: Field, schema: Schema) {
     this.#keyName = first.key;
@@ -60,7 +64,8 @@ export class UpdateGroup {
     const update = toPointUpdate(plan);
     if (update === undefined || update.key.sql !== this.#keyName.sql) return false;
     const key = toGroupKey(update.literal, this.#keyField);
-    if (key === undefined || this.#keys.has(key.value) || !this.#fits(update.expressions)) return false;
+    if (key !== undefined && this.#keys.has(key.value)) return this.#repeat(update.expressions);
+    if (key === undefined || this.#repeats > 1 || !this.#fits(update.expressions)) return false;
     const characters = this.#characters + charactersOf(key, update);
     if (characters > CHARACTERS_MAX) return false;
     this.#characters = characters;
@@ -74,14 +79,24 @@ export class UpdateGroup {
     const list = keys.map(({ sql }) => sql).join(', ');
     const position = this.#positionIn(list);
     const columns = [...this.#columns].map(([name, column]) => {
-      return [name, { kind: 'value', expression: column.toExpression(position) }] as const;
+      return [name, { kind: 'value', expression: column.toExpression(position, this.#repeats) }] as const;
     });
     return {
       keyField: this.#keyField,
-      keys: keys.map(({ value }) => value),
+      keys: keys.flatMap(({ value }) => Array.from({ length: this.#repeats }, () => value)),
       tree: new Map(columns),
       predicate: `(${this.#keyName.sql} IN (${list}))`,
     };
+  }
+
+  /** The same update of the same row again, such as one of a counter: it is applied to the result of the one before. */
+  #repeat(expressions: ReadonlyMap<string, GuardedSql>): boolean {
+    if (this.#keys.size > 1 || this.#repeats === REPEATS_MAX || expressions.size !== this.#columns.size) return false;
+    for (const [name, expression] of expressions) {
+      if (this.#columns.get(name)?.repeats(expression) !== true) return false;
+    }
+    this.#repeats += 1;
+    return true;
   }
 
   #fits(expressions: ReadonlyMap<string, GuardedSql>): boolean {

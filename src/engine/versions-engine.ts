@@ -2,17 +2,13 @@ import type { Place, TableState } from '../model/table.ts';
 import { engineCall } from './engine-errors.ts';
 import type { NativeStatistics } from './native.ts';
 import type { EngineParts } from './parts.ts';
-import { restoreVersion } from './held-write.ts';
-import { replaceSchemaMetadata } from './schema-metadata.ts';
-import type { SchemaMetadataOutcome } from './schema-metadata.ts';
 import { createBranch, listBranches, removeBranch } from './table-branches.ts';
 import type { Branch } from './table-branches.ts';
 import { createTag, listTags, removeTag, requireTag, updateTag } from './table-tags.ts';
 import type { NameWindow, Tag, TagChange } from './table-tags.ts';
 import { listVersions, removeVersions, requireVersion } from './table-versions.ts';
 import type { RemovedVersions, TableVersion, VersionRange } from './table-versions.ts';
-import { retryConflicts } from './table-writes.ts';
-import type { WriteTarget } from './table-writes.ts';
+import type { WriteTarget } from './commit-target.ts';
 
 export type TableStatistics = NativeStatistics;
 
@@ -26,13 +22,7 @@ export interface VersionsEngine {
   measure(place: Place, version: TableVersion): Promise<number | undefined>;
   /** Removes the records of versions. The latest, and what a tag or a branch needs, is refused. */
   remove(target: WriteTarget, ranges: readonly VersionRange[]): Promise<RemovedVersions>;
-  /** Makes the contents of an earlier version the latest, and gives the new version's number. */
-  restore(target: WriteTarget, version: number): Promise<number>;
   stats(state: TableState): Promise<TableStatistics>;
-  replaceSchemaMetadata(
-    target: WriteTarget,
-    metadata: Readonly<Record<string, string>>,
-  ): Promise<SchemaMetadataOutcome>;
   listTags(place: Place, window: NameWindow): Promise<readonly Tag[]>;
   requireTag(place: Place, name: string): Promise<Tag>;
   createTag(target: WriteTarget, change: TagChange): Promise<void>;
@@ -44,25 +34,20 @@ export interface VersionsEngine {
 }
 
 export function createVersionsEngine(parts: EngineParts): VersionsEngine {
-  const { tables, lanes, limits } = parts;
+  const { tables } = parts;
   return {
     list: async (state) => listVersions(tables, state),
     require: async (state) => requireVersion(tables, state),
     measure: async (place, { manifestPath }) => parts.storages.of(place.root).measureManifest(manifestPath),
     remove: async (target, ranges) => removeVersions(parts, target, ranges),
-    restore: async (target, version) =>
-      lanes.run(target.place, async () =>
-        retryConflicts(limits.writeAttemptsMax, async () => restoreVersion(tables, target, version)),
-      ),
     stats: async (state) => tables.use(state, async ({ native }) => engineCall(async () => native.stats())),
-    replaceSchemaMetadata: async (target, metadata) => replaceSchemaMetadata(parts, target, metadata),
     listTags: async (place, window) => listTags(tables, place, window),
     requireTag: async (place, name) => requireTag(tables, place, name),
-    createTag: async (target, change) => createTag(parts, target, change),
-    updateTag: async (target, change) => updateTag(parts, target, change),
-    removeTag: async (place, name) => removeTag(parts, place, name),
+    createTag: async (target, change) => createTag(tables, target, change),
+    updateTag: async (target, change) => updateTag(tables, target, change),
+    removeTag: async (place, name) => removeTag(tables, place, name),
     listBranches: async (place, window) => listBranches(tables, place, window),
-    createBranch: async (source, name) => createBranch(parts, source, name),
-    removeBranch: async (place, name) => removeBranch(parts, place, name),
+    createBranch: async (source, name) => createBranch(tables, source, name),
+    removeBranch: async (place, name) => removeBranch(tables, place, name),
   };
 }

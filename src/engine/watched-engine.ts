@@ -12,9 +12,8 @@ const FAMILIES: ReadonlySet<PropertyKey> = new Set<keyof Engine>([
   'versions',
   'rows',
   'lifecycle',
-  'columns',
   'indexes',
-  'writes',
+  'commits',
   'maintenance',
 ]);
 

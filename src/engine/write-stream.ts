@@ -1,8 +1,8 @@
 import { ServiceError } from '../errors/service-error.ts';
 import { engineCall, isPanic } from './engine-errors.ts';
 import type { NativeTable } from './native.ts';
-import { writeChunks } from './write-chunks.ts';
-import type { ChunkSource } from './write-chunks.ts';
+import { writeChunks } from '../arrow/chunk-source.ts';
+import type { ChunkSource } from '../arrow/chunk-source.ts';
 
 export interface WriteOutcome {
   readonly version: number;
@@ -48,14 +48,19 @@ async function storeChunk(
 async function requireAllRows(native: NativeTable | undefined, rows: number): Promise<WriteOutcome> {
   if (native === undefined) throw new Error('The stream gave no chunk, not even one for its schema.');
   const stored = await engineCall(async () => native.countRows());
-  if (stored !== rows) throw rowsMissing(stored, rows);
+  if (stored !== rows) throw new RowsMissing(stored, rows);
   return { version: await engineCall(async () => native.version()), rows };
 }
 
-export function rowsMissing(stored: number, rows: number): ServiceError {
-  return malformedBatch(new Error(`The engine stored ${stored} of ${rows} rows.`));
+/** The commit was made, with fewer rows than were sent. */
+export class RowsMissing extends ServiceError {
+  constructor(stored: number, rows: number) {
+    super('InvalidInput', MALFORMED, { cause: new Error(`The engine stored ${stored} of ${rows} rows.`) });
+  }
 }
 
+const MALFORMED = 'A record batch of the Arrow stream is malformed.';
+
 export function malformedBatch(cause: unknown): ServiceError {
-  return new ServiceError('InvalidInput', 'A record batch of the Arrow stream is malformed.', { cause });
+  return new ServiceError('InvalidInput', MALFORMED, { cause });
 }

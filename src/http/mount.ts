@@ -1,5 +1,4 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { ServerResponse } from 'node:http';
 import { performance } from 'node:perf_hooks';
 import { ServiceError } from '../errors/service-error.ts';
 import type { RequestTracer } from '../telemetry/open-telemetry.ts';
@@ -64,9 +63,11 @@ async function serve(exchange: Exchange, parts: MountParts): Promise<FastifyRepl
   const place = { instance: path, dialect: chooseDialect(path, request.headers['user-agent']) };
   let refusal: ReturnType<typeof toServiceError> | undefined;
   let outgoing: Gathered;
+  let isSent = false;
   parts.load.underWay.begin();
   try {
     outgoing = await answerOnce(exchange, place.dialect, parts, findings);
+    isSent = await sendWritten(outgoing, exchange, parts);
   } catch (error) {
     refusal = toServiceError(error);
     const { status, headers, body } = toErrorReply(refusal, place);
@@ -106,7 +107,7 @@ async function serve(exchange: Exchange, parts: MountParts): Promise<FastifyRepl
     return sendOn(exchange, { ...outgoing, body }, parts, finish);
   }
   finish(Buffer.byteLength(body), refusal);
-  return send(exchange, { ...outgoing, body }, parts, findings.onSend);
+  return isSent || exchange.reply.sent ? exchange.reply : send(exchange, { ...outgoing, body }, parts);
 }
 
 /** A reply of which either all is there, or so much that the rest is sent as it comes. */
@@ -150,22 +151,48 @@ function send(
   exchange: Exchange,
   outgoing: Gathered & { readonly body: string | Buffer },
   parts: MountParts,
-  onSend: Findings['onSend'],
 ): FastifyReply {
   const { request, reply } = exchange;
   if (parts.isDraining()) void reply.header('connection', 'close');
   discardRest(request.raw, DISCARD_BOUNDS);
   void reply.code(outgoing.status).headers(outgoing.headers);
-  const onSent = onSend?.();
   void reply.send(outgoing.body);
-  if (onSent !== undefined) whenHandedOver(reply.raw, onSent);
   return reply;
 }
 
-/** As a rule the operating system has taken a small reply before `send` returns. */
-function whenHandedOver(response: ServerResponse, then: () => void): void {
-  if (response.socket?.writableLength === 0) then();
-  else response.once('finish', then);
+/**
+ * The last step of a write: the response is marked before its first byte leaves, so that a request of the same words is a
+ * new one from then on. A kill between the two loses the response, so nothing stands between them, not even the
+ * framework. When the client has gone, its next request gets the result. False for what is no write.
+ */
+async function sendWritten(outgoing: Gathered, { request, reply }: Exchange, parts: MountParts): Promise<boolean> {
+  const { response, status, body } = outgoing;
+  if (response === undefined || typeof body !== 'string') return false;
+  const { writes } = parts.services;
+  await writes.step('mark');
+  if (reply.raw.destroyed) {
+    await writes.release(response);
+    return false;
+  }
+  discardRest(request.raw, DISCARD_BOUNDS);
+  const bytes = Buffer.from(body);
+  const closing = parts.isDraining() ? { connection: 'close' } : {};
+  const headers = { ...outgoing.headers, 'content-length': bytes.length, ...closing };
+  reply.hijack();
+  reply.raw.writeHead(status, headers);
+  try {
+    const marking = writes.mark(response);
+    if (marking !== undefined) await marking;
+    const sending = writes.step('send');
+    if (sending !== undefined) await sending;
+    reply.raw.end(bytes);
+  } catch (error) {
+    // It can be neither marked nor done without a mark: the client asks again, and gets the result.
+    reply.raw.destroy();
+    throw error;
+  }
+  await writes.step('sent');
+  return true;
 }
 
 /** It counts as under way until the last byte is out. */

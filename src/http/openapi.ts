@@ -55,8 +55,9 @@ function describeOperation(operation: Operation): Json {
   };
 }
 
-function headerParameters({ target, isWrittenOnce }: Operation): Json[] {
-  return [...(target === 'server' ? [] : [databaseParameter]), ...(isWrittenOnce === true ? WRITE_PARAMETERS : [])];
+function headerParameters({ target, usesPipeline, isKeyed }: Operation): Json[] {
+  const keys = usesPipeline === true ? WRITE_PARAMETERS : isKeyed === true ? WRITE_PARAMETERS.slice(0, 1) : [];
+  return [...(target === 'server' ? [] : [databaseParameter]), ...keys];
 }
 
 const databaseParameter: Json = {

@@ -6,6 +6,8 @@ export interface Outgoing {
   readonly headers: Readonly<Record<string, string>>;
   /** Text that is there, or bytes that are still to come. */
   readonly body: string | AsyncIterable<Uint8Array>;
+  /** Of a write: to be marked right before it is sent. */
+  readonly response?: Reply['response'];
 }
 
 const JSON_TYPE = 'application/json; charset=utf-8';
@@ -27,7 +29,8 @@ export function toOutgoing(reply: Reply, requestId: string): Outgoing {
     ...reply.headers,
     ...(type === undefined ? {} : { 'content-type': type }),
   };
-  return { status: reply.status ?? 200, headers, body: toBody(reply, headers) };
+  const { status = 200, response } = reply;
+  return { status, headers, body: toBody(reply, headers), ...(response === undefined ? {} : { response }) };
 }
 
 export function toJsonOutgoing(

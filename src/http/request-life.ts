@@ -4,6 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import { openArrowStream, pullFirst } from '../arrow/checked-stream.ts';
 import type { Authenticator } from '../auth/authenticator.ts';
 import type { Catalog } from '../catalog/catalog.ts';
+import type { WriteGate } from '../coordination/write-gate.ts';
 import { ServiceError } from '../errors/service-error.ts';
 import { isVisible } from '../model/caller.ts';
 import type { Caller } from '../model/caller.ts';
@@ -28,9 +29,8 @@ import { headerReader } from './request-headers.ts';
 import { REQUEST_ID_HEADER, readRequestId } from './request-id.ts';
 import type { ShapeCheck } from './shape-check.ts';
 import { aboutServer, blameDrop, findSubject } from './subject.ts';
-import { toWorkClass } from './work-class.ts';
-import { answerWrite, refuseCondition } from './written-once.ts';
-import type { WriteRequest } from './written-once.ts';
+import { isDataWrite, toWorkClass } from './work-class.ts';
+import { readWriteRequest, refuseCondition } from './write-request.ts';
 
 /** One request as the router hands it over. */
 export interface Incoming {
@@ -49,6 +49,7 @@ export interface LifeParts {
   readonly authenticator: Authenticator;
   readonly rate: CallerRate;
   readonly load: Load;
+  readonly writeGate: WriteGate;
   readonly limits: Limits;
   readonly hostSuffix: string | undefined;
 }
@@ -61,8 +62,6 @@ export interface Findings {
   requestId?: string;
   /** Of an Arrow body of rows to be written, as far as it has come. */
   bodyHash?: Hash;
-  /** To be called right before the reply goes out; what it gives, right after. */
-  onSend?: () => () => void;
   caller?: string;
   database?: string;
   /** When there was no hope of a place: the next one like it need not come so far. */
@@ -112,8 +111,17 @@ export async function answer(incoming: Incoming, route: Route, parts: LifeParts,
   const asked = { operation, caller, delimiter, prefix, identifier, bodyId, renamedSeconds };
   const subject =
     database === undefined ? aboutServer(asked) : await findSubject({ ...asked, database }, parts.catalog);
+  const header = headerReader(message, body['context']);
+  const requestId = findings.requestId ?? incoming.requestId;
+  const hash = (): Hash | undefined => findings.bodyHash;
+  const tableId = 'table' in subject ? subject.table?.id : undefined;
+  const identified = { operation, message, header, requestId, caller, database, tableId, body, signal, hash };
+  const write = readWriteRequest(identified);
+  // A create that overwrites nothing, and has no key, is recognised by its name alone.
+  const isHashed = operation.usesPipeline === true || write.key !== undefined || query['mode'] !== undefined;
   const request = {
-    requestId: findings.requestId ?? incoming.requestId,
+    requestId,
+    write,
     dialect,
     caller,
     ...(database === undefined ? {} : { database }),
@@ -124,26 +132,17 @@ export async function answer(incoming: Incoming, route: Route, parts: LifeParts,
     queryLists,
     signal,
     body,
-    header: headerReader(message, body['context']),
-    openStream: streamOpener(message, operation, parts, findings),
+    header,
+    openStream: streamOpener(message, isHashed, parts, findings),
     ...subject,
   };
+  if (isDataWrite(operation)) parts.writeGate.requireOpen(database?.root);
+  refuseCondition(operation, header);
   try {
-    return await carryOut({ operation, message, request, hash: () => findings.bodyHash }, parts, findings);
+    return await operation.run(request, parts.services);
   } catch (error) {
     throw await blameDrop(error, request, parts.catalog);
   }
-}
-
-async function carryOut(asked: WriteRequest, { services }: LifeParts, findings: Findings): Promise<Reply> {
-  const { operation, request } = asked;
-  if (operation.isWrittenOnce !== true) {
-    refuseCondition(operation, request);
-    return operation.run(request, services);
-  }
-  const written = await answerWrite(asked, services);
-  findings.onSend = written.onSend;
-  return written.reply;
 }
 
 /** Before anything is done for a request that has no hope of a place. */
@@ -256,7 +255,7 @@ const SHORT_BYTES = 64 * 1024;
 /** Nothing of an Arrow body is read before the operation asks for it. */
 function streamOpener(
   message: IncomingMessage,
-  operation: Operation,
+  isHashed: boolean,
   parts: LifeParts,
   findings: Findings,
 ): (limits?: Partial<ArrowLimits>) => ReturnType<typeof openArrowStream> {
@@ -269,7 +268,7 @@ function streamOpener(
     const { senders, chunkBuffers } = parts.load;
     const onReceived = (piece: Uint8Array): void => {
       findings.bytesIn = (findings.bytesIn ?? 0) + piece.length;
-      if (operation.isWrittenOnce === true) (findings.bodyHash ??= createHash('sha256')).update(piece);
+      if (isHashed) (findings.bodyHash ??= createHash('sha256')).update(piece);
     };
     const pace = (giveUp: () => void): Pace => senders.join(giveUp, () => account.heldBytes > 0);
     const pieces = readPieces(message, { limits: parts.limits.http, pace, onReceived });

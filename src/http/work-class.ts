@@ -18,3 +18,8 @@ export function toWorkClass({ body, permission }: Pick<Operation, 'body' | 'perm
       return 'admin';
   }
 }
+
+/** Whether it changes tables or what is known of them. Keys and grants can be changed whatever state tables are in. */
+export function isDataWrite({ permission }: Pick<Operation, 'permission'>): boolean {
+  return permission === 'write' || permission === 'manage';
+}

@@ -1,4 +1,5 @@
 import { ServiceError } from '../errors/service-error.ts';
+import { formatPath } from '../model/identifier.ts';
 import type { TablePath } from '../model/identifier.ts';
 import type { JobLimits } from '../model/limits.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
@@ -57,8 +58,6 @@ export interface JobsSettings {
   readonly makeId: () => string;
   /** Whether a table was not dropped meanwhile. */
   readonly hasTable: (tableId: string) => Promise<boolean>;
-  /** How long jobs that run have to end when the service closes. */
-  readonly drainSeconds: number;
 }
 
 interface Entry {
@@ -129,17 +128,33 @@ export class Jobs {
     return entry.job;
   }
 
-  /** Jobs that wait are cancelled; those that run have some time to end. */
-  async close(): Promise<void> {
+  /** No job starts any more, and those that wait are cancelled. Resolves when the running ones have ended. */
+  async drain(): Promise<void> {
     this.#isClosed = true;
     for (const entry of this.#waiting) this.#drop(entry, 'CANCELLED', shuttingDown());
-    const ends = Promise.allSettled([...this.#running].map(({ outcome }) => outcome));
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, this.#settings.drainSeconds * 1000);
-    });
-    await Promise.race([ends, late]);
-    clearTimeout(timer);
+    await Promise.allSettled([...this.#running].map(({ outcome }) => outcome));
+  }
+
+  /** The running ones end before their next phase, if there is one. */
+  interrupt(): void {
+    void this.drain();
+    for (const entry of this.#running) entry.job = { ...entry.job, isCancelRequested: true };
+  }
+
+  /** Abandons what still runs: a job commits only at its end, and whole. */
+  close(): void {
+    this.interrupt();
+    for (const { job } of this.#running) {
+      const { id: jobId, subject, phase, createdAt } = job;
+      this.#settings.telemetry.emit({
+        kind: 'job-interrupted',
+        jobId,
+        job: subject.kind,
+        table: formatPath(subject.table),
+        phase,
+        milliseconds: this.#settings.now() - createdAt,
+      });
+    }
   }
 
   #findSame(sameAs: string): Entry | undefined {

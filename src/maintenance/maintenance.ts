@@ -214,9 +214,9 @@ export class Maintenance {
   }
 
   async #record(table: TableRecord, version: number): Promise<void> {
-    const entry = { operation: 'maintain_table', caller: OWN_NAME, requestId: OWN_NAME, version };
-    await this.#parts.catalog.tables
-      .commit(table, entry)
+    const commit = { operation: 'maintain_table', caller: OWN_NAME, requestId: OWN_NAME, version };
+    await this.#parts.catalog.journal
+      .record([{ table, commit }], true)
       .catch(async (error: unknown) => this.#tellUnlessGone(error, table));
   }
 

@@ -1,8 +1,8 @@
-import type { Optimization } from '../engine/engine.ts';
+import type { TimedOptimization } from '../writes/writes.ts';
 import type { Reason } from './policy.ts';
 
 /** What was done. */
-export interface Upkeep extends Optimization {
+export interface Upkeep extends TimedOptimization {
   readonly reasons: readonly Reason[];
   /** A writer was faster, and the work was lost. */
   readonly isLost: boolean;

@@ -1,13 +1,15 @@
-import type { Condition, Engine, Optimization } from '../engine/engine.ts';
+import type { Condition, Engine } from '../engine/engine.ts';
 import type { MaintenanceLimits } from '../model/limits.ts';
 import type { Place } from '../model/table.ts';
 import { chooseAge, findReasons, isHistoryTooLarge, shouldWaitForMerge } from './policy.ts';
 import type { Past, Reason } from './policy.ts';
+import type { BackgroundWork, TimedOptimization } from '../writes/writes.ts';
 import type { Upkeep } from './run-record.ts';
 import type { TableWatch } from './table-watch.ts';
 
 export interface UpkeepContext {
   readonly engine: Engine;
+  readonly background: Pick<BackgroundWork, 'optimize'>;
   readonly limits: MaintenanceLimits;
   readonly now: () => number;
 }
@@ -95,10 +97,10 @@ async function planHistory(
 }
 
 export async function runUpkeep(context: UpkeepContext, place: Place, plan: UpkeepPlan): Promise<Upkeep> {
-  const { engine, now } = context;
+  const { engine, background, now } = context;
   const startedAt = now();
   const { isInLane, reasons, condition } = plan;
-  const merged = await engine.maintenance.optimize(place, { isInLane, olderThanMilliseconds: undefined });
+  const merged = await background.optimize(place, { isInLane, olderThanMilliseconds: undefined });
   const mergedAt = now();
   const done = joinSteps(merged, await removeOld(context, place, { ...plan, plannedAt: startedAt }));
   const removalMilliseconds = plan.ageMilliseconds === undefined ? 0 : now() - mergedAt;
@@ -118,16 +120,19 @@ interface Removal extends Pick<UpkeepPlan, 'ageMilliseconds'> {
  * disk. Nothing that was committed after the planning is old enough to go.
  */
 async function removeOld(
-  { engine, now }: UpkeepContext,
+  { background, now }: UpkeepContext,
   place: Place,
   { ageMilliseconds, plannedAt }: Removal,
-): Promise<Optimization | undefined> {
+): Promise<TimedOptimization | undefined> {
   if (ageMilliseconds === undefined) return undefined;
   const olderThanMilliseconds = ageMilliseconds + (now() - plannedAt);
-  return engine.maintenance.optimize(place, { isInLane: false, olderThanMilliseconds });
+  return background.optimize(place, { isInLane: false, olderThanMilliseconds });
 }
 
-function joinSteps(merged: Optimization | undefined, removed: Optimization | undefined): Optimization | undefined {
+function joinSteps(
+  merged: TimedOptimization | undefined,
+  removed: TimedOptimization | undefined,
+): TimedOptimization | undefined {
   if (merged === undefined || removed === undefined) return removed ?? merged;
   return {
     version: removed.version,
@@ -139,6 +144,6 @@ function joinSteps(merged: Optimization | undefined, removed: Optimization | und
   };
 }
 
-function nothingDone(version: number): Optimization {
+function nothingDone(version: number): TimedOptimization {
   return { version, fragmentsRemoved: 0, fragmentsAdded: 0, versionsRemoved: 0, bytesRemoved: 0, laneMilliseconds: 0 };
 }

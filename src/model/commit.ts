@@ -4,6 +4,7 @@ export type CommitKind =
   | 'delete'
   | 'overwrite'
   | 'index'
+  | 'drop-index'
   | 'rewrite'
   | 'merge'
   | 'restore'

@@ -1,3 +1,6 @@
+/** How long a shutdown may take beyond `http.drainSeconds`: for commits that are running, and for closing in order. */
+export const SHUTDOWN_GRACE_SECONDS = 10;
+
 /** Every bound that the service keeps, as values. Defaults, ranges and help stand in `config/settings.ts`. */
 export interface Limits {
   readonly http: HttpLimits;
@@ -110,6 +113,12 @@ export interface EngineLimits {
   readonly threadNice: number;
   /** How many waiting updates of different rows may share one commit. */
   readonly updateGroupMax: number;
+  /** How many waiting inserts of the same schema may share one commit, and how much they may hold together. */
+  readonly insertGroupMax: number;
+  readonly insertGroupRowsMax: number;
+  readonly insertGroupBytesMax: number;
+  /** How long the queue of a table waits, after a batch of several, for its members to return. */
+  readonly batchGatherMilliseconds: number;
   readonly indexCacheBytes: number;
   readonly metadataCacheBytes: number;
   /** Batches of a result are about this large. */

@@ -4,8 +4,8 @@ import type { Caller, Permission } from '../model/caller.ts';
 import type { NamespacePath, TablePath } from '../model/identifier.ts';
 import type { ArrowLimits } from '../model/limits.ts';
 import type { Database, TableRecord } from '../model/table.ts';
+import type { ResponseRef, WriteRequest } from '../writes/writes.ts';
 import type { Services } from './services.ts';
-import type { RequestIntent } from './write-intents.ts';
 
 /** Which client family asks: the contract's own, or the LanceDB client, which reads some replies differently. */
 export type Dialect = 'lance' | 'lancedb';
@@ -34,8 +34,8 @@ export interface RequestFacts {
   header(name: string): string | undefined;
   /** Fires when the client has gone before its reply was out. */
   readonly signal: () => AbortSignal;
-  /** Of writes of rows: what the journal is to know of it. */
-  readonly intent?: RequestIntent;
+  /** What tells the request from others, if it writes. */
+  readonly write: WriteRequest;
 }
 
 export type QueryValues = Readonly<Record<string, string | undefined>>;
@@ -118,8 +118,10 @@ interface Described<Body> {
    */
   readonly followsRename?: 'never' | 'with-body';
   readonly permission: Permission;
-  /** A write of rows: when it is sent again because its answer was lost, it is not carried out again. */
-  readonly isWrittenOnce?: true;
+  /** Runs through the write pipeline, and so looks at If-Match and Idempotency-Key. */
+  readonly usesPipeline?: true;
+  /** Looks at Idempotency-Key alone. */
+  readonly isKeyed?: true;
   readonly body: Body;
   readonly query: Type.TObject;
   readonly replies: readonly ReplyShape[];
@@ -215,6 +217,8 @@ interface ReplyFrame {
   /** 200 when absent. */
   readonly status?: number;
   readonly headers?: ReplyHeaders;
+  /** Of a write: to be marked right before the reply is sent. */
+  readonly response?: ResponseRef;
 }
 
 export type Reply = ReplyFrame &

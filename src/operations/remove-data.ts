@@ -12,7 +12,7 @@ export async function removeData(services: Services, removals: readonly Removal[
   const waiting = removals.values();
   const work = async (): Promise<void> => {
     for (const removal of waiting) {
-      const isLong = services.engine.isBusy(removal.place);
+      const isLong = services.writes.background.whenOver(removal.place) !== undefined;
       const removed = removeOne(services, removal);
       if (!isLong) await removed;
     }
@@ -20,9 +20,9 @@ export async function removeData(services: Services, removals: readonly Removal[
   await Promise.all(Array.from({ length: Math.min(AT_ONCE, removals.length) }, work));
 }
 
-async function removeOne({ engine, catalog, telemetry }: Services, removal: Removal): Promise<void> {
+async function removeOne({ writes, catalog, telemetry }: Services, removal: Removal): Promise<void> {
   try {
-    await engine.removeTable(removal.place);
+    await writes.removeTable(removal.place);
     await catalog.tables.finishRemoval(removal);
   } catch (error) {
     telemetry.emit({ kind: 'background-failed', task: 'removal of a dropped table', cause: error });

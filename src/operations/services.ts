@@ -5,7 +5,7 @@ import type { Maintenance } from '../maintenance/maintenance.ts';
 import type { Limits } from '../model/limits.ts';
 import type { SlowQueries } from '../slow-queries/slow-queries.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
-import type { WriteIntents } from './write-intents.ts';
+import type { Writes } from '../writes/writes.ts';
 
 /** What an operation may use. */
 export interface Services {
@@ -15,7 +15,7 @@ export interface Services {
   readonly maintenance: Maintenance;
   readonly slowQueries: SlowQueries;
   readonly telemetry: Telemetry;
-  readonly intents: WriteIntents;
+  readonly writes: Writes;
   readonly limits: Limits;
   readonly secrets: SecretMaker;
   /** Of our own token endpoint; `undefined` when there is none. */

@@ -1,5 +1,6 @@
 import type { Server } from 'node:net';
 import type { Config } from '../config/config.ts';
+import { SHUTDOWN_GRACE_SECONDS } from '../model/limits.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import { listen } from './listen.ts';
 import type { Address } from './listen.ts';
@@ -192,7 +193,8 @@ class Supervisor {
       return;
     }
     this.#worker.drain();
-    this.#killTimer = setTimeout(() => this.#worker?.kill(), seconds * 1000);
+    // The worker ends its drain itself; it is killed only when it does not.
+    this.#killTimer = setTimeout(() => this.#worker?.kill(), (seconds + SHUTDOWN_GRACE_SECONDS) * 1000);
   }
 
   #onDrained(end: WorkerEnd): void {

@@ -6,7 +6,12 @@ import { EXIT_START_FAILED } from './messages.ts';
 import type { FromWorker, ToWorker } from './messages.ts';
 import type { App } from '../app.ts';
 
-export type StartApp = (config: Config, start: { readonly workerRestarts: number }) => Promise<App>;
+export type StartApp = (config: Config, start: WorkerStart) => Promise<App>;
+
+export interface WorkerStart {
+  readonly workerRestarts: number;
+  readonly supervisorPid: number;
+}
 
 /** The main function of the worker process: serves until it is told to drain, or until the supervisor is gone. */
 export function runWorker(startApp: StartApp): void {
@@ -52,7 +57,7 @@ class Worker {
   async #start(config: Config, { workerRestarts }: { readonly workerRestarts: number }): Promise<void> {
     let app: App;
     try {
-      app = await this.#startApp(config, { workerRestarts });
+      app = await this.#startApp(config, { workerRestarts, supervisorPid: process.ppid });
     } catch (error) {
       send({ kind: 'failed', faults: [explain(error)] }, () => process.exit(EXIT_START_FAILED));
       return;

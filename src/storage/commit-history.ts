@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Commit } from '../model/commit.ts';
 import { isMissing } from './file-sync.ts';
 import { countRows } from './fragments.ts';
-import { readManifest, readSection } from './manifest.ts';
+import { TRANSACTION_SECTION_FIELD, readManifest, readSection } from './manifest.ts';
 import { readManifestName } from './manifest-name.ts';
 import { readMessage } from './protobuf.ts';
 import type { Message } from './protobuf.ts';
@@ -33,7 +33,6 @@ export async function readCommitsAfter(folder: string, version: number): Promise
 /** Fields of `Manifest` in Lance's table.proto. */
 const FRAGMENTS_FIELD = 2;
 const TRANSACTION_FILE_FIELD = 12;
-const TRANSACTION_SECTION_FIELD = 21;
 
 async function readCommit(folder: string, name: string): Promise<Omit<Commit, 'version'>> {
   const file = await readFile(join(folder, '_versions', name));

@@ -7,6 +7,8 @@ import { cloneVersion } from './clone-version.ts';
 import { readCommitsAfter } from './commit-history.ts';
 import { refuseForeignFiles } from './foreign-files.ts';
 import { watchVersions } from './freshness.ts';
+import { inspectCommit } from './inspect-commit.ts';
+import type { InspectedCommit } from './inspect-commit.ts';
 import { branchFolder, findLocalFolder, tableFolder } from './local-folder.ts';
 import { cloneUnsupported } from './object-storage.ts';
 import { measureFolder, sweepUnfinished } from './maintenance-files.ts';
@@ -33,7 +35,7 @@ export class LocalStorage implements Storage {
   }
 
   async requireRoot(): Promise<void> {
-    await requireRootFolder(this.#root);
+    requireRootFolder(this.#root);
   }
 
   async requirePlainDirectory(segments: readonly string[]): Promise<void> {
@@ -71,6 +73,11 @@ export class LocalStorage implements Storage {
   ): Promise<readonly Commit[] | undefined> {
     const folder = branchFolder(this.#folder(place), branch);
     return folder === undefined ? undefined : readCommitsAfter(folder, afterVersion);
+  }
+
+  inspectCommit(place: Place, branch: string | undefined, version: number): InspectedCommit | undefined {
+    const folder = branchFolder(this.#folder(place), branch);
+    return folder === undefined ? undefined : inspectCommit(folder, version);
   }
 
   async refuseForeignFiles(place: Place, version: number): Promise<void> {

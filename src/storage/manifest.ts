@@ -1,10 +1,13 @@
-import { readMessage } from './protobuf.ts';
+import { findNumber, readMessage } from './protobuf.ts';
 import type { Message } from './protobuf.ts';
 
 /** The end of a manifest file: where its message begins (8 bytes), two numbers of the format (2 bytes each), "LANC". */
 export const FOOTER_BYTES = 16;
 const LENGTH_BYTES = 4;
 const MAGIC = 'LANC';
+
+/** Of `Manifest` in Lance's table.proto: where the file holds the transaction of the commit. */
+export const TRANSACTION_SECTION_FIELD = 21;
 
 /** Reads bytes of a file; fewer than asked for at its end. */
 export type ReadAt = (start: number, length: number) => Buffer;
@@ -25,6 +28,14 @@ export function readManifest(file: Buffer): Message {
   const start = findMessage(file.length, (at, length) => file.subarray(at, at + length));
   if (start === undefined) throw new Error('The manifest is torn.');
   return readMessage(readSection(file, start));
+}
+
+/** The transaction that the file holds, without reading the fragments; `undefined` in files of older engines. */
+export function findTransactionSection(file: Buffer): Buffer | undefined {
+  const start = findMessage(file.length, (at, length) => file.subarray(at, at + length));
+  if (start === undefined) throw new Error('The manifest is torn.');
+  const offset = findNumber(readSection(file, start), TRANSACTION_SECTION_FIELD);
+  return offset === undefined ? undefined : readSection(file, offset);
 }
 
 /** Sections of a manifest file begin with their length. */

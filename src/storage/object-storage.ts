@@ -13,6 +13,7 @@ export const OBJECT_STORAGE: Storage = {
   manifestPath,
   quarantineTornManifest: () => undefined,
   readCommits: async () => undefined,
+  inspectCommit: () => undefined,
   refuseForeignFiles: async () => {},
   readRefFile: async () => undefined,
   cloneVersion: async () => {

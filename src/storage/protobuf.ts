@@ -3,8 +3,8 @@ const EIGHT_BYTES = 1;
 const LENGTH_DELIMITED = 2;
 const FOUR_BYTES = 5;
 
-/** Where a field was written: varints as numbers, everything else as bytes. */
-export type FieldValue = bigint | Uint8Array;
+/** A varint, which is a bigint only where a number would not be exact; everything else as bytes. */
+export type FieldValue = number | bigint | Uint8Array;
 
 /** The fields of a protobuf message, in the order of the bytes. https://protobuf.dev/programming-guides/encoding/ */
 export class Message {
@@ -25,7 +25,13 @@ export class Message {
   /** 0, the default of the format, for a field that is not there. */
   number(field: number): number {
     const value = this.#fields.get(field)?.at(-1);
-    return typeof value === 'bigint' ? Number(value) : 0;
+    return value instanceof Uint8Array || value === undefined ? 0 : Number(value);
+  }
+
+  /** The same, where a number may be too large to be exact. */
+  bigint(field: number): bigint {
+    const value = this.#fields.get(field)?.at(-1);
+    return value instanceof Uint8Array || value === undefined ? 0n : BigInt(value);
   }
 
   bytes(field: number): Uint8Array | undefined {
@@ -48,14 +54,26 @@ export function readMessage(bytes: Uint8Array): Message {
   const fields = new Map<number, FieldValue[]>();
   const reader = new Reader(bytes);
   while (!reader.isAtEnd) {
-    const tag = reader.varint();
-    const field = Number(tag >> 3n);
-    const value = readValue(reader, Number(tag & 7n));
+    const tag = Number(reader.varint());
+    const field = Math.floor(tag / 8);
+    const value = readValue(reader, tag % 8);
     const values = fields.get(field);
     if (values === undefined) fields.set(field, [value]);
     else values.push(value);
   }
   return new Message(fields);
+}
+
+/** The last value of a field of numbers, without keeping the others. */
+export function findNumber(bytes: Uint8Array, field: number): number | undefined {
+  let found: number | undefined;
+  const reader = new Reader(bytes);
+  while (!reader.isAtEnd) {
+    const tag = Number(reader.varint());
+    const value = readValue(reader, tag % 8);
+    if (Math.floor(tag / 8) === field && !(value instanceof Uint8Array)) found = Number(value);
+  }
+  return found;
 }
 
 function readValue(reader: Reader, wireType: number): FieldValue {
@@ -74,6 +92,8 @@ function readValue(reader: Reader, wireType: number): FieldValue {
 }
 
 const VARINT_BYTES_MAX = 10;
+/** Of seven bits each: what they hold is exact as a number. */
+const EXACT_BYTES = 7;
 
 class Reader {
   readonly #bytes: Uint8Array;
@@ -87,16 +107,31 @@ class Reader {
     return this.#at >= this.#bytes.length;
   }
 
-  varint(): bigint {
-    let value = 0n;
-    for (let index = 0; index < VARINT_BYTES_MAX; index += 1) {
-      const byte = this.#bytes[this.#at];
-      if (byte === undefined) throw notMessage();
-      this.#at += 1;
+  varint(): number | bigint {
+    let value = 0;
+    for (let index = 0, factor = 1; index < EXACT_BYTES; index += 1, factor *= 128) {
+      const byte = this.#byte();
+      value += (byte & 0x7f) * factor;
+      if (byte < 0x80) return value;
+    }
+    return this.#longVarint(BigInt(value));
+  }
+
+  #longVarint(low: bigint): bigint {
+    let value = low;
+    for (let index = EXACT_BYTES; index < VARINT_BYTES_MAX; index += 1) {
+      const byte = this.#byte();
       value |= BigInt(byte & 0x7f) << BigInt(7 * index);
       if (byte < 0x80) return value;
     }
     throw notMessage();
+  }
+
+  #byte(): number {
+    const byte = this.#bytes[this.#at];
+    if (byte === undefined) throw notMessage();
+    this.#at += 1;
+    return byte;
   }
 
   take(length: number): Uint8Array {

@@ -1,4 +1,6 @@
-import { mkdir, stat } from 'node:fs/promises';
+import { statSync } from 'node:fs';
+import type { Stats } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
 import { isAbsolute } from 'node:path';
 import { ServiceError } from '../errors/service-error.ts';
 import { isMissing } from './file-sync.ts';
@@ -8,16 +10,26 @@ export async function ensureRootFolder(root: string): Promise<void> {
   await mkdir(root, { recursive: true }).catch((cause: unknown) => {
     throw rootUnusable(cause);
   });
-  await requireRootFolder(root);
+  requireRootFolder(root);
 }
 
-/** The engine would create a missing root, and take a file for an empty root after seconds of waiting. */
-export async function requireRootFolder(root: string): Promise<void> {
+/**
+ * The engine would create a missing root, and take a file for an empty root after seconds of waiting. Synchronous: every
+ * write asks, and a trip through the thread pool costs more.
+ */
+export function requireRootFolder(root: string): void {
   requireAbsolute(root);
-  const found = await stat(root).catch((cause: unknown) => {
-    throw isMissing(cause) ? rootMissing(cause) : rootUnusable(cause);
-  });
+  const found = findFolder(root);
+  if (found === undefined) throw rootMissing(new Error(`There is no folder ${root}`));
   if (!found.isDirectory()) throw rootUnusable(new Error(`The storage root is not a folder: ${root}`));
+}
+
+function findFolder(root: string): Stats | undefined {
+  try {
+    return statSync(root, { throwIfNoEntry: false });
+  } catch (cause) {
+    throw isMissing(cause) ? rootMissing(cause) : rootUnusable(cause);
+  }
 }
 
 /** The engine would take a relative path for a cloud address. */

@@ -1,5 +1,6 @@
 import type { Commit } from '../model/commit.ts';
 import type { Place } from '../model/table.ts';
+import type { InspectedCommit } from './inspect-commit.ts';
 
 /** A storage root: a folder of a local disk, or a prefix of an object store. Every place that is passed in is below it. */
 export interface Storage {
@@ -20,6 +21,8 @@ export interface Storage {
   quarantineTornManifest(place: Place, branch: string | undefined): number | undefined;
   /** The commits after a version, oldest first. `undefined`: this storage cannot tell. */
   readCommits(place: Place, branch: string | undefined, afterVersion: number): Promise<readonly Commit[] | undefined>;
+  /** Whether the files of a commit are there and whole. `undefined`: this storage cannot tell. */
+  inspectCommit(place: Place, branch: string | undefined, version: number): InspectedCommit | undefined;
   /** Refuses a version whose manifest names files outside of the table's directory. */
   refuseForeignFiles(place: Place, version: number): Promise<void>;
   /** The file of a tag or a branch. `undefined`: this storage cannot tell, or the file is not as expected. */

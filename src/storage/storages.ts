@@ -1,5 +1,5 @@
 import { findLocalFolder } from './local-folder.ts';
-import { DISK } from './file-sync.ts';
+import { DISK, countSyncs } from './file-sync.ts';
 import type { FileSync } from './file-sync.ts';
 import { LocalStorage } from './local-storage.ts';
 import { OBJECT_STORAGE } from './object-storage.ts';
@@ -27,18 +27,22 @@ const SHORTAGE_MILLISECONDS = 3000;
 export interface Storages {
   /** Cheap: roots share their sync state, and hold nothing of their own. */
   of(root: string): Storage;
+  /** Files and folders that were synced since the start. */
+  syncCount(): number;
   close(): void;
 }
 
 export function openStorages(settings: StorageSettings): Storages {
   const { sync: mode, watchedTablesMax: tablesMax, disk = DISK } = settings;
   const { shortageMilliseconds = SHORTAGE_MILLISECONDS } = settings;
-  const tableSync = new TableSync({ mode, disk, tablesMax, shortageMilliseconds });
+  const counted = countSyncs(disk);
+  const tableSync = new TableSync({ mode, disk: counted, tablesMax, shortageMilliseconds });
   return {
     of(root) {
       const folder = findLocalFolder(root);
       return folder === undefined ? OBJECT_STORAGE : new LocalStorage(folder, tableSync);
     },
+    syncCount: () => counted.count,
     close: () => tableSync.close(),
   };
 }

@@ -53,6 +53,7 @@ export class TableSync {
 
   async syncSince(key: string, folder: string, sinceMilliseconds: number): Promise<void> {
     if (this.#settings.mode === 'os') return;
+    this.#refuseFailed(key);
     await this.#attempt(key, async () =>
       syncPaths(this.#settings.disk, await findChangedSince(folder, sinceMilliseconds)),
     );

@@ -41,12 +41,21 @@ const READ_VERSION_FIELD = 1;
 const UUID_FIELD = 2;
 const OPERATION_FIELDS_FROM = 100;
 const RESTORED_VERSION_FIELD = 1;
+const NEW_INDEXES_FIELD = 1;
+
+export function findOperation(transaction: Message): Message | undefined {
+  const field = transaction.fields.find((each) => each >= OPERATION_FIELDS_FROM);
+  return field === undefined ? undefined : transaction.messages(field)[0];
+}
 
 export function readTransaction(transaction: Message): TransactionSummary {
   const field = transaction.fields.find((each) => each >= OPERATION_FIELDS_FROM);
   if (field === undefined) return NO_TRANSACTION;
-  const { kind, fragmentsField } = OPERATIONS[field] ?? OTHER;
-  const [operation] = transaction.messages(field);
+  const operation = findOperation(transaction);
+  const known = OPERATIONS[field] ?? OTHER;
+  const { fragmentsField } = known;
+  // A build adds an index; only a drop adds none.
+  const kind = known.kind === 'index' && operation?.has(NEW_INDEXES_FIELD) !== true ? 'drop-index' : known.kind;
   return {
     kind,
     readVersion: transaction.number(READ_VERSION_FIELD),

@@ -21,8 +21,12 @@ export type TelemetryEvent =
   | { readonly kind: 'connections-refused'; readonly count: number }
   | ManifestQuarantined
   | { readonly kind: 'background-failed'; readonly task: string; readonly cause: unknown }
+  /** Earlier writes could not be recovered at start. Reads are served; the recovery is tried again. */
+  | { readonly kind: 'writes-paused'; readonly retryMilliseconds: number; readonly cause: unknown }
+  | { readonly kind: 'writes-resumed'; readonly milliseconds: number }
   | MaintenanceDone
   | JobEnded
+  | JobInterrupted
   | SlowQuery
   | SlowQueryAnalysed
   | RequestFinished
@@ -111,6 +115,17 @@ export interface JobEnded {
   /** What kind of job it was. */
   readonly job: string;
   readonly outcome: string;
+  /** Its wait included. */
+  readonly milliseconds: number;
+}
+
+/** The server was stopped before the job had ended; nothing of it was committed. */
+export interface JobInterrupted {
+  readonly kind: 'job-interrupted';
+  readonly jobId: string;
+  readonly job: string;
+  readonly table: string;
+  readonly phase: string;
   /** Its wait included. */
   readonly milliseconds: number;
 }

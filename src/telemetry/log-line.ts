@@ -32,6 +32,7 @@ export function toLogLine(event: TelemetryEvent): LogLine {
     case 'key-set-failed':
       return toLine('warn', event, describeCause(event.cause));
     case 'background-failed':
+    case 'writes-paused':
       return toLine('error', event, describeCause(event.cause));
     case 'worker-died':
     case 'engine-stalled':
@@ -39,6 +40,7 @@ export function toLogLine(event: TelemetryEvent): LogLine {
       return toLine('error', event);
     case 'slow-query-analysed':
       return toLine('info', event, event.plan);
+    case 'job-interrupted':
     case 'slow-query':
     case 'connections-refused':
     case 'requests-refused':
@@ -52,6 +54,7 @@ export function toLogLine(event: TelemetryEvent): LogLine {
     case 'worker-started':
     case 'worker-stopped':
     case 'recovery-done':
+    case 'writes-resumed':
     case 'access-changed':
     case 'key-set-fetched':
     case 'maintenance-done':

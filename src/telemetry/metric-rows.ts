@@ -64,6 +64,12 @@ export const HISTOGRAMS = {
     ...row('tiltyard_job_duration_seconds', 'From the start of a job to its end, its wait included.', ['job']),
     buckets: [0.1, 0.5, 1, 5, 15, 60, 300, 1800, 7200],
   },
+  writeBatch: {
+    ...row('tiltyard_write_batch_members', 'Writes of one table that shared a commit, counted for each commit.', [
+      'kind',
+    ]),
+    buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256],
+  },
   updateGroup: {
     ...row('tiltyard_update_group_members', 'Updates of one table that ran as one, counted for each such run.', []),
     buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256],
@@ -98,6 +104,8 @@ export const READINGS = {
   abandoned: gauge('tiltyard_engine_abandoned_queries', 'Queries that still run though nobody waits for them.'),
   lookupEntries: gauge('tiltyard_lookup_cache_entries', 'What the catalog remembers of lookups.'),
   lookups: counter('tiltyard_lookups_total', 'Lookups in the catalog: remembered (hit), or read (miss).', ['outcome']),
+  catalogTransactions: counter('tiltyard_catalog_transactions_total', 'Transactions that the catalog committed.'),
+  syncs: counter('tiltyard_syncs_total', 'Syncs to disk: of files and folders of tables, and of the catalog.', ['of']),
   jobs: gauge('tiltyard_jobs', 'Jobs that are not over, by state.', ['state']),
 };
 

@@ -12,7 +12,8 @@ export interface MetricsText {
 export interface Metrics {
   count(event: TelemetryEvent): void;
   engineCalled(call: string, milliseconds: number): void;
-  updatesCommitted(members: number): void;
+  /** How many writes shared a commit of the engine. */
+  writesCommitted(kind: string, members: number): void;
   eventLoopDelayed(milliseconds: number): void;
   /** In the text format of Prometheus. */
   read(readings: Readings): Promise<MetricsText>;
@@ -33,7 +34,10 @@ export function createMetrics(): Metrics {
   return {
     count: (event) => events.count(event),
     engineCalled: (call, milliseconds) => histograms.engineSeconds.observe({ call }, milliseconds / 1000),
-    updatesCommitted: (members) => histograms.updateGroup.observe(members),
+    writesCommitted(kind, members) {
+      histograms.writeBatch.observe({ kind }, members);
+      if (kind === 'update') histograms.updateGroup.observe(members);
+    },
     eventLoopDelayed: (milliseconds) => histograms.eventLoopDelay.observe(milliseconds / 1000),
     async read(values) {
       for (const name of Object.keys(READINGS).filter(isReading)) show(readings[name], READINGS[name], values[name]);

@@ -115,7 +115,7 @@ export const CloneTableReply = Type.Object({
   location: Type.String(),
   version: Version,
   properties: StringMap,
-  transaction_id: Type.String(),
+  transaction_id: Type.Optional(Type.String()),
   context: Type.Optional(Context),
 });
 export type CloneTableReply = Type.Static<typeof CloneTableReply>;

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import type { Catalog } from '../../src/catalog/catalog.ts';
 import type { Grant } from '../../src/model/caller.ts';
-import { ENTRY, createTable, open, refusal, temporaryCatalog } from './temporary-catalog.ts';
+import { ENTRY, createTable, open, recordCommit, refusal, temporaryCatalog } from './temporary-catalog.ts';
 
 const GRANT: Grant = { role: 'writer', database: 'sales', path: ['a'] };
 const PRINCIPAL = 'token:issuer#subject';
@@ -42,7 +42,7 @@ test('a lookup that overlaps a write does not hide it from the next one', async 
   const table = await createTable(catalog, database.id, ['orders']);
   for (let round = 0; round < 100; round += 1) {
     const writer = round % 2 === 0 ? catalog : other;
-    const writing = writer.tables.commit(table, { ...ENTRY, properties: { round: String(round) } });
+    const writing = recordCommit(writer, table, { ...ENTRY, properties: { round: String(round) } });
     const reading = Array.from({ length: 5 }, async () => catalog.tables.find(database.id, ['orders']));
     await writing;
     const found = await catalog.tables.find(database.id, ['orders']);
@@ -56,8 +56,8 @@ test('records of writes leave what was looked up where it is', async (context) =
   const other = await open(context, file);
   const table = await createTable(catalog, database.id, ['orders']);
   const found = await catalog.tables.find(database.id, ['orders']);
-  await catalog.tables.commit(table, ENTRY);
-  await other.tables.commit(table, ENTRY);
+  await recordCommit(catalog, table);
+  await recordCommit(other, table);
   await createTable(other, database.id, ['another']);
   assert.equal(await catalog.tables.find(database.id, ['orders']), found);
 });
@@ -70,7 +70,7 @@ test('a catalog that is closed refuses every call', async (context) => {
   await assert.rejects(catalog.ping(), unavailable);
   await assert.rejects(catalog.databases.find('default'), unavailable);
   await assert.rejects(catalog.tables.find(database.id, ['orders']), unavailable);
-  await assert.rejects(catalog.tables.commit(table, ENTRY), unavailable);
+  await assert.rejects(recordCommit(catalog, table), unavailable);
 });
 
 interface World extends Truth {
@@ -126,10 +126,10 @@ async function apply(catalog: Catalog, world: World, change: Change): Promise<vo
       return;
     case 'property':
       world.property += 'x';
-      await catalog.tables.commit(table, { ...ENTRY, properties: { value: world.property } });
+      await recordCommit(catalog, table, { ...ENTRY, properties: { value: world.property } });
       return;
     case 'record':
-      await catalog.tables.commit(table, ENTRY);
+      await recordCommit(catalog, table);
       return;
   }
 }

@@ -37,9 +37,9 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     const table = await catalog.tables.find(databaseId, [name]);
     if (table === undefined) throw new Error('The table is not there.');
     for (let version = 1; ; version += 1) {
-      const entry = { operation: 'update_table', caller: 'key:k', version, requestId: `request-${version}` };
-      const { transactionId } = await catalog.tables.commit(table, entry);
-      await tell(transactionId);
+      const commit = { operation: 'update_table', caller: 'key:k', version, requestId: `request-${version}` };
+      const [recorded] = await catalog.journal.record([{ table, commit }], true);
+      await tell(recorded?.transactionId);
     }
   },
 

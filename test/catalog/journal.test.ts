@@ -1,17 +1,26 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { suite, test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { openCatalog } from '../../src/catalog/catalog.ts';
-import type { BegunWrite, Journal } from '../../src/catalog/catalog.ts';
-import { refusal } from '../support/refusal.ts';
-import { temporaryFile } from './temporary-catalog.ts';
+import type { BeginOptions, Catalog, NewCommit, NewEntry } from '../../src/catalog/catalog.ts';
+import type { TableRecord } from '../../src/model/table.ts';
+import {
+  ENTRY,
+  createTable,
+  open,
+  recordCommit,
+  refusal,
+  temporaryCatalog,
+  temporaryFile,
+} from './temporary-catalog.ts';
 
 const LIMITS = { windowSeconds: 60, keySeconds: 600, keysMax: 3 };
+const OPTIONS: BeginOptions = { bounds: [], removes: [], isDurable: true };
 
 async function openJournal(t: TestContext) {
   const file = await temporaryFile(t);
   const clock = { now: 1_000_000 };
-  const open = async () => {
+  const reopen = async (): Promise<Catalog> => {
     const catalog = await openCatalog({
       file,
       storageRoot: '/nowhere',
@@ -23,172 +32,278 @@ async function openJournal(t: TestContext) {
     t.after(async () => catalog.close());
     return catalog;
   };
-  const catalog = await open();
+  const catalog = await reopen();
   const { id: databaseId } = await catalog.databases.create({ name: 'default', root: '/nowhere' });
-  await catalog.journal.resume();
-  const write = (id: string, changes: Partial<BegunWrite> = {}): BegunWrite => ({
+  const table = await createTable(catalog, databaseId, ['items']);
+  const entry = (id: string, changes: Partial<NewEntry> = {}): NewEntry => ({
     id,
     caller: 'key:1',
     digest: 'digest',
     key: undefined,
     operation: 'update_table',
     databaseId,
-    tableId: 'table',
-    path: ['items'],
+    tableId: table.id,
+    path: table.path,
     branch: undefined,
-    versionBefore: 1,
+    baseVersion: 1,
+    epoch: 0,
     requestId: 'r',
+    generation: 'g1',
+    expected: '{"kinds":["update"]}',
+    holdsReaders: false,
     ...changes,
   });
-  return { clock, open, write, journal: catalog.journal };
+  return { clock, reopen, catalog, journal: catalog.journal, databaseId, table, entry };
 }
 
-/** What the next process does first; all that were begun were committed. */
-async function resumeLanding(journal: Journal): Promise<readonly string[]> {
-  const begun = await journal.resume();
-  await journal.settle(
-    begun.map((each) => ({ write: each, version: each.versionBefore + 1 })),
-    [],
-  );
-  return begun.map(({ id }) => id);
+function toCommit(table: TableRecord, { id, epoch, holdsReaders }: NewEntry, version = 2): NewCommit {
+  const commit = { ...ENTRY, operation: 'update_table', version };
+  return { table, commit, entry: { id, epoch, outcome: '{"rows":1}' }, releasesReaders: holdsReaders };
 }
 
-test('a write that landed without an answer is told once, until its window is over', async (t) => {
-  const { clock, open, write, journal } = await openJournal(t);
-  for (const id of ['a', 'b']) assert.equal(await journal.begin(write(id, { digest: id })), undefined);
-  clock.now += 3_600_000;
-  const later = (await open()).journal;
-  assert.deepEqual(await resumeLanding(later), ['a', 'b']);
-  assert.equal((await later.find(write('c', { digest: 'a' })))?.version, 2);
-  assert.equal(await later.find(write('c', { digest: 'a' })), undefined);
-  clock.now += 61_000;
-  assert.equal(await later.find(write('c', { digest: 'b' })), undefined);
-});
+function idsOf(entries: readonly { readonly id: string }[]): readonly string[] {
+  return entries.map(({ id }) => id);
+}
 
-test('two like each other that landed answer two requests, and no third', async (t) => {
-  const { open, write, journal } = await openJournal(t);
-  for (const id of ['a', 'b']) await journal.begin(write(id));
-  const later = (await open()).journal;
-  await resumeLanding(later);
-  const answers = await Promise.all(['c', 'd', 'e'].map(async (id) => later.begin(write(id))));
-  assert.deepEqual(
-    answers.map((prior) => prior?.journalId),
-    ['a', 'b', undefined],
-  );
-});
+suite('an entry', () => {
+  test('is pending from its begin until it is recorded, for every process', async (t) => {
+    const { clock, reopen, journal, table, entry } = await openJournal(t);
+    const begun = entry('a', { key: 'k', branch: 'trial', generation: undefined });
+    await journal.begin([begun], OPTIONS);
+    const { holdsReaders: _, ...kept } = begun;
+    const unknown = { boundVersion: undefined, version: undefined, transactionId: undefined, outcome: undefined };
+    const pending = { ...kept, ...unknown, state: 'pending', since: clock.now };
+    const later = (await reopen()).journal;
+    assert.deepEqual(await later.pending(), [pending]);
+    clock.now += 3_600_000;
+    const [recorded] = await later.record([toCommit(table, begun)], true);
+    assert.deepEqual(await journal.pending(), []);
+    const { transactionId } = recorded ?? assert.fail();
+    const committed = {
+      ...pending,
+      state: 'committed',
+      since: clock.now,
+      version: 2,
+      transactionId,
+      outcome: '{"rows":1}',
+    };
+    assert.deepEqual(await journal.find('a'), committed);
+  });
 
-test('what is committed after a write of which nobody knows what became is not taken for its own', async (t) => {
-  const { open, write, journal } = await openJournal(t);
-  for (const id of ['a', 'b']) await journal.begin(write(id, { digest: id }));
-  await journal.begin(write('other', { digest: 'other', tableId: 'other' }));
-  // It cannot find out, and goes on.
-  const second = (await open()).journal;
-  await second.resume();
-  assert.equal(await second.begin(write('c', { digest: 'c', versionBefore: 2 })), undefined);
-  assert.equal(await second.begin(write('d', { digest: 'd', versionBefore: 3 })), undefined);
-  const third = await (await open()).journal.resume();
-  assert.deepEqual(
-    third.map(({ id, boundVersion }) => [id, boundVersion]),
-    [
+  test('begins with those of its batch or not at all', async (t) => {
+    const { journal, entry } = await openJournal(t);
+    await journal.begin([entry('a')], OPTIONS);
+    await assert.rejects(journal.begin([entry('b'), entry('a')], OPTIONS));
+    assert.deepEqual(idsOf(await journal.pending()), ['a']);
+  });
+
+  test('removes those that are over with the transaction of the next begin', async (t) => {
+    const { catalog, journal, entry } = await openJournal(t);
+    await journal.begin([entry('a'), entry('b')], OPTIONS);
+    const before = catalog.counts().transactions;
+    await journal.begin([entry('c')], { ...OPTIONS, removes: ['a', 'never begun'] });
+    assert.equal(catalog.counts().transactions, before + 1);
+    assert.deepEqual(idsOf(await journal.pending()), ['b', 'c']);
+  });
+
+  test('is removed, also among more than a statement takes', async (t) => {
+    const { journal, entry } = await openJournal(t);
+    const many = Array.from({ length: 2500 }, (_, index) => entry(`${index}`));
+    for (let at = 0; at < many.length; at += 500) await journal.begin(many.slice(at, at + 500), OPTIONS);
+    await journal.remove(idsOf(many.slice(1)));
+    assert.deepEqual(idsOf(await journal.pending()), ['0']);
+  });
+
+  test('that is in doubt is bounded once, by the first write after it', async (t) => {
+    const { journal, entry } = await openJournal(t);
+    await journal.begin([entry('a'), entry('b')], OPTIONS);
+    await journal.begin([entry('c', { baseVersion: 2 })], { ...OPTIONS, bounds: ['a'] });
+    await journal.begin([entry('d', { baseVersion: 3 })], { ...OPTIONS, bounds: ['a', 'b'] });
+    const bounds = (await journal.pending()).map(({ id, boundVersion }) => [id, boundVersion]);
+    assert.deepEqual(bounds, [
       ['a', 2],
-      ['b', 2],
-      ['other', undefined],
+      ['b', 3],
       ['c', undefined],
       ['d', undefined],
-    ],
-  );
+    ]);
+  });
+
+  test('without a key is told apart from those with one once it is committed', async (t) => {
+    const { journal, table, entry } = await openJournal(t);
+    const entries = [entry('a'), entry('b', { key: 'k' }), entry('c'), entry('pending')];
+    await journal.begin(entries, OPTIONS);
+    await journal.record(
+      entries.slice(0, 3).map((each) => toCommit(table, each)),
+      true,
+    );
+    assert.deepEqual(idsOf(await journal.keyless()), ['a', 'c']);
+  });
+
+  test('belongs to the response marks that it was renewed with', async (t) => {
+    const { journal, entry } = await openJournal(t);
+    await journal.begin([entry('a'), entry('b'), entry('c')], OPTIONS);
+    await journal.renew(['a'], 'g2');
+    await journal.renew(['b'], undefined);
+    const generations = (await journal.pending()).map(({ generation }) => generation);
+    assert.deepEqual(generations, ['g2', undefined, 'g1']);
+  });
 });
 
-test('an answer that did not arrive is given again', async (t) => {
-  const { open, write, journal } = await openJournal(t);
-  await journal.begin(write('a'));
-  const later = (await open()).journal;
-  await resumeLanding(later);
-  const prior = await later.begin(write('b'));
-  assert.equal(prior?.journalId, 'a');
-  const answer = later.answer('a', write('b'));
-  assert.equal(await later.find(write('c')), undefined);
-  answer.lost();
-  assert.equal((await later.begin(write('c')))?.journalId, 'a');
-});
+suite('a key', () => {
+  test('finds its entry, for its caller alone', async (t) => {
+    const { journal, entry } = await openJournal(t);
+    await journal.begin([entry('a', { key: 'k' }), entry('b')], OPTIONS);
+    assert.equal((await journal.findByKey('key:1', 'k'))?.id, 'a');
+    assert.equal(await journal.findByKey('key:2', 'k'), undefined);
+    assert.equal(await journal.findByKey('key:1', 'other'), undefined);
+  });
 
-test('an answer that was on its way when the process died is not given again, one that was not is', async (t) => {
-  const { open, write, journal } = await openJournal(t);
-  for (const id of ['sent', 'unsent']) await journal.begin(write(id, { digest: id }));
-  journal.answer('sent', write('sent', { digest: 'sent' })).sent();
-  const later = (await open()).journal;
-  assert.deepEqual(await resumeLanding(later), ['unsent']);
-  assert.equal(await later.find(write('c', { digest: 'sent' })), undefined);
-  assert.equal((await later.find(write('c', { digest: 'unsent' })))?.journalId, 'unsent');
-});
+  test('is kept for its time after the commit, and for as long as its write is pending', async (t) => {
+    const { clock, journal, table, entry } = await openJournal(t);
+    const [a, b] = [entry('a', { key: 'a' }), entry('b', { key: 'b' })];
+    await journal.begin([a, b], OPTIONS);
+    clock.now += 3_600_000;
+    await journal.record([toCommit(table, a)], true);
+    clock.now += 600_000;
+    assert.equal((await journal.findByKey('key:1', 'a'))?.state, 'committed');
+    clock.now += 1;
+    assert.equal(await journal.findByKey('key:1', 'a'), undefined);
+    assert.equal((await journal.findByKey('key:1', 'b'))?.state, 'pending');
+  });
 
-test('in the moment of doubt, a request that is often sent counts as answered, and a new one as not', async (t) => {
-  const { open, write, journal } = await openJournal(t);
-  for (const id of ['often', 'new']) await journal.begin(write(id, { digest: id }));
-  journal.answer('often', write('often', { digest: 'often' })).sent();
-  await journal.begin(write('again', { digest: 'often' }));
-  journal.answer('again', write('again', { digest: 'often' }));
-  journal.answer('new', write('new', { digest: 'new' }));
-  const later = (await open()).journal;
-  assert.deepEqual(await resumeLanding(later), ['new']);
-});
-
-test('one whose sender left before the answer is told to whoever sends it again', async (t) => {
-  const { open, write, journal } = await openJournal(t);
-  await journal.begin(write('a'));
-  const later = (await open()).journal;
-  await resumeLanding(later);
-  assert.equal((await later.find(write('b')))?.journalId, 'a');
-  later.leave('a');
-  assert.equal((await later.find(write('b')))?.journalId, 'a');
-});
-
-test('a write that is under way, or failed, is nobody’s answer', async (t) => {
-  const { open, write, journal } = await openJournal(t);
-  await journal.begin(write('a'));
-  assert.equal(await journal.begin(write('b')), undefined);
-  journal.fail('a');
-  assert.equal(await journal.begin(write('c')), undefined);
-  const later = (await open()).journal;
-  assert.deepEqual(await resumeLanding(later), ['b', 'c']);
-});
-
-test('a request like one of which nobody knows what became is refused', async (t) => {
-  const { write, journal } = await openJournal(t);
-  await journal.begin(write('a'));
-  journal.leave('a');
-  await assert.rejects(journal.begin(write('b')), refusal('ServiceUnavailable', /not known yet/));
-});
-
-test('a key means one request', async (t) => {
-  const { clock, open, write, journal } = await openJournal(t);
-  const key = 'order';
-  await journal.begin(write('a', { key }));
-  journal.answer('a', write('a', { key })).sent();
-  const later = (await open()).journal;
-  await resumeLanding(later);
-  for (const id of ['b', 'c']) assert.equal((await later.begin(write(id, { key })))?.version, 2);
-  await assert.rejects(later.begin(write('d', { key, digest: 'other' })), refusal('InvalidInput', /another request/));
-  assert.equal(await later.find(write('e', { key, caller: 'key:2' })), undefined);
-  clock.now += 601_000;
-  assert.equal(await later.find(write('f', { key, digest: 'other' })), undefined);
-});
-
-test('keeps no more than it was told to', async (t) => {
-  const { clock, open, write, journal } = await openJournal(t);
-  for (let each = 0; each < 5; each += 1) {
+  test('finds the newest of several entries', async (t) => {
+    const { clock, journal, table, entry } = await openJournal(t);
+    const first = entry('first', { key: 'k' });
+    await journal.begin([first], OPTIONS);
+    await journal.record([toCommit(table, first)], true);
     clock.now += 1000;
-    await journal.begin(write(`k${each}`, { key: `key ${each}`, versionBefore: each }));
-  }
-  const later = (await open()).journal;
-  for (const each of await later.resume()) {
-    clock.now += 1000;
-    await later.settle([{ write: each, version: 9 }], []);
-  }
-  for (let each = 0; each < 200; each += 1) await later.begin(write(`x${each}`, { digest: 'x' }));
-  const found = await Promise.all([0, 1, 2, 3, 4].map(async (each) => later.find(write('y', { key: `key ${each}` }))));
-  assert.deepEqual(
-    found.map((prior) => prior !== undefined),
-    [false, false, true, true, true],
-  );
+    await journal.begin([entry('second', { key: 'k' })], OPTIONS);
+    assert.equal((await journal.findByKey('key:1', 'k'))?.id, 'second');
+  });
+
+  test('of a request that is one catalog transaction is kept by that transaction', async (t) => {
+    const { catalog, journal, databaseId } = await openJournal(t);
+    const table = { databaseId, path: ['made'] as const, root: '/nowhere', caller: 'key:1' };
+    const reservation = await catalog.tables.reserve(table);
+    const completes = { id: 'c', key: 'k', digest: 'd', generation: undefined, outcome: '{"rows":3}' };
+    const { transactionId } = await catalog.tables.publish(reservation, {
+      ...ENTRY,
+      caller: 'key:1',
+      properties: {},
+      completes,
+    });
+    const found = await journal.findByKey('key:1', 'k');
+    assert.deepEqual(
+      [found?.state, found?.digest, found?.version, found?.outcome, found?.transactionId],
+      ['committed', 'd', ENTRY.version, '{"rows":3}', transactionId],
+    );
+  });
+});
+
+suite('prune', () => {
+  test('removes keys past their time, then the oldest above the bound, and nothing that is pending or keyless', async (t) => {
+    const { clock, journal, table, entry } = await openJournal(t);
+    const keyed = [0, 1, 2, 3, 4].map((each) => entry(`k${each}`, { key: `${each}` }));
+    await journal.begin([...keyed, entry('keyless'), entry('pending', { key: 'p' })], OPTIONS);
+    await journal.record([toCommit(table, entry('keyless'))], true);
+    for (const each of keyed) {
+      await journal.record([toCommit(table, each)], true);
+      clock.now += each.id === 'k0' ? 601_000 : 1000;
+    }
+    await journal.prune();
+    const kept = [];
+    for (const { id } of [...keyed, entry('keyless'), entry('pending')]) {
+      if ((await journal.find(id)) !== undefined) kept.push(id);
+    }
+    assert.deepEqual(kept, ['k2', 'k3', 'k4', 'keyless', 'pending']);
+  });
+});
+
+suite('a write of several commits', () => {
+  test('hides them from readers until it is recorded', async (t) => {
+    const { catalog, journal, databaseId, table, entry } = await openJournal(t);
+    const begun = entry('a', { baseVersion: 7, holdsReaders: true });
+    await journal.begin([begun], OPTIONS);
+    assert.equal((await catalog.tables.find(databaseId, table.path))?.heldVersion, 7);
+    const [recorded] = await journal.record([toCommit(table, begun, 9)], true);
+    assert.equal(typeof recorded?.transactionId, 'string');
+    assert.deepEqual(await catalog.tables.find(databaseId, table.path), table);
+  });
+
+  test('that was undone leaves no entry, no hold and no record, however late its commit comes', async (t) => {
+    const { catalog, journal, databaseId, table, entry } = await openJournal(t);
+    const begun = entry('a', { holdsReaders: true });
+    await journal.begin([begun], OPTIONS);
+    await journal.abortHeld('a', table.id);
+    assert.equal(await journal.find('a'), undefined);
+    assert.deepEqual(await catalog.tables.find(databaseId, table.path), table);
+    assert.deepEqual(await journal.record([toCommit(table, begun)], true), [undefined]);
+    assert.equal((await catalog.transactions.list({ databaseId, limit: 10 })).length, 1);
+  });
+
+  test('is refused beside another one, and leaves no entry', async (t) => {
+    const { journal, entry } = await openJournal(t);
+    await journal.begin([entry('a', { holdsReaders: true })], OPTIONS);
+    const other = entry('b', { baseVersion: 2, holdsReaders: true });
+    await assert.rejects(journal.begin([other], OPTIONS), refusal('ConcurrentModification'));
+    assert.deepEqual(idsOf(await journal.pending()), ['a']);
+  });
+});
+
+suite('a commit', () => {
+  test('is recorded, with the properties that the table has', async (t) => {
+    const { catalog, database } = await temporaryCatalog(t);
+    const table = await createTable(catalog, database.id, ['orders'], { a: '1' });
+    const commit = { operation: 'update_table', caller: 'key:k', version: 7, branch: 'b', requestId: 'r' };
+    const { transactionId, properties } = await recordCommit(catalog, table, commit);
+    assert.deepEqual(properties, { a: '1' });
+    const record = await catalog.transactions.find(transactionId);
+    assert.equal(record?.version, 7);
+    assert.equal(record?.branch, 'b');
+    assert.equal(record?.tableId, table.id);
+  });
+
+  test('merges its properties into those of the table', async (t) => {
+    const { catalog, database } = await temporaryCatalog(t);
+    const table = await createTable(catalog, database.id, ['orders'], { a: '1', b: '2' });
+    const merged = { a: '1', b: '3', ['__proto__']: 'x' };
+    const { properties } = await recordCommit(catalog, table, { ...ENTRY, properties: { b: '3', ['__proto__']: 'x' } });
+    assert.deepEqual(Object.entries(properties), Object.entries(merged));
+    const found = await catalog.tables.find(database.id, ['orders']);
+    assert.deepEqual(Object.entries(found?.properties ?? {}), Object.entries(merged));
+  });
+
+  test('keeps the properties of all when many come at once', async (t) => {
+    const { file, catalog, database } = await temporaryCatalog(t);
+    const other = await open(t, file);
+    const table = await createTable(catalog, database.id, ['orders']);
+    const commits = Array.from({ length: 20 }, async (_, index) =>
+      recordCommit(index % 2 === 0 ? catalog : other, table, { ...ENTRY, properties: { [`key${index}`]: 'x' } }),
+    );
+    await Promise.all(commits);
+    const found = await catalog.tables.find(database.id, ['orders']);
+    assert.equal(Object.keys(found?.properties ?? {}).length, 20);
+  });
+
+  test('of a table that is gone is not recorded, those beside it are', async (t) => {
+    const { catalog, journal, databaseId, table, entry } = await openJournal(t);
+    const entries = [entry('a'), entry('b', { tableId: 'gone' }), entry('c')];
+    await journal.begin(entries, OPTIONS);
+    const recorded = await journal.record(
+      entries.map((each) => toCommit({ ...table, id: each.tableId }, each)),
+      true,
+    );
+    assert.deepEqual(
+      recorded.map((each) => each !== undefined),
+      [true, false, true],
+    );
+    assert.equal((await catalog.transactions.list({ databaseId, limit: 10 })).length, 3);
+  });
+
+  test('of another owner ends no entry', async (t) => {
+    const { journal, table, entry } = await openJournal(t);
+    await journal.begin([entry('a', { epoch: 2 })], OPTIONS);
+    await journal.record([toCommit(table, entry('a', { epoch: 1 }))], true);
+    assert.equal((await journal.find('a'))?.state, 'pending');
+  });
 });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import Database from 'libsql';
 import {
+  NOW,
   createTable,
   nextMessage,
   open,
@@ -69,6 +70,31 @@ test('several processes that start at once on an empty file all succeed', async 
   assert.equal(tableNames(file).length, 13);
 });
 
+test('the journal of the release before is taken over', async (context) => {
+  const { file, catalog, database } = await temporaryCatalog(context);
+  const table = await createTable(catalog, database.id, ['orders']);
+  const other = await createTable(catalog, database.id, ['held']);
+  await catalog.tables.hold(other.id, { version: 3 });
+  await catalog.close();
+  writeFormerJournal(file, { databaseId: database.id, tableId: table.id, heldId: other.id });
+  const { journal } = await open(context, file);
+  const [begun, held, ...others] = await journal.pending();
+  assert.deepEqual(others, []);
+  assert.deepEqual(
+    [begun?.id, begun?.state, begun?.key, begun?.baseVersion, begun?.boundVersion, begun?.path],
+    ['begun', 'pending', 'k', 3, 5, ['orders']],
+  );
+  assert.deepEqual([begun?.epoch, begun?.generation], [0, undefined]);
+  assert.deepEqual(JSON.parse(begun?.expected ?? ''), { kinds: ['update'], rule: { from: 'nothing' } });
+  assert.equal(held?.id, 'held');
+  assert.equal(JSON.parse(held?.expected ?? '').isMultiCommit, true);
+  const committed = await journal.findByKey('key:k', 'done');
+  assert.deepEqual(
+    [committed?.state, committed?.version, committed?.outcome, committed?.transactionId],
+    ['committed', 4, '{"rows_updated":1}', 'transaction'],
+  );
+});
+
 test('refuses a catalog of a newer release and leaves it as it is', async (context) => {
   const { file, catalog } = await temporaryCatalog(context);
   await catalog.close();
@@ -79,6 +105,27 @@ test('refuses a catalog of a newer release and leaves it as it is', async (conte
   const value = other.prepare("select value from settings where name = 'migrations_applied'").raw().get([]);
   assert.deepEqual(value, ['99']);
 });
+
+interface FormerTables {
+  readonly databaseId: string;
+  readonly tableId: string;
+  readonly heldId: string;
+}
+
+/** As schema 6 had it: a write that was begun, one of several commits, and one that was committed. */
+function writeFormerJournal(file: string, { databaseId, tableId, heldId }: FormerTables): void {
+  const former = new Database(file);
+  for (const column of ['epoch', 'generation', 'expected']) former.exec(`alter table journal drop column ${column}`);
+  former.exec("update settings set value = '6' where name = 'migrations_applied'");
+  const insert = former.prepare(`insert into journal
+    (id, caller, digest, idempotency_key, operation, database_id, table_id, table_path, branch, base_version,
+     request_id, state, since, version, transaction_id, outcome, bound_version)
+    values (?, 'key:k', 'digest', ?, 'update_table', ?, ?, 'orders', null, 3, 'r', ?, ?, ?, ?, ?, ?)`);
+  insert.run(['begun', 'k', databaseId, tableId, 'begun', NOW, null, null, null, 5]);
+  insert.run(['held', 'h', databaseId, heldId, 'begun', NOW, null, null, null, null]);
+  insert.run(['done', 'done', databaseId, tableId, 'committed', NOW, 4, 'transaction', '{"rows_updated":1}', null]);
+  former.close();
+}
 
 function tableNames(file: string): unknown[] {
   const database = new Database(file);

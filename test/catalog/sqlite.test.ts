@@ -37,7 +37,7 @@ async function turns(count: number): Promise<void> {
 test('all files of the catalog are for their owner alone', async (context) => {
   const { file } = await temporaryCatalog(context);
   const names = await readdir(dirname(file));
-  assert.deepEqual(names.toSorted(), ['catalog.db', 'catalog.db-shm', 'catalog.db-wal']);
+  assert.deepEqual(names.toSorted(), ['catalog.db', 'catalog.db-reserve', 'catalog.db-shm', 'catalog.db-wal']);
   for (const name of names) {
     const { mode } = await stat(join(dirname(file), name));
     assert.equal(mode & 0o777, 0o600, name);

@@ -2,10 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import type { Catalog } from '../../src/catalog/catalog.ts';
-import type { TableRecord } from '../../src/model/table.ts';
 import type { NamespacePath, TablePath } from '../../src/model/identifier.ts';
 import { ODD_NAMES, namePaths, names } from './names.ts';
-import { ENTRY, createTable, open, refusal, temporaryCatalog } from './temporary-catalog.ts';
+import { createTable, refusal, temporaryCatalog } from './temporary-catalog.ts';
 
 let runs = 0;
 
@@ -129,50 +128,6 @@ test('any properties come back as they were', async (context) => {
     assert.deepEqual(new Map(Object.entries(table.properties)), new Map(Object.entries(properties)));
   });
   await fc.assert(property, { numRuns: 50 });
-});
-
-describe('a commit', () => {
-  test('is recorded, with the properties that the table has', async (context) => {
-    const { catalog, database } = await temporaryCatalog(context);
-    const table = await createTable(catalog, database.id, ['orders'], { a: '1' });
-    const entry = { operation: 'update_table', caller: 'key:k', version: 7, branch: 'b', requestId: 'r' };
-    const { transactionId, properties } = await catalog.tables.commit(table, entry);
-    assert.deepEqual(properties, { a: '1' });
-    const record = await catalog.transactions.find(transactionId);
-    assert.equal(record?.version, 7);
-    assert.equal(record?.branch, 'b');
-    assert.equal(record?.tableId, table.id);
-  });
-
-  test('merges its properties into those of the table', async (context) => {
-    const { catalog, database } = await temporaryCatalog(context);
-    const table = await createTable(catalog, database.id, ['orders'], { a: '1', b: '2' });
-    const merged = { a: '1', b: '3', ['__proto__']: 'x' };
-    const { properties } = await catalog.tables.commit(table, { ...ENTRY, properties: { b: '3', ['__proto__']: 'x' } });
-    assert.deepEqual(Object.entries(properties), Object.entries(merged));
-    const found = await catalog.tables.find(database.id, ['orders']);
-    assert.deepEqual(Object.entries(found?.properties ?? {}), Object.entries(merged));
-  });
-
-  test('keeps the properties of all when many come at once', async (context) => {
-    const { file, catalog, database } = await temporaryCatalog(context);
-    const other = await open(context, file);
-    const table = await createTable(catalog, database.id, ['orders']);
-    const commits = Array.from({ length: 20 }, async (_, index) =>
-      (index % 2 === 0 ? catalog : other).tables.commit(table, { ...ENTRY, properties: { [`key${index}`]: 'x' } }),
-    );
-    await Promise.all(commits);
-    const found = await catalog.tables.find(database.id, ['orders']);
-    assert.equal(Object.keys(found?.properties ?? {}).length, 20);
-  });
-
-  test('is refused for a table that is not there, and nothing is recorded', async (context) => {
-    const { catalog, database } = await temporaryCatalog(context);
-    const table = await createTable(catalog, database.id, ['orders']);
-    const gone: TableRecord = { ...table, id: 'gone' };
-    await assert.rejects(catalog.tables.commit(gone, ENTRY), refusal('TableNotFound', /"orders"/));
-    assert.equal((await catalog.transactions.list({ databaseId: database.id, limit: 10 })).length, 1);
-  });
 });
 
 describe('a held version', () => {

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { openCatalog } from '../../src/catalog/catalog.ts';
-import type { Catalog, CommitEntry } from '../../src/catalog/catalog.ts';
+import type { Catalog, CommitEntry, NewCommit, RecordedCommit } from '../../src/catalog/catalog.ts';
 import { ServiceError } from '../../src/errors/service-error.ts';
 import type { ErrorName } from '../../src/errors/codes.ts';
 import type { Database, TableRecord } from '../../src/model/table.ts';
@@ -60,6 +60,17 @@ export async function createTable(
   const table = await catalog.tables.find(databaseId, path);
   if (table === undefined) throw new Error('The published table is not there.');
   return table;
+}
+
+/** A commit that has no journal entry. */
+export async function recordCommit(
+  catalog: Catalog,
+  table: TableRecord,
+  { properties, ...commit }: CommitEntry & Pick<NewCommit, 'properties'> = ENTRY,
+): Promise<RecordedCommit> {
+  const [recorded] = await catalog.journal.record([{ table, commit, properties }], true);
+  if (recorded === undefined) throw new Error('The commit was not recorded.');
+  return recorded;
 }
 
 /** For `assert.rejects`: a refusal of this kind, for a reader outside. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openCatalog } from '../../src/catalog/catalog.ts';
-import { ENTRY, createTable, open, temporaryCatalog } from './temporary-catalog.ts';
+import { ENTRY, createTable, open, recordCommit, temporaryCatalog } from './temporary-catalog.ts';
 
 test('a transaction that is not there is not found', async (context) => {
   const { catalog } = await temporaryCatalog(context);
@@ -18,7 +18,7 @@ test('the feed has every write of its database, page by page, in the order of co
   // All at one moment: the clock stands still.
   for (let version = 2; version < 20; version += 1) {
     const writer = version % 3 === 0 ? other : catalog;
-    ids.push((await writer.tables.commit(table, { ...ENTRY, version })).transactionId);
+    ids.push((await recordCommit(writer, table, { ...ENTRY, version })).transactionId);
   }
   const seen = [];
   for (let after = ''; ;) {
@@ -50,7 +50,7 @@ test('the feed stays in order when the clock goes back', async (context) => {
     now: () => 1000,
   });
   context.after(async () => past.close());
-  const { transactionId } = await past.tables.commit(table, { ...ENTRY, version: 2 });
+  const { transactionId } = await recordCommit(past, table, { ...ENTRY, version: 2 });
   const feed = await catalog.transactions.list({ databaseId: database.id, limit: 10 });
   assert.deepEqual(
     feed.map(({ version }) => version),

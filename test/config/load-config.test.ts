@@ -45,7 +45,13 @@ test('needs nothing to be told', () => {
   assert.equal(config.adminKey, undefined);
   assert.equal(config.auth.required, true);
   assert.deepEqual(config.auth.issuers, []);
-  assert.deepEqual(config.storage, { root: '/srv/data', sync: 'full', options: {}, allowedCallerOptions: [] });
+  assert.deepEqual(config.storage, {
+    root: '/srv/data',
+    sync: 'full',
+    lockSeconds: 5,
+    options: {},
+    allowedCallerOptions: [],
+  });
   assert.equal(config.catalogFile, '/srv/data/tiltyard.db');
   assert.deepEqual(config.log, { level: 'info', format: 'auto' });
   assert.equal(config.watchdogSeconds, 10);
@@ -94,6 +100,7 @@ test('reads every kind of value from flags', () => {
   assert.deepEqual(config.storage, {
     root: 's3://bucket/tables',
     sync: 'os',
+    lockSeconds: 5,
     options: { aws_region: 'eu-1' },
     allowedCallerOptions: ['a', 'b'],
   });

@@ -237,7 +237,10 @@ suite('POST /v1/namespace/{id}/drop', () => {
       );
       const dropped = drop(name, { behavior: 'cascade' });
       for (const { status, json } of await Promise.all(tables)) {
-        assert.ok(status === 200 || json.code === CODE.namespaceNotFound || json.code === CODE.concurrentModification);
+        assert.ok(
+          status === 200 || json.code === CODE.namespaceNotFound || json.code === CODE.concurrentModification,
+          JSON.stringify(json),
+        );
       }
       assert.equal((await dropped).status, 200);
       assert.ok(!(await server.listed()).some((id) => id.startsWith(`${name}$`)));

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { request as httpRequest } from 'node:http';
 import { after, before, suite, test } from 'node:test';
 import { sampleStream } from '../support/arrow-tables.ts';
+import { eventually } from '../support/eventually.ts';
 import { DiskGate } from '../support/disk-gate.ts';
 import { ADMIN_KEY } from '../support/server.ts';
 import { ContractServer } from './contract-server.ts';
@@ -15,6 +16,19 @@ before(async () => {
 after(async () => server.close());
 
 const INCREMENT = { updates: [['id', 'id + 10']], predicate: 'id % 10 = 1' };
+
+const INDEX = { column: 'id', index_type: 'BTREE', name: 'by_id' };
+
+/** Each makes a version of a table of the sample rows, in this order. */
+const CHANGES: readonly (readonly [path: string, body: object])[] = [
+  ['add_columns', { new_columns: [{ name: 'twice', expression: 'id * 2' }] }],
+  ['alter_columns', { alterations: [{ path: 'twice', rename: 'doubled' }] }],
+  ['update_field_metadata', { updates: [{ path: 'name', metadata: { language: 'en' } }] }],
+  ['schema_metadata/update', { owner: 'sales' }],
+  ['drop_columns', { columns: ['doubled'] }],
+  ['index/by_id/drop', {}],
+  ['restore', { version: 1 }],
+];
 
 async function increment(table: MadeTable, headers: Readonly<Record<string, string>> = {}) {
   return server.admin.post(`${table.at}/update`, INCREMENT, headers);
@@ -157,6 +171,39 @@ suite('Idempotency-Key', () => {
     assert.equal((await server.embeddedByName(id)).length, 2);
   });
 
+  test('holds for a create, also one that overwrites', async () => {
+    const at = `/v1/table/${server.name()}/create`;
+    for (const mode of ['create', 'overwrite'] as const) {
+      const answers = [];
+      for (const _ of [1, 2]) {
+        const headers = { 'idempotency-key': `${at} ${mode}` };
+        answers.push(await server.admin.arrow(`${at}?mode=${mode}`, sampleStream(3), headers));
+      }
+      const [first, again] = answers;
+      assert.equal(first?.status, 200, first?.text);
+      assert.equal(first?.json.version, mode === 'create' ? 1 : 2);
+      assert.deepEqual({ ...again?.json, context: null }, { ...first?.json, context: null });
+      assert.equal(again?.headers.get('idempotency-replayed'), 'true');
+    }
+  });
+
+  test('holds for changes of columns and metadata, restores and dropped indexes', async () => {
+    const table = await server.table({ stream: sampleStream(3) });
+    assert.equal((await server.admin.post(`${table.at}/create_scalar_index`, INDEX)).status, 200);
+    await eventually(async () => (await server.admin.post(`${table.at}/index/list`, {})).json.indexes.length === 1);
+    for (const [path, body] of CHANGES) {
+      const version = await versionOf(table);
+      const answers = [];
+      for (const _ of [1, 2])
+        answers.push(await server.admin.post(`${table.at}/${path}`, body, { 'idempotency-key': path }));
+      const [first, again] = answers;
+      assert.equal(first?.status, 200, first?.text);
+      assert.equal(again?.headers.get('idempotency-replayed'), 'true', path);
+      assert.deepEqual({ ...again?.json, context: null }, { ...first?.json, context: null }, path);
+      assert.equal(await versionOf(table), version + 1, path);
+    }
+  });
+
   test('a merge that makes a declared table gives the same counts again', async () => {
     const id = server.name();
     assert.equal((await server.admin.post(`/v1/table/${id}/declare`, {})).status, 200);
@@ -207,6 +254,15 @@ suite('If-Match', () => {
     assert.equal(await versionOf(table), 1);
   });
 
+  test('holds for changes of columns and metadata, restores and dropped indexes', async () => {
+    const table = await server.table({ stream: sampleStream(3) });
+    for (const [path, body] of CHANGES) {
+      const answer = await server.admin.post(`${table.at}/${path}`, body, { 'if-match': '"9"' });
+      assert.equal(answer.status, 412, answer.text);
+    }
+    assert.equal(await versionOf(table), 1);
+  });
+
   test('the same insert again, with a key, gets its answer and no 412', async () => {
     const table = await server.table({ stream: sampleStream(3) });
     const headers = { 'if-match': '"1"', 'idempotency-key': table.id };
@@ -218,8 +274,7 @@ suite('If-Match', () => {
 
   test('an operation that does not look at it refuses it', async () => {
     const table = await server.table({ stream: sampleStream(3) });
-    const body = { updates: [{ path: 's', metadata: { language: 'en' } }] };
-    const answer = await server.admin.post(`${table.at}/update_field_metadata`, body, { 'if-match': '"1"' });
+    const answer = await server.admin.post(`${table.at}/drop`, {}, { 'if-match': '"1"' });
     assert.equal(answer.status, 400, answer.text);
     assert.match(answer.json.detail, /does not look at If-Match/);
     assert.equal(await versionOf(table), 1);

@@ -1,25 +1,25 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { refusal } from '../support/refusal.ts';
-import { openApart, openTable, readRows, sql } from './engine-room.ts';
+import { commitPlan, openApart, openTable, readRows, sql } from './engine-room.ts';
 import { toItems, toPeople } from './sample-tables.ts';
 
 test('deletes the rows that match, and counts them', async (t) => {
   const { engine, table } = await openTable(t, toItems(10));
-  const outcome = await engine.writes.deleteRows(table, sql('id >= 7'));
+  const outcome = await commitPlan(engine, table, engine.commits.delete(sql('id >= 7')));
   assert.deepEqual(outcome, { rowsDeleted: 3, version: 2 });
   assert.equal((await readRows(t, table)).length, 7);
 });
 
 test('no match is no failure', async (t) => {
   const { engine, table } = await openTable(t, toItems(2));
-  assert.equal((await engine.writes.deleteRows(table, sql('id > 100'))).rowsDeleted, 0);
+  assert.equal((await commitPlan(engine, table, engine.commits.delete(sql('id > 100')))).rowsDeleted, 0);
 });
 
 test('the rows that stay are as they were, null structs too', async (t) => {
   const { engine, table } = await openTable(t, toPeople(20));
   const before = await readRows(t, table);
-  await engine.writes.deleteRows(table, sql('person IS NOT NULL'));
+  await commitPlan(engine, table, engine.commits.delete(sql('person IS NOT NULL')));
   assert.deepEqual(
     await readRows(t, table),
     before.filter(({ person }) => person === null),
@@ -29,14 +29,17 @@ test('the rows that stay are as they were, null structs too', async (t) => {
 test('deletes on a branch only', async (t) => {
   const { engine, table } = await openTable(t, toItems(5));
   await (await (await openApart(t, table)).branches()).create('trial');
-  await engine.writes.deleteRows({ ...table, branch: 'trial' }, sql('true'));
+  await commitPlan(engine, { ...table, branch: 'trial' }, engine.commits.delete(sql('true')));
   assert.equal((await readRows(t, { ...table, branch: 'trial' })).length, 0);
   assert.equal((await readRows(t, table)).length, 5);
 });
 
 test('refuses an unknown column and what is no condition', async (t) => {
   const { engine, table } = await openTable(t, toItems(5));
-  await assert.rejects(engine.writes.deleteRows(table, sql('nothing = 1')), refusal('TableColumnNotFound', /nothing/));
-  await assert.rejects(engine.writes.deleteRows(table, sql('id + 1')), refusal('InvalidInput'));
+  await assert.rejects(
+    commitPlan(engine, table, engine.commits.delete(sql('nothing = 1'))),
+    refusal('TableColumnNotFound', /nothing/),
+  );
+  await assert.rejects(commitPlan(engine, table, engine.commits.delete(sql('id + 1'))), refusal('InvalidInput'));
   assert.equal((await readRows(t, table)).length, 5);
 });

@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import { tableFromIPC, tableToIPC } from 'apache-arrow';
 import type { Table } from 'apache-arrow';
 import { openArrowStream } from '../../src/arrow/checked-stream.ts';
-import type { CheckedStream } from '../../src/arrow/checked-stream.ts';
+import type { ArrowChunk, CheckedStream } from '../../src/arrow/checked-stream.ts';
+import { pullChunks } from '../../src/arrow/chunk-source.ts';
 import { openEngine } from '../../src/engine/engine.ts';
-import type { Engine, EngineSettings } from '../../src/engine/engine.ts';
+import type { CommitPlan, Engine, EngineSettings, WriteTarget } from '../../src/engine/engine.ts';
 import type { ArrowLimits, EngineLimits } from '../../src/model/limits.ts';
 import type { GuardedSql, Query } from '../../src/model/query.ts';
 import type { Place, TableState } from '../../src/model/table.ts';
@@ -43,6 +44,10 @@ export const ENGINE_LIMITS: EngineLimits = {
   bulkWritesMax: 4,
   threadNice: 0,
   updateGroupMax: 64,
+  insertGroupMax: 64,
+  insertGroupRowsMax: 100_000,
+  insertGroupBytesMax: 16 * MiB,
+  batchGatherMilliseconds: 0,
   indexCacheBytes: 64 * MiB,
   metadataCacheBytes: 64 * MiB,
   resultBatchBytes: MiB,
@@ -70,8 +75,7 @@ export type RoomSettings = Partial<EngineSettings & StorageSettings>;
 
 export async function openRoom(test: Owner, settings: RoomSettings = {}): Promise<EngineRoom> {
   const root = await mkdtemp(join(tmpdir(), 'tiltyard-engine-'));
-  const spoolFolder = join(root, 'uploads');
-  const defaults = { limits: ENGINE_LIMITS, storageOptions: {}, querySeconds: 30, spoolFolder };
+  const defaults = { limits: ENGINE_LIMITS, storageOptions: {}, querySeconds: 30 };
   const storages = openStorages({ sync: 'full', watchedTablesMax: 16, ...settings });
   const engine = await openEngine({ ...defaults, storages, ...settings });
   test.after(async () => {
@@ -87,6 +91,23 @@ export async function openTable(test: Owner, table: Table): Promise<EngineRoom &
   const room = await openRoom(test);
   await room.engine.createTable(room.place(), await toStream(table), {});
   return { ...room, table: latest(room.place()) };
+}
+
+/** Commits a plan as the write pipeline would, but without queue, journal and sync. */
+export async function commitPlan<Outcome>(
+  engine: Engine,
+  target: WriteTarget,
+  plan: CommitPlan<Outcome>,
+): Promise<Outcome & { readonly version: number }> {
+  const { version, outcome } = await engine.useLatest(target, async (table) => (await plan.prepare(table)).commit());
+  return { ...outcome, version };
+}
+
+/** The first chunk of a stream: all of it, when it is short. */
+export async function toChunk(stream: CheckedStream): Promise<ArrowChunk> {
+  const [chunk] = (await pullChunks(stream, 1)).pulled;
+  if (chunk === undefined) throw new Error('The stream gave no chunk.');
+  return chunk;
 }
 
 export async function toStream(table: Table, limits: Partial<ArrowLimits> = {}): Promise<CheckedStream> {

@@ -6,7 +6,7 @@ import type { FieldMetadataEntry } from '../../src/engine/engine.ts';
 import { ServiceError } from '../../src/errors/service-error.ts';
 import type { FieldPath } from '../../src/model/field-path.ts';
 import { resolveField } from '../../src/model/field-path.ts';
-import { latest, openFixture, openRoom, openTable, readRows, sql } from './engine-room.ts';
+import { commitPlan, latest, openFixture, openRoom, openTable, readRows, sql } from './engine-room.ts';
 import { optional, toItems, toPeople } from './sample-tables.ts';
 
 type Values = Readonly<Record<string, string | null>>;
@@ -19,7 +19,8 @@ async function openDescribed(t: TestContext, table: Table) {
   const target = { place: room.place(), branch: undefined };
   return {
     ...room,
-    change: async (...entries: readonly FieldMetadataEntry[]) => room.engine.updateFieldMetadata(target, entries),
+    change: async (...entries: readonly FieldMetadataEntry[]) =>
+      commitPlan(room.engine, target, room.engine.commits.fieldMetadata(entries)),
     metadataOf: async (path: FieldPath) => {
       const { schema } = await room.engine.describeTable(room.table);
       return Object.fromEntries(resolveField(schema, path)?.metadata ?? []);
@@ -123,7 +124,11 @@ for (const name of ['uuid_ext', 'json_ext', 'custom_ext', 'tensor_ext']) {
     const target = { place: place(), branch: undefined };
     const before = await engine.describeTable(latest(place()));
     const extension = Object.fromEntries(resolveField(before.schema, ['x'])?.metadata ?? []);
-    const { fields } = await engine.updateFieldMetadata(target, [replace(['x'], { unit: 'one' })]);
+    const { fields } = await commitPlan(
+      engine,
+      target,
+      engine.commits.fieldMetadata([replace(['x'], { unit: 'one' })]),
+    );
     assert.deepEqual(fields.get('x'), { ...extension, unit: 'one' });
     assert.equal((await readRows(t, latest(place()))).length, rows);
   });
@@ -133,16 +138,9 @@ test('is kept by later updates of rows', async (t) => {
   const { change, metadataOf, engine, place } = await openDescribed(t, toItems(3));
   await change(merge(['score'], { unit: 'points' }));
   const update = { assignments: [{ path: ['score'] as const, expression: sql('2') }], predicate: sql('id = 1') };
-  await engine.updateRows({ place: place(), branch: undefined }, update);
+  const target = { place: place(), branch: undefined };
+  await commitPlan(engine, target, engine.commits.update(target, update));
   assert.deepEqual(await metadataOf(['score']), { unit: 'points' });
-});
-
-test('applies all of many changes of one field that come at once', async (t) => {
-  const { change, metadataOf } = await openDescribed(t, toDescribed());
-  const keys = Array.from({ length: 16 }, (_, index) => `key${index}`);
-  await Promise.all(keys.map(async (key) => change(merge(['id'], { [key]: 'x' }))));
-  const metadata = await metadataOf(['id']);
-  assert.ok(keys.every((key) => metadata[key] === 'x'));
 });
 
 test('keeps odd keys and long values byte for byte', async (t) => {

@@ -3,9 +3,10 @@ import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { tableToIPC } from 'apache-arrow';
+import { pullChunks } from '../../src/arrow/chunk-source.ts';
 import { placeLocation } from '../../src/model/table.ts';
 import { refusal } from '../support/refusal.ts';
-import { connectApart, latest, openRoom, sql, toStream } from './engine-room.ts';
+import { commitPlan, connectApart, latest, openRoom, sql, toStream } from './engine-room.ts';
 import { toItems } from './sample-tables.ts';
 import type { WholeConnection } from './whole-native.ts';
 
@@ -50,11 +51,14 @@ test("finds tables in the engine's own namespaces, and opens, updates and remove
   assert.ok((await readdir(root)).includes(place.directory), 'the place names a directory that is there');
   assert.equal((await engine.describeTable(latest(place))).version, 1);
   const update = { assignments: [{ path: ['score'] as const, expression: sql('2') }], predicate: undefined };
-  assert.deepEqual(await engine.updateRows({ place, branch: undefined }, update), { rowsUpdated: 3, version: 2 });
-  const options = { storageOptions: {}, hold: async () => {}, release: async () => {} };
-  assert.equal((await engine.overwriteTable(place, await toStream(toItems(5)), options)).version, 3);
+  const target = { place, branch: undefined };
+  const updated = await commitPlan(engine, target, engine.commits.update(target, update));
+  assert.deepEqual(updated, { rowsUpdated: 3, version: 2 });
+  const stream = await toStream(toItems(5));
+  const data = { place, schema: stream.schema, source: await pullChunks(stream, 2), storageOptions: {} };
+  assert.deepEqual(await commitPlan(engine, target, engine.commits.overwrite(data)), { rows: 5, version: 3 });
   assert.ok((await readdir(placeLocation(place))).length > 0, 'it is overwritten where it was');
-  await engine.removeTable(place);
+  await engine.dropTable(place);
   assert.equal((await engine.findTables(root, () => false)).length, 2);
 });
 

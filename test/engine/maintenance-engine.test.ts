@@ -3,11 +3,12 @@ import { readdir, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
+import type { Optimization, OptimizeRequest } from '../../src/engine/engine.ts';
 import { parseFieldPath } from '../../src/model/field-path.ts';
 import { placeLocation } from '../../src/model/table.ts';
 import type { TableState } from '../../src/model/table.ts';
 import type { EngineRoom } from './engine-room.ts';
-import { openApart, openTable, readRows, sql, toQuery } from './engine-room.ts';
+import { commitPlan, openApart, openTable, readRows, sql, toQuery } from './engine-room.ts';
 import { toItems } from './sample-tables.ts';
 
 const NOBODY = { seconds: undefined, signal: new AbortController().signal };
@@ -21,7 +22,12 @@ async function openScene(t: TestContext, rows: number): Promise<Scene> {
 
 async function update({ engine, table }: Scene, predicate?: string): Promise<void> {
   const assignments = [{ path: parseFieldPath('score'), expression: sql('score + 1') }];
-  await engine.updateRows(table, { assignments, predicate: predicate === undefined ? undefined : sql(predicate) });
+  const request = { assignments, predicate: predicate === undefined ? undefined : sql(predicate) };
+  await commitPlan(engine, table, engine.commits.update(table, request));
+}
+
+async function optimize({ engine, table }: Scene, request: OptimizeRequest): Promise<Optimization | undefined> {
+  return (await engine.maintenance.startOptimize(table.place, request)).finish();
 }
 
 test('a merge leaves one fragment and the same rows, and the next read sees its version', async (t) => {
@@ -31,7 +37,7 @@ test('a merge leaves one fragment and the same rows, and the next read sees its 
   const before = await engine.maintenance.assess(table.place);
   assert.deepEqual([before.fragments, before.smallFragments, before.rows], [11, 11, 50]);
   const rows = await readRows(t, table);
-  const done = await engine.maintenance.optimize(table.place, { isInLane: true, olderThanMilliseconds: undefined });
+  const done = await optimize(scene, { isInLane: true, olderThanMilliseconds: undefined });
   assert.deepEqual([done?.fragmentsRemoved, done?.fragmentsAdded, done?.versionsRemoved], [11, 1, 0]);
   const after = await engine.maintenance.assess(table.place);
   assert.deepEqual([after.fragments, after.rows, after.version], [1, 50, done?.version]);
@@ -39,23 +45,6 @@ test('a merge leaves one fragment and the same rows, and the next read sees its 
   const byId = (one: Record<string, unknown>, other: Record<string, unknown>) =>
     Number(one['id']) - Number(other['id']);
   assert.deepEqual((await readRows(t, table)).toSorted(byId), rows.toSorted(byId));
-});
-
-test('writers beside a merge all succeed; the merge is done or, when one was faster, not done at all', async (t) => {
-  const scene = await openScene(t, 50);
-  const { engine, table } = scene;
-  for (const isInLane of [true, false]) {
-    for (let id = 0; id < 10; id += 1) await update(scene, `id = ${id}`);
-    const writes = Array.from({ length: 20 }, async (_, turn) => update(scene, `id = ${turn % 4}`));
-    const done = await engine.maintenance.optimize(table.place, { isInLane, olderThanMilliseconds: undefined });
-    await Promise.all(writes);
-    if (isInLane) assert.ok(done !== undefined && done.fragmentsRemoved > 0);
-  }
-  const rows = await readRows(t, table);
-  for (const { id, score } of rows) {
-    const grown = Number(id) >= 10 ? 0 : 2 + (Number(id) < 4 ? 10 : 0);
-    assert.equal(score, 1 + grown, `row ${String(id)}`);
-  }
 });
 
 test('a result that is still being read pins its version; when it is over or left, it does not', async (t) => {
@@ -81,9 +70,9 @@ test('a tag pins its version, and a removal that would take it is refused as a c
   await engine.versions.createTag(table, { tag: 'kept', version: 1 });
   await update(scene);
   assert.equal((await engine.maintenance.readHistory(table.place)).keptFromVersion, 1);
-  await assert.rejects(engine.maintenance.optimize(table.place, ALL_OLD), { kind: 'ConcurrentModification' });
+  await assert.rejects(optimize(scene, ALL_OLD), { kind: 'ConcurrentModification' });
   await engine.versions.removeTag(table.place, 'kept');
-  const done = await engine.maintenance.optimize(table.place, ALL_OLD);
+  const done = await optimize(scene, ALL_OLD);
   assert.ok(done !== undefined && done.versionsRemoved > 0);
   const { versions, diskBytes } = await engine.maintenance.readHistory(table.place);
   assert.equal(versions.length, 1);
@@ -95,7 +84,7 @@ test('branches keep their rows when the versions that they started at are remove
   const { engine, table } = scene;
   await engine.versions.createBranch(table, 'side');
   for (let turn = 0; turn < 5; turn += 1) await update(scene);
-  await engine.maintenance.optimize(table.place, ALL_OLD);
+  await optimize(scene, ALL_OLD);
   const side = await openApart(t, { ...table, branch: 'side' });
   assert.equal(await side.countRows(), 30);
   assert.equal(await side.countRows('score = 1'), 30);

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Engine, UpdateRequest, WriteTarget } from '../../src/engine/engine.ts';
 import { ServiceError } from '../../src/errors/service-error.ts';
 import {
+  commitPlan,
   connectApart,
   ENGINE_LIMITS,
   latest,
@@ -19,6 +21,10 @@ import { toItems } from './sample-tables.ts';
 
 /** Longer than it takes for the time stamp of a folder to count as proof. */
 const SETTLE_MILLISECONDS = 150;
+
+async function update(engine: Engine, target: WriteTarget, request: UpdateRequest) {
+  return commitPlan(engine, target, engine.commits.update(target, request));
+}
 
 test('reads see every write of another process at once', async (t) => {
   const { engine, table } = await openTable(t, toItems(3));
@@ -65,7 +71,8 @@ test('sees a schema that another process changed', async (t) => {
     ['id', 's', 'vec'],
   );
   await assert.rejects(
-    engine.updateRows(
+    update(
+      engine,
       { place: place(), branch: undefined },
       { assignments: [{ path: ['score'], expression: sql('2') }], predicate: undefined },
     ),
@@ -86,23 +93,23 @@ test('sees a table that another process dropped and made again', async (t) => {
   const { version, schema } = await engine.describeTable(table);
   assert.equal(version, 1);
   assert.equal(schema.fields.at(-1)?.name, 'vec');
-  const update = { assignments: [{ path: ['s'] as const, expression: sql("'x'") }], predicate: undefined };
-  assert.equal((await engine.updateRows({ place: place(), branch: undefined }, update)).rowsUpdated, 50);
+  const request = { assignments: [{ path: ['s'] as const, expression: sql("'x'") }], predicate: undefined };
+  assert.equal((await update(engine, { place: place(), branch: undefined }, request)).rowsUpdated, 50);
   assert.equal((await readRows(t, table)).length, 50);
 });
 
 test('sees a table that another process made again with fewer versions', async (t) => {
   const { engine, place, table } = await openTable(t, toItems(3));
   const target = { place: place(), branch: undefined };
-  const update = { assignments: [{ path: ['score'] as const, expression: sql('2') }], predicate: undefined };
-  for (let round = 0; round < 5; round += 1) await engine.updateRows(target, update);
+  const request = { assignments: [{ path: ['score'] as const, expression: sql('2') }], predicate: undefined };
+  for (let round = 0; round < 5; round += 1) await update(engine, target, request);
   const connection = await connectApart(t, place().root);
   await connection.dropTable(place().directory, []);
   const { file } = (await (await toStream(toItems(7))).chunks[Symbol.asyncIterator]().next()).value ?? {};
   assert.ok(file !== undefined);
   await connection.createTable(place().directory, file, 'create', [], {});
   assert.equal((await engine.describeTable(table)).version, 1);
-  assert.deepEqual(await engine.updateRows(target, update), { rowsUpdated: 7, version: 2 });
+  assert.deepEqual(await update(engine, target, request), { rowsUpdated: 7, version: 2 });
   assert.equal((await readRows(t, table)).length, 7);
 });
 
@@ -126,7 +133,7 @@ test('a pinned version stays as it was beside writes to the latest', async (t) =
   };
   const writes = async (): Promise<void> => {
     for (let round = 0; round < 20; round += 1) {
-      const { version } = await engine.updateRows({ place: place(), branch: undefined }, increment);
+      const { version } = await update(engine, { place: place(), branch: undefined }, increment);
       assert.equal((await engine.describeTable(table)).version, version);
     }
   };
@@ -138,8 +145,8 @@ test('a branch has its own versions and leaves main alone', async (t) => {
   const apart = await openApart(t, table);
   await (await apart.branches()).create('trial');
   const branch = { ...table, branch: 'trial' };
-  const update = { assignments: [{ path: ['score'] as const, expression: sql('9') }], predicate: undefined };
-  const { version } = await engine.updateRows({ place: place(), branch: 'trial' }, update);
+  const request = { assignments: [{ path: ['score'] as const, expression: sql('9') }], predicate: undefined };
+  const { version } = await update(engine, { place: place(), branch: 'trial' }, request);
   assert.equal((await engine.describeTable(branch)).version, version);
   assert.equal((await engine.describeTable(table)).version, 1);
   assert.deepEqual(
@@ -183,8 +190,8 @@ test('serves more tables than it keeps open, all at once', async (t) => {
   const use = async (name: string): Promise<void> => {
     for (let round = 0; round < 10; round += 1) {
       await engine.analyzeQuery(latest(place(name)), toQuery({ filter: sql('id = 1') }));
-      const update = { assignments: [{ path: ['score'] as const, expression: sql('2') }], predicate: sql('id = 1') };
-      await engine.updateRows({ place: place(name), branch: undefined }, update);
+      const request = { assignments: [{ path: ['score'] as const, expression: sql('2') }], predicate: sql('id = 1') };
+      await update(engine, { place: place(name), branch: undefined }, request);
     }
   };
   await Promise.all([...names, ...names].map(use));

@@ -53,6 +53,7 @@ function combine(...written: readonly Written[]): readonly unknown[] | undefined
 }
 
 const PLUS = ['price', 'price + 1'] as const;
+const HALF = ['price', 'price / 2'] as const;
 
 test('makes one predicate of many, and keeps an expression that all share', () => {
   assert.deepEqual(combine(['id = 1', PLUS], ['-7=id', PLUS], ['((id = 002))', PLUS]), [
@@ -86,11 +87,19 @@ test('mixes columns with a shared expression and columns with values', () => {
   assert.match(String(update?.[2]), /^note,\(make_array\('a', 'b'\)\[/);
 });
 
+test('applies the same sum of the same row to its own result', () => {
+  const update = combine(['id = 1', PLUS], ['id = 01', PLUS], ['1 = id', PLUS]);
+  assert.deepEqual(update, ['(id IN (1))', ['price', '(((((price + 1)) + 1)) + 1)']]);
+});
+
 for (const [title, ...written] of [
-  ['the same key', ['id = 1', PLUS], ['id = 1', PLUS]],
-  ['the same key in another spelling', ['id = 1', PLUS], ['id = 01', PLUS]],
-  ['the same key from the other side', ['id = 1', PLUS], ['1 = id', PLUS]],
-  ['zero with and without a sign', ['id = 0', PLUS], ['id = -0', PLUS]],
+  ['the same key', ['id = 1', HALF], ['id = 1', HALF]],
+  ['the same key in another spelling', ['id = 1', HALF], ['id = 01', HALF]],
+  ['the same key from the other side', ['id = 1', HALF], ['1 = id', HALF]],
+  ['zero with and without a sign', ['id = 0', HALF], ['id = -0', HALF]],
+  ['the same key with another sum', ['id = 1', PLUS], ['id = 1', ['price', 'price + 2']]],
+  ['a repeated key beside another', ['id = 1', PLUS], ['id = 2', PLUS], ['id = 1', PLUS]],
+  ['another key behind a repeated one', ['id = 1', PLUS], ['id = 1', PLUS], ['id = 2', PLUS]],
   ['different key columns', ['id = 1', PLUS], ['tiny = 2', PLUS]],
   ['key columns that differ in case', ['id = 1', PLUS], ['ID = 2', PLUS]],
   ['no predicate', ['id = 1', PLUS], [undefined, PLUS]],
@@ -145,8 +154,8 @@ test('takes no more than so many characters', () => {
 });
 
 test('goes on after one that did not fit', () => {
-  const group = UpdateGroup.start(toPlan(['id = 1', PLUS]), SCHEMA);
-  assert.equal(group?.add(toPlan(['id = 1', PLUS])), false);
-  assert.equal(group?.add(toPlan(['id = 2', PLUS])), true);
+  const group = UpdateGroup.start(toPlan(['id = 1', HALF]), SCHEMA);
+  assert.equal(group?.add(toPlan(['id = 1', HALF])), false);
+  assert.equal(group?.add(toPlan(['id = 2', HALF])), true);
   assert.deepEqual(group?.toUpdate().keys, ['1', '2']);
 });

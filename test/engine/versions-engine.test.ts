@@ -6,7 +6,7 @@ import type { Place, TableState } from '../../src/model/table.ts';
 import type { VersionsEngine } from '../../src/engine/versions-engine.ts';
 import { OBJECT_STORAGE } from '../../src/storage/object-storage.ts';
 import type { Storages } from '../../src/storage/storages.ts';
-import { openRoom, toStream } from './engine-room.ts';
+import { commitPlan, openRoom, toStream } from './engine-room.ts';
 import { toItems } from './sample-tables.ts';
 
 interface Scene {
@@ -18,14 +18,15 @@ interface Scene {
 type Kind = 'path' | 'address' | 'object store';
 
 /** To the service a folder like this is an object store; the engine does not care. */
-const OBJECT_STORES: Storages = { of: () => OBJECT_STORAGE, close: () => {} };
+const OBJECT_STORES: Storages = { of: () => OBJECT_STORAGE, syncCount: () => 0, close: () => {} };
 
 /** A table of two versions. */
 async function openScene(t: TestContext, kind: Kind, options: Record<string, string> = {}): Promise<Scene> {
   const { engine, root } = await openRoom(t, kind === 'object store' ? { storages: OBJECT_STORES } : {});
   const place: Place = { kind: 'listed', root: kind === 'address' ? `file://${root}` : root, directory: 'table' };
   await engine.createTable(place, await toStream(toItems(3)), options);
-  await engine.versions.restore({ place, branch: undefined }, 1);
+  const target = { place, branch: undefined };
+  await commitPlan(engine, target, engine.commits.restore(target, 1));
   return { versions: engine.versions, place, latest: { place, branch: undefined, version: undefined } };
 }
 

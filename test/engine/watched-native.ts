@@ -1,37 +1,59 @@
 import { loadNative } from '../../src/engine/native.ts';
 import type { NativeConnection, NativeEngine, NativeTable } from '../../src/engine/native.ts';
 
-type Update = NativeTable['update'];
+const WATCHED = ['add', 'update', 'delete', 'restore', 'addColumns', 'dropColumns', 'dropIndex'] as const;
 
-/** What happens around an update of the engine: it may be delayed, and its answer may be lost. */
-export type AroundUpdate = (update: () => ReturnType<Update>) => ReturnType<Update>;
+type Watched = (typeof WATCHED)[number];
 
-/** The engine, with something of the test's own around every update that goes through it. */
-export function watchUpdates(around: AroundUpdate): NativeEngine {
+/** What happens around a call of the engine: it may be delayed, and its reply may be lost. */
+export type AroundCall = <Reply>(call: () => Promise<Reply>, name: Watched) => Promise<Reply>;
+
+/** The engine, with something of the test's own around every commit to the main branch of a table. */
+export function watchCommits(around: AroundCall): NativeEngine {
   const native = loadNative();
   const connect: NativeEngine['Connection']['new'] = async (uri, options) =>
-    withMethod(await native.Connection.new(uri, options), 'openTable', (connection) => async (...args) => {
-      const table = await connection.openTable(...args);
-      return withMethod(
-        table,
-        'update',
-        (real) =>
-          async (...update) =>
-            around(async () => real.update(...update)),
-      );
-    });
+    watchConnection(await native.Connection.new(uri, options), around);
   return { ...native, Connection: { new: connect } };
 }
 
-/** The same object but for one method. Native objects do not take calls through another `this`. */
-function withMethod<Owner extends NativeConnection | NativeTable, Name extends keyof Owner>(
-  owner: Owner,
-  name: Name,
-  replace: (owner: Owner) => Owner[Name],
-): Owner {
+/** Loses the reply of each commit as long as it is told to. */
+export function loseReplies(): { readonly native: NativeEngine; isLosing: boolean } {
+  const lost = {
+    isLosing: true,
+    native: watchCommits(async (call) => {
+      const reply = await call();
+      if (lost.isLosing) throw new Error('The storage has gone.');
+      return reply;
+    }),
+  };
+  return lost;
+}
+
+function watchConnection(connection: NativeConnection, around: AroundCall): NativeConnection {
+  const openTable: NativeConnection['openTable'] = async (...args) =>
+    watchTable(await connection.openTable(...args), around);
+  // The first chunk of an overwrite. A new table is made undisturbed.
+  const createTable: NativeConnection['createTable'] = async (...args) => {
+    const create = async (): Promise<NativeTable> => connection.createTable(...args);
+    return args[2] === 'create' ? create() : watchTable(await around(create, 'add'), around);
+  };
+  return replaceMethods(connection, { openTable, createTable });
+}
+
+function watchTable(table: NativeTable, around: AroundCall): NativeTable {
+  const replaced = WATCHED.map((name) => {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The arguments are passed on as they come.
+    const method = table[name].bind(table) as (...args: readonly unknown[]) => Promise<unknown>;
+    return [name, async (...args: readonly unknown[]) => around(async () => method(...args), name)] as const;
+  });
+  return replaceMethods(table, Object.fromEntries(replaced));
+}
+
+/** The same object but for some methods. Native objects do not take calls through another `this`. */
+function replaceMethods<Owner extends object>(owner: Owner, methods: Readonly<Record<string, unknown>>): Owner {
   return new Proxy(owner, {
     get(target, property) {
-      if (property === name) return replace(target);
+      if (typeof property === 'string' && property in methods) return methods[property];
       const value: unknown = Reflect.get(target, property, target);
       return typeof value === 'function' ? value.bind(target) : value;
     },

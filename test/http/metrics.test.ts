@@ -111,6 +111,17 @@ test('lookups, open tables and updates that ran as one are counted', async () =>
   assert.equal(now.value('tiltyard_write_lanes_waiting'), 0);
 });
 
+test('a write counts the transactions of the catalog and the syncs that it took', async () => {
+  const table = await server.table();
+  const before = await read();
+  await updated(server.admin, table, { updates: [['name', "'s'"]], predicate: 'id = 0' });
+  const now = await read();
+  const grown = (name: string): number => now.value(name) - before.value(name);
+  assert.ok(grown('tiltyard_catalog_transactions_total') >= 1);
+  // A data file and a manifest at least, and the folders that hold them.
+  assert.ok(grown('tiltyard_syncs_total') >= 4);
+});
+
 test('maintenance and jobs are counted by their outcome', async () => {
   const table = await server.table();
   for (let index = 0; index < 3; index += 1) {

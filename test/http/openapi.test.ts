@@ -171,7 +171,7 @@ test('names the headers of writes, and of nothing else', () => {
   const named = described.filter(({ operation }) => operation.parameters.some(({ name }) => name === 'If-Match'));
   assert.deepEqual(
     named.map(({ operation }) => operation.operationId).toSorted(),
-    OPERATIONS.filter(({ isWrittenOnce }) => isWrittenOnce)
+    OPERATIONS.filter(({ usesPipeline }) => usesPipeline)
       .map(({ id }) => id)
       .toSorted(),
   );

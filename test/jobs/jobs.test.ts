@@ -16,7 +16,6 @@ function openJobs(limits: Partial<JobsSettings['limits']> = {}) {
     now: () => 1000 + ids,
     makeId: () => `job${(ids += 1)}`,
     hasTable: async (id) => id !== 'dropped',
-    drainSeconds: 60,
   });
   return { jobs, events };
 }
@@ -222,7 +221,7 @@ suite('the registry', () => {
     jobs.start(subject('a'), work.work);
     const waiting = jobs.start(subject('b'), held().work);
     let isClosed = false;
-    const closing = jobs.close().then(() => (isClosed = true));
+    const closing = jobs.drain().then(() => (isClosed = true));
     assert.equal((await refusalOf(async () => waiting.outcome)).kind, 'ServiceUnavailable');
     assert.equal(isClosed, false);
     work.end({ value: 1 });
@@ -230,13 +229,24 @@ suite('the registry', () => {
     assert.equal((await refusalOf(async () => jobs.start(subject('c'), held().work))).kind, 'ServiceUnavailable');
   });
 
-  test('closes in bounded time, whatever its jobs do', async (t) => {
-    t.mock.timers.enable({ apis: ['setTimeout'] });
+  test('a running job that is interrupted ends before its next phase', async () => {
     const { jobs } = openJobs();
-    jobs.start(subject('a'), held().work);
-    const closing = jobs.close();
-    t.mock.timers.tick(60_000);
-    await closing;
+    const work = held();
+    const job = jobs.start(subject('a'), work.work);
+    jobs.interrupt();
+    work.end({ value: 1 });
+    await refusalOf(async () => job.outcome);
+    assert.equal(jobs.find(job.id)?.state, 'CANCELLED');
+  });
+
+  test('closes at once, and says which jobs it abandons', () => {
+    const { jobs, events } = openJobs();
+    const { id } = jobs.start(subject('a'), held().work);
+    jobs.close();
+    const told = events.filter(({ kind }) => kind === 'job-interrupted');
+    assert.deepEqual(told, [
+      { kind: 'job-interrupted', jobId: id, job: 'work', table: 't', phase: 'working', milliseconds: 0 },
+    ]);
   });
 });
 

@@ -1,27 +1,31 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { MaintenanceEngine } from '../../src/engine/maintenance-engine.ts';
+import type { TestContext } from 'node:test';
 import { TableWatches } from '../../src/maintenance/table-watch.ts';
 import { planUpkeep, runUpkeep } from '../../src/maintenance/upkeep.ts';
-import { parseFieldPath } from '../../src/model/field-path.ts';
-import { openTable, sql } from '../engine/engine-room.ts';
+import type { BackgroundWork } from '../../src/writes/writes.ts';
 import { toItems } from '../engine/sample-tables.ts';
 import { testLimits } from '../support/limits.ts';
+import { openWriteRoom } from '../writes/write-room.ts';
+
+/** A room with a table of 50 rows. */
+async function openItems(t: TestContext) {
+  const room = await openWriteRoom(t);
+  return { room, engine: room.engine, background: room.writes.background, table: await room.create(toItems(50)) };
+}
 
 test('versions are removed in a step after the merge, which by then is on disk', async (t) => {
-  const { engine, table } = await openTable(t, toItems(50));
-  const assignments = [{ path: parseFieldPath('score'), expression: sql('score + 1') }];
-  for (let id = 0; id < 10; id += 1) await engine.updateRows(table, { assignments, predicate: sql(`id = ${id}`) });
+  const { room, engine, background, table } = await openItems(t);
+  for (let id = 0; id < 10; id += 1) await room.update([['score', 'score + 1']], `id = ${id}`);
   const condition = await engine.maintenance.assess(table.place);
   const steps: unknown[] = [];
-  const optimize: MaintenanceEngine['optimize'] = async (place, request) => {
-    const done = await engine.maintenance.optimize(place, request);
+  const optimize: BackgroundWork['optimize'] = async (place, request) => {
+    const done = await background.optimize(place, request);
     const { versions } = await engine.maintenance.readHistory(place);
     steps.push([done?.fragmentsAdded, versions.some(({ version }) => version <= condition.version)]);
     return done;
   };
-  const recorded = { ...engine, maintenance: { ...engine.maintenance, optimize } };
-  const context = { engine: recorded, limits: testLimits().maintenance, now: () => performance.now() };
+  const context = { engine, background: { optimize }, limits: testLimits().maintenance, now: () => performance.now() };
   const plan = { condition, reasons: [], ageMilliseconds: 0, isInLane: true };
   const done = await runUpkeep(context, table.place, plan);
   assert.deepEqual(steps, [
@@ -34,10 +38,10 @@ test('versions are removed in a step after the merge, which by then is on disk',
 });
 
 test('time is counted for a removal only when there was one: a rest for it that is under way must not be cut short', async (t) => {
-  const { engine, table } = await openTable(t, toItems(50));
+  const { engine, background, table } = await openItems(t);
   const condition = await engine.maintenance.assess(table.place);
   let clock = 0;
-  const context = { engine, limits: testLimits().maintenance, now: () => (clock += 1) };
+  const context = { engine, background, limits: testLimits().maintenance, now: () => (clock += 1) };
   const plan = { condition, reasons: [], isInLane: false };
   const merged = await runUpkeep(context, table.place, { ...plan, ageMilliseconds: undefined });
   assert.equal(merged.removalMilliseconds, 0);
@@ -46,9 +50,8 @@ test('time is counted for a removal only when there was one: a rest for it that 
 });
 
 test('a removal that is put off leaves the merge to be done, and is due when it may be', async (t) => {
-  const { engine, table } = await openTable(t, toItems(50));
-  const assignments = [{ path: parseFieldPath('score'), expression: sql('score + 1') }];
-  for (let id = 0; id < 4; id += 1) await engine.updateRows(table, { assignments, predicate: sql(`id = ${id}`) });
+  const { room, engine, background } = await openItems(t);
+  for (let id = 0; id < 4; id += 1) await room.update([['score', 'score + 1']], `id = ${id}`);
   const limits = {
     ...testLimits().maintenance,
     smallFragmentsMax: 2,
@@ -57,15 +60,8 @@ test('a removal that is put off leaves the merge to be done, and is due when it 
     versionsMin: 1,
   };
   const clock = { now: Date.now() + 60_000 };
-  const context = { engine, limits, now: () => clock.now };
-  const watch = new TableWatches().open({
-    id: 'table',
-    databaseId: 'database',
-    path: ['items'],
-    place: table.place,
-    properties: {},
-    heldVersion: undefined,
-  });
+  const context = { engine, background, limits, now: () => clock.now };
+  const watch = new TableWatches().open(await room.table());
   const removeFrom = clock.now + 1000;
   const putOff = await planUpkeep(context, watch, { isForced: false, removeFrom });
   assert.deepEqual([putOff.reasons, putOff.ageMilliseconds], [['fragments'], undefined]);

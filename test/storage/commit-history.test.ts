@@ -10,7 +10,7 @@ import { isMaintenance } from '../../src/model/commit.ts';
 import type { Commit } from '../../src/model/commit.ts';
 import { placeLocation } from '../../src/model/table.ts';
 import { readCommitsAfter } from '../../src/storage/commit-history.ts';
-import { openTable as openRoom } from '../engine/engine-room.ts';
+import { commitPlan, openTable as openRoom } from '../engine/engine-room.ts';
 import { toItems } from '../engine/sample-tables.ts';
 
 const ROW = { id: 1, value: 1 };
@@ -66,7 +66,7 @@ const STEPS: readonly Step[] = [
   ['index 0 6', async (table) => table.createIndex('id')],
   ['append 1 7', async (table) => table.add(rows([50]))],
   ['reserve 0 7, rewrite 0 7, index 0 7', async (table) => table.optimize()],
-  ['index 0 7', async (table) => table.dropIndex('id_idx')],
+  ['drop-index 0 7', async (table) => table.dropIndex('id_idx')],
   ['restore 0 5', async (table) => restore(table, 3)],
   ['overwrite 2 2', async (table) => table.add(rows([1, 2]), { mode: 'overwrite' })],
   ['delete 0 0', async (table) => table.delete('true')],
@@ -136,11 +136,12 @@ function shown(commit: Commit | undefined) {
 test('metadata of fields is configuration; that of the schema comes as a merge without columns', async (t) => {
   const { engine, place } = await openRoom(t, toItems(3));
   const target = { place: place(), branch: undefined };
-  await engine.updateFieldMetadata(target, [{ path: ['id'], metadata: { unit: 'm' }, replace: false }]);
-  await engine.versions.replaceSchemaMetadata(target, { owner: 'us' });
-  const commits = await readCommitsAfter(placeLocation(place()), 1);
+  const { commits } = engine;
+  await commitPlan(engine, target, commits.fieldMetadata([{ path: ['id'], metadata: { unit: 'm' }, replace: false }]));
+  await commitPlan(engine, target, commits.schemaMetadata({ owner: 'us' }));
+  const found = await readCommitsAfter(placeLocation(place()), 1);
   assert.deepEqual(
-    commits.map(({ kind }) => kind),
+    found.map(({ kind }) => kind),
     ['config', 'merge'],
   );
 });

@@ -9,7 +9,7 @@ import { watchVersions } from '../../src/storage/freshness.ts';
 import { OBJECT_STORAGE } from '../../src/storage/object-storage.ts';
 import type { VersionWatch } from '../../src/storage/storage.ts';
 import { placeLocation } from '../../src/model/table.ts';
-import { openTable, sql } from '../engine/engine-room.ts';
+import { commitPlan, openTable, sql } from '../engine/engine-room.ts';
 import { toItems } from '../engine/sample-tables.ts';
 
 const LONG_AGO = 1_600_000_000.25;
@@ -71,7 +71,8 @@ test("finds the versions that the engine wrote, by the engine's names", { skip: 
   const { engine, place } = await openTable(t, toItems(3));
   const watch = await watchVersions(placeLocation(place()));
   const update = { assignments: [{ path: ['score'] as const, expression: sql('2') }], predicate: undefined };
-  await engine.updateRows({ place: place(), branch: undefined }, update);
+  const target = { place: place(), branch: undefined };
+  await commitPlan(engine, target, engine.commits.update(target, update));
   assert.deepEqual(
     [0, 1, 2, 3].map((version) => watch.has(version)),
     [false, true, true, false],

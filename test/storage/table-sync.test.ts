@@ -7,10 +7,10 @@ import { DISK } from '../../src/storage/file-sync.ts';
 import type { FileSync } from '../../src/storage/file-sync.ts';
 import { placeLocation } from '../../src/model/table.ts';
 import { refusal } from '../support/refusal.ts';
-import { latest, openRoom, sql, toStream } from '../engine/engine-room.ts';
-import type { EngineRoom } from '../engine/engine-room.ts';
-import { recordHolds } from '../engine/hold-record.ts';
+import { latest, toStream } from '../engine/engine-room.ts';
 import { toItems } from '../engine/sample-tables.ts';
+import { openWriteRoom as openRoom } from '../writes/write-room.ts';
+import type { WriteRoom } from '../writes/write-room.ts';
 
 /** A disk that tells what was synced, and may be told to wait or to fail. */
 class TestDisk implements FileSync {
@@ -67,17 +67,19 @@ function isFile(path: string): boolean {
   return statSync(path).isFile();
 }
 
-type Write = (room: EngineRoom) => Promise<unknown>;
+type Write = (room: WriteRoom) => Promise<unknown>;
 
-const MAIN = { branch: undefined };
-
-function target(room: EngineRoom, branch?: string) {
+function target(room: WriteRoom, branch?: string) {
   return { place: room.place(), branch };
 }
 
-function increment(room: EngineRoom, branch?: string) {
-  const assignments = [{ path: ['id'], expression: sql('id + 0') }] as const;
-  return room.engine.updateRows(target(room, branch), { assignments, predicate: sql('id = 1') });
+async function increment(room: WriteRoom, branch?: string, directory = 'table') {
+  return room.update([['id', 'id + 0']], 'id = 1', { directory, ...(branch === undefined ? {} : { branch }) });
+}
+
+/** Work that is one file of the engine's own, such as a tag. */
+async function exclusive(room: WriteRoom, work: () => Promise<unknown>) {
+  return room.writes.exclusive(room.place(), work);
 }
 
 const WRITES: readonly (readonly [name: string, write: Write])[] = [
@@ -85,57 +87,44 @@ const WRITES: readonly (readonly [name: string, write: Write])[] = [
   ['an update again', async (room) => increment(room)],
   ['an insert', async (room) => insert(room, 3)],
   ['an insert of several commits', async (room) => insert(room, 5000)],
-  ['a delete', async ({ engine, place }) => engine.writes.deleteRows({ place: place(), ...MAIN }, sql('id = 2'))],
-  ['a merge', async (room) => merge(room)],
-  [
-    'an overwrite',
-    async ({ engine, place }) =>
-      engine.overwriteTable(place(), await toStream(toItems(6)), { storageOptions: {}, ...recordHolds() }),
-  ],
-  [
-    'a new column',
-    async (room) =>
-      room.engine.columns.add(target(room), [{ kind: 'calculated', name: 'twice', expression: sql('id * 2') }], 100),
-  ],
+  ['a delete', async (room) => room.delete('id = 2')],
+  ['a merge', async (room) => room.merge(toItems(2))],
+  ['an overwrite', async (room) => room.insert(toItems(6), { mode: 'overwrite' })],
+  ['an overwrite of several commits', async (room) => insert(room, 5000, 'overwrite')],
+  ['a new column', async (room) => room.addColumn('twice', 'id * 2')],
   ['an index', async (room) => buildIndex(room)],
   ['the same index again', async (room) => buildIndex(room)],
   ['an update beside an index', async (room) => increment(room)],
-  ['a tag', async (room) => room.engine.versions.createTag(target(room), { tag: 'first', version: 1 })],
-  ['a moved tag', async (room) => room.engine.versions.updateTag(target(room), { tag: 'first', version: 2 })],
-  ['a branch', async ({ engine, place }) => engine.versions.createBranch(latest(place()), 'a/data')],
+  ['a dropped index', async (room) => room.dropIndex('by_id')],
+  [
+    'a tag',
+    async (room) =>
+      exclusive(room, async () => room.engine.versions.createTag(target(room), { tag: 'first', version: 1 })),
+  ],
+  [
+    'a moved tag',
+    async (room) =>
+      exclusive(room, async () => room.engine.versions.updateTag(target(room), { tag: 'first', version: 2 })),
+  ],
+  [
+    'a branch',
+    async (room) => exclusive(room, async () => room.engine.versions.createBranch(latest(room.place()), 'a/data')),
+  ],
   ['an update of a branch', async (room) => increment(room, 'a/data')],
   ['a second update of a branch', async (room) => increment(room, 'a/data')],
-  ['restored contents', async (room) => room.engine.versions.restore(target(room), 1)],
-  ['schema metadata', async (room) => room.engine.versions.replaceSchemaMetadata(target(room), { owner: 'us' })],
-  [
-    'field metadata',
-    async (room) =>
-      room.engine.updateFieldMetadata(target(room), [{ path: ['id'], metadata: { unit: 'm' }, replace: false }]),
-  ],
+  ['restored contents', async (room) => room.restore(1)],
+  ['schema metadata', async (room) => room.schemaMetadata({ owner: 'us' })],
+  ['field metadata', async (room) => room.fieldMetadata([{ path: ['id'], metadata: { unit: 'm' }, replace: false }])],
 ];
 
-async function insert(room: EngineRoom, rows: number) {
-  const stream = await toStream(toItems(rows), { chunkBytes: 2048 });
-  return room.engine.writes.insertRows(target(room), stream, { mode: 'append', ...recordHolds() });
+async function insert(room: WriteRoom, rows: number, mode: 'append' | 'overwrite' = 'append') {
+  return room.insert(await toStream(toItems(rows), { chunkBytes: 2048 }), { mode });
 }
 
-async function merge(room: EngineRoom) {
-  const request = {
-    on: [['id']] as const,
-    updateMatched: true,
-    updateFilter: undefined,
-    insertNew: true,
-    deleteOthers: false,
-    deleteFilter: undefined,
-    useIndex: false,
-    deadline: undefined,
-  };
-  return room.engine.writes.mergeRows(target(room), await toStream(toItems(2)), request);
-}
-
-async function buildIndex(room: EngineRoom) {
+async function buildIndex(room: WriteRoom) {
   const spec = { kind: 'scalar', type: 'BTREE' } as const;
-  return room.engine.indexes.build(target(room), { column: ['id'], name: 'by_id', replace: true, spec }, () => {});
+  const request = { column: ['id'], name: 'by_id', replace: true, spec } as const;
+  return room.writes.background.buildIndex(target(room), request, () => {});
 }
 
 test('every file and folder that a commit made is synced before it is told, folders after their files', async (t) => {
@@ -150,8 +139,8 @@ test('every file and folder that a commit made is synced before it is told, fold
       const synced = [...disk.synced];
       assertSynced(before, await listEntries(folder), synced);
     });
-  await write('a create of several commits', async ({ engine, place }) =>
-    engine.createTable(place(), await toStream(toItems(500), { chunkBytes: 2048 }), {}),
+  await write('a create of several commits', async (each) =>
+    each.create(await toStream(toItems(500), { chunkBytes: 2048 })),
   );
   for (const [name, work] of WRITES) await write(name, work);
 });
@@ -159,7 +148,7 @@ test('every file and folder that a commit made is synced before it is told, fold
 test('an insert costs four syncs: its data, its manifest, and the folders of both', async (t) => {
   const disk = new TestDisk();
   const room = await openRoom(t, { disk });
-  await room.engine.createTable(room.place(), await toStream(toItems(3)), {});
+  await room.create(toItems(3));
   await insert(room, 1);
   disk.synced.length = 0;
   await insert(room, 1);
@@ -169,8 +158,9 @@ test('an insert costs four syncs: its data, its manifest, and the folders of bot
 test('a tag that is called like the hint of versions is synced', async (t) => {
   const disk = new TestDisk();
   const room = await openRoom(t, { disk });
-  await room.engine.createTable(room.place(), await toStream(toItems(3)), {});
-  await room.engine.versions.createTag(target(room), { tag: 'latest_version_hint', version: 1 });
+  await room.create(toItems(3));
+  const tag = { tag: 'latest_version_hint', version: 1 };
+  await exclusive(room, async () => room.engine.versions.createTag(target(room), tag));
   const path = join(placeLocation(room.place()), '_refs', 'tags', 'latest_version_hint.json');
   assert.ok(disk.synced.includes(path));
 });
@@ -178,18 +168,21 @@ test('a tag that is called like the hint of versions is synced', async (t) => {
 test('a clone is synced whole, with its own entry', async (t) => {
   const disk = new TestDisk();
   const room = await openRoom(t, { disk });
-  await room.engine.createTable(room.place(), await toStream(toItems(3)), {});
+  await room.create(toItems(3));
   disk.synced.length = 0;
-  await room.engine.lifecycle.clone(latest(room.place()), room.place('clone'));
+  const clone = room.place('clone');
+  await room.writes.cloneTable(room.place(), clone, async () =>
+    room.engine.lifecycle.clone(latest(room.place()), clone),
+  );
   const synced = [...disk.synced];
   assertSynced(new Map(), await listEntries(placeLocation(room.place('clone'))), synced);
 });
 
 test('the first write to a table of a former process is synced as well', async (t) => {
   const first = await openRoom(t);
-  await first.engine.createTable(first.place(), await toStream(toItems(3)), {});
+  await first.create(toItems(3));
   const disk = new TestDisk();
-  const room = { ...(await openRoom(t, { disk })), root: first.root, place: first.place };
+  const room = await openRoom(t, { disk, folder: first.folder });
   const folder = placeLocation(room.place());
   const before = await listEntries(folder);
   await increment(room);
@@ -199,7 +192,7 @@ test('the first write to a table of a former process is synced as well', async (
 test('the next write runs while the disk works, and is told no earlier than the one before', async (t) => {
   const disk = new TestDisk();
   const room = await openRoom(t, { disk });
-  await room.engine.createTable(room.place(), await toStream(toItems(3)), {});
+  await room.create(toItems(3));
   let open: () => void = () => {};
   disk.gate = new Promise<void>((resolve) => {
     open = resolve;
@@ -209,7 +202,7 @@ test('the next write runs while the disk works, and is told no earlier than the 
     await increment(room);
     told.push(name);
   });
-  while ((await room.engine.describeTable(latest(room.place()))).version < 4) await new Promise(setImmediate);
+  while ((await room.version()) < 4) await new Promise(setImmediate);
   assert.deepEqual(told, []);
   open();
   await Promise.all(writes);
@@ -219,18 +212,17 @@ test('the next write runs while the disk works, and is told no earlier than the 
 test('a failed sync fails the write and those after it; reads go on, and so do other tables', async (t) => {
   const disk = new TestDisk();
   const room = await openRoom(t, { disk });
-  await room.engine.createTable(room.place(), await toStream(toItems(3)), {});
-  await room.engine.createTable(room.place('other'), await toStream(toItems(3)), {});
+  await room.create(toItems(3));
+  await room.create(toItems(3), 'other');
   disk.fault = new Error('EIO: i/o error, fsync');
   await assert.rejects(increment(room), refusal('ServiceUnavailable', /may have been made or not/));
   disk.fault = undefined;
   await assert.rejects(increment(room), refusal('ServiceUnavailable', /read-only until the service starts again/));
   await assert.rejects(insert(room, 2), refusal('ServiceUnavailable', /read-only/));
-  await room.engine.describeTable(latest(room.place()));
-  await increment({ ...room, place: () => room.place('other') });
+  await room.version();
+  await increment(room, undefined, 'other');
   // As after a restart.
-  const next = await openRoom(t);
-  await increment({ ...next, root: room.root, place: room.place });
+  await increment(await openRoom(t, { folder: room.folder }));
 });
 
 /** As `open` fails when the process has no file handle left. */
@@ -241,7 +233,7 @@ function shortage(): Error {
 test('a sync that finds no free file handle is tried again until there is one', async (t) => {
   const disk = new TestDisk();
   const room = await openRoom(t, { disk });
-  await room.engine.createTable(room.place(), await toStream(toItems(3)), {});
+  await room.create(toItems(3));
   disk.fault = shortage();
   const before = disk.failures;
   const update = increment(room);
@@ -253,7 +245,7 @@ test('a sync that finds no free file handle is tried again until there is one', 
 test('a lasting lack of file handles fails the write, not the table, and what it made is synced by the next', async (t) => {
   const disk = new TestDisk();
   const room = await openRoom(t, { disk, shortageMilliseconds: 50 });
-  await room.engine.createTable(room.place(), await toStream(toItems(3)), {});
+  await room.create(toItems(3));
   const folder = placeLocation(room.place());
   const before = await listEntries(folder);
   disk.fault = shortage();
@@ -271,14 +263,14 @@ test('what a failed sync did not sync is kept, however many other tables are wri
   const disk = new TestDisk();
   const room = await openRoom(t, { disk, shortageMilliseconds: 50, watchedTablesMax: 1 });
   for (const name of ['table', 'other', 'third']) {
-    await room.engine.createTable(room.place(name), await toStream(toItems(3)), {});
+    await room.create(toItems(3), name);
   }
   const folder = placeLocation(room.place());
   const before = await listEntries(folder);
   disk.fault = shortage();
   await assert.rejects(increment(room), refusal('ServiceUnavailable'));
   disk.fault = undefined;
-  for (const name of ['other', 'third', 'other']) await increment({ ...room, place: () => room.place(name) });
+  for (const name of ['other', 'third', 'other']) await increment(room, undefined, name);
   disk.synced.length = 0;
   await increment(room);
   assertSynced(before, await listEntries(folder), [...disk.synced]);
@@ -287,7 +279,7 @@ test('what a failed sync did not sync is kept, however many other tables are wri
 test('without syncs nothing is synced', async (t) => {
   const disk = new TestDisk();
   const room = await openRoom(t, { disk, sync: 'os' });
-  await room.engine.createTable(room.place(), await toStream(toItems(3)), {});
+  await room.create(toItems(3));
   await increment(room);
   assert.deepEqual(disk.synced, []);
 });

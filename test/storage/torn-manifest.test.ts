@@ -6,7 +6,7 @@ import type { TestContext } from 'node:test';
 import { manifestName } from '../../src/storage/manifest-name.ts';
 import { placeLocation } from '../../src/model/table.ts';
 import { refusal } from '../support/refusal.ts';
-import { latest, openRoom, readRows, sql, toStream } from '../engine/engine-room.ts';
+import { commitPlan, latest, openRoom, readRows, sql, toStream } from '../engine/engine-room.ts';
 import type { EngineRoom } from '../engine/engine-room.ts';
 import { toItems } from '../engine/sample-tables.ts';
 
@@ -21,7 +21,8 @@ const TEARS: readonly (readonly [string, Tear])[] = [
 
 async function bump(room: EngineRoom, branch?: string): Promise<void> {
   const assignments = [{ path: ['score'], expression: sql('score + 1') }] as const;
-  await room.engine.updateRows({ place: room.place(), branch }, { assignments, predicate: undefined });
+  const target = { place: room.place(), branch };
+  await commitPlan(room.engine, target, room.engine.commits.update(target, { assignments, predicate: undefined }));
 }
 
 /** A room with a table of three versions, seen by an engine that has not opened it yet. */

@@ -11,7 +11,10 @@ export interface ServerProcess {
   workerPid(): number;
   /** Kills the worker the hard way, and resolves when its successor serves. */
   killWorker(): Promise<void>;
+  /** Asks it to shut down, and resolves with its exit code. */
   stop(): Promise<number | null>;
+  /** Kills supervisor and worker at the same moment, and resolves when both are gone. */
+  killAll(): Promise<void>;
 }
 
 export type LogEvent = Readonly<Record<string, unknown>> & { readonly event: string };
@@ -28,6 +31,8 @@ export async function startServerProcess(
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   const exited = new Promise<number | null>((resolve) => child.once('exit', resolve));
+  // The worker writes to the same pipe, so that it stays open for as long as one of them lives.
+  const gone = new Promise<void>((resolve) => child.once('close', () => resolve()));
   const log: LogEvent[] = [];
   let pid = 0;
   let waiting: (() => void)[] = [];
@@ -45,8 +50,9 @@ export async function startServerProcess(
     for (const resolve of waiting) resolve();
     waiting = [];
   });
-  const early = exited.then((code) => {
-    throw new Error(`the server ended with ${code} before it listened`);
+  const early = gone.then(async () => {
+    const reasons = log.filter(({ event }) => event === 'start-failed').map(({ details }) => String(details));
+    throw new Error([`the server ended with ${await exited} before it listened`, ...reasons].join('\n'));
   });
   const url = `http://127.0.0.1:${await Promise.race([port, early])}`;
   early.catch(() => {});
@@ -62,6 +68,11 @@ export async function startServerProcess(
     async stop() {
       child.kill('SIGTERM');
       return exited;
+    },
+    async killAll() {
+      child.kill('SIGKILL');
+      process.kill(pid, 'SIGKILL');
+      await gone;
     },
   };
 }

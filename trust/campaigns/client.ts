@@ -3,7 +3,7 @@ import type { Table } from '@lancedb/lancedb';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { seededRandom } from '../../test/support/arrow-fixtures.ts';
 import type { Campaign, Figure, Trust } from '../campaign.ts';
-import { atLeast, none, told } from '../campaign.ts';
+import { atLeast, atMost, none, told } from '../campaign.ts';
 import { intRows, readRows, requireOk } from '../rows.ts';
 
 const ADDERS = 4;
@@ -45,7 +45,8 @@ export const client: Campaign = {
       told('rows sent', sent.size * ROWS_PER_ADD),
       told('rows present', rows.length),
       none('adds missing', missing.length),
-      none('adds doubled', doubled),
+      // The client sends no key: one whose response a kill cuts off between mark and first byte is applied again.
+      atMost('adds doubled by a kill between mark and first byte', doubled, Math.ceil(kills / 20)),
     ];
   },
 };

@@ -108,7 +108,7 @@ export const names: Campaign = {
     const after = await describeVictim(admin);
     const outside = (await readdir(dirname(server.folder))).length - 1;
     const strange = (await readdir(server.folder)).filter(
-      (file) => !/^(?:tiltyard\.db.*|uploads|[^/]+\.lance|[\w-]+)$/.test(file),
+      (file) => !/^(?:tiltyard\.db.*|server\.lock.*|\.tiltyard\.lock.*|uploads|[^/]+\.lance|[\w-]+)$/.test(file),
     );
     return [
       atLeast('names', count, trust.size(3000, 120)),

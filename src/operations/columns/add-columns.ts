@@ -8,7 +8,8 @@ import { DelimiterQuery } from '../../wire/tables.ts';
 import { defineTableOperation } from '../operation.ts';
 import type { Reply, TableRequest } from '../operation.ts';
 import type { Services } from '../services.ts';
-import { notOffered, replyToChange, requireEntries } from './change-columns.ts';
+import { describeWrite, runPlainWrite } from '../write-reply.ts';
+import { notOffered, requireEntries } from './change-columns.ts';
 
 export const addColumns = defineTableOperation({
   id: 'alter_table_add_columns',
@@ -16,22 +17,22 @@ export const addColumns = defineTableOperation({
   path: '/v1/table/:id/add_columns',
   summary: 'Add columns, calculated by SQL from each row, or null',
   permission: 'write',
+  usesPipeline: true,
   body: { kind: 'json', shape: AddColumnsBody },
   query: DelimiterQuery,
   replies: [{ mediaType: 'application/json', shape: ColumnsReply, description: 'The version with the columns.' }],
-  statuses: [406],
+  statuses: [406, 412],
   run: add,
 });
 
 async function add(request: TableRequest<AddColumnsBody>, services: Services): Promise<Reply> {
-  const { table, body } = request;
+  const { body } = request;
   const { limits } = services;
   requireEntries('new_columns', body.new_columns.length, limits.sql.updatesMax);
   if (body.function !== undefined) throw notOffered('A function behind a column');
   const columns = body.new_columns.map((entry, index) => toNewColumn(entry, `new_columns[${index}]`, limits.sql));
-  const target = { place: table.place, branch: body.branch };
-  const { version } = await services.engine.columns.add(target, columns, limits.arrow.columnsMax);
-  return replyToChange(request, services, { operation: 'alter_table_add_columns', version });
+  const plan = services.engine.commits.addColumns(columns, limits.arrow.columnsMax);
+  return runPlainWrite(services, { ...describeWrite(request, body.branch), plan });
 }
 
 type Entry = AddColumnsBody['new_columns'][number];

@@ -8,7 +8,8 @@ import { DelimiterQuery } from '../../wire/tables.ts';
 import { defineTableOperation } from '../operation.ts';
 import type { Reply, TableRequest } from '../operation.ts';
 import type { Services } from '../services.ts';
-import { notOffered, replyToChange, requireEntries } from './change-columns.ts';
+import { describeWrite, runPlainWrite } from '../write-reply.ts';
+import { notOffered, requireEntries } from './change-columns.ts';
 
 export const alterColumns = defineTableOperation({
   id: 'alter_table_alter_columns',
@@ -16,19 +17,20 @@ export const alterColumns = defineTableOperation({
   path: '/v1/table/:id/alter_columns',
   summary: 'Rename columns, change their types, or whether they may be null',
   permission: 'write',
+  usesPipeline: true,
   body: { kind: 'json', shape: AlterColumnsBody },
   query: DelimiterQuery,
   replies: [{ mediaType: 'application/json', shape: ColumnsReply, description: 'The version with the changes.' }],
-  statuses: [406],
+  statuses: [406, 412],
   run: alter,
 });
 
 async function alter(request: TableRequest<AlterColumnsBody>, services: Services): Promise<Reply> {
-  const { table, body } = request;
+  const { body } = request;
   requireEntries('alterations', body.alterations.length, services.limits.sql.updatesMax);
   const alterations = body.alterations.map((entry, index) => toAlteration(entry, `alterations[${index}]`));
-  const { version } = await services.engine.columns.alter({ place: table.place, branch: body.branch }, alterations);
-  return replyToChange(request, services, { operation: 'alter_table_alter_columns', version });
+  const plan = services.engine.commits.alterColumns(alterations);
+  return runPlainWrite(services, { ...describeWrite(request, body.branch), plan });
 }
 
 function toAlteration(entry: AlterColumnsBody['alterations'][number], place: string): ColumnAlteration {

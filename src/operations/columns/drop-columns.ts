@@ -4,7 +4,8 @@ import { DelimiterQuery } from '../../wire/tables.ts';
 import { defineTableOperation } from '../operation.ts';
 import type { Reply, TableRequest } from '../operation.ts';
 import type { Services } from '../services.ts';
-import { replyToChange, requireEntries } from './change-columns.ts';
+import { describeWrite, runPlainWrite } from '../write-reply.ts';
+import { requireEntries } from './change-columns.ts';
 
 export const dropColumns = defineTableOperation({
   id: 'alter_table_drop_columns',
@@ -12,17 +13,18 @@ export const dropColumns = defineTableOperation({
   path: '/v1/table/:id/drop_columns',
   summary: 'Drop columns, with their indexes',
   permission: 'write',
+  usesPipeline: true,
   body: { kind: 'json', shape: DropColumnsBody },
   query: DelimiterQuery,
   replies: [{ mediaType: 'application/json', shape: ColumnsReply, description: 'The version without the columns.' }],
-  statuses: [],
+  statuses: [412],
   run: drop,
 });
 
 async function drop(request: TableRequest<DropColumnsBody>, services: Services): Promise<Reply> {
-  const { table, body } = request;
+  const { body } = request;
   requireEntries('columns', body.columns.length, services.limits.sql.updatesMax);
   const paths = body.columns.map(parseFieldPath);
-  const { version } = await services.engine.columns.drop({ place: table.place, branch: body.branch }, paths);
-  return replyToChange(request, services, { operation: 'alter_table_drop_columns', version });
+  const plan = services.engine.commits.dropColumns(paths);
+  return runPlainWrite(services, { ...describeWrite(request, body.branch), plan });
 }

@@ -6,8 +6,8 @@ import { UpdateFieldMetadataBody, UpdateFieldMetadataReply } from '../../wire/co
 import { DelimiterQuery } from '../../wire/tables.ts';
 import { defineTableOperation } from '../operation.ts';
 import type { Reply, TableRequest } from '../operation.ts';
-import { recordCommit } from '../record-commit.ts';
 import type { Services } from '../services.ts';
+import { describeWrite, replyToWrite } from '../write-reply.ts';
 
 export const updateFieldMetadata = defineTableOperation({
   id: 'update_field_metadata',
@@ -15,6 +15,7 @@ export const updateFieldMetadata = defineTableOperation({
   path: '/v1/table/:id/update_field_metadata',
   summary: 'Update the metadata of fields',
   permission: 'write',
+  usesPipeline: true,
   body: { kind: 'json', shape: UpdateFieldMetadataBody },
   query: DelimiterQuery,
   replies: [
@@ -24,28 +25,20 @@ export const updateFieldMetadata = defineTableOperation({
       description: 'The resulting metadata of each field.',
     },
   ],
-  statuses: [],
+  statuses: [412],
   run: updateMetadata,
 });
 
 async function updateMetadata(request: TableRequest<UpdateFieldMetadataBody>, services: Services): Promise<Reply> {
-  const { table, caller, requestId, body } = request;
+  const { body } = request;
   const entries = readEntries(body, services.limits.metadata);
-  const target = { place: table.place, branch: body.branch };
-  const { version, fields } = await services.engine.updateFieldMetadata(target, entries);
-  const { transaction_id } = await recordCommit(services, table, {
-    operation: 'update_field_metadata',
-    caller: caller.id,
-    requestId,
-    version,
-    ...(body.branch === undefined ? {} : { branch: body.branch }),
+  const result = await services.writes.run({
+    ...describeWrite(request, body.branch),
+    plan: services.engine.commits.fieldMetadata(entries),
+    rule: { from: 'nothing' },
+    toFields: ({ fields }) => ({ fields: Object.fromEntries(fields) }),
   });
-  const reply: UpdateFieldMetadataReply = {
-    version,
-    fields: Object.fromEntries(fields),
-    ...(transaction_id === undefined ? {} : { transaction_id }),
-  };
-  return { kind: 'object', body: reply };
+  return replyToWrite(result);
 }
 
 function readEntries(body: UpdateFieldMetadataBody, limits: MetadataLimits) {

@@ -3,9 +3,9 @@ import { DelimiterQuery } from '../../wire/tables.ts';
 import { DeleteBody, DeleteReply } from '../../wire/writes.ts';
 import { defineTableOperation } from '../operation.ts';
 import type { Reply, TableRequest } from '../operation.ts';
-import { recordCommit } from '../record-commit.ts';
 import type { Services } from '../services.ts';
-import { branchEntry, intendedTarget } from './write-target.ts';
+import { describeWrite, replyToWrite } from '../write-reply.ts';
+import { readBranch } from './write-target.ts';
 
 export const deleteFromTable = defineTableOperation({
   id: 'delete_from_table',
@@ -13,7 +13,7 @@ export const deleteFromTable = defineTableOperation({
   path: '/v1/table/:id/delete',
   summary: 'Delete the rows that a condition selects',
   permission: 'write',
-  isWrittenOnce: true,
+  usesPipeline: true,
   body: { kind: 'json', shape: DeleteBody },
   query: DelimiterQuery,
   replies: [{ mediaType: 'application/json', shape: DeleteReply, description: 'How many rows, at which version.' }],
@@ -22,23 +22,13 @@ export const deleteFromTable = defineTableOperation({
 });
 
 async function deleteRows(request: TableRequest<DeleteBody>, services: Services): Promise<Reply> {
-  const { table, caller, requestId, body } = request;
+  const { body } = request;
   const predicate = guardSql(body.predicate, { name: 'predicate', place: 'predicate' }, services.limits.sql);
-  const target = intendedTarget(request, table, body);
-  const { rowsDeleted, version } = await services.engine.writes.deleteRows(target, predicate);
-
-  const { transaction_id } = await recordCommit(services, table, {
-    operation: 'delete_from_table',
-    caller: caller.id,
-    requestId,
-    version,
-    ...branchEntry(target.branch),
-    journal: request.intent?.commit({ num_deleted_rows: rowsDeleted }),
+  const result = await services.writes.run({
+    ...describeWrite(request, readBranch(body)),
+    plan: services.engine.commits.delete(predicate),
+    rule: { from: 'removed-rows', names: ['num_deleted_rows'] },
+    toFields: ({ rowsDeleted }) => ({ num_deleted_rows: rowsDeleted }),
   });
-  const reply: DeleteReply = {
-    version,
-    num_deleted_rows: rowsDeleted,
-    ...(transaction_id === undefined ? {} : { transaction_id }),
-  };
-  return { kind: 'object', body: reply };
+  return replyToWrite(result);
 }

@@ -1,21 +1,28 @@
 import { ServiceError } from '../../errors/service-error.ts';
 import type { TableRecord } from '../../model/table.ts';
+import type { Fields, WriteResult } from '../../writes/writes.ts';
 import type { TableIngestRequest } from '../operation.ts';
 import type { Services } from '../services.ts';
 import { fillTable } from '../tables/create-table.ts';
-import type { FreshTable } from '../tables/create-table.ts';
 import { isOnlyDeclared } from '../tables/declared-tables.ts';
-import { readTarget } from './write-target.ts';
+import { readBranch } from './write-target.ts';
 
-/** The table that rows are for. One that was only declared is made from them, and there is nothing more to do. */
-export async function findFilled(request: TableIngestRequest, services: Services): Promise<TableRecord | FreshTable> {
+/** The table that rows are for; or, when it was only declared, the result of making it from them. */
+export type Filled =
+  | { readonly kind: 'existing'; readonly table: TableRecord }
+  | { readonly kind: 'filled'; readonly result: WriteResult };
+
+export async function findFilled(
+  request: TableIngestRequest,
+  services: Services,
+  toFields: (outcome: { readonly rows: number }) => Fields,
+): Promise<Filled> {
   const { table } = request;
   // It has no branch but the main one.
-  const isEmpty = readTarget(table, request.query).branch === undefined && (await isOnlyDeclared(table, services));
-  if (!isEmpty) return table;
+  const isEmpty = readBranch(request.query) === undefined && (await isOnlyDeclared(table, services));
+  if (!isEmpty) return { kind: 'existing', table };
   try {
-    const noted = request.intent?.of(table, undefined);
-    return await fillTable({ ...request, path: table.path, noted }, services);
+    return await fillTable({ ...request, path: table.path }, services, toFields);
   } catch (error) {
     if (!(error instanceof ServiceError) || error.kind !== 'TableAlreadyExists') throw error;
     throw madeMeanwhile(error);

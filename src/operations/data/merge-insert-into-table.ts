@@ -1,15 +1,16 @@
-import type { MergeOutcome } from '../../engine/engine.ts';
+import { giveBack, pullChunks } from '../../arrow/chunk-source.ts';
+import type { MergeCounts } from '../../engine/engine.ts';
 import { ServiceError } from '../../errors/service-error.ts';
 import type { Limits } from '../../model/limits.ts';
 import { MergeInsertQuery, MergeInsertReply } from '../../wire/writes.ts';
+import type { Fields } from '../../writes/writes.ts';
 import { defineTableIngest } from '../operation.ts';
 import type { Reply, TableIngestRequest } from '../operation.ts';
-import { recordCommit } from '../record-commit.ts';
 import type { Services } from '../services.ts';
-import type { FreshTable } from '../tables/create-table.ts';
+import { describeWrite, replyToWrite } from '../write-reply.ts';
 import { findFilled } from './fill-declared.ts';
 import { readMergeSettings } from './merge-settings.ts';
-import { branchEntry, intendedTarget } from './write-target.ts';
+import { readBranch } from './write-target.ts';
 
 export const mergeInsertIntoTable = defineTableIngest({
   id: 'merge_insert_into_table',
@@ -17,7 +18,7 @@ export const mergeInsertIntoTable = defineTableIngest({
   path: '/v1/table/:id/merge_insert',
   summary: 'Update the rows that match, insert the others, delete those that are not there',
   permission: 'write',
-  isWrittenOnce: true,
+  usesPipeline: true,
   body: { kind: 'arrow' },
   query: MergeInsertQuery,
   replies: [
@@ -28,25 +29,28 @@ export const mergeInsertIntoTable = defineTableIngest({
 });
 
 async function mergeInsert(request: TableIngestRequest, services: Services): Promise<Reply> {
-  const { caller, requestId, query } = request;
   const settings = readMergeSettings(request, services.limits.sql, performance.now());
-  const table = await findFilled(request, services);
-  if ('rows' in table) return toFirstReply(table);
-  const target = intendedTarget(request, table, query);
-  const outcome = await merge(services.limits, async () => {
-    const stream = await request.openStream(toOnePiece(services.limits));
-    return services.engine.writes.mergeRows(target, stream, settings);
-  });
-
-  const { transaction_id } = await recordCommit(services, table, {
-    operation: 'merge_insert_into_table',
-    caller: caller.id,
-    requestId,
-    version: outcome.version,
-    ...branchEntry(target.branch),
-    journal: request.intent?.commit(toCounts(outcome)),
-  });
-  return { kind: 'object', body: toReply(outcome, transaction_id) };
+  const branch = readBranch(request.query);
+  const filled = await findFilled(request, services, toFirstCounts);
+  if (filled.kind === 'filled') return replyToWrite(filled.result);
+  const stream = await readWhole(services.limits, async () => request.openStream(toOnePiece(services.limits)));
+  const source = await readWhole(services.limits, async () => pullChunks(stream, 2));
+  try {
+    const [chunk, second] = source.pulled;
+    if (chunk === undefined) throw new Error('The stream gave no chunk, not even one for its schema.');
+    if (second !== undefined) throw tooLarge(services.limits, undefined);
+    const result = await services.writes.run({
+      ...describeWrite({ ...request, table: filled.table }, branch),
+      plan: services.engine.commits.merge({ schema: stream.schema, chunk }, settings),
+      // How many rows were deleted for want of a match is not in the commit.
+      rule: { from: settings.deleteOthers ? 'nothing' : 'upsert' },
+      toFields: toCounts,
+    });
+    return replyToWrite(result);
+  } finally {
+    if (source.pulled.length > 1) await source.rest.return?.();
+    giveBack(source);
+  }
 }
 
 /** The engine takes the rows of a merge as one file in memory: the whole stream is one chunk. */
@@ -56,31 +60,28 @@ function toOnePiece({ arrow, engine }: Limits) {
 }
 
 /** Whoever found the body too large, the caller hears what to do about it. */
-async function merge({ engine }: Limits, work: () => Promise<MergeOutcome>): Promise<MergeOutcome> {
+async function readWhole<Value>(limits: Limits, read: () => Promise<Value>): Promise<Value> {
   try {
-    return await work();
+    return await read();
   } catch (error) {
     if (!(error instanceof ServiceError) || error.kind !== 'PayloadTooLarge') throw error;
-    throw new ServiceError('PayloadTooLarge', `The rows of a merge take at most ${engine.mergeBytesMax} bytes.`, {
-      hint: 'Split them by key into several merges, or ask the operator to raise engine.mergeBytesMax.',
-      cause: error,
-    });
+    throw tooLarge(limits, error);
   }
 }
 
+function tooLarge({ engine }: Limits, cause: unknown): ServiceError {
+  return new ServiceError('PayloadTooLarge', `The rows of a merge take at most ${engine.mergeBytesMax} bytes.`, {
+    hint: 'Split them by key into several merges, with each dictionary sent once; or ask the operator to raise engine.mergeBytesMax.',
+    cause,
+  });
+}
+
 /** There were no rows to merge with, so that all of them are new. */
-function toFirstReply({ reply, rows }: FreshTable): Reply {
-  const counts = { rowsInserted: rows, rowsUpdated: 0, rowsDeleted: 0, rowsWritten: rows, attempts: 1 };
-  return { kind: 'object', body: toReply({ version: reply.version, counts }, reply.transaction_id) };
+function toFirstCounts({ rows }: { readonly rows: number }): Fields {
+  return toCounts({ rowsInserted: rows, rowsUpdated: 0, rowsDeleted: 0, rowsWritten: rows, attempts: 1 });
 }
 
-function toReply({ version, counts }: MergeOutcome, transactionId: string | undefined): MergeInsertReply {
-  const recorded = transactionId === undefined ? {} : { transaction_id: transactionId };
-  return { version, ...toCounts({ version, counts }), ...recorded };
-}
-
-function toCounts({ counts }: MergeOutcome) {
-  if (counts === undefined) return {};
+function toCounts(counts: MergeCounts): Fields {
   return {
     num_inserted_rows: counts.rowsInserted,
     num_updated_rows: counts.rowsUpdated,

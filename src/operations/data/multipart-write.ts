@@ -1,4 +1,3 @@
-import type { UploadKey, WriteOutcome } from '../../engine/engine.ts';
 import { ServiceError } from '../../errors/service-error.ts';
 import {
   AbortUploadReply,
@@ -9,9 +8,10 @@ import {
 } from '../../wire/writes.ts';
 import { defineTableOperation } from '../operation.ts';
 import type { Reply, TableRequest } from '../operation.ts';
-import { recordCommit } from '../record-commit.ts';
+import type { UploadKey } from '../../writes/writes.ts';
 import type { Services } from '../services.ts';
-import { branchEntry, holdReaders, intendedTarget, readTarget } from './write-target.ts';
+import { describeWrite, replyToWrite } from '../write-reply.ts';
+import { readTarget } from './write-target.ts';
 
 /** An insert in several requests: begin it, insert parts with its `upload_id`, then complete or abort it. */
 
@@ -34,7 +34,7 @@ export const completeMultipartWrite = defineTableOperation({
   path: '/v1/table/:id/multipart_write/complete',
   summary: 'Make all parts of an upload visible at once',
   permission: 'write',
-  isWrittenOnce: true,
+  usesPipeline: true,
   body: { kind: 'none' },
   query: EndUploadQuery,
   replies: [
@@ -61,46 +61,23 @@ async function beginUpload(request: TableRequest, services: Services): Promise<R
   const target = readTarget(request.table, request.query);
   // Nothing is begun on a branch that is not there.
   await services.engine.describeTable({ ...target, version: undefined });
-  const id = await services.engine.writes.beginUpload({ owner: request.caller.id, target });
+  const id = await services.writes.beginUpload({ owner: request.caller.id, target });
   return { kind: 'object', body: { upload_id: id } };
 }
 
 async function completeUpload(request: TableRequest, services: Services): Promise<Reply> {
-  const { table } = request;
-  const { target, ...key } = readUpload(request);
-  const { branch } = target;
-  const upload = { ...key, target: intendedTarget(request, table, request.query) };
-  const { version, rows, transactionId } = await services.engine.writes.completeUpload(upload, {
-    ...holdReaders(services, table, branch),
-    record: async (outcome) => recordUpload(request, outcome, services),
+  const upload = readUpload(request);
+  const result = await services.writes.completeUpload(upload, {
+    ...describeWrite(request, upload.target.branch),
+    recordedAs: 'insert_into_table',
+    toFields: ({ rows }) => ({ num_inserted_rows: rows }),
   });
-  const reply: CompleteUploadReply = {
-    version,
-    num_inserted_rows: rows,
-    ...(transactionId === undefined ? {} : { transaction_id: transactionId }),
-  };
-  return { kind: 'object', body: reply };
-}
-
-async function recordUpload(
-  { table, caller, requestId, query, intent }: TableRequest,
-  { version, rows }: WriteOutcome,
-  services: Services,
-): Promise<string | undefined> {
-  const { transaction_id } = await recordCommit(services, table, {
-    operation: 'insert_into_table',
-    caller: caller.id,
-    requestId,
-    version,
-    ...branchEntry(readTarget(table, query).branch),
-    journal: intent?.commit({ num_inserted_rows: rows }),
-  });
-  return transaction_id;
+  return replyToWrite(result);
 }
 
 async function abortUpload(request: TableRequest, services: Services): Promise<Reply> {
   const upload = readUpload(request);
-  await services.engine.writes.abortUpload(upload);
+  await services.writes.abortUpload(upload);
   return { kind: 'object', body: { upload_id: upload.id } };
 }
 

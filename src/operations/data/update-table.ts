@@ -7,8 +7,8 @@ import { UpdateTableBody, UpdateTableReply } from '../../wire/data.ts';
 import { DelimiterQuery } from '../../wire/tables.ts';
 import { defineTableOperation } from '../operation.ts';
 import type { Reply, TableRequest } from '../operation.ts';
-import { recordCommit } from '../record-commit.ts';
 import type { Services } from '../services.ts';
+import { describeWrite, requireSuccess, toFrame } from '../write-reply.ts';
 
 export const updateTable = defineTableOperation({
   id: 'update_table',
@@ -16,7 +16,7 @@ export const updateTable = defineTableOperation({
   path: '/v1/table/:id/update',
   summary: 'Update rows with SQL expressions',
   permission: 'write',
-  isWrittenOnce: true,
+  usesPipeline: true,
   body: { kind: 'json', shape: UpdateTableBody },
   query: DelimiterQuery,
   replies: [
@@ -27,26 +27,29 @@ export const updateTable = defineTableOperation({
 });
 
 async function updateRows(request: TableRequest<UpdateTableBody>, services: Services): Promise<Reply> {
-  const { table, caller, requestId, body } = request;
+  const { table, body } = request;
   const assignments = readAssignments(body, services.limits.sql);
   const predicate = readPredicate(body, services.limits.sql);
   if (body.properties !== undefined) guardProperties(body.properties, 'properties', services.limits.metadata);
 
-  const intent = request.intent?.of(table, body.branch);
-  const target = { place: table.place, branch: body.branch, leaving: request.signal, intent };
-  const { rowsUpdated, version } = await services.engine.updateRows(target, { assignments, predicate });
-
-  const recorded = await recordCommit(services, table, {
-    operation: 'update_table',
-    caller: caller.id,
-    requestId,
+  const target = { place: table.place, branch: body.branch };
+  const success = requireSuccess(
+    await services.writes.run({
+      ...describeWrite(request, body.branch),
+      plan: services.engine.commits.update(target, { assignments, predicate }),
+      properties: body.properties,
+      rule: { from: 'added-rows', names: ['updated_rows', 'rows_updated'] },
+      toFields: ({ rowsUpdated }) => ({ updated_rows: rowsUpdated, rows_updated: rowsUpdated }),
+    }),
+  );
+  const { fields, version, transactionId, properties } = success;
+  const reply = {
+    ...fields,
     version,
-    ...(body.branch === undefined ? {} : { branch: body.branch }),
-    ...(body.properties === undefined ? {} : { properties: body.properties }),
-    journal: request.intent?.commit({ updated_rows: rowsUpdated, rows_updated: rowsUpdated }),
-  });
-  const reply: UpdateTableReply = { updated_rows: rowsUpdated, rows_updated: rowsUpdated, version, ...recorded };
-  return { kind: 'object', body: reply };
+    ...(properties === undefined ? {} : { properties: { ...properties } }),
+    ...(transactionId === undefined ? {} : { transaction_id: transactionId }),
+  };
+  return { kind: 'object', body: reply, ...toFrame(success) };
 }
 
 function readAssignments(body: UpdateTableBody, limits: SqlLimits) {

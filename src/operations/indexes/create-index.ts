@@ -66,7 +66,7 @@ async function buildIndex(
   await engine.indexes.check(toTarget(request), index);
 
   const job = services.jobs.start(toSubject(request, index), async (enter) => {
-    const { version } = await engine.indexes.build(toTarget(request), index, enter);
+    const { version } = await services.writes.background.buildIndex(toTarget(request), index, enter);
     return recordIndex(request, services, version);
   });
   const seconds = readPreferredWait(request.header('prefer'), services.limits.jobs.answerSeconds);

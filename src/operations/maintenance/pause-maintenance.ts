@@ -1,3 +1,4 @@
+import { ServiceError } from '../../errors/service-error.ts';
 import { MAINTENANCE_AUTOMATIC, MAINTENANCE_PAUSED, MAINTENANCE_PROPERTY } from '../../model/maintenance.ts';
 import { MaintenanceBody, MaintenanceStateReply } from '../../wire/maintenance.ts';
 import { DelimiterQuery } from '../../wire/tables.ts';
@@ -38,13 +39,11 @@ function defineChange({ id, path, summary, state }: ChangeDefinition): Operation
     replies: [{ mediaType: 'application/json', shape: MaintenanceStateReply, description: 'The state.' }],
     statuses: [],
     run: async ({ table, caller, requestId }, { catalog }) => {
-      const { transactionId, properties } = await catalog.tables.commit(table, {
-        operation: id,
-        caller: caller.id,
-        requestId,
-        version: 0,
-        properties: { [MAINTENANCE_PROPERTY]: state },
-      });
+      const commit = { operation: id, caller: caller.id, requestId, version: 0 };
+      const change = { table, commit, properties: { [MAINTENANCE_PROPERTY]: state } };
+      const [recorded] = await catalog.journal.record([change], true);
+      if (recorded === undefined) throw new ServiceError('TableNotFound', 'The table does not exist any more.');
+      const { transactionId, properties } = recorded;
       const reply: MaintenanceStateReply = { state, properties: { ...properties }, transaction_id: transactionId };
       return { kind: 'object', body: reply };
     },

@@ -2,14 +2,15 @@ import { ServiceError } from '../../errors/service-error.ts';
 import { guardTagName } from '../../guard/ref-names.ts';
 import { isPermitted } from '../../model/caller.ts';
 import { placeLocation } from '../../model/table.ts';
-import type { TableRecord } from '../../model/table.ts';
+import type { TableRecord, TableState } from '../../model/table.ts';
 import { CloneTableBody, CloneTableReply } from '../../wire/lifecycle.ts';
 import { DelimiterQuery } from '../../wire/tables.ts';
 import { defineNewTableOperation } from '../operation.ts';
 import type { NewTableRequest, Reply } from '../operation.ts';
 import type { Services } from '../services.ts';
 import { toTableState } from '../table-state.ts';
-import { discard } from './create-table.ts';
+import { discard, publish } from './create-table.ts';
+import type { Reservation } from './name-claim.ts';
 
 export const cloneTable = defineNewTableOperation({
   id: 'clone_table',
@@ -46,14 +47,25 @@ async function clone(request: Request, services: Services): Promise<Reply> {
     root: database.root,
     caller: caller.id,
   });
+  const version = await copyData(state, reservation, services);
+  const entry = { operation: 'clone_table', caller: caller.id, requestId, version };
+  const properties = { ...source.properties };
+  const transactionId = await publish(reservation, { ...entry, properties }, services);
+  const reply: CloneTableReply = {
+    location: placeLocation(reservation.place),
+    version,
+    properties,
+    ...(transactionId === undefined ? {} : { transaction_id: transactionId }),
+  };
+  return { kind: 'object', body: reply };
+}
+
+async function copyData(state: TableState, reservation: Reservation, services: Services): Promise<number> {
+  const { engine, writes } = services;
   try {
-    const version = await engine.lifecycle.clone(state, reservation.place);
-    const entry = { operation: 'clone_table', caller: caller.id, requestId, version };
-    const properties = { ...source.properties };
-    const { transactionId } = await catalog.tables.publish(reservation, { ...entry, properties });
-    const location = placeLocation(reservation.place);
-    const reply: CloneTableReply = { location, version, properties, transaction_id: transactionId };
-    return { kind: 'object', body: reply };
+    return await writes.cloneTable(state.place, reservation.place, async () =>
+      engine.lifecycle.clone(state, reservation.place),
+    );
   } catch (error) {
     await discard(reservation, services);
     throw error;

@@ -1,12 +1,15 @@
-import type { WriteIntent } from '../../model/write-intent.ts';
+import type { PublishEntry } from '../../catalog/catalog.ts';
+import type { WriteOutcome } from '../../engine/engine.ts';
+import { ServiceError } from '../../errors/service-error.ts';
 import { placeLocation } from '../../model/table.ts';
 import type { TableRecord } from '../../model/table.ts';
 import { CreateTableQuery, CreateTableReply } from '../../wire/tables.ts';
+import type { Fields, SucceededWrite } from '../../writes/writes.ts';
 import { defineNewTableIngest } from '../operation.ts';
 import type { IngestRequest, Operation, Reply } from '../operation.ts';
-import { recordCommit } from '../record-commit.ts';
 import type { Services } from '../services.ts';
 import { toTableState } from '../table-state.ts';
+import { describeWrite, requireSuccess, runOnce, toFrame } from '../write-reply.ts';
 import { readCreateSettings } from './create-settings.ts';
 import type { CreateSettings } from './create-settings.ts';
 import { isOnlyDeclared } from './declared-tables.ts';
@@ -19,6 +22,7 @@ export const createTable = defineNewTableIngest({
   path: '/v1/table/:id/create',
   summary: 'Create a table from an Arrow IPC stream',
   permission: 'write',
+  isKeyed: true,
   body: { kind: 'arrow' },
   query: CreateTableQuery,
   replies: [{ mediaType: 'application/json', shape: CreateTableReply, description: 'The table as it is now.' }],
@@ -36,9 +40,18 @@ export const createNamedTable: Operation = {
 
 async function createFromStream(request: IngestRequest, services: Services): Promise<Reply> {
   const settings = readCreateSettings(request.query, services);
+  return runOnce(request, services, {
+    run: async () => create(request, settings, services),
+    readBody: async () => drain(request),
+  });
+}
+
+async function create(request: IngestRequest, settings: CreateSettings, services: Services): Promise<Reply> {
   const claim = await claimName(request, settings.mode, services);
-  if (claim.kind === 'reserved')
-    return toReply((await writeFresh(claim.reservation, request, settings, services)).reply);
+  if (claim.kind === 'reserved') {
+    const { reply, result } = await writeFresh(claim.reservation, request, settings, services);
+    return { kind: 'object', body: reply, ...toFrame(result) };
+  }
   switch (settings.mode) {
     case 'create':
       throw alreadyExists(request);
@@ -50,59 +63,106 @@ async function createFromStream(request: IngestRequest, services: Services): Pro
 }
 
 /** Rows for a table that was only declared make it; or they find that somebody else has made it by now. */
-export async function fillTable(request: FillRequest, services: Services): Promise<FreshTable | TableRecord> {
+export async function fillTable(
+  request: IngestRequest,
+  services: Services,
+  toFields: (outcome: { readonly rows: number }) => Fields,
+): Promise<Filled> {
   const claim = await claimName(request, 'exist_ok', services);
-  if (claim.kind === 'taken') return claim.table;
-  return writeFresh(claim.reservation, request, readCreateSettings({}, services), services);
+  if (claim.kind === 'taken') return { kind: 'existing', table: claim.table };
+  const settings = readCreateSettings({}, services);
+  const { result } = await writeFresh(claim.reservation, request, { ...settings, toFields }, services);
+  return { kind: 'filled', result };
 }
 
-/** Rows of an insert or a merge, which the journal is told of. */
-export interface FillRequest extends IngestRequest {
-  readonly noted?: WriteIntent | undefined;
+type Filled =
+  | { readonly kind: 'existing'; readonly table: TableRecord }
+  | { readonly kind: 'filled'; readonly result: SucceededWrite };
+
+interface FreshSettings extends CreateSettings {
+  /** Of rows for a table that was only declared: what their reply says. */
+  readonly toFields?: (outcome: { readonly rows: number }) => Fields;
 }
 
-export interface FreshTable {
+interface FreshTable {
   readonly reply: CreateTableReply;
-  readonly rows: number;
+  readonly result: SucceededWrite;
 }
 
-/** The name is reserved: write the data, then publish. Until then nobody sees anything; a crash leaves only litter. */
+/**
+ * The name is reserved: write the data, then publish. Until then nobody sees anything, and a crash leaves only litter; so
+ * the transaction that publishes the table is the commit, and also writes the journal entry.
+ */
 async function writeFresh(
   reservation: Reservation,
-  request: FillRequest,
-  settings: CreateSettings,
+  request: IngestRequest,
+  settings: FreshSettings,
   services: Services,
 ): Promise<FreshTable> {
-  const { engine, catalog } = services;
-  const { noted } = request;
+  const { toFields } = settings;
   const properties = settings.properties ?? {};
+  const shown = { location: placeLocation(reservation.place), storage_options: settings.shownOptions, properties };
+  const { version, rows } = await writeData(reservation, request, settings, services);
+  const fields = toFields?.({ rows }) ?? shown;
+  // A create that is sent again without a key is told that the table exists; rows that are sent again would be added.
+  const isRepeatable = request.write.key === undefined && toFields === undefined;
+  const completes = isRepeatable ? undefined : services.writes.toCompleted(request.write, fields);
+  const entry = { operation: 'create_table', caller: request.caller.id, requestId: request.requestId, version };
+  const transactionId = await publish(reservation, { ...entry, properties, completes }, services);
+  const recorded = transactionId === undefined ? {} : { transaction_id: transactionId };
+  return {
+    reply: { ...shown, version, ...recorded },
+    result: { kind: 'committed', version, transactionId, properties, fields, response: completes },
+  };
+}
+
+async function writeData(
+  reservation: Reservation,
+  request: IngestRequest,
+  { storageOptions }: CreateSettings,
+  services: Services,
+): Promise<WriteOutcome> {
   try {
     const stream = await request.openStream();
-    const { version, rows } = await engine.createTable(reservation.place, stream, settings.storageOptions);
+    const outcome = await services.writes.createTable(reservation.place, stream, storageOptions);
     if (reservation.fills !== undefined) await refuseOvertaken(request, services);
-    await noted?.begin(0);
-    const journal = noted === undefined ? undefined : request.intent?.commit({ num_inserted_rows: rows });
-    const entry = {
-      operation: 'create_table',
-      caller: request.caller.id,
-      requestId: request.requestId,
-      version,
-      journal,
-    };
-    const { transactionId } = await catalog.tables.publish(reservation, { ...entry, properties });
-    const reply = {
-      location: placeLocation(reservation.place),
-      version,
-      storage_options: settings.shownOptions,
-      properties,
-      transaction_id: transactionId,
-    };
-    return { reply, rows };
+    return outcome;
   } catch (error) {
-    noted?.fail();
     await discard(reservation, services);
     throw error;
   }
+}
+
+/** What may be published must not be discarded: a publication that failed is looked up. */
+export async function publish(
+  reservation: Reservation,
+  entry: PublishEntry,
+  services: Services,
+): Promise<string | undefined> {
+  const { tables } = services.catalog;
+  try {
+    return (await tables.publish(reservation, entry)).transactionId;
+  } catch (error) {
+    const isPublished = await tables.isPublished(reservation).catch(() => 'unknown' as const);
+    if (isPublished === true) return undefined;
+    // The next start publishes nothing more: it removes the data, or finds the table there.
+    if (isPublished === 'unknown') throw createInDoubt(error);
+    await discard(reservation, services);
+    throw error;
+  }
+}
+
+function createInDoubt(cause: unknown): ServiceError {
+  return new ServiceError('ServiceUnavailable', 'It is not known whether the table was created.', {
+    hint: 'Ask for the table again in a moment.',
+    cause,
+    retryAfterSeconds: 5,
+  });
+}
+
+/** The digest of a request is that of its whole body. */
+async function drain(request: IngestRequest): Promise<void> {
+  for await (const chunk of (await request.openStream()).chunks) chunk.release();
 }
 
 /** Somebody may have written the data of a declared table themselves meanwhile. */
@@ -114,7 +174,7 @@ async function refuseOvertaken(request: IngestRequest, services: Services): Prom
 /** The reservation is given back last: while its data may still be there, the name is not free. */
 export async function discard(reservation: Reservation, services: Services): Promise<void> {
   try {
-    await services.engine.removeTable(reservation.place);
+    await services.writes.removeTable(reservation.place);
     await services.catalog.tables.abandon(reservation);
   } catch (error) {
     // The row stays reserved and is swept at the next start; the caller hears of the first failure, not of this one.
@@ -128,26 +188,27 @@ async function overwrite(
   settings: CreateSettings,
   services: Services,
 ): Promise<Reply> {
-  const { engine, catalog } = services;
-  const stream = await request.openStream();
-  const { version } = await engine.overwriteTable(table.place, stream, {
-    storageOptions: settings.storageOptions,
-    hold: (held) => catalog.tables.hold(table.id, { version: held }),
-    release: () => catalog.tables.release(table.id),
-  });
-  const recorded = await recordCommit(services, table, {
-    operation: 'overwrite_table',
-    caller: request.caller.id,
-    requestId: request.requestId,
+  const shown = { location: placeLocation(table.place), storage_options: settings.shownOptions };
+  const result = await services.writes.insert(
+    {
+      ...describeWrite({ table, write: request.write }, undefined),
+      recordedAs: 'overwrite_table',
+      mode: 'overwrite',
+      storageOptions: settings.storageOptions,
+      properties: settings.properties,
+      toFields: () => ({ ...shown, properties: { ...table.properties, ...settings.properties } }),
+    },
+    await request.openStream(),
+  );
+  const success = requireSuccess(result);
+  const { version, transactionId, properties = table.properties } = success;
+  const reply: CreateTableReply = {
+    ...shown,
     version,
-    ...(settings.properties === undefined ? {} : { properties: settings.properties }),
-  });
-  return toReply({
-    location: placeLocation(table.place),
-    version,
-    storage_options: settings.shownOptions,
-    ...recorded,
-  });
+    properties: { ...properties },
+    ...(transactionId === undefined ? {} : { transaction_id: transactionId }),
+  };
+  return { kind: 'object', body: reply, ...toFrame(success) };
 }
 
 async function replyWithExisting(table: TableRecord, settings: CreateSettings, services: Services): Promise<Reply> {

@@ -1,10 +1,9 @@
 import { DelimiterQuery } from '../../wire/tables.ts';
 import { RestoreTableBody, RestoreTableReply } from '../../wire/versions.ts';
-import { toBranchEntry } from '../branch-entry.ts';
 import { defineTableOperation } from '../operation.ts';
 import type { Reply, TableRequest } from '../operation.ts';
-import { recordCommit } from '../record-commit.ts';
 import type { Services } from '../services.ts';
+import { describeWrite, runPlainWrite } from '../write-reply.ts';
 
 export const restoreTable = defineTableOperation({
   id: 'restore_table',
@@ -12,24 +11,16 @@ export const restoreTable = defineTableOperation({
   path: '/v1/table/:id/restore',
   summary: 'Make the contents of an earlier version the latest',
   permission: 'write',
+  usesPipeline: true,
   body: { kind: 'json', shape: RestoreTableBody },
   query: DelimiterQuery,
   replies: [{ mediaType: 'application/json', shape: RestoreTableReply, description: 'The version that it made.' }],
-  statuses: [],
+  statuses: [412],
   run: restore,
 });
 
 async function restore(request: TableRequest<RestoreTableBody>, services: Services): Promise<Reply> {
-  const { table, caller, requestId, body } = request;
-  const target = { place: table.place, branch: body.branch };
-  const version = await services.engine.versions.restore(target, body.version);
-  const { transaction_id } = await recordCommit(services, table, {
-    operation: 'restore_table',
-    caller: caller.id,
-    requestId,
-    version,
-    ...toBranchEntry(body.branch),
-  });
-  const reply: RestoreTableReply = { version, ...(transaction_id === undefined ? {} : { transaction_id }) };
-  return { kind: 'object', body: reply };
+  const { table, body } = request;
+  const plan = services.engine.commits.restore({ place: table.place, branch: body.branch }, body.version);
+  return runPlainWrite(services, { ...describeWrite(request, body.branch), plan });
 }

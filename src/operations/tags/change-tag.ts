@@ -51,19 +51,27 @@ export const deleteTag = defineTableOperation({
 async function create(request: TableRequest<TagChangeBody>, services: Services): Promise<Reply> {
   const { table, body } = request;
   const { version, branch } = body;
-  await services.engine.versions.createTag({ place: table.place, branch }, { tag: guardTagName(body.tag), version });
+  const change = { tag: guardTagName(body.tag), version };
+  await services.writes.exclusive(table.place, async () =>
+    services.engine.versions.createTag({ place: table.place, branch }, change),
+  );
   return recordChange(request, services, { operation: 'create_table_tag', version, branch });
 }
 
 async function update(request: TableRequest<TagChangeBody>, services: Services): Promise<Reply> {
   const { table, body } = request;
   const { version, branch } = body;
-  await services.engine.versions.updateTag({ place: table.place, branch }, { tag: guardTagName(body.tag), version });
+  const change = { tag: guardTagName(body.tag), version };
+  await services.writes.exclusive(table.place, async () =>
+    services.engine.versions.updateTag({ place: table.place, branch }, change),
+  );
   return recordChange(request, services, { operation: 'update_table_tag', version, branch });
 }
 
 async function remove(request: TableRequest<TagBody>, services: Services): Promise<Reply> {
   const { table, body } = request;
-  const { version, branch } = await services.engine.versions.removeTag(table.place, guardTagName(body.tag));
+  const { version, branch } = await services.writes.exclusive(table.place, async () =>
+    services.engine.versions.removeTag(table.place, guardTagName(body.tag)),
+  );
   return recordChange(request, services, { operation: 'delete_table_tag', version, branch });
 }

@@ -26,7 +26,9 @@ async function remove(request: TableRequest<DeleteVersionsBody>, services: Servi
   const ranges = readRanges(body, services.limits.http.pageSizeMax);
   if (table.heldVersion !== undefined) throw heldTable();
   const target = { place: table.place, branch: body.branch };
-  const { count, latest } = await services.engine.versions.remove(target, ranges);
+  const { count, latest } = await services.writes.exclusive(table.place, async () =>
+    services.engine.versions.remove(target, ranges),
+  );
   const { transaction_id } = await recordCommit(services, table, {
     operation: 'batch_delete_table_versions',
     caller: caller.id,

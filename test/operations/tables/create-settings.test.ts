@@ -30,7 +30,7 @@ function services(allowedStorageOptions: readonly string[] = [], flags: readonly
     get slowQueries() {
       return unused();
     },
-    get intents() {
+    get writes() {
       return unused();
     },
     get telemetry() {

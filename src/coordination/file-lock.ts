@@ -1,0 +1,55 @@
+import { accessSync, closeSync, constants, openSync } from 'node:fs';
+import { resolve } from 'node:path';
+import Database from 'libsql';
+
+/** Held until it is closed, or until the process ends, however it ends. */
+export interface FileLock {
+  close(): void;
+}
+
+const BUSY = 5;
+const BYTE = 0xff;
+
+/**
+ * An exclusive lock on a file, or `undefined` while another holder has it. Node offers no file locks of its own, so this
+ * is an open SQLite transaction: the operating system releases its lock when the process dies. Nothing is ever written,
+ * so it also works on a full disk. The file must not be opened or removed by other code: POSIX drops all locks that a
+ * process has on a file as soon as it closes any descriptor of it.
+ */
+export function tryLockFile(path: string): FileLock | undefined {
+  const file = resolve(path);
+  createIfMissing(file);
+  // On a read-only file system SQLite would give a shared lock for an exclusive one.
+  accessSync(file, constants.R_OK | constants.W_OK);
+  const connection = new Database(file);
+  try {
+    connection.exec('pragma busy_timeout = 0');
+    // The default journal is a file, which a full disk refuses.
+    connection.exec('pragma journal_mode = memory');
+    connection.exec('begin exclusive');
+    return connection;
+  } catch (error) {
+    connection.close();
+    if (isBusy(error)) return undefined;
+    throw error;
+  }
+}
+
+/** Readable by its owner only, who is the only one to lock it. An existing file is never opened here: see above. */
+function createIfMissing(file: string): void {
+  try {
+    closeSync(openSync(file, 'ax', 0o600));
+  } catch (error) {
+    if (!isNodeError(error) || error.code !== 'EEXIST') throw error;
+  }
+}
+
+function isBusy(error: unknown): boolean {
+  return (
+    error instanceof Error && 'rawCode' in error && typeof error.rawCode === 'number' && (error.rawCode & BYTE) === BUSY
+  );
+}
+
+function isNodeError(error: unknown): error is NodeJS.ErrnoException {
+  return error instanceof Error && 'code' in error;
+}

@@ -1,0 +1,186 @@
+import { existsSync, mkdirSync, realpathSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ServiceError } from '../errors/service-error.ts';
+import { SHUTDOWN_GRACE_SECONDS } from '../model/limits.ts';
+import { tryLockFile } from './file-lock.ts';
+import type { FileLock } from './file-lock.ts';
+import { describeHolder, readHolder, writeHolder } from './lock-holder.ts';
+import type { LockHolder } from './lock-holder.ts';
+
+export interface ServerLockSettings {
+  readonly data: string;
+  readonly catalogFile: string;
+  /** How long to wait for a holder that is not shutting down. */
+  readonly waitSeconds: number;
+  /** This server, as others see it. */
+  readonly holder: Omit<LockHolder, 'state'>;
+}
+
+const DATA_LOCK = 'server.lock';
+const ROOT_LOCK = '.tiltyard.lock';
+const RETRY_MILLISECONDS = 50;
+/** Between the end of a shutdown and the release of the lock. */
+const RELEASE_SECONDS = 5;
+
+/**
+ * Only one server may write to a data folder and to a storage root on local disk: two would take each other's commits for
+ * their own and undo each other's running writes. Object stores have no such lock.
+ */
+export class ServerLock {
+  readonly #settings: ServerLockSettings;
+  readonly #locks = new Map<string, FileLock>();
+  /** Storage roots that only this server writes to. */
+  readonly #roots = new Set<string>();
+
+  private constructor(settings: ServerLockSettings) {
+    this.#settings = settings;
+  }
+
+  /** Locks the data folder, and the catalog file if it is elsewhere. Waits for a server that is about to end. */
+  static async acquire(settings: ServerLockSettings): Promise<ServerLock> {
+    const lock = new ServerLock(settings);
+    const { data, catalogFile } = settings;
+    try {
+      await lock.#wait(`data folder ${data}`, () => {
+        mkdirSync(data, { recursive: true, mode: 0o700 });
+        return lock.#lock(join(data, DATA_LOCK));
+      });
+      if (!catalogFile.startsWith(`${data}/`)) {
+        await lock.#wait(`catalog ${catalogFile}`, () => lock.#lock(`${catalogFile}.lock`));
+      }
+    } catch (error) {
+      lock.close();
+      throw error;
+    }
+    return lock;
+  }
+
+  /** As for the data folder. */
+  async acquireRoot(root: string): Promise<void> {
+    if (!this.#isOurs(root)) await this.#wait(`storage root ${root}`, () => this.#lockRoot(root));
+  }
+
+  /** For roots that turn up while the server runs: without waiting. Costs nothing once the root is locked. */
+  requireRoot(root: string): void {
+    if (this.#isOurs(root)) return;
+    const usedBy = attempt(`storage root ${root}`, () => this.#lockRoot(root));
+    if (usedBy !== undefined) throw inUse(`storage root ${root}`, usedBy);
+  }
+
+  /** A server that starts meanwhile then waits for the end of this one. */
+  markDraining(): void {
+    for (const file of this.#locks.keys()) writeHolder(file, { ...this.#settings.holder, state: 'draining' });
+  }
+
+  close(): void {
+    for (const lock of this.#locks.values()) lock.close();
+    this.#locks.clear();
+    this.#roots.clear();
+  }
+
+  #isOurs(root: string): boolean {
+    return this.#roots.has(root) || root.includes('://');
+  }
+
+  async #wait(name: string, lock: () => string | undefined): Promise<void> {
+    const startedAt = performance.now();
+    for (;;) {
+      const usedBy = attempt(name, lock);
+      if (usedBy === undefined) return;
+      const waitedSeconds = (performance.now() - startedAt) / 1000;
+      if (waitedSeconds >= this.#patienceSeconds(readHolder(usedBy))) throw inUse(name, usedBy);
+      await sleep(RETRY_MILLISECONDS);
+    }
+  }
+
+  #patienceSeconds(other: LockHolder | undefined): number {
+    const { waitSeconds } = this.#settings;
+    if (other?.state !== 'draining') return waitSeconds;
+    return Math.max(waitSeconds, other.drainSeconds + SHUTDOWN_GRACE_SECONDS + RELEASE_SECONDS);
+  }
+
+  /** Gives the lock file that another server holds, or nothing when the lock is ours. */
+  #lock(file: string): string | undefined {
+    if (this.#locks.has(file)) return undefined;
+    const lock = tryLockFile(file);
+    if (lock === undefined) return file;
+    this.#locks.set(file, lock);
+    writeHolder(file, { ...this.#settings.holder, state: 'serving' });
+    return undefined;
+  }
+
+  /**
+   * The lock of a root covers the folders below it: thousands of databases then need one lock. Therefore a server first
+   * locks its own root and then looks at those above and below it: of two that start at once, one sees the other.
+   */
+  #lockRoot(root: string): string | undefined {
+    if (!existsSync(root)) {
+      // Only a first start makes it: one that is missing later was moved away, or is not mounted.
+      if (existsSync(this.#settings.catalogFile)) return undefined;
+      mkdirSync(root, { recursive: true });
+    }
+    const folder = realpathSync(root);
+    const file = join(folder, ROOT_LOCK);
+    const isCovered = foldersAbove(folder).some((outer) => this.#locks.has(join(outer, ROOT_LOCK)));
+    const usedBy = isCovered ? findHeld([file]) : (this.#lock(file) ?? this.#findOuter(file));
+    if (usedBy === undefined) this.#roots.add(root);
+    return usedBy;
+  }
+
+  #findOuter(file: string): string | undefined {
+    const usedBy = findHeld(foldersAbove(dirname(file)).map((folder) => join(folder, ROOT_LOCK)));
+    if (usedBy === undefined) return undefined;
+    this.#locks.get(file)?.close();
+    this.#locks.delete(file);
+    return usedBy;
+  }
+}
+
+function findHeld(files: readonly string[]): string | undefined {
+  return files.filter((file) => existsSync(file)).find((file) => isHeld(file));
+}
+
+function isHeld(file: string): boolean {
+  try {
+    const lock = tryLockFile(file);
+    lock?.close();
+    return lock === undefined;
+  } catch {
+    // A lock file that this user may not open, perhaps left behind long ago.
+    return false;
+  }
+}
+
+function foldersAbove(folder: string): readonly string[] {
+  const above: string[] = [];
+  for (let at = folder; at !== dirname(at);) above.push((at = dirname(at)));
+  return above;
+}
+
+function attempt(name: string, lock: () => string | undefined): string | undefined {
+  try {
+    return lock();
+  } catch (cause) {
+    throw cannotLock(name, cause);
+  }
+}
+
+function inUse(name: string, lockFile: string): ServiceError {
+  return new ServiceError('ServiceUnavailable', `The ${name} is in use by ${describeHolder(readHolder(lockFile))}.`, {
+    hint: 'Stop that server first, or use another folder.',
+  });
+}
+
+function cannotLock(name: string, cause: unknown): ServiceError {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return new ServiceError('ServiceUnavailable', `The ${name} cannot be locked for writing: ${reason}.`, {
+    hint: 'The server needs permission to create and write files there.',
+    cause,
+  });
+}
+
+/** Whether it failed for another reason than another server. */
+export function isUnlockable(error: unknown): boolean {
+  return error instanceof ServiceError && error.cause !== undefined;
+}

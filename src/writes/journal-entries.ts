@@ -1,0 +1,79 @@
+import type { JournalEntry, NewCommit, NewEntry } from '../catalog/catalog.ts';
+import { MAIN_BRANCH } from '../model/table.ts';
+import type { TableRecord } from '../model/table.ts';
+import type { Expectation } from './verify.ts';
+import type { Fields, ResponseRef, WriteRequest } from './write.ts';
+
+/** What the entry of any write is made of, whether it is one commit or several. */
+export interface JournaledWrite {
+  readonly request: WriteRequest;
+  readonly table: TableRecord;
+  readonly branch: string | undefined;
+  readonly recordedAs: string;
+  readonly properties?: Readonly<Record<string, string>> | undefined;
+}
+
+export interface EntryFacts {
+  readonly id: string;
+  readonly baseVersion: number;
+  readonly epoch: number;
+  readonly generation: string | undefined;
+  readonly expected: Expectation;
+}
+
+export function toEntry(write: JournaledWrite, facts: EntryFacts): NewEntry {
+  const { request, table, branch, recordedAs, properties } = write;
+  const { operation, caller, requestId, key } = request;
+  return {
+    id: facts.id,
+    caller,
+    digest: request.digest(),
+    key,
+    operation,
+    databaseId: table.databaseId,
+    tableId: table.id,
+    path: table.path,
+    branch,
+    baseVersion: facts.baseVersion,
+    epoch: facts.epoch,
+    requestId,
+    generation: key === undefined ? facts.generation : undefined,
+    expected: JSON.stringify({ ...facts.expected, recordedAs, properties }),
+    holdsReaders: facts.expected.isMultiCommit === true,
+  };
+}
+
+/** Larger ones are not kept: a replayed reply then lacks them. */
+const OUTCOME_CHARACTERS_MAX = 65_536;
+
+export function toCommit(write: JournaledWrite, entry: NewEntry, version: number, fields: Fields): NewCommit {
+  const { request, table, branch, recordedAs, properties } = write;
+  const outcome = JSON.stringify(fields);
+  return {
+    table,
+    commit: {
+      operation: recordedAs,
+      caller: request.caller,
+      requestId: request.requestId,
+      version,
+      ...(branch === undefined ? {} : { branch }),
+    },
+    properties,
+    entry: { id: entry.id, epoch: entry.epoch, outcome: outcome.length > OUTCOME_CHARACTERS_MAX ? '{}' : outcome },
+    releasesReaders: entry.holdsReaders,
+  };
+}
+
+export function readExpectation({ expected }: Pick<JournalEntry, 'expected'>): Expectation {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Only `toEntry` writes it; older entries have none.
+  return { kinds: [], rule: { from: 'nothing' }, ...(JSON.parse(expected) as Partial<Expectation>) };
+}
+
+export function toResponseRef({ id, key, digest }: Pick<NewEntry, 'id' | 'key' | 'digest'>): ResponseRef {
+  return { id, key, digest };
+}
+
+/** Where writes follow one another: a branch of a table. */
+export function branchNameOf({ tableId, branch }: Pick<NewEntry, 'tableId' | 'branch'>): string {
+  return `${tableId} ${branch ?? MAIN_BRANCH}`;
+}

@@ -1,0 +1,54 @@
+import { ServiceError } from '../errors/service-error.ts';
+
+/** The engine or the service refused the write, and nothing was committed. A time-out tells nothing of that. */
+export function isClearRefusal(error: unknown): boolean {
+  return error instanceof ServiceError && error.row.status < 500 && error.kind !== 'RequestTimeout';
+}
+
+export function toServiceError(error: unknown): ServiceError {
+  if (error instanceof ServiceError) return error;
+  return new ServiceError('Internal', 'The service failed.', { cause: error });
+}
+
+/** The write may have been applied. The service finds out, and answers the same request when it knows. */
+export function inDoubt(cause: unknown): ServiceError {
+  return new ServiceError('ServiceUnavailable', 'It is not known whether the write was applied.', {
+    hint: 'Send the same request again, with the same Idempotency-Key if it has one: it is not applied twice.',
+    cause,
+    retryAfterSeconds: 1,
+  });
+}
+
+export function versionDiffers(expected: number, found: number): ServiceError {
+  return new ServiceError('PreconditionFailed', `The latest version is ${found}, not ${expected} as If-Match says.`, {
+    hint: 'Read the table again, and send the write with the version that you then see.',
+  });
+}
+
+/** The storage has taken the data of a commit and cut it short, or lost it. The commit was taken back. */
+export function notKept(): ServiceError {
+  return new ServiceError(
+    'ServiceUnavailable',
+    'The storage did not keep the data of the write; nothing was changed.',
+    {
+      hint: 'Send it again when the storage has space and works.',
+      retryAfterSeconds: 30,
+    },
+  );
+}
+
+/** A malformed batch can end the engine's reading early without an error. The commit was taken back. */
+export function malformed(): ServiceError {
+  return new ServiceError('InvalidInput', 'A record batch of the Arrow stream is malformed.');
+}
+
+export function notUndoneYet(): ServiceError {
+  return new ServiceError(
+    'ServiceUnavailable',
+    'An earlier write of the table failed and has yet to be undone. This write was not made.',
+    {
+      hint: 'Send it again later: the service keeps trying.',
+      retryAfterSeconds: 1,
+    },
+  );
+}

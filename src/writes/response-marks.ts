@@ -1,0 +1,137 @@
+import { randomUUID } from 'node:crypto';
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, unlinkSync, writeSync } from 'node:fs';
+import { crc32 } from 'node:zlib';
+
+const SLOT_BYTES = 128;
+const SLOTS = 4096;
+const HEADER = 'tiltyard-marks-1';
+
+/** What the process before this one has left: entries of its generation that are not marked were never answered. */
+export interface PastMarks {
+  readonly generation: string;
+  readonly marked: ReadonlySet<string>;
+}
+
+/**
+ * Which writes without an Idempotency-Key were answered, for the process that follows a kill of this one. A mark is one
+ * small write to a preallocated slot, right before the first byte of the response; it survives a kill, not a power loss.
+ *
+ * Marks fail toward doing a request again: when one cannot be written, or the file is missing, damaged, or of another boot
+ * of the machine, no entry of its generation is ever replayed to a request without a key.
+ */
+export class ResponseMarks {
+  readonly #path: string;
+  readonly #bootId: string;
+  readonly #free: number[] = [];
+  readonly #used = new Map<string, number>();
+  #file: number | undefined;
+  #generation: string | undefined;
+
+  constructor(path: string, bootId: string) {
+    this.#path = path;
+    this.#bootId = bootId;
+  }
+
+  /** Of entries that begin now; `undefined` while there is no file to mark responses in. */
+  get generation(): string | undefined {
+    return this.#generation;
+  }
+
+  readPast(): PastMarks | undefined {
+    try {
+      return parse(readFileSync(this.#path, 'latin1'), this.#bootId);
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** Starts a generation, in a file of its own that takes the place of the one before. False when it cannot be made. */
+  start(): boolean {
+    const generation = randomUUID();
+    const next = `${this.#path}.next`;
+    try {
+      this.#close();
+      this.#file = openSync(next, 'w+', 0o600);
+      const slots = Buffer.alloc(SLOT_BYTES * (SLOTS + 1), ' ');
+      slots.write(toSlot(`${HEADER} ${generation} ${this.#bootId}`), 0, 'latin1');
+      writeSync(this.#file, slots);
+      fsyncSync(this.#file);
+      renameSync(next, this.#path);
+    } catch {
+      this.#close();
+      return false;
+    }
+    this.#generation = generation;
+    this.#free.splice(0, Infinity, ...Array.from({ length: SLOTS }, (_, index) => SLOTS - index));
+    this.#used.clear();
+    return true;
+  }
+
+  /** False when the mark could not be written. */
+  mark(id: string): boolean {
+    const slot = this.#free.pop();
+    if (this.#file === undefined || slot === undefined) return false;
+    try {
+      writeSync(this.#file, toSlot(id), slot * SLOT_BYTES, 'latin1');
+    } catch {
+      return false;
+    }
+    this.#used.set(id, slot);
+    return true;
+  }
+
+  /** The entries are gone from the journal, so that their slots can be used again. */
+  release(ids: readonly string[]): void {
+    for (const id of ids) {
+      const slot = this.#used.get(id);
+      if (slot !== undefined) this.#free.push(slot);
+      this.#used.delete(id);
+    }
+  }
+
+  /** Ends the generation: none of its entries is replayed after a restart. False when not even that can be written. */
+  invalidate(): boolean {
+    try {
+      unlinkSync(this.#path);
+    } catch (error) {
+      // While the file is there, what is not marked in it counts as never answered.
+      if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) return false;
+    }
+    this.#close();
+    return true;
+  }
+
+  close(): void {
+    this.#close();
+  }
+
+  #close(): void {
+    if (this.#file !== undefined) closeSync(this.#file);
+    this.#file = undefined;
+    this.#generation = undefined;
+  }
+}
+
+/** The text, its checksum, and blanks. */
+function toSlot(text: string): string {
+  const sum = crc32(text).toString(16).padStart(8, '0');
+  return `${text} ${sum}`.padEnd(SLOT_BYTES);
+}
+
+/** `undefined` when anything at all is not as it was written. */
+function parse(text: string, bootId: string): PastMarks | undefined {
+  if (text.length !== SLOT_BYTES * (SLOTS + 1)) return undefined;
+  const texts: string[] = [];
+  for (let at = 0; at < text.length; at += SLOT_BYTES) {
+    const slot = text.slice(at, at + SLOT_BYTES);
+    const content = slot.trimEnd();
+    if (content === '') continue;
+    const value = content.slice(0, -9);
+    if (toSlot(value) !== slot) return undefined;
+    texts.push(value);
+  }
+  const [header = '', ...marked] = texts;
+  const [name, generation, boot] = header.split(' ');
+  if (name !== HEADER || generation === undefined || boot !== bootId) return undefined;
+  return { generation, marked: new Set(marked) };
+}

@@ -1,0 +1,102 @@
+import type { CommitPlan, MultiCommitPlan } from '../engine/engine.ts';
+import type { CommitKind } from '../model/commit.ts';
+import type { ServiceError } from '../errors/service-error.ts';
+import type { TableRecord } from '../model/table.ts';
+
+/** What tells a request from others, and a repeated one from a new one. */
+export interface WriteRequest {
+  readonly operation: string;
+  readonly caller: string;
+  readonly requestId: string;
+  /** The header Idempotency-Key. */
+  readonly key: string | undefined;
+  /** The version that the table must have, as the header If-Match says. */
+  readonly expectedVersion: number | undefined;
+  /** Of caller, operation, address and body; the body has been read by the time that it is asked for. */
+  digest(): string;
+  /** Fires when the client has gone before its reply was out. */
+  signal(): AbortSignal;
+}
+
+/** Fields of a reply, kept in the journal so that the reply can be given again. */
+export type Fields = Readonly<Record<string, unknown>>;
+
+/** How the fields follow from the commit, for when the engine's own reply was lost. */
+export type FieldsRule =
+  | { readonly from: 'values'; readonly fields: Fields }
+  | { readonly from: 'added-rows' | 'removed-rows'; readonly names: readonly string[] }
+  | { readonly from: 'upsert' }
+  | { readonly from: 'nothing' };
+
+interface WriteOf<Plan, Outcome> {
+  readonly request: WriteRequest;
+  readonly table: TableRecord;
+  /** The main one when absent. */
+  readonly branch: string | undefined;
+  /** Its name in the transaction feed. */
+  readonly recordedAs: string;
+  readonly plan: Plan;
+  /** Added to the table's properties by the transaction that records the write. */
+  readonly properties?: Readonly<Record<string, string>> | undefined;
+  toFields(outcome: Outcome): Fields;
+}
+
+/** A write that is one commit of the engine. */
+export interface TableWrite<Outcome> extends WriteOf<CommitPlan<Outcome>, Outcome> {
+  readonly rule: FieldsRule;
+}
+
+/** A write that takes several commits, visible all at once. */
+export type MultiCommitWrite<Outcome> = WriteOf<MultiCommitPlan<Outcome>, Outcome>;
+
+/** The entry whose response is about to be sent. */
+export interface ResponseRef {
+  readonly id: string;
+  readonly key: string | undefined;
+  readonly digest: string;
+}
+
+export interface SucceededWrite {
+  readonly kind: 'committed' | 'replayed';
+  readonly version: number;
+  /** Absent when the table was dropped right after the commit. */
+  readonly transactionId: string | undefined;
+  /** All that the table now has; not known for a replayed write. */
+  readonly properties: Readonly<Record<string, string>> | undefined;
+  readonly fields: Fields;
+  /** Absent when nothing would be replayed. */
+  readonly response: ResponseRef | undefined;
+}
+
+/** `refused` changed nothing. `in-doubt` may have been applied, and says so. */
+export interface FailedWrite {
+  readonly kind: 'refused' | 'in-doubt';
+  readonly error: ServiceError;
+}
+
+export type WriteResult = SucceededWrite | FailedWrite;
+
+/** The protocol's steps, in order, as tests and campaigns name them; each is reported when it starts. */
+export type WriteStep =
+  | 'replay'
+  | 'enqueue'
+  | 'batch'
+  | 'own'
+  | 'begin'
+  | 'commit'
+  | 'verify'
+  | 'sync'
+  | 'record'
+  | 'mark'
+  | 'send'
+  | 'sent';
+
+/** Told of each commit of the engine: what it was, how many writes shared it, and when it ran. */
+export type OnBatch = (commit: {
+  readonly kind: CommitKind;
+  readonly members: number;
+  readonly startedAt: number;
+  readonly endedAt: number;
+}) => void;
+
+export type OnWriteStep = (step: WriteStep) => void | Promise<void>;

@@ -1,0 +1,318 @@
+import { readFileSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import type { CheckedStream } from '../arrow/checked-stream.ts';
+import type { Catalog, CompletedRequest } from '../catalog/catalog.ts';
+import type { Coordination } from '../coordination/coordination.ts';
+import type { Engine, WriteOutcome } from '../engine/engine.ts';
+import type { Limits } from '../model/limits.ts';
+import type { Place, TableRecord } from '../model/table.ts';
+import type { Storages } from '../storage/storages.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
+import { BackgroundWork } from './background-work.ts';
+import { Doubts } from './doubts.ts';
+import { Idempotency } from './idempotency.ts';
+import { Inserts } from './inserts.ts';
+import type { RowsWrite } from './inserts.ts';
+import { MultiCommitPipeline } from './multi-commit.ts';
+import { recoverResponses } from './recover-responses.ts';
+import { notKept } from './refusals.ts';
+import { ResponseMarks } from './response-marks.ts';
+import type { PastMarks } from './response-marks.ts';
+import { Spool } from './spool.ts';
+import { Uploads } from './uploads.ts';
+import type { PartOptions, UploadKey } from './uploads.ts';
+import type {
+  Fields,
+  OnBatch,
+  OnWriteStep,
+  ResponseRef,
+  SucceededWrite,
+  TableWrite,
+  WriteRequest,
+  WriteResult,
+} from './write.ts';
+import { WritePipeline } from './write-pipeline.ts';
+import { WriteQueues } from './write-queues.ts';
+
+export type { BackgroundWork, TimedOptimization } from './background-work.ts';
+export type { RowsWrite } from './inserts.ts';
+export type { InsertMode, UploadKey } from './uploads.ts';
+export type {
+  Fields,
+  FieldsRule,
+  OnWriteStep,
+  ResponseRef,
+  SucceededWrite,
+  TableWrite,
+  WriteRequest,
+  WriteResult,
+  WriteStep,
+} from './write.ts';
+
+export interface WritesSettings {
+  readonly engine: Engine;
+  readonly storages: Storages;
+  readonly catalog: Catalog;
+  readonly coordination: Coordination;
+  readonly telemetry: Telemetry;
+  readonly limits: Limits;
+  readonly sync: 'full' | 'os';
+  /** Where responses are marked. */
+  readonly marksFile: string;
+  /** For data that has not arrived whole yet. */
+  readonly spoolFolder: string;
+  readonly onBatch: OnBatch;
+  readonly onStep?: OnWriteStep | undefined;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+/** As of now. */
+export interface WriteCounts {
+  /** Writes that have not been answered yet, whether they wait, commit or are being recorded. */
+  readonly inFlight: number;
+  readonly queuesRunning: number;
+  readonly queuesWaiting: number;
+}
+
+/** How often forgotten uploads and keys past their time are removed. */
+const EXPIRY_MILLISECONDS = 60_000;
+
+/** All that changes a table. Each table is written by one write at a time; what is reported is durable. */
+export class Writes {
+  readonly background: BackgroundWork;
+  readonly #settings: WritesSettings;
+  readonly #queues: WriteQueues;
+  readonly #idempotency: Idempotency;
+  readonly #marks: ResponseMarks;
+  readonly #doubts: Doubts;
+  readonly #pipeline: WritePipeline;
+  readonly #inserts: Inserts;
+  readonly #spool: Spool;
+  readonly #uploads: Uploads;
+  readonly #expiry: NodeJS.Timeout;
+  readonly #onStep: OnWriteStep;
+  #onCommit: (table: TableRecord) => void = () => {};
+  #past: { readonly marks: PastMarks | undefined } | undefined;
+
+  private constructor(settings: WritesSettings, spool: Spool) {
+    const { engine, storages, catalog, limits, telemetry, now, onStep = () => {} } = settings;
+    const { journal } = catalog;
+    this.#settings = settings;
+    this.#spool = spool;
+    this.#onStep = onStep;
+    this.#queues = new WriteQueues(limits.engine);
+    this.#marks = new ResponseMarks(settings.marksFile, readBootId());
+    this.#idempotency = new Idempotency({ journal, marks: this.#marks, limits: limits.journal, now });
+    const shared = { engine, storages, queues: this.#queues, idempotency: this.#idempotency };
+    this.#doubts = new Doubts({ ...shared, catalog, telemetry });
+    const parts = {
+      ...shared,
+      journal,
+      doubts: this.#doubts,
+      coordination: settings.coordination,
+      limits: limits.engine,
+      sync: settings.sync,
+      makeId: randomUUID,
+      onStep,
+      onBatch: settings.onBatch,
+      onCommit: (table: TableRecord) => this.#onCommit(table),
+    };
+    this.#pipeline = new WritePipeline(parts);
+    this.#inserts = new Inserts({
+      engine,
+      pipeline: this.#pipeline,
+      multiCommit: new MultiCommitPipeline(parts),
+      spool,
+    });
+    this.background = new BackgroundWork({ ...shared, attemptsMax: limits.engine.writeAttemptsMax });
+    this.#uploads = new Uploads({
+      limits: limits.engine,
+      now: () => performance.now(),
+      discard: async (chunks) => spool.remove(chunks),
+    });
+    this.#expiry = setInterval(() => this.#expire(), EXPIRY_MILLISECONDS).unref();
+  }
+
+  static async open(settings: WritesSettings): Promise<Writes> {
+    const { spoolFolder, limits } = settings;
+    return new Writes(settings, await Spool.open({ folder: spoolFolder, bytesMax: limits.engine.spoolBytesMax }));
+  }
+
+  /**
+   * Looks for the commits of writes that the process before this one left pending. To be called before the first write.
+   * What failed is tried again in the background; gives why.
+   */
+  async resolvePending(): Promise<readonly unknown[]> {
+    return this.#doubts.resolvePending();
+  }
+
+  /** Next: which of its responses were never begun. May be called again after a failure. */
+  async recoverResponses(): Promise<void> {
+    // Read once: then the marks of this process take their place.
+    this.#past ??= { marks: this.#marks.readPast() };
+    const { journal } = this.#settings.catalog;
+    await recoverResponses({ journal, idempotency: this.#idempotency, past: this.#past.marks });
+  }
+
+  /** Told of each commit. */
+  onCommit(listener: (table: TableRecord) => void): void {
+    this.#onCommit = listener;
+  }
+
+  async run<Outcome>(write: TableWrite<Outcome>): Promise<WriteResult> {
+    return this.#pipeline.run(write);
+  }
+
+  async insert(write: RowsWrite, stream: CheckedStream): Promise<WriteResult> {
+    return this.#inserts.insert(write, stream);
+  }
+
+  /** An insert in several requests; gives its id. */
+  async beginUpload(upload: Omit<UploadKey, 'id'>): Promise<string> {
+    return this.#uploads.begin(upload);
+  }
+
+  /** Gives the rows of the part; they are visible once the upload is completed. The stream is opened only if the part is accepted. */
+  async insertPart(upload: UploadKey, open: () => Promise<CheckedStream>, options: PartOptions): Promise<number> {
+    const part = await this.#uploads.addPart(upload, options, async () =>
+      this.#inserts.receivePart(upload.target, await open(), options.mode),
+    );
+    return part.chunks.reduce((rows, chunk) => rows + chunk.rows, 0);
+  }
+
+  async completeUpload(upload: UploadKey, write: Omit<RowsWrite, 'mode'>): Promise<WriteResult> {
+    // The upload itself does not survive a restart, its result does.
+    const replayed = await this.#idempotency.findReplay(write.request);
+    if (replayed !== undefined) return replayed;
+    return this.#uploads.complete(upload, async (data) => this.#inserts.insertParts(write, data));
+  }
+
+  async abortUpload(upload: UploadKey): Promise<void> {
+    await this.#uploads.abort(upload);
+  }
+
+  /** The result of the same request, if it was applied before. */
+  async findReplay(request: WriteRequest): Promise<SucceededWrite | undefined> {
+    return this.#idempotency.findReplay(request);
+  }
+
+  async single<Value>(request: WriteRequest, run: () => Promise<Value>): Promise<Value> {
+    return this.#idempotency.single(request, run);
+  }
+
+  /** Whether the key of the request is kept; its body need not have been read. */
+  async hasKey(request: WriteRequest): Promise<boolean> {
+    return this.#idempotency.hasKey(request);
+  }
+
+  /** The entry of a request that is one catalog transaction, to be written by it. */
+  toCompleted(request: WriteRequest, fields: Fields): CompletedRequest {
+    const generation = request.key === undefined ? this.#idempotency.startMarks() : undefined;
+    const { key } = request;
+    return { id: randomUUID(), key, digest: request.digest(), generation, outcome: JSON.stringify(fields) };
+  }
+
+  /** Makes a table at a fresh place. It is invisible until the catalog publishes it, so there is nothing to journal. */
+  async createTable(
+    place: Place,
+    stream: CheckedStream,
+    storageOptions: Readonly<Record<string, string>>,
+  ): Promise<WriteOutcome> {
+    const { engine, storages } = this.#settings;
+    // In the queue, because its namespace may be dropped meanwhile: the removal must not run into the writing.
+    return this.exclusive(place, async () => {
+      const outcome = await engine.createTable(place, stream, storageOptions);
+      for (let version = 1; version <= outcome.version; version += 1) {
+        if (storages.of(place.root).inspectCommit(place, undefined, version)?.isIntact === false) throw notKept();
+      }
+      return outcome;
+    });
+  }
+
+  /**
+   * Work that makes no version of the table and is atomic by itself, such as a tag, which is one file; or that is undone by
+   * its caller. It has the table for itself, and is durable when it is reported.
+   */
+  async exclusive<Value>(place: Place, work: () => Promise<Value>): Promise<Value> {
+    return this.#queues.run(place, async () => this.#synced(place, work));
+  }
+
+  /** Copies a version of a table into a new one; the source does not change meanwhile. */
+  async cloneTable(source: Place, target: Place, work: () => Promise<number>): Promise<number> {
+    return this.#synced(target, async () => this.#queues.run(source, work));
+  }
+
+  /** Waits for the writes before it, and for work beside them that cannot be stopped. Data that is not there is fine. */
+  async removeTable(place: Place): Promise<void> {
+    const { engine, storages } = this.#settings;
+    // An index build would bring the folder back.
+    await this.background.whenOver(place);
+    await this.#queues.run(place, async () => {
+      await engine.dropTable(place);
+      storages.of(place.root).forget(place);
+    });
+  }
+
+  /** Right before the first byte of a response leaves. Rejects when it must not be sent. */
+  mark(response: ResponseRef): Promise<void> | undefined {
+    return this.#idempotency.mark(response);
+  }
+
+  /** No response will be sent. */
+  async release(response: ResponseRef): Promise<void> {
+    await this.#idempotency.release(response);
+  }
+
+  step(step: 'mark' | 'send' | 'sent'): void | Promise<void> {
+    return this.#onStep(step);
+  }
+
+  counts(): WriteCounts {
+    return {
+      inFlight: this.#idempotency.runningCount,
+      queuesRunning: this.#queues.running,
+      queuesWaiting: this.#queues.waiting,
+    };
+  }
+
+  /** Refuses while a write has kept others waiting for so long that the engine must have lost it. */
+  requireMoving(): void {
+    this.#queues.requireMoving();
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#expiry);
+    this.#doubts.close();
+    await this.#idempotency.close();
+    await this.#spool.close();
+  }
+
+  #expire(): void {
+    const tasks = [this.#uploads.expire(), this.#settings.catalog.journal.prune()];
+    // What stays is removed the next time.
+    void Promise.allSettled(tasks);
+  }
+
+  async #synced<Value>(place: Place, work: () => Promise<Value>): Promise<Value> {
+    const storage = this.#settings.storages.of(place.root);
+    await storage.requireRoot();
+    const scope = await storage.beginSync(place);
+    try {
+      const value = await work();
+      await scope.sync();
+      return value;
+    } finally {
+      scope.end();
+    }
+  }
+}
+
+/** Marks survive a kill, not a restart of the machine. Where the boot has no id, no marks are trusted after a restart. */
+function readBootId(): string {
+  try {
+    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+  } catch {
+    return randomUUID();
+  }
+}

@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { tryLockFile } from '../../src/coordination/file-lock.ts';
+import { fillDisk, mountSmallDisk, remount } from '../support/small-disk.ts';
+
+async function newFolder(t: TestContext): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'tiltyard-lock-'));
+  t.after(async () => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** A process of its own that holds the lock. */
+async function holdElsewhere(t: TestContext, file: string): Promise<() => Promise<void>> {
+  const program = fileURLToPath(new URL('hold-lock.js', import.meta.url));
+  const child = spawn(process.execPath, [program, file], { stdio: ['ignore', 'pipe', 'inherit'] });
+  t.after(() => child.kill('SIGKILL'));
+  await once(child.stdout, 'data');
+  return async () => {
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+  };
+}
+
+test('a locked file can be locked again only after it was released', async (t) => {
+  const file = join(await newFolder(t), 'server.lock');
+  const first = tryLockFile(file);
+  assert.ok(first);
+  assert.equal(tryLockFile(file), undefined);
+  first.close();
+  const second = tryLockFile(file);
+  assert.ok(second);
+  second.close();
+});
+
+test('a process that is killed releases its lock at once', async (t) => {
+  const file = join(await newFolder(t), 'server.lock');
+  const kill = await holdElsewhere(t, file);
+  assert.equal(tryLockFile(file), undefined);
+  await kill();
+  const lock = tryLockFile(file);
+  assert.ok(lock);
+  lock.close();
+});
+
+test('locking writes nothing: it works on a full disk and leaves an empty file', async (t) => {
+  const folder = await mountSmallDisk(t, 1024 ** 2);
+  if (folder === undefined) return t.skip('no permission to mount a disk');
+  await fillDisk(folder);
+  const lock = tryLockFile(join(folder, 'server.lock'));
+  assert.ok(lock);
+  assert.equal(tryLockFile(join(folder, 'server.lock')), undefined);
+  lock.close();
+  assert.deepEqual((await readdir(folder)).toSorted(), ['ballast', 'server.lock']);
+  assert.equal((await stat(join(folder, 'server.lock'))).size, 0);
+});
+
+test('a file on a read-only disk cannot be locked', async (t) => {
+  const folder = await mountSmallDisk(t, 1024 ** 2);
+  if (folder === undefined) return t.skip('no permission to mount a disk');
+  tryLockFile(join(folder, 'server.lock'))?.close();
+  await remount(folder, 'ro');
+  assert.throws(() => tryLockFile(join(folder, 'server.lock')), { code: 'EROFS' });
+  assert.throws(() => tryLockFile(join(folder, 'other.lock')), { code: 'EROFS' });
+});

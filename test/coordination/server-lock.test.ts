@@ -1,0 +1,186 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, readFile, rm, symlink } from 'node:fs/promises';
+import { request } from 'node:http';
+import type { ClientRequest } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { TestContext } from 'node:test';
+import { text } from 'node:stream/consumers';
+import { sampleStream } from '../support/arrow-tables.ts';
+import { Client } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
+import { runCli } from '../support/run-cli.ts';
+import { ADMIN_KEY, startServer } from '../support/server.ts';
+import { startServerProcess } from '../support/server-process.ts';
+import type { ServerProcess } from '../support/server-process.ts';
+import { mountSmallDisk, remount } from '../support/small-disk.ts';
+
+const BRIEF = '--storage-lock-seconds=0.2';
+
+async function newFolder(t: TestContext): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'tiltyard-lock-'));
+  t.after(async () => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+async function start(t: TestContext, folder: string, flags: readonly string[] = []): Promise<ServerProcess> {
+  const server = await startServerProcess(folder, flags);
+  t.after(async () => server.stop());
+  return server;
+}
+
+async function increment(client: Client): Promise<void> {
+  const answer = await client.post('/v1/table/t/update', { updates: [['id', 'id + 1']] });
+  assert.equal(answer.status, 200, answer.text);
+}
+
+test('a second server on the same folder ends and names the first, which is not disturbed', async (t) => {
+  const folder = await newFolder(t);
+  const first = await start(t, folder);
+  const client = new Client(first.url);
+  assert.equal((await client.arrow('/v1/table/t/create', sampleStream(1))).status, 200);
+  const second = startServerProcess(folder, [BRIEF]);
+  const ended = assert.rejects(second, (error: Error) => {
+    assert.match(error.message, /ended with 2/);
+    assert.match(error.message, new RegExp(`data folder ${folder} is in use by another Tiltyard server`));
+    assert.match(error.message, new RegExp(`process \\d+ on \\S+, listening on ${new URL(first.url).host} since 20`));
+    return true;
+  });
+  for (let round = 0; round < 10; round += 1) await increment(client);
+  await ended;
+  await increment(client);
+  const answer = await client.post('/v1/table/t/count_rows', { predicate: 'id = 11' });
+  assert.equal(answer.text, '1');
+  assert.deepEqual(
+    first.log.filter(({ event }) => event === 'worker-died'),
+    [],
+  );
+});
+
+test('two servers with a data folder each cannot share a storage root', async (t) => {
+  const [one, other, root] = [await newFolder(t), await newFolder(t), await newFolder(t)];
+  await start(t, one, [`--storage-root=${root}`]);
+  await assert.rejects(startServerProcess(other, [`--storage-root=${root}`, BRIEF]), /storage root .* is in use by/);
+});
+
+test('two servers cannot use storage roots one of which is inside the other', async (t) => {
+  const [one, other, root] = [await newFolder(t), await newFolder(t), await newFolder(t)];
+  const [outer, inner] = [`--storage-root=${root}`, `--storage-root=${join(root, 'inner')}`];
+  const first = await start(t, one, [outer]);
+  await assert.rejects(startServerProcess(other, [inner, BRIEF]), /storage root .*inner is in use by/);
+  await first.stop();
+  await start(t, other, [inner]);
+  await runCli(['database', 'create', 'sales', '--root', join(root, 'inner'), '--data', one]);
+  await assert.rejects(startServerProcess(one, [outer, BRIEF]), /storage root .*inner is in use by/);
+});
+
+test('a storage root that is a symbolic link to another one of the same server is no obstacle', async (t) => {
+  const [folder, elsewhere] = [await newFolder(t), await newFolder(t)];
+  await symlink(folder, join(elsewhere, 'link'));
+  await runCli(['database', 'create', 'sales', '--root', join(elsewhere, 'link'), '--data', folder]);
+  await start(t, folder);
+});
+
+test('two servers cannot share a catalog', async (t) => {
+  const [one, other] = [await newFolder(t), await newFolder(t)];
+  const catalog = `--catalog-file=${join(await newFolder(t), 'catalog.db')}`;
+  await start(t, one, [catalog]);
+  await assert.rejects(startServerProcess(other, [catalog, BRIEF]), /catalog .*catalog\.db is in use by/);
+});
+
+test('the storage root of every database belongs to one server', async (t) => {
+  const [one, other, root] = [await newFolder(t), await newFolder(t), await newFolder(t)];
+  await runCli(['database', 'create', 'sales', '--root', root, '--data', one]);
+  await start(t, one);
+  await assert.rejects(startServerProcess(other, [`--storage-root=${root}`, BRIEF]), /storage root .* is in use by/);
+  await runCli(['database', 'create', 'shop', '--root', root, '--data', other]);
+  await assert.rejects(startServerProcess(other, [BRIEF]), /storage root .* is in use by/);
+});
+
+test('a database that is created while the server runs is written by one server only', async (t) => {
+  const [one, other, root] = [await newFolder(t), await newFolder(t), await newFolder(t)];
+  const owner = await startServer({ folder: one });
+  t.after(async () => owner.close());
+  const server = await startServer({ folder: other });
+  t.after(async () => server.close());
+  for (const data of [one, other]) await runCli(['database', 'create', 'sales', '--root', root, '--data', data]);
+  const sales = { 'x-lancedb-database': 'sales' };
+  const created = await new Client(owner.url).arrow('/v1/table/t/create', sampleStream(1), sales);
+  assert.equal(created.status, 200, created.text);
+  const client = new Client(server.url);
+  const refused = await client.arrow('/v1/table/u/create', sampleStream(1), sales);
+  assert.equal(refused.status, 503, refused.text);
+  assert.match(refused.json.detail, /^Writes to this database are paused: its storage is in use by another server/);
+  assert.ok(!refused.text.includes(root));
+  assert.equal((await client.get('/v1/tables', sales)).status, 200);
+  await owner.app.drain();
+  assert.equal((await client.arrow('/v1/table/u/create', sampleStream(1), sales)).status, 200);
+});
+
+test('tables on a read-only disk are read, and written again once the disk allows it', async (t) => {
+  const [folder, root] = [await newFolder(t), await mountSmallDisk(t, 8 * 1024 ** 2)];
+  if (root === undefined) return t.skip('no permission to mount a disk');
+  await runCli(['database', 'create', 'sales', '--root', root, '--data', folder]);
+  const sales = { 'x-lancedb-database': 'sales' };
+  const before = await startServer({ folder });
+  assert.equal((await new Client(before.url).arrow('/v1/table/t/create', sampleStream(2), sales)).status, 200);
+  await before.close();
+  await remount(root, 'ro');
+  const server = await startServer({ folder });
+  t.after(async () => server.close());
+  const client = new Client(server.url);
+  assert.equal((await client.post('/v1/table/t/count_rows', {}, sales)).text, '2');
+  const refused = await client.arrow('/v1/table/t/insert', sampleStream(1), sales);
+  assert.equal(refused.status, 503, refused.text);
+  assert.equal((await client.arrow('/v1/table/u/create', sampleStream(1))).status, 200);
+  await remount(root, 'rw');
+  assert.equal((await client.arrow('/v1/table/t/insert', sampleStream(1), sales)).status, 200);
+});
+
+/** An upload that goes on until it is told to end. */
+function beginUpload(url: string): { readonly sent: ClientRequest; readonly answer: Promise<string> } {
+  const sent = request(`${url}/v1/table/t/insert`, {
+    method: 'POST',
+    headers: { 'x-api-key': ADMIN_KEY, 'content-type': 'application/vnd.apache.arrow.stream' },
+  });
+  const answer = new Promise<string>((resolve, reject) => {
+    sent.on('error', reject);
+    sent.on('response', (response) => void text(response).then((body) => resolve(`${response.statusCode} ${body}`)));
+  });
+  return { sent, answer };
+}
+
+test('a server that is started while another shuts down waits for it, then serves', async (t) => {
+  const folder = await newFolder(t);
+  const old = await start(t, folder);
+  const client = new Client(old.url);
+  assert.equal((await client.arrow('/v1/table/t/create', sampleStream(1))).status, 200);
+  const { sent, answer } = beginUpload(old.url);
+  const body = sampleStream(3);
+  sent.write(body.subarray(0, 100));
+  await eventually(async () => /requests_under_way [1-9]/.test((await client.get('/metrics')).text));
+  const order: string[] = [];
+  const stopped = old.stop().then((code) => order.push(`old ended with ${code}`));
+  const holder = join(folder, 'server.lock.json');
+  await eventually(async () => (await readFile(holder, 'utf8')).includes('"draining"'));
+  const started = start(t, folder, [BRIEF]).then((server) => {
+    order.push('new serves');
+    return server;
+  });
+  sent.end(body.subarray(100));
+  assert.match(await answer, /^200 /);
+  await stopped;
+  const next = await started;
+  assert.deepEqual(order, ['old ended with 0', 'new serves']);
+  assert.equal((await new Client(next.url).post('/v1/table/t/count_rows', {})).text, '4');
+});
+
+test('after supervisor and worker were killed the next server starts at once', async (t) => {
+  const folder = await newFolder(t);
+  const first = await startServerProcess(folder);
+  assert.equal((await new Client(first.url).arrow('/v1/table/t/create', sampleStream(2))).status, 200);
+  await first.killAll();
+  const next = await start(t, folder, ['--storage-lock-seconds=0']);
+  assert.equal((await new Client(next.url).post('/v1/table/t/count_rows', {})).text, '2');
+});

@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict';
+import { access } from 'node:fs/promises';
+import { suite, test } from 'node:test';
+import type { TestContext } from 'node:test';
+import { Int32 } from 'apache-arrow';
+import type { Table } from 'apache-arrow';
+import { ServiceError } from '../../src/errors/service-error.ts';
+import type { IndexRequest, IndexSpec } from '../../src/model/index-spec.ts';
+import { placeLocation } from '../../src/model/table.ts';
+import { openApart, readRows } from '../engine/engine-room.ts';
+import { toDocuments, toItems, toTable, vectorType } from '../engine/sample-tables.ts';
+import { openWriteRoom } from './write-room.ts';
+
+async function openTable(t: TestContext, data: Table) {
+  const room = await openWriteRoom(t);
+  return { room, engine: room.engine, background: room.writes.background, table: await room.create(data) };
+}
+
+const BTREE: IndexSpec = { kind: 'scalar', type: 'BTREE' };
+
+function request(column: string, spec: IndexSpec, name = `${column}_idx`): IndexRequest {
+  return { column: [column], name, replace: true, spec };
+}
+
+/** A graph that takes a second or more. */
+const SLOW: IndexSpec = {
+  kind: 'vector',
+  type: 'IVF_HNSW_SQ',
+  distanceType: undefined,
+  partitions: 1,
+  targetPartitionSize: undefined,
+  subVectors: undefined,
+  bits: undefined,
+  sampleRate: undefined,
+  maxIterations: undefined,
+  m: 48,
+  efConstruction: 500,
+};
+
+function toVectors(rows: number): Table {
+  const ids = Array.from({ length: rows }, (_, index) => index);
+  const vectors = ids.map((id) => Array.from({ length: 32 }, (_, index) => Math.sin(id * 13 + index * 7)));
+  return toTable({ id: [new Int32(), ids], vec: [vectorType(32), vectors] });
+}
+
+/** Resolves when the engine has begun to build. */
+function phases() {
+  let begin = (): void => {};
+  const isBuilding = new Promise<void>((resolve) => {
+    begin = resolve;
+  });
+  const entered: string[] = [];
+  const enter = (phase: string): void => {
+    entered.push(phase);
+    if (phase === 'building') begin();
+  };
+  return { enter, entered, isBuilding };
+}
+
+suite('a build', () => {
+  test('lets every kind of write through, keeps them all, and is usable afterwards', async (t) => {
+    const { room, engine, background, table } = await openTable(t, toVectors(4000));
+    const { enter, isBuilding } = phases();
+    const build = background.buildIndex(table, request('vec', SLOW), enter);
+    await isBuilding;
+    await room.update([['id', 'id + 100000']], 'id < 10');
+    await room.addColumn('more', 'id * 2');
+    await background.buildIndex(table, request('id', BTREE), () => {});
+    await room.fieldMetadata([{ path: ['id'], metadata: { unit: 'one' }, replace: false }]);
+    const { version } = await build;
+
+    const indexes = await engine.indexes.list(table);
+    assert.deepEqual(
+      indexes.map(({ name, unindexedRows }) => [name, unindexedRows]),
+      [
+        ['id_idx', 0],
+        ['vec_idx', 10],
+      ],
+    );
+    const apart = await openApart(t, table);
+    assert.equal(await apart.version(), version);
+    assert.equal(await apart.countRows(), 4000);
+    const { schema } = await engine.describeTable(table);
+    assert.deepEqual(
+      schema.fields.map(({ name }) => name),
+      ['id', 'vec', 'more'],
+    );
+    assert.equal(schema.fields[0]?.metadata.get('unit'), 'one');
+  });
+
+  test('begins again when its table is overwritten', async (t) => {
+    const { room, engine, background, table } = await openTable(t, toVectors(3000));
+    const { enter, entered, isBuilding } = phases();
+    const build = background.buildIndex(table, request('vec', SLOW), enter);
+    await isBuilding;
+    await room.insert(toVectors(300), { mode: 'overwrite' });
+    await build;
+    assert.deepEqual(entered, ['opening', 'building', 'opening', 'building']);
+    assert.equal((await engine.indexes.list(table))[0]?.indexedRows, 300);
+  });
+
+  test('stops before its next phase when it is told to', async (t) => {
+    const { engine, background, table } = await openTable(t, toDocuments(10));
+    const stop = new Error('enough');
+    const build = background.buildIndex(table, request('id', BTREE), (phase) => {
+      if (phase === 'building') throw stop;
+    });
+    await assert.rejects(build, stop);
+    assert.deepEqual(await engine.indexes.list(table), []);
+  });
+
+  test('leaves nothing behind when its table is removed meanwhile', async (t) => {
+    const { room, background, table } = await openTable(t, toVectors(3000));
+    const { enter, isBuilding } = phases();
+    const build = background.buildIndex(table, request('vec', SLOW), enter).then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    await isBuilding;
+    await room.writes.removeTable(table.place);
+    const failure = await build;
+    assert.ok(failure === undefined || failure instanceof ServiceError);
+    assert.equal(await isThere(placeLocation(table.place)), false);
+  });
+});
+
+async function isThere(folder: string): Promise<boolean> {
+  return access(folder).then(
+    () => true,
+    () => false,
+  );
+}
+
+suite('compaction', () => {
+  test('lets writers beside it succeed; it is done or, when one was faster, not done at all', async (t) => {
+    const { room, background, table } = await openTable(t, toItems(50));
+    const increment = async (id: number) => room.update([['score', 'score + 1']], `id = ${id}`);
+    for (const isInLane of [true, false]) {
+      for (let id = 0; id < 10; id += 1) await increment(id);
+      const writes = Array.from({ length: 20 }, async (_, turn) => increment(turn % 4));
+      const done = await background.optimize(table.place, { isInLane, olderThanMilliseconds: undefined });
+      await Promise.all(writes);
+      if (isInLane) assert.ok(done !== undefined && done.fragmentsRemoved > 0);
+    }
+    for (const { id, score } of await readRows(t, table)) {
+      const grown = Number(id) >= 10 ? 0 : 2 + (Number(id) < 4 ? 10 : 0);
+      assert.equal(score, 1 + grown, `row ${String(id)}`);
+    }
+  });
+
+  test('tells how long it kept writers waiting', async (t) => {
+    const { room, background, table } = await openTable(t, toItems(50));
+    await room.update([['score', '2']], 'id = 1');
+    const done = await background.optimize(table.place, { isInLane: true, olderThanMilliseconds: undefined });
+    assert.ok(done !== undefined && done.laneMilliseconds > 0);
+  });
+});

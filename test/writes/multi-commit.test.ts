@@ -1,0 +1,254 @@
+import assert from 'node:assert/strict';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { suite, test } from 'node:test';
+import type { TestContext } from 'node:test';
+import type { ArrowChunk, CheckedStream } from '../../src/arrow/checked-stream.ts';
+import type { Journal } from '../../src/catalog/catalog.ts';
+import type { WriteStep } from '../../src/writes/writes.ts';
+import { openApart, openFixture, readRows } from '../engine/engine-room.ts';
+import { toItems } from '../engine/sample-tables.ts';
+import { watchCommits } from '../engine/watched-native.ts';
+import { eventually } from '../support/eventually.ts';
+import { refusal } from '../support/refusal.ts';
+import { openWriteRoom } from './write-room.ts';
+import type { WriteRoom, WriteRoomSettings } from './write-room.ts';
+
+const ROWS = 50;
+
+/** A stream of several chunks, so that writing it takes several commits. */
+async function openLong(): Promise<CheckedStream> {
+  return openFixture('multi', { chunkBytes: 2048 });
+}
+
+/** A room with a table of the same rows, in one version. */
+async function openMulti(t: TestContext, settings: WriteRoomSettings = {}): Promise<WriteRoom> {
+  const room = await openWriteRoom(t, settings);
+  await room.create(await openFixture('multi'));
+  return room;
+}
+
+async function countRows(t: TestContext, room: WriteRoom, branch?: string): Promise<number> {
+  return (await readRows(t, room.state('table', branch))).length;
+}
+
+async function assertSpoolEmpty({ folder }: WriteRoom): Promise<void> {
+  assert.deepEqual(await readdir(join(folder, 'uploads', String(process.pid))), []);
+}
+
+async function assertUndone(t: TestContext, room: WriteRoom): Promise<void> {
+  assert.equal(await countRows(t, room), ROWS);
+  assert.equal((await room.table()).heldVersion, undefined);
+  assert.deepEqual(await room.catalog.journal.pending(), []);
+  await assertSpoolEmpty(room);
+}
+
+function withChunks(stream: CheckedStream, change: (chunk: ArrowChunk) => ArrowChunk): CheckedStream {
+  async function* changed(): AsyncGenerator<ArrowChunk> {
+    for await (const chunk of stream.chunks) yield change(chunk);
+  }
+  return { schema: stream.schema, chunks: changed() };
+}
+
+function cutAfter(stream: CheckedStream, count: number, failure: Error): CheckedStream {
+  async function* cut(): AsyncGenerator<ArrowChunk> {
+    let given = 0;
+    for await (const chunk of stream.chunks) {
+      if (given === count) throw failure;
+      given += 1;
+      yield chunk;
+    }
+  }
+  return { schema: stream.schema, chunks: cut() };
+}
+
+/** The engine, whose additions fail from the given one on. */
+function failingFrom(count: number) {
+  let calls = 0;
+  return watchCommits(async (call, name) => {
+    if (name === 'add') calls += 1;
+    if (name === 'add' && calls >= count) throw new Error('No space left on device.');
+    return call();
+  });
+}
+
+/** What readers see at each step: the version through the service, and that of the engine itself. */
+async function watchSteps(t: TestContext, mode: 'append' | 'overwrite') {
+  const seen: Partial<Record<WriteStep, { served: number; held: number | undefined; latest: number }>> = {};
+  const opened: { room?: WriteRoom } = {};
+  const onStep = async (step: WriteStep): Promise<void> => {
+    const { room } = opened;
+    if (room === undefined || (step !== 'commit' && step !== 'sync' && step !== 'record')) return;
+    const apart = await openApart(t, room.state());
+    const { heldVersion: held } = await room.table();
+    seen[step] = { served: await room.version(), held, latest: await apart.version() };
+  };
+  const room = await openMulti(t, { onStep });
+  opened.room = room;
+  const success = await room.insert(await openLong(), { mode });
+  return { room, success, seen };
+}
+
+for (const mode of ['append', 'overwrite'] as const) {
+  suite(`a long ${mode}`, () => {
+    test('is seen all at once: readers stay at the base version until it is recorded', async (t) => {
+      const { room, success, seen } = await watchSteps(t, mode);
+      assert.ok(success.version > 3, 'the stream was one commit');
+      assert.deepEqual(success.fields, { num_inserted_rows: ROWS });
+      assert.deepEqual(seen.commit, { served: 1, held: 1, latest: 1 });
+      assert.deepEqual(seen.record, { served: 1, held: 1, latest: success.version });
+      assert.equal(await room.version(), success.version);
+      assert.equal((await room.table()).heldVersion, undefined);
+      assert.equal(await countRows(t, room), mode === 'append' ? 2 * ROWS : ROWS);
+      await assertSpoolEmpty(room);
+    });
+
+    test('that breaks off commits nothing and leaves nothing on disk', async (t) => {
+      const room = await openMulti(t);
+      const failure = new Error('the sender went away');
+      await assert.rejects(room.insert(cutAfter(await openLong(), 3, failure), { mode }), failure);
+      assert.equal(await room.version(), 1);
+      await assertUndone(t, room);
+    });
+
+    for (const count of mode === 'append' ? [1, 2, 3] : [1, 2]) {
+      test(`whose commit ${count} fails is undone, and the table goes on`, async (t) => {
+        const room = await openMulti(t, { native: failingFrom(count) });
+        await assert.rejects(room.insert(await openLong(), { mode }), refusal('Internal'));
+        await assertUndone(t, room);
+        assert.equal((await room.update([['id', 'id']])).fields['updated_rows'], ROWS);
+        assert.equal(await countRows(t, room), ROWS);
+      });
+    }
+
+    test('of which the engine stored fewer rows than were sent is undone', async (t) => {
+      const room = await openMulti(t);
+      const lying = withChunks(await openLong(), (chunk) => ({ ...chunk, rows: chunk.rows + 1 }));
+      await assert.rejects(room.insert(lying, { mode }), refusal('InvalidInput'));
+      await assertUndone(t, room);
+    });
+
+    test('gives a branch rows of its own', async (t) => {
+      const room = await openMulti(t);
+      await room.engine.versions.createBranch(room.state(), 'trial');
+      await room.insert(await openLong(), { mode, branch: 'trial' });
+      assert.equal(await countRows(t, room, 'trial'), mode === 'append' ? 2 * ROWS : ROWS);
+      assert.equal(await room.version(), 1);
+    });
+
+    test('heeds If-Match', async (t) => {
+      const room = await openMulti(t);
+      await assert.rejects(room.insert(await openLong(), { mode, expectedVersion: 7 }), refusal('PreconditionFailed'));
+      assert.equal(await room.version(), 1);
+      assert.equal((await room.insert(await openLong(), { mode, expectedVersion: 1 })).kind, 'committed');
+    });
+
+    test('is applied once with a key', async (t) => {
+      const room = await openMulti(t);
+      const first = await room.insert(await openLong(), { mode, key: 'k', digest: 'd' });
+      const again = await room.insert(await openLong(), { mode, key: 'k', digest: 'd' });
+      assert.deepEqual([first.kind, again.kind], ['committed', 'replayed']);
+      assert.deepEqual([again.version, again.fields], [first.version, first.fields]);
+      assert.equal(await room.version(), first.version);
+    });
+
+    test('that the catalog does not let begin changes nothing', async (t) => {
+      const catalogAway = new Error('the catalog is away');
+      const room = await openMulti(t, withJournal({ begin: async () => Promise.reject(catalogAway) }));
+      await assert.rejects(room.insert(await openLong(), { mode }), refusal('Internal'));
+      assert.equal(await room.version(), 1);
+      await assertUndone(t, room);
+    });
+
+    test('that cannot be recorded is undone', async (t) => {
+      const catalogAway = new Error('the catalog is away');
+      const room = await openMulti(t, withJournal({ record: async () => Promise.reject(catalogAway) }));
+      await assert.rejects(room.insert(await openLong(), { mode }), refusal('Internal'));
+      await assertUndone(t, room);
+    });
+
+    test('whose recording succeeded and only its reply was lost is a success', async (t) => {
+      const room = await openMulti(t, {
+        watchCatalog: (catalog) => {
+          const record: Journal['record'] = async (...args) => {
+            await catalog.journal.record(...args);
+            throw new Error('the reply is lost');
+          };
+          return { ...catalog, journal: { ...catalog.journal, record } };
+        },
+      });
+      const success = await room.insert(await openLong(), { mode });
+      assert.deepEqual([success.kind, success.fields], ['committed', { num_inserted_rows: ROWS }]);
+      assert.equal(await room.version(), success.version);
+      assert.equal((await room.table()).heldVersion, undefined);
+    });
+
+    test('whose undoing fails is told as failed at once, and other writers wait until it is undone', async (t) => {
+      const away = { refusals: 3 };
+      const room = await openMulti(t, {
+        native: failingFrom(2),
+        watchCatalog: (catalog) => {
+          const abortHeld: Journal['abortHeld'] = async (...args) => {
+            away.refusals -= 1;
+            if (away.refusals >= 0) throw new Error('the catalog is away');
+            await catalog.journal.abortHeld(...args);
+          };
+          return { ...catalog, journal: { ...catalog.journal, abortHeld } };
+        },
+      });
+      await assert.rejects(room.insert(await openLong(), { mode }), refusal('Internal'));
+      assert.ok(away.refusals > 0, 'the caller waited for the catalog');
+      assert.equal(await countRows(t, room), ROWS);
+      const { version } = await room.update([['id', 'id + 1000']]);
+      assert.equal(away.refusals, -1);
+      assert.equal(await room.version(), version, 'what a writer is told of must be seen');
+      await assertUndone(t, room);
+    });
+  });
+}
+
+function withJournal(failing: Partial<Journal>): WriteRoomSettings {
+  return { watchCatalog: (catalog) => ({ ...catalog, journal: { ...catalog.journal, ...failing } }) };
+}
+
+test('writes wait for a long insert, and follow it', async (t) => {
+  const room = await openMulti(t);
+  const long = room.insert(await openLong());
+  await eventually(async () => room.writes.counts().queuesRunning === 1);
+  const [{ version }, update] = await Promise.all([long, room.update([['id', 'id']])]);
+  assert.equal(update.version, version + 1);
+  assert.equal(update.fields['updated_rows'], 2 * ROWS);
+});
+
+test('an overwrite of data that is not there is written as if the table were new', async (t) => {
+  const room = await openWriteRoom(t);
+  await room.create(toItems(3));
+  await room.writes.removeTable(room.place());
+  const short = await room.insert(toItems(4), { mode: 'overwrite' });
+  assert.deepEqual([short.version, short.fields], [1, { num_inserted_rows: 4 }]);
+  assert.equal(await countRows(t, room), 4);
+});
+
+test('a long overwrite of data that is not there is written as if the table were new, and leaves nothing when it fails', async (t) => {
+  const room = await openMulti(t, { native: failingFrom(6) });
+  await room.writes.removeTable(room.place());
+  await assert.rejects(room.insert(await openLong(), { mode: 'overwrite' }), refusal('Internal'));
+  assert.deepEqual(await readdir(room.root), []);
+  assert.deepEqual(await room.catalog.journal.pending(), []);
+  const next = await openWriteRoom(t, { folder: room.folder });
+  await next.insert(await openLong(), { mode: 'overwrite' });
+  assert.equal(await countRows(t, next), ROWS);
+});
+
+test('an overwrite in one commit holds no readers', async (t) => {
+  const held: unknown[] = [];
+  const opened: { room?: WriteRoom } = {};
+  const onStep = async (step: WriteStep): Promise<void> => {
+    if (step === 'record') held.push((await opened.room?.table())?.heldVersion);
+  };
+  const room = await openWriteRoom(t, { onStep });
+  opened.room = room;
+  await room.create(toItems(3));
+  await room.insert(toItems(4), { mode: 'overwrite' });
+  assert.deepEqual(held, [undefined]);
+});
