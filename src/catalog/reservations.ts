@@ -48,7 +48,7 @@ export interface ReservationStore {
    * twice, or after publishing, changes nothing.
    */
   abandon(reservation: Reservation): Promise<void>;
-  /** What became of a publication whose reply was lost. */
+  /** Whether a publication whose reply was lost was committed. */
   isPublished(reservation: Reservation): Promise<boolean>;
   unfinished(): Promise<Unfinished>;
 }

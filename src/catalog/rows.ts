@@ -99,7 +99,7 @@ export interface TransactionRow {
   readonly committed_at: number;
 }
 
-/** A write, from just before its commit until nobody can ask for its result any more. */
+/** A write, from just before its commit until its result can no longer be replayed. */
 export interface JournalRow {
   readonly id: string;
   readonly caller: string;

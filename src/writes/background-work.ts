@@ -3,6 +3,7 @@ import type { IndexRequest } from '../model/index-spec.ts';
 import { placeKey } from '../model/table.ts';
 import type { Place } from '../model/table.ts';
 import type { Storages } from '../storage/storages.ts';
+import { runSynced } from './run-synced.ts';
 import type { WriteQueues } from './write-queues.ts';
 
 export interface BackgroundParts {
@@ -75,24 +76,13 @@ export class BackgroundWork {
   async #run<Value>(place: Place, work: () => Promise<Value>): Promise<Value> {
     const key = placeKey(place);
     const running = this.#running.get(key) ?? new Set();
-    const synced = this.#sync(place, work);
+    const synced = runSynced(this.#parts.storages, place, work);
     this.#running.set(key, running.add(synced));
     try {
       return await synced;
     } finally {
       running.delete(synced);
       if (running.size === 0) this.#running.delete(key);
-    }
-  }
-
-  async #sync<Value>(place: Place, work: () => Promise<Value>): Promise<Value> {
-    const scope = await this.#parts.storages.of(place.root).beginSync(place);
-    try {
-      const value = await work();
-      await scope.sync();
-      return value;
-    } finally {
-      scope.end();
     }
   }
 }

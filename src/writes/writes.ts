@@ -18,6 +18,7 @@ import { recoverResponses } from './recover-responses.ts';
 import { notKept } from './refusals.ts';
 import { ResponseMarks } from './response-marks.ts';
 import type { PastMarks } from './response-marks.ts';
+import { runSynced } from './run-synced.ts';
 import { Spool } from './spool.ts';
 import { Uploads } from './uploads.ts';
 import type { PartOptions, UploadKey } from './uploads.ts';
@@ -235,12 +236,12 @@ export class Writes {
    * its caller. It has the table for itself, and is durable when it is reported.
    */
   async exclusive<Value>(place: Place, work: () => Promise<Value>): Promise<Value> {
-    return this.#queues.run(place, async () => this.#synced(place, work));
+    return this.#queues.run(place, async () => runSynced(this.#settings.storages, place, work));
   }
 
   /** Copies a version of a table into a new one; the source does not change meanwhile. */
   async cloneTable(source: Place, target: Place, work: () => Promise<number>): Promise<number> {
-    return this.#synced(target, async () => this.#queues.run(source, work));
+    return runSynced(this.#settings.storages, target, async () => this.#queues.run(source, work));
   }
 
   /** Waits for the writes before it, and for work beside them that cannot be stopped. Data that is not there is fine. */
@@ -292,19 +293,6 @@ export class Writes {
     const tasks = [this.#uploads.expire(), this.#settings.catalog.journal.prune()];
     // What stays is removed the next time.
     void Promise.allSettled(tasks);
-  }
-
-  async #synced<Value>(place: Place, work: () => Promise<Value>): Promise<Value> {
-    const storage = this.#settings.storages.of(place.root);
-    await storage.requireRoot();
-    const scope = await storage.beginSync(place);
-    try {
-      const value = await work();
-      await scope.sync();
-      return value;
-    } finally {
-      scope.end();
-    }
   }
 }
 
