@@ -31,23 +31,23 @@ export async function sweepUnfinished({ catalog, engine, writes, telemetry }: Sw
     }
   };
   for (const reservation of reservations) {
-    await attempt(reservation.place.directory, async () => {
-      await writes.removeTable(reservation.place);
+    await attempt(reservation.location.directory, async () => {
+      await writes.removeTable(reservation.location);
       await catalog.tables.abandon(reservation);
     });
   }
   for (const removal of await catalog.tables.removals()) {
-    await attempt(removal.place.directory, async () => {
-      await writes.removeTable(removal.place);
+    await attempt(removal.location.directory, async () => {
+      await writes.removeTable(removal.location);
       await catalog.tables.finishRemoval(removal);
     });
   }
   for (const table of held) {
     const { heldVersion } = table;
     if (heldVersion === undefined) continue;
-    await attempt(table.place.directory, async () => {
-      const target = { place: table.place, branch: table.heldBranch };
-      await writes.exclusive(table.place, async () => engine.restoreVersion(target, heldVersion));
+    await attempt(table.location.directory, async () => {
+      const target = { location: table.location, branch: table.heldBranch };
+      await writes.exclusive(table.location, async () => engine.restoreVersion(target, heldVersion));
       await catalog.tables.release(table.id);
     });
   }

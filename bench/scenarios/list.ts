@@ -69,7 +69,7 @@ async function fillCatalog(data: string, names: readonly string[]): Promise<void
     const database = await catalog.databases.create({ name: 'default', root: storageRoot });
     const found = names.map((name) => ({
       path: [name] as const,
-      place: { kind: 'listed', root: storageRoot, directory: name } as const,
+      location: { kind: 'listed', root: storageRoot, directory: name } as const,
     }));
     await catalog.tables.adopt(database.id, found);
   } finally {

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { namespaceOf } from '../model/identifier.ts';
 import type { TablePath } from '../model/identifier.ts';
-import type { Place } from '../model/table.ts';
+import type { TableLocation } from '../model/table.ts';
 import type { CatalogContext } from './context.ts';
 import { createId } from './ids.ts';
 import { ensureNamespaceId } from './namespace-rows.ts';
@@ -14,13 +14,13 @@ import { toPlaceColumns } from './table-rows.ts';
 /** A table that the engine has found on storage. */
 export interface FoundTable {
   readonly path: TablePath;
-  readonly place: Place;
+  readonly location: TableLocation;
 }
 
 const TABLES_PER_TRANSACTION = 100;
 const ADOPTER = 'adoption';
 
-/** Gives how many tables are new. The others are there already: their place, or another table at their path. */
+/** Gives how many tables are new. The others are there already: their location, or another table at their path. */
 export async function adoptTables(
   { append, roots, now }: CatalogContext,
   databaseId: string,
@@ -47,7 +47,7 @@ async function adoptSome(sql: Sql, adoption: Adoption): Promise<number> {
   const { databaseId, roots, createdAt } = adoption;
   const unknown = await withoutKnown(sql, adoption);
   let adopted = 0;
-  for (const { path, place } of unknown) {
+  for (const { path, location } of unknown) {
     const namespaceId = await ensureNamespaceId(sql, databaseId, namespaceOf(path), createdAt);
     const row: TableRow = {
       id: createId(createdAt),
@@ -55,14 +55,14 @@ async function adoptSome(sql: Sql, adoption: Adoption): Promise<number> {
       namespace_id: namespaceId,
       path: toPathText(path),
       state: 'published',
-      ...toPlaceColumns(place, roots),
+      ...toPlaceColumns(location, roots),
       properties: '{}',
       held_version: null,
       held_branch: null,
       created_by: ADOPTER,
       created_at: createdAt,
     };
-    // Without naming which key, because both count: the path and the place.
+    // Without naming which key, because both count: the path and the location.
     const insert = sql.insertInto('tables').values(row);
     const result = await insert.onConflict((conflict) => conflict.doNothing()).executeTakeFirst();
     adopted += Number(result.numInsertedOrUpdatedRows ?? 0n);
@@ -73,7 +73,7 @@ async function adoptSome(sql: Sql, adoption: Adoption): Promise<number> {
 /** First, so that no namespace is made for a table that is not adopted. */
 async function withoutKnown(sql: Sql, { databaseId, found, roots }: Adoption): Promise<readonly FoundTable[]> {
   const paths = found.map(({ path }) => toPathText(path));
-  const locations = found.map(({ place }) => toPlaceColumns(place, roots).location);
+  const locations = found.map(({ location }) => toPlaceColumns(location, roots).location);
   const rows = await sql
     .selectFrom('tables')
     .select(['database_id', 'path', 'location'])

@@ -50,7 +50,7 @@ export interface CatalogSettings {
   readonly now: () => number;
 }
 
-/** Names, places, keys and grants. What it has acknowledged is on disk, and the next lookup of any process sees it. */
+/** Names, locations, keys and grants. What it has acknowledged is on disk, and the next lookup of any process sees it. */
 export interface Catalog {
   readonly databases: DatabaseStore;
   readonly namespaces: NamespaceStore;

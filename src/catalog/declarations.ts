@@ -1,7 +1,7 @@
 import { ServiceError } from '../errors/service-error.ts';
 import { formatPath, nameOf, namespaceOf, quoteForMessage } from '../model/identifier.ts';
 import type { TablePath } from '../model/identifier.ts';
-import type { Place, TableRecord } from '../model/table.ts';
+import type { TableLocation, TableRecord } from '../model/table.ts';
 import type { CatalogContext } from './context.ts';
 import { createId } from './ids.ts';
 import { requireNamespaceId } from './namespace-rows.ts';
@@ -25,7 +25,7 @@ export interface NewDeclaration {
 export interface NewRegistration {
   readonly databaseId: string;
   readonly path: TablePath;
-  readonly place: Place;
+  readonly location: TableLocation;
   readonly properties: Readonly<Record<string, string>>;
   /** Whether a table that has the path is deregistered for it. */
   readonly replaces: boolean;
@@ -45,7 +45,7 @@ export interface NewRecord {
 }
 
 export interface DeclarationStore {
-  /** A table without data, at a place of its own: whoever asked for it writes them. */
+  /** A table without data, at a location of its own: whoever asked for it writes them. */
   declare(declaration: NewDeclaration, entry: CommitEntry): Promise<NewRecord>;
   /** A table of data that are there. */
   register(registration: NewRegistration, entry: CommitEntry): Promise<NewRecord>;
@@ -61,13 +61,13 @@ export function createDeclarationStore(context: CatalogContext): DeclarationStor
   return {
     async declare({ databaseId, path, root, properties }, entry) {
       const id = createId(now());
-      const place: Place = { kind: 'listed', root, directory: toStorageDirectory(nameOf(path), id) };
+      const location: TableLocation = { kind: 'listed', root, directory: toStorageDirectory(nameOf(path), id) };
       return append(async (sql) =>
         insertTable(sql, {
           id,
           databaseId,
           path,
-          place,
+          location,
           properties,
           state: 'declared',
           entry,
@@ -81,7 +81,7 @@ export function createDeclarationStore(context: CatalogContext): DeclarationStor
       return write(async (sql) => {
         const createdAt = now();
         const id = createId(createdAt);
-        const { location } = toPlaceColumns(registration.place, roots);
+        const { location } = toPlaceColumns(registration.location, roots);
         if (replaces) await releaseAt(sql, registration, createdAt);
         await requireFree(sql, location);
         return insertTable(sql, { ...registration, id, state: 'published', entry, roots, createdAt });
@@ -114,7 +114,7 @@ interface TableValues {
   readonly id: string;
   readonly databaseId: string;
   readonly path: TablePath;
-  readonly place: Place;
+  readonly location: TableLocation;
   readonly properties: Readonly<Record<string, string>>;
   readonly state: TableRow['state'];
   readonly entry: CommitEntry;
@@ -123,14 +123,14 @@ interface TableValues {
 }
 
 async function insertTable(sql: Sql, values: TableValues): Promise<NewRecord> {
-  const { id, databaseId, path, place, entry, roots, createdAt } = values;
+  const { id, databaseId, path, location, entry, roots, createdAt } = values;
   const row: TableRow = {
     id,
     database_id: databaseId,
     namespace_id: await requireNamespaceId(sql, databaseId, namespaceOf(path)),
     path: toPathText(path),
     state: values.state,
-    ...toPlaceColumns(place, roots),
+    ...toPlaceColumns(location, roots),
     properties: JSON.stringify(values.properties),
     held_version: null,
     held_branch: null,

@@ -44,7 +44,7 @@ export interface NamespaceStore {
   create(namespace: NewNamespace, entry?: CommitEntry): Promise<{ readonly transactionId: string | undefined }>;
   /** Gives whose data are to be removed next. `undefined` when there is no such namespace. */
   drop(drop: NamespaceDrop, entry: CommitEntry): Promise<DroppedNamespace | undefined>;
-  /** An empty namespace in the place of the one that is there, and of all inside it; all at once. */
+  /** An empty namespace in place of the one that is there, and of all inside it; all at once. */
   replace(namespace: NewNamespace, entry: CommitEntry): Promise<DroppedNamespace>;
 }
 

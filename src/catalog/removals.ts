@@ -1,4 +1,4 @@
-import type { Place } from '../model/table.ts';
+import type { TableLocation } from '../model/table.ts';
 import type { CatalogContext } from './context.ts';
 import type { TableRow } from './rows.ts';
 import type { StorageRoots } from './storage-roots.ts';
@@ -8,7 +8,7 @@ import { toPlace } from './table-rows.ts';
 /** Data of a table that nobody sees any more. */
 export interface Removal {
   readonly tableId: string;
-  readonly place: Place;
+  readonly location: TableLocation;
 }
 
 export interface RemovalStore {
@@ -22,7 +22,7 @@ export function createRemovalStore({ read, append, roots }: CatalogContext): Rem
   return {
     async removals() {
       const rows = await read(async (sql) => sql.selectFrom('removals').selectAll().orderBy('id').execute());
-      return rows.map((row) => ({ tableId: row.id, place: toPlace(row, roots) }));
+      return rows.map((row) => ({ tableId: row.id, location: toPlace(row, roots) }));
     },
 
     async finishRemoval({ tableId }) {
@@ -51,5 +51,5 @@ export async function removeRow(sql: Sql, row: TableRow, { roots, removedAt }: R
       created_at: removedAt,
     })
     .execute();
-  return { tableId: row.id, place: toPlace(row, roots) };
+  return { tableId: row.id, location: toPlace(row, roots) };
 }

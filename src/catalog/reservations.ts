@@ -1,7 +1,7 @@
 import { ServiceError } from '../errors/service-error.ts';
 import { formatPath, nameOf, namespaceOf, quoteForMessage } from '../model/identifier.ts';
 import type { TablePath } from '../model/identifier.ts';
-import type { Place, TableRecord } from '../model/table.ts';
+import type { TableLocation, TableRecord } from '../model/table.ts';
 import type { CatalogContext } from './context.ts';
 import { createId } from './ids.ts';
 import { requireNamespaceId } from './namespace-rows.ts';
@@ -19,7 +19,7 @@ export interface Reservation {
   readonly tableId: string;
   readonly databaseId: string;
   readonly path: TablePath;
-  readonly place: Place;
+  readonly location: TableLocation;
   readonly fills?: string;
 }
 
@@ -63,7 +63,7 @@ export function createReservationStore(context: CatalogContext): ReservationStor
     async publish(reservation, entry) {
       const publication = { reservation, entry, committedAt: now() };
       if (reservation.fills === undefined) return append(async (sql) => publishTable(sql, publication));
-      // Lookups may have found the declared table at its old place.
+      // Lookups may have found the declared table at its old location.
       return write(async (sql) => fillDeclared(sql, reservation.fills ?? '', publication));
     },
 
@@ -73,7 +73,7 @@ export function createReservationStore(context: CatalogContext): ReservationStor
       );
     },
 
-    async isPublished({ tableId, fills, place }) {
+    async isPublished({ tableId, fills, location }) {
       await requireDurable();
       const row = await read(async (sql) =>
         sql
@@ -82,7 +82,7 @@ export function createReservationStore(context: CatalogContext): ReservationStor
           .where('id', '=', fills ?? tableId)
           .executeTakeFirst(),
       );
-      return row?.state === 'published' && row.place_directory === place.directory;
+      return row?.state === 'published' && row.place_directory === location.directory;
     },
 
     async unfinished() {
@@ -105,7 +105,7 @@ async function insertReservation(sql: Sql, { table, roots, createdAt }: Insertio
   // Hidden data are in no namespace, so that they keep none from being dropped.
   const namespaceId = fills === undefined ? await requireNamespaceId(sql, databaseId, namespaceOf(path)) : null;
   const tableId = createId(createdAt);
-  const place: Place = { kind: 'listed', root, directory: toStorageDirectory(nameOf(path), tableId) };
+  const location: TableLocation = { kind: 'listed', root, directory: toStorageDirectory(nameOf(path), tableId) };
   const result = await sql
     .insertInto('tables')
     .values({
@@ -115,7 +115,7 @@ async function insertReservation(sql: Sql, { table, roots, createdAt }: Insertio
       // A declared table has the name already: its data wait under a name that nobody can say.
       path: fills === undefined ? toPathText(path) : UNSPEAKABLE + tableId,
       state: 'reserved',
-      ...toPlaceColumns(place, roots),
+      ...toPlaceColumns(location, roots),
       properties: '{}',
       held_version: null,
       held_branch: null,
@@ -125,9 +125,9 @@ async function insertReservation(sql: Sql, { table, roots, createdAt }: Insertio
     .onConflict((conflict) => conflict.columns(['database_id', 'path']).doNothing())
     .executeTakeFirst();
   if (result.numInsertedOrUpdatedRows === 1n) {
-    if (fills !== undefined) return { tableId, databaseId, path, place, fills };
+    if (fills !== undefined) return { tableId, databaseId, path, location, fills };
     await forgetRename(sql, databaseId, toPathText(path));
-    return { tableId, databaseId, path, place };
+    return { tableId, databaseId, path, location };
   }
   throw new ServiceError('TableAlreadyExists', `The table ${quoteForMessage(formatPath(path))} already exists.`);
 }
@@ -157,7 +157,7 @@ async function publishTable(sql: Sql, publication: Publication): Promise<{ reado
   return { transactionId };
 }
 
-/** The declared table takes over the new data. Its own place, where nothing is, is given up. */
+/** The declared table takes over the new data. Its own location, where nothing is, is given up. */
 async function fillDeclared(
   sql: Sql,
   declaredId: string,
@@ -198,7 +198,7 @@ async function listUnfinished(sql: Sql, roots: StorageRoots): Promise<Unfinished
       tableId: row.id,
       databaseId: row.database_id,
       path: toTablePath(row.path),
-      place: toPlace(row, roots),
+      location: toPlace(row, roots),
     })),
     held: rows.filter((row) => row.state !== 'reserved').map((row) => toTableRecord(row, roots)),
   };

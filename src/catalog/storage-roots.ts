@@ -1,6 +1,6 @@
 /**
  * Roots below the configured storage root are kept relative to it, so that a data folder can be moved or copied and its
- * tables are found at the new place.
+ * tables are found at the new location.
  */
 export interface StorageRoots {
   toStored(root: string): string;

@@ -1,5 +1,5 @@
-import type { Place, TableRecord } from '../model/table.ts';
-import { placeLocation } from '../model/table.ts';
+import type { TableLocation, TableRecord } from '../model/table.ts';
+import { locationUri } from '../model/table.ts';
 import { toTablePath } from './path-text.ts';
 import type { PlaceRow, TableRow } from './rows.ts';
 import type { StorageRoots } from './storage-roots.ts';
@@ -9,7 +9,7 @@ export function toTableRecord(row: TableRow, roots: StorageRoots): TableRecord {
     id: row.id,
     databaseId: row.database_id,
     path: toTablePath(row.path),
-    place: toPlace(row, roots),
+    location: toPlace(row, roots),
     properties: toProperties(row.properties),
     heldVersion: row.held_version ?? undefined,
     ...(row.held_branch === null ? {} : { heldBranch: row.held_branch }),
@@ -17,7 +17,7 @@ export function toTableRecord(row: TableRow, roots: StorageRoots): TableRecord {
   };
 }
 
-export function toPlace(row: PlaceRow, roots: StorageRoots): Place {
+export function toPlace(row: PlaceRow, roots: StorageRoots): TableLocation {
   const { place_kind: kind, place_directory: directory } = row;
   const root = roots.fromStored(row.place_root);
   if (kind === 'listed') return { kind, root, directory };
@@ -26,14 +26,14 @@ export function toPlace(row: PlaceRow, roots: StorageRoots): Place {
   return { kind, root, enginePath, directory };
 }
 
-export function toPlaceColumns(place: Place, roots: StorageRoots): PlaceRow {
-  const root = roots.toStored(place.root);
+export function toPlaceColumns(location: TableLocation, roots: StorageRoots): PlaceRow {
+  const root = roots.toStored(location.root);
   return {
-    place_kind: place.kind,
+    place_kind: location.kind,
     place_root: root,
-    place_directory: place.directory,
-    engine_path: place.kind === 'namespaced' ? JSON.stringify(place.enginePath) : null,
-    location: placeLocation({ ...place, root }),
+    place_directory: location.directory,
+    engine_path: location.kind === 'namespaced' ? JSON.stringify(location.enginePath) : null,
+    location: locationUri({ ...location, root }),
   };
 }
 

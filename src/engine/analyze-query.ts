@@ -78,6 +78,6 @@ class QueryAnalysis {
 
   async #analyzeOnce(build: () => NativeQueryBase): Promise<Analysis> {
     const text = await engineCall(async () => build().analyzePlan());
-    return new ParsedOnDemand(redactPlan(text, this.#state.place));
+    return new ParsedOnDemand(redactPlan(text, this.#state.location));
   }
 }

@@ -1,18 +1,18 @@
 import { ServiceError } from '../errors/service-error.ts';
 import { MAIN_BRANCH } from '../model/table.ts';
-import type { Place, TableState } from '../model/table.ts';
+import type { TableLocation, TableState } from '../model/table.ts';
 import { engineCall, isRetryableConflict } from './engine-errors.ts';
 import type { OpenTables } from './open-tables.ts';
 
 /** What a write is about: a table, on its main branch or another. */
 export interface WriteTarget {
-  readonly place: Place;
+  readonly location: TableLocation;
   readonly branch: string | undefined;
 }
 
 /** The latest state of what is written to. */
-export function toWriteState({ place, branch }: WriteTarget): TableState {
-  return { place, branch: branch === MAIN_BRANCH ? undefined : branch, version: undefined };
+export function toWriteState({ location, branch }: WriteTarget): TableState {
+  return { location, branch: branch === MAIN_BRANCH ? undefined : branch, version: undefined };
 }
 
 /** A conflict commits nothing, so the same write may run again; each attempt starts from the newest version. */

@@ -1,5 +1,5 @@
 import { ServiceError } from '../errors/service-error.ts';
-import type { Place } from '../model/table.ts';
+import type { TableLocation } from '../model/table.ts';
 import type { Storages } from '../storage/storages.ts';
 import { engineCall } from './engine-errors.ts';
 import type { NativeConnection, NativeEngine, NativeSession, NativeTable } from './native.ts';
@@ -26,7 +26,7 @@ export interface EngineName {
   readonly namespace: readonly string[];
 }
 
-type Mode = Place['kind'];
+type Mode = TableLocation['kind'];
 
 /**
  * One connection for each storage root and mode. Listed tables are opened without the engine's own catalog: it costs ten
@@ -60,38 +60,42 @@ export class Connections {
     }
   }
 
-  async openTable(place: Place): Promise<NativeTable> {
-    const connection = await this.find(place.root, place.kind);
-    const { name, namespace } = engineName(place);
-    return this.openWhole(place, undefined, async () =>
+  async openTable(location: TableLocation): Promise<NativeTable> {
+    const connection = await this.find(location.root, location.kind);
+    const { name, namespace } = engineName(location);
+    return this.openWhole(location, undefined, async () =>
       engineCall(async () => connection.openTable(name, namespace, this.#settings.storageOptions)),
     );
   }
 
   /** Opens a table or a branch; again without its newest manifest when that turns out to be torn. */
-  async openWhole<Value>(place: Place, branch: string | undefined, open: () => Promise<Value>): Promise<Value> {
+  async openWhole<Value>(
+    location: TableLocation,
+    branch: string | undefined,
+    open: () => Promise<Value>,
+  ): Promise<Value> {
     for (;;) {
       try {
         return await open();
       } catch (error) {
-        const version = this.storages.of(place.root).quarantineTornManifest(place, branch);
+        const version = this.storages.of(location.root).quarantineTornManifest(location, branch);
         if (version === undefined) throw error;
-        this.#settings.onQuarantine({ directory: place.directory, branch, version });
+        this.#settings.onQuarantine({ directory: location.directory, branch, version });
       }
     }
   }
 
-  async writeTable(place: Place, file: Buffer, options: WriteTableOptions): Promise<NativeTable> {
-    const connection = await this.find(place.root, place.kind);
-    const { name, namespace } = engineName(place);
+  async writeTable(location: TableLocation, file: Buffer, options: WriteTableOptions): Promise<NativeTable> {
+    const connection = await this.find(location.root, location.kind);
+    const { name, namespace } = engineName(location);
     const storageOptions = { ...this.#settings.storageOptions, ...options.storageOptions };
     return engineCall(async () => connection.createTable(name, file, options.mode, namespace, storageOptions));
   }
 
   /** Also removes what an unfinished create left behind. Data that is not there is fine. */
-  async dropTable(place: Place): Promise<void> {
-    const connection = await this.find(place.root, place.kind);
-    const { name, namespace } = engineName(place);
+  async dropTable(location: TableLocation): Promise<void> {
+    const connection = await this.find(location.root, location.kind);
+    const { name, namespace } = engineName(location);
     try {
       await engineCall(async () => connection.dropTable(name, namespace));
     } catch (error) {
@@ -124,9 +128,9 @@ export interface WriteTableOptions {
   readonly storageOptions: Readonly<Record<string, string>>;
 }
 
-function engineName(place: Place): EngineName {
-  if (place.kind === 'listed') return { name: place.directory, namespace: [] };
-  return { name: place.enginePath.at(-1) ?? '', namespace: place.enginePath.slice(0, -1) };
+function engineName(location: TableLocation): EngineName {
+  if (location.kind === 'listed') return { name: location.directory, namespace: [] };
+  return { name: location.enginePath.at(-1) ?? '', namespace: location.enginePath.slice(0, -1) };
 }
 
 function shuttingDown(): ServiceError {

@@ -1,6 +1,6 @@
 import { needsStorageVersion22 } from '../arrow/storage-version.ts';
 import type { Schema } from '../model/schema.ts';
-import type { Place } from '../model/table.ts';
+import type { TableLocation } from '../model/table.ts';
 import type { Connections } from './connections.ts';
 import type { ChunkSource } from '../arrow/chunk-source.ts';
 import { writeStream } from './write-stream.ts';
@@ -8,21 +8,21 @@ import type { WriteOutcome } from './write-stream.ts';
 
 /** The data of a table, or of a new version of it. */
 export interface TableData {
-  readonly place: Place;
+  readonly location: TableLocation;
   readonly schema: Schema;
   readonly source: ChunkSource;
   readonly storageOptions: Readonly<Record<string, string>>;
 }
 
-/** The place is fresh: nobody reads it before the last chunk is in, and what a failure leaves there is removed. */
+/** The location is fresh: nobody reads it before the last chunk is in, and what a failure leaves there is removed. */
 export async function createTable(connections: Connections, data: TableData): Promise<WriteOutcome> {
-  const { place, source } = data;
+  const { location, source } = data;
   const options = { mode: 'create', storageOptions: withStorageVersion(data) } as const;
   try {
-    return await writeStream(source, async (file) => connections.writeTable(place, file, options));
+    return await writeStream(source, async (file) => connections.writeTable(location, file, options));
   } catch (error) {
     // The caller hears why the create failed, not that tidying up did, too; the sweep finds what is left.
-    await connections.dropTable(place).catch(() => {});
+    await connections.dropTable(location).catch(() => {});
     throw error;
   }
 }

@@ -3,7 +3,7 @@ import { pullChunks } from '../arrow/chunk-source.ts';
 import type { Analysis } from '../model/plan.ts';
 import type { Query } from '../model/query.ts';
 import type { Schema } from '../model/schema.ts';
-import type { Place, TableState } from '../model/table.ts';
+import type { TableLocation, TableState } from '../model/table.ts';
 import { analyzeQuery } from './analyze-query.ts';
 import { createCommitsEngine } from './commits-engine.ts';
 import type { CommitsEngine } from './commits-engine.ts';
@@ -69,9 +69,9 @@ export interface Engine {
   readonly indexes: IndexesEngine;
   readonly commits: CommitsEngine;
   readonly maintenance: MaintenanceEngine;
-  /** The place is fresh; after a failure nothing is left there. */
+  /** The location is fresh; after a failure nothing is left there. */
   createTable(
-    place: Place,
+    location: TableLocation,
     stream: CheckedStream,
     storageOptions: Readonly<Record<string, string>>,
   ): Promise<WriteOutcome>;
@@ -93,7 +93,7 @@ export interface Engine {
   /** Makes the contents of an earlier version the latest, and gives the new version. */
   restoreVersion(target: WriteTarget, version: number): Promise<number>;
   /** Data that is not there is fine. */
-  dropTable(place: Place): Promise<void>;
+  dropTable(location: TableLocation): Promise<void>;
   /** Directories that are known are left out, and not even opened. */
   findTables(root: string, isKnown: (directory: string) => boolean): Promise<readonly FoundTable[]>;
   /** What the engine is busy with. */
@@ -127,12 +127,12 @@ export class NativeBackedEngine implements Engine {
   }
 
   async createTable(
-    place: Place,
+    location: TableLocation,
     stream: CheckedStream,
     storageOptions: Readonly<Record<string, string>>,
   ): Promise<WriteOutcome> {
     const source = { ...(await pullChunks(stream, 0)), turns: this.#parts.bulk };
-    return createTable(this.#parts.connections, { place, schema: stream.schema, source, storageOptions });
+    return createTable(this.#parts.connections, { location, schema: stream.schema, source, storageOptions });
   }
 
   async describeTable(state: TableState): Promise<TableDescription> {
@@ -175,9 +175,9 @@ export class NativeBackedEngine implements Engine {
     return restoreVersion(this.#parts.tables, target, version);
   }
 
-  async dropTable(place: Place): Promise<void> {
-    this.#parts.tables.evict(place);
-    await this.#parts.connections.dropTable(place);
+  async dropTable(location: TableLocation): Promise<void> {
+    this.#parts.tables.evict(location);
+    await this.#parts.connections.dropTable(location);
   }
 
   async findTables(root: string, isKnown: (directory: string) => boolean): Promise<readonly FoundTable[]> {

@@ -24,7 +24,7 @@ export async function explainQuery(about: Explanation, table: OpenTable, query: 
   const plan = await planQuery(about.native, table, query);
   const explain = async (native: NativeQueryBase): Promise<Analysis> => {
     const text = await engineCall(async () => native.explainPlan(about.verbose));
-    return new ParsedOnDemand(redactPlan(text, about.state.place), parseExplanation);
+    return new ParsedOnDemand(redactPlan(text, about.state.location), parseExplanation);
   };
   const { vectorColumn: column } = plan;
   if (query.k === 0) return explain(buildScan(table.native, toEmptyScan(plan)));

@@ -1,7 +1,7 @@
 import { ServiceError } from '../errors/service-error.ts';
 import { checkNames, DEFAULT_DELIMITER, toTablePath } from '../model/identifier.ts';
 import type { TablePath } from '../model/identifier.ts';
-import type { Place } from '../model/table.ts';
+import type { TableLocation } from '../model/table.ts';
 import type { Storage } from '../storage/storages.ts';
 import type { Connections } from './connections.ts';
 import { engineCall } from './engine-errors.ts';
@@ -9,7 +9,7 @@ import type { NativeConnection, NativeTable } from './native.ts';
 
 export interface FoundTable {
   readonly path: TablePath;
-  readonly place: Place;
+  readonly location: TableLocation;
 }
 
 const PAGE_NAMES = 1000;
@@ -41,8 +41,8 @@ async function findListed(
   for await (const name of tableNames(connection, [])) {
     if (isKnown(name)) continue;
     const path = findPath([name]);
-    const place: Place = { kind: 'listed', root, directory: name };
-    if (path !== undefined && (await opens(connections, place))) found.push({ path, place });
+    const location: TableLocation = { kind: 'listed', root, directory: name };
+    if (path !== undefined && (await opens(connections, location))) found.push({ path, location });
   }
   return found;
 }
@@ -57,7 +57,7 @@ async function findNamespaced(connections: Connections, root: string): Promise<r
       const path = findPath(enginePath);
       const directory = path === undefined ? undefined : await findDirectory(connection, storage, enginePath);
       if (path === undefined || directory === undefined) continue;
-      found.push({ path, place: { kind: 'namespaced', root, enginePath, directory } });
+      found.push({ path, location: { kind: 'namespaced', root, enginePath, directory } });
     }
   }
   return found;
@@ -99,9 +99,9 @@ function findPath(names: readonly string[]): TablePath | undefined {
   }
 }
 
-async function opens(connections: Connections, place: Place): Promise<boolean> {
+async function opens(connections: Connections, location: TableLocation): Promise<boolean> {
   try {
-    (await connections.openTable(place)).close();
+    (await connections.openTable(location)).close();
     return true;
   } catch (error) {
     if (error instanceof ServiceError) return false;

@@ -35,7 +35,7 @@ export class GroupColumn {
     return this.#isShared && expression === this.#first && isRepeatable(expression, this.#field);
   }
 
-  /** The engine has no CASE: the place of a row's key among the keys is the place of its value among the values. */
+  /** The engine has no CASE: the position of a row's key among the keys is that of its value among the values. */
   toExpression(position: string, repeats: number): GuardedSql {
     if (repeats > 1 && this.#field !== undefined) return repeatExpression(this.#first, this.#field, repeats);
     if (this.#isShared) return this.#first;

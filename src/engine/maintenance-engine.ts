@@ -1,4 +1,4 @@
-import type { Place, TableState } from '../model/table.ts';
+import type { TableLocation, TableState } from '../model/table.ts';
 import { engineCall, isRetryableConflict } from './engine-errors.ts';
 import type { NativeOptimization, NativeTable } from './native.ts';
 import type { EngineParts } from './parts.ts';
@@ -13,7 +13,7 @@ export interface Condition {
   /** Those that a merge would make fewer. */
   readonly smallFragments: number;
   readonly fragments: number;
-  /** About: deleted rows whose place has not been given back. */
+  /** About: deleted rows whose space has not been given back. */
   readonly deletedRows: number;
   readonly indexes: readonly { readonly name: string; readonly unindexedRows: number }[];
 }
@@ -54,21 +54,21 @@ export interface StartedOptimization {
 
 /** The upkeep of the main branch of a table. */
 export interface MaintenanceEngine {
-  assess(place: Place): Promise<Condition>;
-  readHistory(place: Place): Promise<History>;
+  assess(location: TableLocation): Promise<Condition>;
+  readHistory(location: TableLocation): Promise<History>;
   /** To be called in the table's queue. Resolves when writers may go on. */
-  startOptimize(place: Place, request: OptimizeRequest): Promise<StartedOptimization>;
+  startOptimize(location: TableLocation, request: OptimizeRequest): Promise<StartedOptimization>;
   /** Removes what writers that died left half written, and gives how many files. */
-  sweep(place: Place, olderThanMilliseconds: number): Promise<number>;
+  sweep(location: TableLocation, olderThanMilliseconds: number): Promise<number>;
 }
 
 export function createMaintenanceEngine(parts: EngineParts): MaintenanceEngine {
   return {
-    assess: async (place) => parts.tables.useAlone(latestOf(place), async ({ native }) => assess(native)),
-    readHistory: async (place) => readHistory(parts, place),
-    startOptimize: async (place, request) => startOptimize(parts, place, request),
-    sweep: async (place, olderThanMilliseconds) =>
-      parts.storages.of(place.root).sweepUnfinishedFiles(place, olderThanMilliseconds),
+    assess: async (location) => parts.tables.useAlone(latestOf(location), async ({ native }) => assess(native)),
+    readHistory: async (location) => readHistory(parts, location),
+    startOptimize: async (location, request) => startOptimize(parts, location, request),
+    sweep: async (location, olderThanMilliseconds) =>
+      parts.storages.of(location.root).sweepUnfinishedFiles(location, olderThanMilliseconds),
   };
 }
 
@@ -88,27 +88,31 @@ async function assess(native: NativeTable): Promise<Condition> {
   };
 }
 
-async function readHistory({ tables, readers, storages }: EngineParts, place: Place): Promise<History> {
-  const versions = await tables.useAlone(latestOf(place), async ({ native }) =>
+async function readHistory({ tables, readers, storages }: EngineParts, location: TableLocation): Promise<History> {
+  const versions = await tables.useAlone(latestOf(location), async ({ native }) =>
     engineCall(async () => native.listVersions()),
   );
-  const tags = await listTagTargets(tables, place);
+  const tags = await listTagTargets(tables, location);
   const pins = tags.filter(({ branch }) => branch === undefined).map(({ version }) => version);
   return {
     versions: versions.map(({ version, timestamp }) => ({
       version,
       committedAtMilliseconds: Math.floor(timestamp / 1000),
     })),
-    keptFromVersion: Math.min(...pins, readers.oldestVersion(place) ?? Infinity, Infinity),
-    diskBytes: await storages.of(place.root).measureTable(place),
+    keptFromVersion: Math.min(...pins, readers.oldestVersion(location) ?? Infinity, Infinity),
+    diskBytes: await storages.of(location.root).measureTable(location),
   };
 }
 
 /** So long that no version is older. */
 const NEVER_MILLISECONDS = 100 * 365 * 86_400_000;
 
-async function startOptimize(parts: EngineParts, place: Place, request: OptimizeRequest): Promise<StartedOptimization> {
-  const begun = await beginOptimize(parts, place, request);
+async function startOptimize(
+  parts: EngineParts,
+  location: TableLocation,
+  request: OptimizeRequest,
+): Promise<StartedOptimization> {
+  const begun = await beginOptimize(parts, location, request);
   return { finish: async () => finishOptimize(begun) };
 }
 
@@ -137,16 +141,16 @@ interface Begun {
 
 async function beginOptimize(
   { tables }: EngineParts,
-  place: Place,
+  location: TableLocation,
   { isInLane, olderThanMilliseconds = NEVER_MILLISECONDS }: OptimizeRequest,
 ): Promise<Begun> {
-  const native = await tables.openAlone(latestOf(place));
+  const native = await tables.openAlone(latestOf(location));
   // Files that no version names are left alone for a week by the engine: another process may be writing them.
   const running = native.optimize(Math.ceil(olderThanMilliseconds), false);
   // Whoever awaits it later learns of its failure; until then it is nobody's.
   running.catch(() => {});
   if (isInLane) {
-    const merged = tables.useAlone(latestOf(place), async (watch) => whenMerged(watch.native, running));
+    const merged = tables.useAlone(latestOf(location), async (watch) => whenMerged(watch.native, running));
     // Who cannot look waits for all of it.
     await merged.catch(async () => running).catch(() => {});
   }
@@ -185,6 +189,6 @@ async function pause(milliseconds: number): Promise<void> {
   });
 }
 
-function latestOf(place: Place): TableState {
-  return { place, branch: undefined, version: undefined };
+function latestOf(location: TableLocation): TableState {
+  return { location, branch: undefined, version: undefined };
 }

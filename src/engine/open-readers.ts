@@ -1,5 +1,5 @@
-import { placeKey } from '../model/table.ts';
-import type { Place } from '../model/table.ts';
+import { locationKey } from '../model/table.ts';
+import type { TableLocation } from '../model/table.ts';
 
 interface Reader {
   readonly version: number;
@@ -22,14 +22,14 @@ export class OpenReaders {
   }
 
   /** The same files; the version counts as being read until their end, or until the reader leaves. */
-  track(place: Place, version: number, files: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
-    const release = this.#add(placeKey(place), { version, sinceMilliseconds: this.#now() });
+  track(location: TableLocation, version: number, files: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
+    const release = this.#add(locationKey(location), { version, sinceMilliseconds: this.#now() });
     return { [Symbol.asyncIterator]: () => releasing(files[Symbol.asyncIterator](), release) };
   }
 
-  oldestVersion(place: Place): number | undefined {
+  oldestVersion(location: TableLocation): number | undefined {
     const since = this.#now() - FORGOTTEN_MILLISECONDS;
-    const versions = [...(this.#readers.get(placeKey(place)) ?? [])]
+    const versions = [...(this.#readers.get(locationKey(location)) ?? [])]
       .filter(({ sinceMilliseconds }) => sinceMilliseconds >= since)
       .map(({ version }) => version);
     return versions.length === 0 ? undefined : Math.min(...versions);

@@ -1,7 +1,7 @@
 import { ServiceError } from '../errors/service-error.ts';
 import { branchNotFound } from '../model/refusals.ts';
-import { MAIN_BRANCH, branchKey, placeKey } from '../model/table.ts';
-import type { Place, TableState } from '../model/table.ts';
+import { MAIN_BRANCH, branchKey, locationKey } from '../model/table.ts';
+import type { TableLocation, TableState } from '../model/table.ts';
 import type { Storages } from '../storage/storages.ts';
 import type { Connections } from './connections.ts';
 import { engineCall } from './engine-errors.ts';
@@ -18,7 +18,7 @@ const HANDLES_TRIED_MAX = 20;
 /** No folder has a longer name; the storage fails when it is asked for one. */
 const BRANCH_LENGTH_MAX = 255;
 
-type BranchOfTable = Pick<TableState, 'place' | 'branch'>;
+type BranchOfTable = Pick<TableState, 'location' | 'branch'>;
 
 type Work<Value> = (table: OpenTable) => Promise<Value>;
 
@@ -73,15 +73,15 @@ export class OpenTables {
    * From now on readers of the latest get this version. The catalog keeps it too, for other processes and for after a
    * crash; this serves the readers who asked the catalog just before.
    */
-  async hold({ place, branch }: BranchOfTable, version: number): Promise<void> {
-    this.#held.set(branchKey(place, branch), version);
+  async hold({ location, branch }: BranchOfTable, version: number): Promise<void> {
+    this.#held.set(branchKey(location, branch), version);
     // A reader who came before may still be moving the shared handle forward: that must end before the first commit.
-    const shared = await this.#shared.get(placeKey(place))?.catch(() => undefined);
+    const shared = await this.#shared.get(locationKey(location))?.catch(() => undefined);
     await shared?.settled();
   }
 
-  release({ place, branch }: BranchOfTable): void {
-    this.#held.delete(branchKey(place, branch));
+  release({ location, branch }: BranchOfTable): void {
+    this.#held.delete(branchKey(location, branch));
   }
 
   /** A handle that nobody else has. */
@@ -95,15 +95,15 @@ export class OpenTables {
   }
 
   /** The same, to be closed by whoever asked for it. */
-  async openAlone({ place, branch, version }: TableState): Promise<NativeTable> {
+  async openAlone({ location, branch, version }: TableState): Promise<NativeTable> {
     if (branch !== undefined && Buffer.byteLength(branch) > BRANCH_LENGTH_MAX) throw branchNotFound(branch);
-    const main = await this.#connections.openTable(place);
+    const main = await this.#connections.openTable(location);
     if (branch === undefined) {
       if (version !== undefined) await closingOnFailure(main, async () => main.checkout(version));
       return main;
     }
     try {
-      return await this.#connections.openWhole(place, branch, async () =>
+      return await this.#connections.openWhole(location, branch, async () =>
         engineCall(async () => (await main.branches()).checkout(branch, version ?? null)),
       );
     } catch (error) {
@@ -114,8 +114,8 @@ export class OpenTables {
   }
 
   /** The handle is closed as soon as nobody uses it; the next user opens a new one. */
-  evict(place: Place): void {
-    const key = placeKey(place);
+  evict(location: TableLocation): void {
+    const key = locationKey(location);
     const opening = this.#shared.get(key);
     this.#shared.delete(key);
     if (opening !== undefined) retireSoon(opening);
@@ -128,35 +128,35 @@ export class OpenTables {
   }
 
   /** The one that was asked for, or the one at which readers are held. */
-  #versionFor({ place, branch, version }: TableState): number | undefined {
-    return version ?? this.#held.get(branchKey(place, branch));
+  #versionFor({ location, branch, version }: TableState): number | undefined {
+    return version ?? this.#held.get(branchKey(location, branch));
   }
 
   /** `undefined` when readers have been held in the meantime. */
   async #acquireLatest(state: TableState): Promise<SharedTable | undefined> {
-    const { place } = state;
+    const { location } = state;
     for (let attempt = 1; attempt <= HANDLES_TRIED_MAX; attempt += 1) {
-      const shared = await this.#find(place);
+      const shared = await this.#find(location);
       if (this.#versionFor(state) !== undefined) return undefined;
       // It may have been evicted, and closed, between its opening and now.
       if (!shared.acquire()) continue;
       try {
-        if (await this.#connections.openWhole(place, undefined, async () => shared.refresh())) return shared;
+        if (await this.#connections.openWhole(location, undefined, async () => shared.refresh())) return shared;
       } catch (error) {
         if (attempt >= REFRESH_FAILURES_MAX) throw error;
       }
-      this.evict(place);
+      this.evict(location);
       shared.release();
     }
     throw neverStill();
   }
 
-  async #find(place: Place): Promise<SharedTable> {
-    const key = placeKey(place);
+  async #find(location: TableLocation): Promise<SharedTable> {
+    const key = locationKey(location);
     const known = this.#shared.get(key);
     if (known === undefined) this.#misses += 1;
     else this.#hits += 1;
-    const opening = known ?? this.#openShared(place);
+    const opening = known ?? this.#openShared(location);
     // Put at the end: the order of the map is the order of use.
     this.#shared.delete(key);
     this.#shared.set(key, opening);
@@ -178,9 +178,9 @@ export class OpenTables {
     }
   }
 
-  async #openShared(place: Place): Promise<SharedTable> {
-    const native = await this.#connections.openTable(place);
-    return SharedTable.open(native, await this.storages.of(place.root).watchVersions(place));
+  async #openShared(location: TableLocation): Promise<SharedTable> {
+    const native = await this.#connections.openTable(location);
+    return SharedTable.open(native, await this.storages.of(location.root).watchVersions(location));
   }
 }
 

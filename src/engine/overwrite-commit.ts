@@ -76,11 +76,11 @@ async function beginVersion(
   data: OverwriteData,
   file: Buffer,
 ): Promise<NativeTable> {
-  const { place, branch } = data;
+  const { location, branch } = data;
   if (branch === undefined) {
-    return connections.writeTable(place, file, { mode: 'overwrite', storageOptions: withStorageVersion(data) });
+    return connections.writeTable(location, file, { mode: 'overwrite', storageOptions: withStorageVersion(data) });
   }
-  const native = await tables.openAlone({ place, branch, version: undefined });
+  const native = await tables.openAlone({ location, branch, version: undefined });
   try {
     await engineCall(async () => native.add(file, 'overwrite'));
     return native;
@@ -90,6 +90,6 @@ async function beginVersion(
   }
 }
 
-function toTarget({ place, branch }: OverwriteData) {
-  return { place, branch };
+function toTarget({ location, branch }: OverwriteData) {
+  return { location, branch };
 }

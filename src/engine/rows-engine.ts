@@ -52,7 +52,7 @@ export function createRowsEngine(parts: EngineParts): RowsEngine {
       const run = { native, batchBytes: limits.resultBatchBytes, time };
       const work = readServed(tables, state, async (table) => startQuery(run, table, query));
       const { value, version } = await time.wait(work);
-      return { ...value, files: readers.track(state.place, version, value.files), version };
+      return { ...value, files: readers.track(state.location, version, value.files), version };
     },
     async count(state, predicate, patience) {
       const time = toTime(patience);

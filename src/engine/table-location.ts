@@ -1,5 +1,5 @@
 import { ServiceError } from '../errors/service-error.ts';
-import type { Place } from '../model/table.ts';
+import type { TableLocation } from '../model/table.ts';
 import type { Storages } from '../storage/storages.ts';
 
 const ENDING = '.lance';
@@ -8,10 +8,10 @@ const SEGMENTS_MAX = 16;
 const SEGMENT = /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,200}$/;
 
 /**
- * The place that a caller's location means: a directory below the root, written from there on, or in full as replies give
+ * The location that a caller's location means: a directory below the root, written from there on, or in full as replies give
  * it. Nothing that leads elsewhere gets through: no step upward, no link, no directory inside another table's.
  */
-export async function locateTable(storages: Storages, root: string, location: string): Promise<Place> {
+export async function locateTable(storages: Storages, root: string, location: string): Promise<TableLocation> {
   const base = root.replace(/\/+$/, '');
   const segments = readSegments(base, location);
   const directory = segments.at(-1) ?? '';

@@ -1,5 +1,5 @@
 import { ServiceError } from '../errors/service-error.ts';
-import type { Place } from '../model/table.ts';
+import type { TableLocation } from '../model/table.ts';
 import { engineCall } from './engine-errors.ts';
 import type { NativeTag, NativeTags } from './native.ts';
 import type { OpenTables } from './open-tables.ts';
@@ -34,15 +34,19 @@ export interface NameWindow {
   readonly limit: number | undefined;
 }
 
-export async function listTags(tables: OpenTables, place: Place, window: NameWindow): Promise<readonly Tag[]> {
-  const found = await useTags(tables, { place, branch: undefined }, async (tags) => tags.list());
+export async function listTags(
+  tables: OpenTables,
+  location: TableLocation,
+  window: NameWindow,
+): Promise<readonly Tag[]> {
+  const found = await useTags(tables, { location, branch: undefined }, async (tags) => tags.list());
   const names = namesWithin(Object.keys(found), window);
-  return Promise.all(names.map(async (name) => completeTag(tables, place, { name, known: found[name] })));
+  return Promise.all(names.map(async (name) => completeTag(tables, location, { name, known: found[name] })));
 }
 
-export async function requireTag(tables: OpenTables, place: Place, name: string): Promise<Tag> {
-  const version = await useTags(tables, { place, branch: undefined }, async (tags) => tags.getVersion(name));
-  return completeTag(tables, place, { name, known: { version, manifestSize: 0 } });
+export async function requireTag(tables: OpenTables, location: TableLocation, name: string): Promise<Tag> {
+  const version = await useTags(tables, { location, branch: undefined }, async (tags) => tags.getVersion(name));
+  return completeTag(tables, location, { name, known: { version, manifestSize: 0 } });
 }
 
 export async function createTag(tables: OpenTables, target: WriteTarget, change: TagChange): Promise<void> {
@@ -56,14 +60,14 @@ export async function updateTag(tables: OpenTables, target: WriteTarget, change:
 }
 
 /** Gives what the tag was. */
-export async function removeTag(tables: OpenTables, place: Place, name: string): Promise<Tag> {
-  const tag = await requireTag(tables, place, name);
-  await useTags(tables, { place, branch: undefined }, async (tags) => tags.delete(name));
+export async function removeTag(tables: OpenTables, location: TableLocation, name: string): Promise<Tag> {
+  const tag = await requireTag(tables, location, name);
+  await useTags(tables, { location, branch: undefined }, async (tags) => tags.delete(name));
   return tag;
 }
 
-export async function listTagTargets(tables: OpenTables, place: Place): Promise<readonly Pin[]> {
-  const tags = await listTags(tables, place, { after: undefined, limit: undefined });
+export async function listTagTargets(tables: OpenTables, location: TableLocation): Promise<readonly Pin[]> {
+  const tags = await listTags(tables, location, { after: undefined, limit: undefined });
   return tags.map(({ name, branch, version }) => ({ kind: 'tag', name, branch, version }));
 }
 
@@ -88,18 +92,18 @@ interface FoundTag {
   readonly known: NativeTag | undefined;
 }
 
-async function completeTag(tables: OpenTables, place: Place, { name, known }: FoundTag): Promise<Tag> {
-  const file = await tables.storages.of(place.root).readRefFile(place, 'tags', name);
+async function completeTag(tables: OpenTables, location: TableLocation, { name, known }: FoundTag): Promise<Tag> {
+  const file = await tables.storages.of(location.root).readRefFile(location, 'tags', name);
   const version = numberOf(file?.['version']) ?? known?.version ?? 0;
   const manifestBytes = numberOf(file?.['manifestSize']) ?? known?.manifestSize ?? 0;
-  const branch = file === undefined ? await branchOf(tables, place, name) : textOf(file['branch']);
+  const branch = file === undefined ? await branchOf(tables, location, name) : textOf(file['branch']);
   return { name, version, branch, manifestBytes, createdAt: textOf(file?.['createdAt']) };
 }
 
 /** The engine goes to the tag's branch together with the tag. A tag whose branch is gone leads nowhere. */
-async function branchOf(tables: OpenTables, place: Place, tag: string): Promise<string | undefined> {
+async function branchOf(tables: OpenTables, location: TableLocation, tag: string): Promise<string | undefined> {
   return tables
-    .useAlone({ place, branch: undefined, version: undefined }, async ({ native }) => {
+    .useAlone({ location, branch: undefined, version: undefined }, async ({ native }) => {
       await engineCall(async () => native.checkoutTag(tag));
       return native.currentBranch() ?? undefined;
     })

@@ -63,7 +63,7 @@ export async function removeVersions(
   target: WriteTarget,
   ranges: readonly VersionRange[],
 ): Promise<RemovedVersions> {
-  const storage = storages.of(target.place.root);
+  const storage = storages.of(target.location.root);
   storage.requireRemovableManifests();
   const versions = await listVersions(tables, { ...target, version: undefined });
   const latest = versions.at(-1)?.version ?? 0;
@@ -78,16 +78,19 @@ export async function removeVersions(
 async function manifestPaths(
   { storages }: OpenTables,
   native: NativeTable,
-  { place, branch }: TableState,
+  { location, branch }: TableState,
 ): Promise<(version: number) => string> {
   const isCountedDown = await engineCall(async () => native.usesV2ManifestPaths());
-  const storage = storages.of(place.root);
-  return (version) => storage.manifestPath({ place, branch, version, isCountedDown });
+  const storage = storages.of(location.root);
+  return (version) => storage.manifestPath({ location, branch, version, isCountedDown });
 }
 
 async function refusePinned(tables: OpenTables, target: WriteTarget, doomed: ReadonlySet<number>): Promise<void> {
   const branch = target.branch === MAIN_BRANCH ? undefined : target.branch;
-  const pins = [...(await listTagTargets(tables, target.place)), ...(await listBranchForks(tables, target.place))];
+  const pins = [
+    ...(await listTagTargets(tables, target.location)),
+    ...(await listBranchForks(tables, target.location)),
+  ];
   const pin = pins.find((each) => each.branch === branch && doomed.has(each.version));
   if (pin === undefined) return;
   throw new ServiceError('InvalidTableState', `Version ${pin.version} is kept by the ${pin.kind} ${pin.name}.`, {

@@ -15,7 +15,7 @@ export class Turns {
       return await work();
     } finally {
       const next = this.#waiting.shift();
-      // The next one takes over the place.
+      // The next one takes the place.
       if (next === undefined) this.#running -= 1;
       else next();
     }

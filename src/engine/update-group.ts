@@ -13,7 +13,7 @@ import { sqlString } from './sql-text.ts';
 /** Of all keys and expressions in one group. A list of values is repeated for every row in the engine's memory. */
 const CHARACTERS_MAX = 16_384;
 
-/** One update in the place of several: `keys` are those of its members, in order. */
+/** One update in place of several: `keys` are those of its members, in order. */
 export interface GroupedUpdate {
   readonly keyField: Field;
   readonly keys: readonly string[];
@@ -107,7 +107,7 @@ export class UpdateGroup {
     return true;
   }
 
-  /** From 1, the place of a row's key in the list of keys. */
+  /** From 1, the position of a row's key in the list of keys. */
   #positionIn(keys: string): string {
     const type = sqlString(`List(${formatArrowCast(this.#keyField.type) ?? ''})`);
     return `CAST(array_position(arrow_cast(make_array(${keys}), ${type}), ${this.#keyName.sql}) AS BIGINT)`;

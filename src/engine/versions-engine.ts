@@ -1,4 +1,4 @@
-import type { Place, TableState } from '../model/table.ts';
+import type { TableLocation, TableState } from '../model/table.ts';
 import { engineCall } from './engine-errors.ts';
 import type { NativeStatistics } from './native.ts';
 import type { EngineParts } from './parts.ts';
@@ -19,18 +19,18 @@ export interface VersionsEngine {
   /** The latest when the state names none. */
   require(state: TableState): Promise<TableVersion>;
   /** In bytes, where the storage tells it cheaply. */
-  measure(place: Place, version: TableVersion): Promise<number | undefined>;
+  measure(location: TableLocation, version: TableVersion): Promise<number | undefined>;
   /** Removes the records of versions. The latest, and what a tag or a branch needs, is refused. */
   remove(target: WriteTarget, ranges: readonly VersionRange[]): Promise<RemovedVersions>;
   stats(state: TableState): Promise<TableStatistics>;
-  listTags(place: Place, window: NameWindow): Promise<readonly Tag[]>;
-  requireTag(place: Place, name: string): Promise<Tag>;
+  listTags(location: TableLocation, window: NameWindow): Promise<readonly Tag[]>;
+  requireTag(location: TableLocation, name: string): Promise<Tag>;
   createTag(target: WriteTarget, change: TagChange): Promise<void>;
   updateTag(target: WriteTarget, change: TagChange): Promise<void>;
-  removeTag(place: Place, name: string): Promise<Tag>;
-  listBranches(place: Place, window: NameWindow): Promise<readonly Branch[]>;
+  removeTag(location: TableLocation, name: string): Promise<Tag>;
+  listBranches(location: TableLocation, window: NameWindow): Promise<readonly Branch[]>;
   createBranch(source: TableState, name: string): Promise<number>;
-  removeBranch(place: Place, name: string): Promise<number>;
+  removeBranch(location: TableLocation, name: string): Promise<number>;
 }
 
 export function createVersionsEngine(parts: EngineParts): VersionsEngine {
@@ -38,16 +38,16 @@ export function createVersionsEngine(parts: EngineParts): VersionsEngine {
   return {
     list: async (state) => listVersions(tables, state),
     require: async (state) => requireVersion(tables, state),
-    measure: async (place, { manifestPath }) => parts.storages.of(place.root).measureManifest(manifestPath),
+    measure: async (location, { manifestPath }) => parts.storages.of(location.root).measureManifest(manifestPath),
     remove: async (target, ranges) => removeVersions(parts, target, ranges),
     stats: async (state) => tables.use(state, async ({ native }) => engineCall(async () => native.stats())),
-    listTags: async (place, window) => listTags(tables, place, window),
-    requireTag: async (place, name) => requireTag(tables, place, name),
+    listTags: async (location, window) => listTags(tables, location, window),
+    requireTag: async (location, name) => requireTag(tables, location, name),
     createTag: async (target, change) => createTag(tables, target, change),
     updateTag: async (target, change) => updateTag(tables, target, change),
-    removeTag: async (place, name) => removeTag(tables, place, name),
-    listBranches: async (place, window) => listBranches(tables, place, window),
+    removeTag: async (location, name) => removeTag(tables, location, name),
+    listBranches: async (location, window) => listBranches(tables, location, window),
     createBranch: async (source, name) => createBranch(tables, source, name),
-    removeBranch: async (place, name) => removeBranch(tables, place, name),
+    removeBranch: async (location, name) => removeBranch(tables, location, name),
   };
 }

@@ -10,7 +10,7 @@ const SLOP_MAX = 1000;
 
 /** The tree is walked no deeper than its bound, so that a deep one is refused before it exhausts the stack. */
 export function guardFullText(query: FullTextQuery, limits: SqlLimits): FullTextQuery {
-  checkNode(query, { place: 'full_text_query', depth: 1, totals: { clauses: 0, characters: 0 }, limits });
+  checkNode(query, { field: 'full_text_query', depth: 1, totals: { clauses: 0, characters: 0 }, limits });
   return query;
 }
 
@@ -21,7 +21,7 @@ interface Totals {
 
 /** Where a node stands; `totals` is shared by the whole tree. */
 interface Position {
-  readonly place: string;
+  readonly field: string;
   readonly depth: number;
   readonly totals: Totals;
   readonly limits: SqlLimits;
@@ -32,7 +32,7 @@ type NodeOf<Kind extends FullTextQuery['kind']> = Extract<FullTextQuery, { reado
 function checkNode(node: FullTextQuery, at: Position): void {
   const { fullTextDepthMax } = at.limits;
   if (at.depth > fullTextDepthMax) {
-    throw new ServiceError('InvalidInput', `${at.place} is nested more than ${fullTextDepthMax} deep.`, {
+    throw new ServiceError('InvalidInput', `${at.field} is nested more than ${fullTextDepthMax} deep.`, {
       hint: 'Put clauses of the same kind side by side in one boolean query.',
     });
   }
@@ -40,14 +40,14 @@ function checkNode(node: FullTextQuery, at: Position): void {
   switch (node.kind) {
     case 'text':
       countClauses(at, node.columns.length);
-      return countCharacters(node.terms, `${at.place}.query`, at);
+      return countCharacters(node.terms, `${at.field}.query`, at);
     case 'match':
       return checkMatch(node, at);
     case 'phrase':
-      requireInteger(node.slop, { place: `${at.place}.phrase.slop`, minimum: 0, maximum: SLOP_MAX });
-      return countCharacters(node.terms, `${at.place}.phrase.terms`, at);
+      requireInteger(node.slop, { field: `${at.field}.phrase.slop`, minimum: 0, maximum: SLOP_MAX });
+      return countCharacters(node.terms, `${at.field}.phrase.terms`, at);
     case 'boost':
-      requireFinite(node.negativeBoost, `${at.place}.boost.negative_boost`);
+      requireFinite(node.negativeBoost, `${at.field}.boost.negative_boost`);
       checkNode(node.positive, below(at, 'boost.positive'));
       return checkNode(node.negative, below(at, 'boost.negative'));
     case 'multi-match':
@@ -58,30 +58,30 @@ function checkNode(node: FullTextQuery, at: Position): void {
 }
 
 function checkMatch(node: NodeOf<'match'>, at: Position): void {
-  const place = `${at.place}.match`;
-  countCharacters(node.terms, `${place}.terms`, at);
-  requireFinite(node.boost, `${place}.boost`);
+  const field = `${at.field}.match`;
+  countCharacters(node.terms, `${field}.terms`, at);
+  requireFinite(node.boost, `${field}.boost`);
   if (node.fuzziness !== undefined) {
-    requireInteger(node.fuzziness, { place: `${place}.fuzziness`, minimum: 0, maximum: EDITS_MAX });
+    requireInteger(node.fuzziness, { field: `${field}.fuzziness`, minimum: 0, maximum: EDITS_MAX });
   }
-  requireInteger(node.maxExpansions, { place: `${place}.max_expansions`, minimum: 1, maximum: EXPANSIONS_MAX });
-  requireInteger(node.prefixLength, { place: `${place}.prefix_length`, minimum: 0, maximum: PREFIX_CHARACTERS_MAX });
+  requireInteger(node.maxExpansions, { field: `${field}.max_expansions`, minimum: 1, maximum: EXPANSIONS_MAX });
+  requireInteger(node.prefixLength, { field: `${field}.prefix_length`, minimum: 0, maximum: PREFIX_CHARACTERS_MAX });
 }
 
 function checkMultiMatch(node: NodeOf<'multi-match'>, at: Position): void {
-  const place = `${at.place}.multi_match`;
+  const field = `${at.field}.multi_match`;
   countClauses(at, node.columns.length);
-  countCharacters(node.terms, `${place}.query`, at);
-  if (node.columns.length === 0) throw new ServiceError('InvalidInput', `${place}.columns is empty.`);
+  countCharacters(node.terms, `${field}.query`, at);
+  if (node.columns.length === 0) throw new ServiceError('InvalidInput', `${field}.columns is empty.`);
   if (node.boosts === undefined) return;
   if (node.boosts.length !== node.columns.length) {
     throw new ServiceError(
       'InvalidInput',
-      `${place}.boost has ${node.boosts.length} numbers, and ${place}.columns has ${node.columns.length} columns.`,
+      `${field}.boost has ${node.boosts.length} numbers, and ${field}.columns has ${node.columns.length} columns.`,
       { hint: 'Give one boost for each column, or none.' },
     );
   }
-  for (const [index, boost] of node.boosts.entries()) requireFinite(boost, `${place}.boost[${index}]`);
+  for (const [index, boost] of node.boosts.entries()) requireFinite(boost, `${field}.boost[${index}]`);
 }
 
 function checkBoolean(node: NodeOf<'boolean'>, at: Position): void {
@@ -96,7 +96,7 @@ function checkBoolean(node: NodeOf<'boolean'>, at: Position): void {
 }
 
 function below(at: Position, step: string): Position {
-  return { ...at, place: `${at.place}.${step}`, depth: at.depth + 1 };
+  return { ...at, field: `${at.field}.${step}`, depth: at.depth + 1 };
 }
 
 function countClauses(at: Position, count: number): void {
@@ -105,22 +105,22 @@ function countClauses(at: Position, count: number): void {
   if (totals.clauses > limits.fullTextClausesMax) {
     throw new ServiceError(
       'InvalidInput',
-      `full_text_query has more than ${limits.fullTextClausesMax} clauses and columns, counted up to ${at.place}.`,
+      `full_text_query has more than ${limits.fullTextClausesMax} clauses and columns, counted up to ${at.field}.`,
     );
   }
 }
 
-function countCharacters(terms: string, place: string, at: Position): void {
+function countCharacters(terms: string, field: string, at: Position): void {
   const { totals, limits } = at;
   totals.characters += terms.length;
   if (totals.characters > limits.fullTextCharactersMax) {
     throw new ServiceError(
       'InvalidInput',
-      `full_text_query has more than ${limits.fullTextCharactersMax} characters of text, counted up to ${place}.`,
+      `full_text_query has more than ${limits.fullTextCharactersMax} characters of text, counted up to ${field}.`,
     );
   }
   if (/\p{Surrogate}/u.test(terms)) {
-    throw new ServiceError('InvalidInput', `${place} holds half of a surrogate pair.`, {
+    throw new ServiceError('InvalidInput', `${field} holds half of a surrogate pair.`, {
       hint: 'Send well-formed Unicode.',
     });
   }

@@ -32,15 +32,15 @@ export function isReservedKey(key: string): boolean {
 /** For the metadata of one field, where `null` deletes a key. */
 export function guardMetadata(
   entries: Readonly<Record<string, string | null>>,
-  place: string,
+  field: string,
   limits: MetadataLimits,
 ): void {
-  checkSize(entries, place, { ...limits, countMax: limits.entriesMax });
+  checkSize(entries, field, { ...limits, countMax: limits.entriesMax });
   for (const key of Object.keys(entries)) {
     if (!isReservedKey(key)) continue;
     throw new ServiceError(
       'InvalidInput',
-      `The key ${quoteForMessage(key)} in ${place} belongs to the storage format and could make the table unreadable.`,
+      `The key ${quoteForMessage(key)} in ${field} belongs to the storage format and could make the table unreadable.`,
       { hint: 'Choose a key that does not begin with lance- or lance: or ARROW:extension: and is not packed.' },
     );
   }
@@ -48,10 +48,10 @@ export function guardMetadata(
 
 export function guardProperties(
   properties: Readonly<Record<string, string>>,
-  place: string,
+  field: string,
   limits: MetadataLimits,
 ): void {
-  checkSize(properties, place, { ...limits, countMax: limits.propertiesMax });
+  checkSize(properties, field, { ...limits, countMax: limits.propertiesMax });
 }
 
 /**
@@ -75,20 +75,20 @@ interface SizeLimits extends MetadataLimits {
   readonly countMax: number;
 }
 
-function checkSize(entries: Readonly<Record<string, string | null>>, place: string, limits: SizeLimits): void {
+function checkSize(entries: Readonly<Record<string, string | null>>, field: string, limits: SizeLimits): void {
   const pairs = Object.entries(entries);
   if (pairs.length > limits.countMax) {
     throw new ServiceError(
       'InvalidInput',
-      `${place} has ${pairs.length} entries; at most ${limits.countMax} are allowed.`,
+      `${field} has ${pairs.length} entries; at most ${limits.countMax} are allowed.`,
     );
   }
   for (const [key, value] of pairs) {
     if (Buffer.byteLength(key) > limits.keyBytesMax) {
-      throw tooLong(`The key ${quoteForMessage(key)} in ${place}`, limits.keyBytesMax);
+      throw tooLong(`The key ${quoteForMessage(key)} in ${field}`, limits.keyBytesMax);
     }
     if (value !== null && Buffer.byteLength(value) > limits.valueBytesMax) {
-      throw tooLong(`The value of ${quoteForMessage(key)} in ${place}`, limits.valueBytesMax);
+      throw tooLong(`The value of ${quoteForMessage(key)} in ${field}`, limits.valueBytesMax);
     }
   }
 }

@@ -2,29 +2,29 @@ import { ServiceError } from '../errors/service-error.ts';
 import type { QueryLimits } from '../model/limits.ts';
 
 export interface IntegerRule {
-  readonly place: string;
+  readonly field: string;
   readonly minimum: number;
   readonly maximum: number;
 }
 
 export function requireInteger(value: number, rule: IntegerRule): number {
-  const { place, minimum, maximum } = rule;
+  const { field, minimum, maximum } = rule;
   if (Number.isSafeInteger(value) && value >= minimum && value <= maximum) return value;
-  throw new ServiceError('InvalidInput', `${place} is ${value}, which is ${integerFault(value, rule)}.`, {
+  throw new ServiceError('InvalidInput', `${field} is ${value}, which is ${integerFault(value, rule)}.`, {
     hint: `Give a whole number from ${minimum} to ${maximum}.`,
   });
 }
 
-export function requireFinite(value: number, place: string): number {
+export function requireFinite(value: number, field: string): number {
   if (Number.isFinite(value)) return value;
-  throw new ServiceError('InvalidInput', `${place} is ${value}, which is not a finite number.`);
+  throw new ServiceError('InvalidInput', `${field} is ${value}, which is not a finite number.`);
 }
 
 export function guardVectors(vectors: readonly (readonly number[])[], limits: QueryLimits): void {
-  requireInteger(vectors.length, { place: 'The number of query vectors', minimum: 0, maximum: limits.vectorsMax });
+  requireInteger(vectors.length, { field: 'The number of query vectors', minimum: 0, maximum: limits.vectorsMax });
   const [first] = vectors;
   if (first === undefined) return;
-  const dimension = { place: 'The dimension of the query vector', minimum: 1, maximum: limits.dimensionsMax };
+  const dimension = { field: 'The dimension of the query vector', minimum: 1, maximum: limits.dimensionsMax };
   requireInteger(first.length, dimension);
   for (const [index, vector] of vectors.entries()) {
     if (vector.length !== first.length) {

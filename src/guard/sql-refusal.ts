@@ -4,7 +4,7 @@ import { quoteForMessage } from '../model/identifier.ts';
 /** What the text is for, and how messages call it, such as `updates[2] expression`. */
 export interface SqlUse {
   readonly name: 'filter' | 'predicate' | 'expression' | 'projection';
-  readonly place: string;
+  readonly field: string;
 }
 
 /** What is wrong with a text, and where; `reason` continues the sentence after a colon. */
@@ -16,7 +16,7 @@ export interface SqlFault {
 
 const PIECE_CHARACTERS_MAX = 24;
 
-/** Thrown while a text is read, where the place of the text is not known. */
+/** Thrown while a text is read, where the field of the text is not known. */
 export class SqlRefusal extends Error {
   readonly fault: SqlFault;
 
@@ -35,7 +35,7 @@ export function toServiceError(fault: SqlFault, text: string, use: SqlUse): Serv
   const piece = text.slice(fault.offset, fault.offset + PIECE_CHARACTERS_MAX);
   const near = piece === '' ? 'at its end' : `near ${quoteForMessage(piece)}`;
   const position = characterPosition(text, fault.offset);
-  return new ServiceError('InvalidInput', `In ${use.place} at character ${position}, ${near}: ${fault.reason}.`, {
+  return new ServiceError('InvalidInput', `In ${use.field} at character ${position}, ${near}: ${fault.reason}.`, {
     hint: fault.hint,
   });
 }

@@ -2,7 +2,7 @@ import type { Catalog } from '../catalog/catalog.ts';
 import type { Jobs, StartedJob } from '../jobs/jobs.ts';
 import { isMaintenancePaused } from '../model/maintenance.ts';
 import { formatPath } from '../model/identifier.ts';
-import { placeKey } from '../model/table.ts';
+import { locationKey } from '../model/table.ts';
 import type { TableRecord } from '../model/table.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import { Pace, restAfter } from './pace.ts';
@@ -176,7 +176,7 @@ export class Maintenance {
   }
 
   #startJob(watch: TableWatch, caller: string, makePlan: () => Promise<UpkeepPlan>): StartedJob<RunRecord> {
-    const { databaseId, path, place, id } = watch.table;
+    const { databaseId, path, location, id } = watch.table;
     const subject = {
       kind: 'maintenance',
       databaseId,
@@ -184,7 +184,7 @@ export class Maintenance {
       tableId: id,
       caller,
       // That of the table's index builds: a merge and a build of one table would undo each other's work.
-      lane: `${placeKey(place)}\u0000`,
+      lane: `${locationKey(location)}\u0000`,
       sameAs: `maintenance ${id}`,
       spec: {},
     };
@@ -199,8 +199,8 @@ export class Maintenance {
   async #work(watch: TableWatch, plan: UpkeepPlan): Promise<RunRecord> {
     const { engine, telemetry } = this.#parts;
     const before = watch.commits ?? 0;
-    const upkeep = await runUpkeep(this.#parts, watch.table.place, plan);
-    const { smallFragments, version } = await engine.maintenance.assess(watch.table.place);
+    const upkeep = await runUpkeep(this.#parts, watch.table.location, plan);
+    const { smallFragments, version } = await engine.maintenance.assess(watch.table.location);
     watch.lastUpkeep = upkeep;
     watch.lostMerges = upkeep.isLost ? watch.lostMerges + 1 : 0;
     if (!upkeep.isLost) {

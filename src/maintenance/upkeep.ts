@@ -1,6 +1,6 @@
 import type { Condition, Engine } from '../engine/engine.ts';
 import type { MaintenanceLimits } from '../model/limits.ts';
-import type { Place } from '../model/table.ts';
+import type { TableLocation } from '../model/table.ts';
 import { chooseAge, findReasons, isHistoryTooLarge, shouldWaitForMerge } from './policy.ts';
 import type { Past, Reason } from './policy.ts';
 import type { BackgroundWork, TimedOptimization } from '../writes/writes.ts';
@@ -42,7 +42,7 @@ export async function planUpkeep(
   { isForced, removeFrom }: PlanOptions,
 ): Promise<UpkeepPlan> {
   const { engine, limits, now } = context;
-  const condition = await engine.maintenance.assess(watch.table.place);
+  const condition = await engine.maintenance.assess(watch.table.location);
   const isQuiet = isForced || now() - watch.lastCommitAt >= limits.quietSeconds * 1000;
   const wear = { commits: watch.commits, isQuiet, left: isForced ? undefined : watch.left };
   const reasons = findReasons(condition, wear, isForced ? { ...limits, smallFragmentsMax: 2 } : limits);
@@ -80,7 +80,7 @@ async function planHistory(
   watch: TableWatch,
   { condition, isQuiet }: { readonly condition: Condition; readonly isQuiet: boolean },
 ): Promise<number | undefined> {
-  const history = await engine.maintenance.readHistory(watch.table.place);
+  const history = await engine.maintenance.readHistory(watch.table.location);
   const past: Past = {
     ...history,
     bytes: condition.bytes,
@@ -96,15 +96,15 @@ async function planHistory(
   return age;
 }
 
-export async function runUpkeep(context: UpkeepContext, place: Place, plan: UpkeepPlan): Promise<Upkeep> {
+export async function runUpkeep(context: UpkeepContext, location: TableLocation, plan: UpkeepPlan): Promise<Upkeep> {
   const { engine, background, now } = context;
   const startedAt = now();
   const { isInLane, reasons, condition } = plan;
-  const merged = await background.optimize(place, { isInLane, olderThanMilliseconds: undefined });
+  const merged = await background.optimize(location, { isInLane, olderThanMilliseconds: undefined });
   const mergedAt = now();
-  const done = joinSteps(merged, await removeOld(context, place, { ...plan, plannedAt: startedAt }));
+  const done = joinSteps(merged, await removeOld(context, location, { ...plan, plannedAt: startedAt }));
   const removalMilliseconds = plan.ageMilliseconds === undefined ? 0 : now() - mergedAt;
-  const filesSwept = await engine.maintenance.sweep(place, ABANDONED_MILLISECONDS);
+  const filesSwept = await engine.maintenance.sweep(location, ABANDONED_MILLISECONDS);
   const endedAt = now();
   const times = { milliseconds: endedAt - startedAt, removalMilliseconds, endedAt };
   const facts = { reasons, isLost: done === undefined, filesSwept };
@@ -121,12 +121,12 @@ interface Removal extends Pick<UpkeepPlan, 'ageMilliseconds'> {
  */
 async function removeOld(
   { background, now }: UpkeepContext,
-  place: Place,
+  location: TableLocation,
   { ageMilliseconds, plannedAt }: Removal,
 ): Promise<TimedOptimization | undefined> {
   if (ageMilliseconds === undefined) return undefined;
   const olderThanMilliseconds = ageMilliseconds + (now() - plannedAt);
-  return background.optimize(place, { isInLane: false, olderThanMilliseconds });
+  return background.optimize(location, { isInLane: false, olderThanMilliseconds });
 }
 
 function joinSteps(

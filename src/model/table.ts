@@ -17,7 +17,7 @@ export interface Database {
  * Where the engine finds a table's data. Tables that we make are `listed`: a directory of our own naming below the root.
  * Adopted tables of the engine's own namespaces are `namespaced`: opened by the engine's path, as it wrote them.
  */
-export type Place =
+export type TableLocation =
   | { readonly kind: 'listed'; readonly root: string; readonly directory: string }
   | {
       readonly kind: 'namespaced';
@@ -31,7 +31,7 @@ export interface TableRecord {
   readonly id: string;
   readonly databaseId: string;
   readonly path: TablePath;
-  readonly place: Place;
+  readonly location: TableLocation;
   readonly properties: Readonly<Record<string, string>>;
   /**
    * Set while a write of several commits is under way: readers see this version, not the latest, until the last chunk is
@@ -46,7 +46,7 @@ export interface TableRecord {
 
 /** What a read is about: a table, and which of its states. */
 export interface TableState {
-  readonly place: Place;
+  readonly location: TableLocation;
   readonly branch: string | undefined;
   readonly version: number | undefined;
 }
@@ -59,18 +59,18 @@ export function isOwnDirectory(directory: string): boolean {
   return /-[0-9a-hjkmnp-tv-z]{26}$/.test(directory);
 }
 
-/** A stable text for a place: key of caches and lanes. */
-export function placeKey(place: Place): string {
-  return `${place.root}\u0000${place.kind}\u0000${place.directory}`;
+/** A stable text for a location: key of caches and lanes. */
+export function locationKey(location: TableLocation): string {
+  return `${location.root}\u0000${location.kind}\u0000${location.directory}`;
 }
 
 /** The same for one branch of a table. */
-export function branchKey(place: Place, branch: string | undefined): string {
-  return `${placeKey(place)}\u0000${branch ?? MAIN_BRANCH}`;
+export function branchKey(location: TableLocation, branch: string | undefined): string {
+  return `${locationKey(location)}\u0000${branch ?? MAIN_BRANCH}`;
 }
 
 /** The address that an embedded client opens the table by. */
-export function placeLocation(place: Place): string {
-  const folder = place.kind === 'listed' ? `${place.directory}.lance` : place.directory;
-  return `${place.root.replace(/\/+$/, '')}/${folder}`;
+export function locationUri(location: TableLocation): string {
+  const folder = location.kind === 'listed' ? `${location.directory}.lance` : location.directory;
+  return `${location.root.replace(/\/+$/, '')}/${folder}`;
 }

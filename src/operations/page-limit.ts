@@ -11,5 +11,5 @@ export function readLimit(query: QueryValues, maximum: number): number {
       hint: `Give a number from 1 to ${maximum}.`,
     });
   }
-  return requireInteger(Number(text), { place: 'limit', minimum: 1, maximum });
+  return requireInteger(Number(text), { field: 'limit', minimum: 1, maximum });
 }

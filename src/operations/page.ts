@@ -40,6 +40,6 @@ export function limitWithNext({ limit }: Page): number | undefined {
 
 function limitOf({ query, dialect }: RequestFacts, body: PageBody, maximum: number): number | undefined {
   if (query['limit'] !== undefined) return readLimit(query, maximum);
-  if (body.limit !== undefined) return requireInteger(body.limit, { place: 'limit', minimum: 1, maximum });
+  if (body.limit !== undefined) return requireInteger(body.limit, { field: 'limit', minimum: 1, maximum });
   return dialect === 'lancedb' ? undefined : maximum;
 }

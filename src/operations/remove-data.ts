@@ -12,7 +12,7 @@ export async function removeData(services: Services, removals: readonly Removal[
   const waiting = removals.values();
   const work = async (): Promise<void> => {
     for (const removal of waiting) {
-      const isLong = services.writes.background.whenOver(removal.place) !== undefined;
+      const isLong = services.writes.background.whenOver(removal.location) !== undefined;
       const removed = removeOne(services, removal);
       if (!isLong) await removed;
     }
@@ -22,7 +22,7 @@ export async function removeData(services: Services, removals: readonly Removal[
 
 async function removeOne({ writes, catalog, telemetry }: Services, removal: Removal): Promise<void> {
   try {
-    await writes.removeTable(removal.place);
+    await writes.removeTable(removal.location);
     await catalog.tables.finishRemoval(removal);
   } catch (error) {
     telemetry.emit({ kind: 'background-failed', task: 'removal of a dropped table', cause: error });

@@ -10,5 +10,5 @@ interface StateRequest {
 export function toTableState(table: TableRecord, request: StateRequest): TableState {
   const branch = request.branch === MAIN_BRANCH ? undefined : request.branch;
   const held = branch === table.heldBranch ? table.heldVersion : undefined;
-  return { place: table.place, branch, version: request.version ?? held };
+  return { location: table.location, branch, version: request.version ?? held };
 }

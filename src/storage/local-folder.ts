@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { MAIN_BRANCH } from '../model/table.ts';
-import type { Place } from '../model/table.ts';
+import type { TableLocation } from '../model/table.ts';
 
 /** The folder of a root, or of anything below it, on a local disk; `undefined` for an address of an object store. */
 export function findLocalFolder(root: string): string | undefined {
@@ -10,8 +10,8 @@ export function findLocalFolder(root: string): string | undefined {
 }
 
 /** The folder of a table below the folder of its root. */
-export function tableFolder(rootFolder: string, place: Place): string {
-  return join(rootFolder, place.kind === 'listed' ? `${place.directory}.lance` : place.directory);
+export function tableFolder(rootFolder: string, location: TableLocation): string {
+  return join(rootFolder, location.kind === 'listed' ? `${location.directory}.lance` : location.directory);
 }
 
 /** `undefined` for a name that leads out of the folder of branches: callers choose it, and it becomes a path here. */

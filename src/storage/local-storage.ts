@@ -1,8 +1,8 @@
 import { access, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Commit } from '../model/commit.ts';
-import { placeKey } from '../model/table.ts';
-import type { Place } from '../model/table.ts';
+import { locationKey } from '../model/table.ts';
+import type { TableLocation } from '../model/table.ts';
 import { cloneVersion } from './clone-version.ts';
 import { readCommitsAfter } from './commit-history.ts';
 import { refuseForeignFiles } from './foreign-files.ts';
@@ -53,49 +53,49 @@ export class LocalStorage implements Storage {
     );
   }
 
-  async watchVersions(place: Place): Promise<VersionWatch> {
-    return watchVersions(this.#folder(place));
+  async watchVersions(location: TableLocation): Promise<VersionWatch> {
+    return watchVersions(this.#folder(location));
   }
 
   manifestPath(address: ManifestAddress): string {
     return manifestPath(address);
   }
 
-  quarantineTornManifest(place: Place, branch: string | undefined): number | undefined {
-    const folder = branchFolder(this.#folder(place), branch);
+  quarantineTornManifest(location: TableLocation, branch: string | undefined): number | undefined {
+    const folder = branchFolder(this.#folder(location), branch);
     return folder === undefined ? undefined : quarantineTornManifest(folder);
   }
 
   async readCommits(
-    place: Place,
+    location: TableLocation,
     branch: string | undefined,
     afterVersion: number,
   ): Promise<readonly Commit[] | undefined> {
-    const folder = branchFolder(this.#folder(place), branch);
+    const folder = branchFolder(this.#folder(location), branch);
     return folder === undefined ? undefined : readCommitsAfter(folder, afterVersion);
   }
 
-  inspectCommit(place: Place, branch: string | undefined, version: number): InspectedCommit | undefined {
-    const folder = branchFolder(this.#folder(place), branch);
+  inspectCommit(location: TableLocation, branch: string | undefined, version: number): InspectedCommit | undefined {
+    const folder = branchFolder(this.#folder(location), branch);
     return folder === undefined ? undefined : inspectCommit(folder, version);
   }
 
-  async refuseForeignFiles(place: Place, version: number): Promise<void> {
-    await refuseForeignFiles(this.#folder(place), version);
+  async refuseForeignFiles(location: TableLocation, version: number): Promise<void> {
+    await refuseForeignFiles(this.#folder(location), version);
   }
 
-  async readRefFile(place: Place, kind: RefKind, name: string): Promise<RefFile | undefined> {
-    return readRefFile(this.#folder(place), kind, name);
+  async readRefFile(location: TableLocation, kind: RefKind, name: string): Promise<RefFile | undefined> {
+    return readRefFile(this.#folder(location), kind, name);
   }
 
-  async cloneVersion(source: Place, target: Place, version: number): Promise<void> {
+  async cloneVersion(source: TableLocation, target: TableLocation, version: number): Promise<void> {
     const targetRoot = findLocalFolder(target.root);
     if (targetRoot === undefined) throw cloneUnsupported();
     await cloneVersion(this.#folder(source), tableFolder(targetRoot, target), version);
   }
 
-  async removeFolder(place: Place): Promise<void> {
-    await rm(this.#folder(place), { recursive: true, force: true });
+  async removeFolder(location: TableLocation): Promise<void> {
+    await rm(this.#folder(location), { recursive: true, force: true });
   }
 
   requireRemovableManifests(): void {}
@@ -108,27 +108,27 @@ export class LocalStorage implements Storage {
     return measureManifest(path);
   }
 
-  async measureTable(place: Place): Promise<number | undefined> {
-    return measureFolder(this.#folder(place));
+  async measureTable(location: TableLocation): Promise<number | undefined> {
+    return measureFolder(this.#folder(location));
   }
 
-  async sweepUnfinishedFiles(place: Place, olderThanMilliseconds: number): Promise<number> {
-    return sweepUnfinished(this.#folder(place), olderThanMilliseconds);
+  async sweepUnfinishedFiles(location: TableLocation, olderThanMilliseconds: number): Promise<number> {
+    return sweepUnfinished(this.#folder(location), olderThanMilliseconds);
   }
 
-  async beginSync(place: Place): Promise<SyncScope> {
-    return this.#sync.begin(placeKey(place), this.#folder(place));
+  async beginSync(location: TableLocation): Promise<SyncScope> {
+    return this.#sync.begin(locationKey(location), this.#folder(location));
   }
 
-  async syncSince(place: Place, sinceMilliseconds: number): Promise<void> {
-    await this.#sync.syncSince(placeKey(place), this.#folder(place), sinceMilliseconds);
+  async syncSince(location: TableLocation, sinceMilliseconds: number): Promise<void> {
+    await this.#sync.syncSince(locationKey(location), this.#folder(location), sinceMilliseconds);
   }
 
-  forget(place: Place): void {
-    this.#sync.forget(placeKey(place));
+  forget(location: TableLocation): void {
+    this.#sync.forget(locationKey(location));
   }
 
-  #folder(place: Place): string {
-    return tableFolder(this.#root, place);
+  #folder(location: TableLocation): string {
+    return tableFolder(this.#root, location);
   }
 }

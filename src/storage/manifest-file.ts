@@ -1,16 +1,16 @@
 import { access, readFile, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ServiceError } from '../errors/service-error.ts';
-import { MAIN_BRANCH, placeLocation } from '../model/table.ts';
+import { MAIN_BRANCH, locationUri } from '../model/table.ts';
 import { isMissing } from './file-sync.ts';
 import { findLocalFolder } from './local-folder.ts';
 import { manifestName } from './manifest-name.ts';
 import type { ManifestAddress } from './storage.ts';
 
 /** Below the location of the table: as an address where the location is one. */
-export function manifestPath({ place, branch, version, isCountedDown }: ManifestAddress): string {
+export function manifestPath({ location, branch, version, isCountedDown }: ManifestAddress): string {
   const isMain = branch === undefined || branch === MAIN_BRANCH;
-  const folder = `${placeLocation(place)}/${isMain ? '' : `tree/${branch}/`}_versions`;
+  const folder = `${locationUri(location)}/${isMain ? '' : `tree/${branch}/`}_versions`;
   return `${folder}/${isCountedDown ? manifestName(version) : `${version}.manifest`}`;
 }
 

@@ -1,8 +1,8 @@
 import type { Commit } from '../model/commit.ts';
-import type { Place } from '../model/table.ts';
+import type { TableLocation } from '../model/table.ts';
 import type { InspectedCommit } from './inspect-commit.ts';
 
-/** A storage root: a folder of a local disk, or a prefix of an object store. Every place that is passed in is below it. */
+/** A storage root: a folder of a local disk, or a prefix of an object store. Every location that is passed in is below it. */
 export interface Storage {
   /** Creates the root folder. For a new database and the server start; nothing else creates it. */
   ensureRoot(): Promise<void>;
@@ -15,39 +15,43 @@ export interface Storage {
   /** Whether the root holds a directory of this name. */
   hasDirectory(name: string): Promise<boolean>;
 
-  watchVersions(place: Place): Promise<VersionWatch>;
+  watchVersions(location: TableLocation): Promise<VersionWatch>;
   manifestPath(version: ManifestAddress): string;
   /** Moves the newest manifest of a table or a branch aside if a crash left it torn, and gives its version. */
-  quarantineTornManifest(place: Place, branch: string | undefined): number | undefined;
+  quarantineTornManifest(location: TableLocation, branch: string | undefined): number | undefined;
   /** The commits after a version, oldest first. `undefined`: this storage cannot tell. */
-  readCommits(place: Place, branch: string | undefined, afterVersion: number): Promise<readonly Commit[] | undefined>;
+  readCommits(
+    location: TableLocation,
+    branch: string | undefined,
+    afterVersion: number,
+  ): Promise<readonly Commit[] | undefined>;
   /** Whether the files of a commit are there and whole. `undefined`: this storage cannot tell. */
-  inspectCommit(place: Place, branch: string | undefined, version: number): InspectedCommit | undefined;
+  inspectCommit(location: TableLocation, branch: string | undefined, version: number): InspectedCommit | undefined;
   /** Refuses a version whose manifest names files outside of the table's directory. */
-  refuseForeignFiles(place: Place, version: number): Promise<void>;
+  refuseForeignFiles(location: TableLocation, version: number): Promise<void>;
   /** The file of a tag or a branch. `undefined`: this storage cannot tell, or the file is not as expected. */
-  readRefFile(place: Place, kind: RefKind, name: string): Promise<RefFile | undefined>;
+  readRefFile(location: TableLocation, kind: RefKind, name: string): Promise<RefFile | undefined>;
 
   /** Makes a table out of one version of another; after a failure nothing is left at the target. */
-  cloneVersion(source: Place, target: Place, version: number): Promise<void>;
+  cloneVersion(source: TableLocation, target: TableLocation, version: number): Promise<void>;
   /** Removes all files of a table that no catalog knows. Nothing there is fine. */
-  removeFolder(place: Place): Promise<void>;
+  removeFolder(location: TableLocation): Promise<void>;
   /** Refuses where manifests cannot be removed one by one. */
   requireRemovableManifests(): void;
   removeManifests(paths: readonly string[]): Promise<void>;
   /** In bytes. `undefined`: this storage cannot tell cheaply, or there is no such file. */
   measureManifest(path: string): Promise<number | undefined>;
   /** The sum of all files of a table, in bytes. `undefined`: this storage cannot tell cheaply. */
-  measureTable(place: Place): Promise<number | undefined>;
+  measureTable(location: TableLocation): Promise<number | undefined>;
   /** Removes files that a killed writer left under a temporary name, and gives how many. */
-  sweepUnfinishedFiles(place: Place, olderThanMilliseconds: number): Promise<number>;
+  sweepUnfinishedFiles(location: TableLocation, olderThanMilliseconds: number): Promise<number>;
 
   /** Call before the engine commits. Refuses a table whose disk failed. */
-  beginSync(place: Place): Promise<SyncScope>;
+  beginSync(location: TableLocation): Promise<SyncScope>;
   /** Makes durable what a former process may have committed since then. */
-  syncSince(place: Place, sinceMilliseconds: number): Promise<void>;
+  syncSince(location: TableLocation, sinceMilliseconds: number): Promise<void>;
   /** Drops the sync state of a table that was removed. */
-  forget(place: Place): void;
+  forget(location: TableLocation): void;
 }
 
 /** One write's use of the sync state of its table. */
@@ -76,7 +80,7 @@ export interface Stamp {
 }
 
 export interface ManifestAddress {
-  readonly place: Place;
+  readonly location: TableLocation;
   /** The main one when absent. */
   readonly branch: string | undefined;
   readonly version: number;

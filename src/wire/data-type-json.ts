@@ -10,12 +10,12 @@ const CHARACTERS_MAX = 65_536;
  * A type as callers write it: a name, an object with `type`, `fields` and `length`, or such an object as JSON text; in
  * the words of either client family.
  */
-export function readDataType(value: unknown, place: string): DataType {
-  return readType(value, { place, depth: 0 });
+export function readDataType(value: unknown, field: string): DataType {
+  return readType(value, { field, depth: 0 });
 }
 
 interface Reading {
-  readonly place: string;
+  readonly field: string;
   readonly depth: number;
 }
 
@@ -95,8 +95,8 @@ function isObject(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function typeFault({ place }: Reading, fault: string, cause?: unknown): ServiceError {
-  return new ServiceError('InvalidInput', `${place} ${fault}.`, {
+function typeFault({ field }: Reading, fault: string, cause?: unknown): ServiceError {
+  return new ServiceError('InvalidInput', `${field} ${fault}.`, {
     hint: 'Give a type such as {"type": "int64"}, {"type": "string"} or {"type": "timestamp:us:UTC"}.',
     ...(cause === undefined ? {} : { cause }),
   });

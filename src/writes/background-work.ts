@@ -1,7 +1,7 @@
 import type { Engine, IndexCommit, Optimization, OptimizeRequest, WriteTarget } from '../engine/engine.ts';
 import type { IndexRequest } from '../model/index-spec.ts';
-import { placeKey } from '../model/table.ts';
-import type { Place } from '../model/table.ts';
+import { locationKey } from '../model/table.ts';
+import type { TableLocation } from '../model/table.ts';
 import type { Storages } from '../storage/storages.ts';
 import { runSynced } from './run-synced.ts';
 import type { WriteQueues } from './write-queues.ts';
@@ -34,10 +34,10 @@ export class BackgroundWork {
   /** `enter` is told what comes next, and may throw to stop there. */
   async buildIndex(target: WriteTarget, request: IndexRequest, enter: (phase: string) => void): Promise<IndexCommit> {
     const { engine, queues, attemptsMax } = this.#parts;
-    return this.#run(target.place, async () => {
+    return this.#run(target.location, async () => {
       for (let attempt = 1; ; attempt += 1) {
         enter('opening');
-        const opened = await queues.run(target.place, async () => engine.indexes.openBuild(target));
+        const opened = await queues.run(target.location, async () => engine.indexes.openBuild(target));
         try {
           enter('building');
           return await opened.build(request);
@@ -52,13 +52,13 @@ export class BackgroundWork {
   }
 
   /** `undefined` when a writer was faster: nothing was changed then. */
-  async optimize(place: Place, request: OptimizeRequest): Promise<TimedOptimization | undefined> {
+  async optimize(location: TableLocation, request: OptimizeRequest): Promise<TimedOptimization | undefined> {
     const { engine, queues } = this.#parts;
-    return this.#run(place, async () => {
+    return this.#run(location, async () => {
       let laneMilliseconds = 0;
-      const started = await queues.run(place, async () => {
+      const started = await queues.run(location, async () => {
         const enteredAt = performance.now();
-        const begun = await engine.maintenance.startOptimize(place, request);
+        const begun = await engine.maintenance.startOptimize(location, request);
         laneMilliseconds = performance.now() - enteredAt;
         return begun;
       });
@@ -68,15 +68,15 @@ export class BackgroundWork {
   }
 
   /** When what runs now is over; `undefined` when nothing runs. The removal of a table waits for it. */
-  whenOver(place: Place): Promise<unknown> | undefined {
-    const running = this.#running.get(placeKey(place));
+  whenOver(location: TableLocation): Promise<unknown> | undefined {
+    const running = this.#running.get(locationKey(location));
     return running === undefined ? undefined : Promise.allSettled(running);
   }
 
-  async #run<Value>(place: Place, work: () => Promise<Value>): Promise<Value> {
-    const key = placeKey(place);
+  async #run<Value>(location: TableLocation, work: () => Promise<Value>): Promise<Value> {
+    const key = locationKey(location);
     const running = this.#running.get(key) ?? new Set();
-    const synced = runSynced(this.#parts.storages, place, work);
+    const synced = runSynced(this.#parts.storages, location, work);
     this.#running.set(key, running.add(synced));
     try {
       return await synced;

@@ -29,7 +29,7 @@ export async function takeBatch(
 ): Promise<readonly BatchMember[]> {
   const { plan, table, branch } = first.write;
   const members = [first];
-  if (plan.startGroup === undefined || isConditional(first) || !queues.isAwaited(table.place)) return members;
+  if (plan.startGroup === undefined || isConditional(first) || !queues.isAwaited(table.location)) return members;
   const group = await start();
   if (group === undefined) return members;
   const isWanted = (candidate: BatchCandidate<unknown>): candidate is BatchMember =>
@@ -38,7 +38,7 @@ export async function takeBatch(
     isSameBranch(candidate.write.branch, branch) &&
     group.add(candidate.write.plan);
   while (members.length < group.membersMax) {
-    const next = queues.takeNext(table.place, isWanted);
+    const next = queues.takeNext(table.location, isWanted);
     if (next === undefined) break;
     members.push(next);
   }

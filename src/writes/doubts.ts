@@ -154,7 +154,7 @@ export class Doubts {
       await this.#end(entries, []);
       return;
     }
-    await queues.run(table.place, async () => {
+    await queues.run(table.location, async () => {
       const committed: { entry: JournalEntry; verdict: Committed }[] = [];
       const ended: JournalEntry[] = [];
       for (const entry of entries) {
@@ -167,7 +167,7 @@ export class Doubts {
       }
       if (committed.length > 0) {
         const since = Math.min(...committed.map(({ entry }) => entry.since));
-        await this.#parts.storages.of(table.place.root).syncSince(table.place, since);
+        await this.#parts.storages.of(table.location.root).syncSince(table.location, since);
       }
       await this.#end(
         ended,
@@ -177,7 +177,7 @@ export class Doubts {
   }
 
   async #judge(table: TableRecord, entry: JournalEntry, entries: readonly JournalEntry[]): Promise<Verdict> {
-    const target = { place: table.place, branch: entry.branch };
+    const target = { location: table.location, branch: entry.branch };
     if (readExpectation(entry).isMultiCommit === true) {
       const { engine, storages, catalog } = this.#parts;
       await new UndoCommits({ engine, storages, journal: catalog.journal }, table, entry).run();
@@ -195,12 +195,12 @@ export class Doubts {
   async #requireIntact(target: WriteTarget, { since }: JournalEntry, verdict: Committed): Promise<Verdict> {
     const { engine, storages } = this.#parts;
     const { version } = verdict.commit;
-    const storage = storages.of(target.place.root);
-    const inspected = storage.inspectCommit(target.place, target.branch, version);
+    const storage = storages.of(target.location.root);
+    const inspected = storage.inspectCommit(target.location, target.branch, version);
     if (inspected?.isIntact !== false) return verdict;
     if ((await engine.findLatestVersion(target)) !== version) return { kind: 'unknown' };
     await engine.restoreVersion(target, version - 1);
-    await storage.syncSince(target.place, since);
+    await storage.syncSince(target.location, since);
     return { kind: 'not-committed' };
   }
 

@@ -20,7 +20,7 @@ export async function findCommit(
 ): Promise<Verdict> {
   const { baseVersion, boundVersion } = entry;
   // The base version itself tells how many rows there were before.
-  const commits = await storages.of(target.place.root).readCommits(target.place, target.branch, baseVersion - 1);
+  const commits = await storages.of(target.location.root).readCommits(target.location, target.branch, baseVersion - 1);
   if (commits !== undefined) return judge(commits, { baseVersion, boundVersion }, readExpectation(entry));
   const latest = (await engine.findLatestVersion(target)) ?? 0;
   // Where manifests cannot be read the version alone has to do, though maintenance raises it too.

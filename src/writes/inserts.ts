@@ -10,7 +10,7 @@ import type { InsertMode, UploadData, UploadPart } from './uploads.ts';
 import type { WriteResult } from './write.ts';
 import type { WritePipeline } from './write-pipeline.ts';
 
-/** Rows for a table that exists: added to it, or in the place of all that it has. */
+/** Rows for a table that exists: added to it, or in place of all that it has. */
 export interface RowsWrite extends JournaledWrite {
   readonly mode: InsertMode;
   /** Of an overwrite. */
@@ -73,23 +73,23 @@ export class Inserts {
     const plan =
       mode === 'append'
         ? engine.commits.append({ schema, chunk })
-        : engine.commits.overwrite({ place: table.place, branch, schema, source, storageOptions });
+        : engine.commits.overwrite({ location: table.location, branch, schema, source, storageOptions });
     return pipeline.run({ ...write, plan, rule: { from: 'nothing' } });
   }
 
   async #insertLong(write: RowsWrite, schemas: readonly Schema[], source: ChunkSource): Promise<WriteResult> {
     const { engine, multiCommit } = this.#parts;
     const { table, branch, mode, storageOptions = {} } = write;
-    const { place } = table;
+    const { location } = table;
     const [schema] = schemas;
     const plan =
       mode === 'append' || schema === undefined
-        ? engine.commits.longAppend({ place, branch }, { schemas, source })
-        : engine.commits.longOverwrite({ place, branch, schema, source, storageOptions });
+        ? engine.commits.longAppend({ location, branch }, { schemas, source })
+        : engine.commits.longOverwrite({ location, branch, schema, source, storageOptions });
     return multiCommit.run({ ...write, plan });
   }
 
   async #requireFit({ table, branch }: JournaledWrite, mode: InsertMode, schema: Schema): Promise<void> {
-    if (mode === 'append') await this.#parts.engine.requireFit({ place: table.place, branch }, schema);
+    if (mode === 'append') await this.#parts.engine.requireFit({ location: table.location, branch }, schema);
   }
 }

@@ -33,7 +33,7 @@ export class MultiCommitPipeline {
         await onStep('enqueue');
         return new Promise<WriteResult>((resolve, reject) => {
           queues
-            .run(write.table.place, async () => engine.runBulk(async () => this.#write(write, resolve)))
+            .run(write.table.location, async () => engine.runBulk(async () => this.#write(write, resolve)))
             .then(resolve, reject);
         });
       });
@@ -52,21 +52,21 @@ export class MultiCommitPipeline {
   ): Promise<WriteResult> {
     const { engine, storages, coordination, doubts, onStep } = this.#parts;
     const { plan, table, branch } = write;
-    const storage = storages.of(table.place.root);
+    const storage = storages.of(table.location.root);
     let scope: SyncScope | undefined;
     try {
       await onStep('own');
       const { epoch } = await coordination.own(table);
       doubts.requireUndone(write);
       await storage.requireRoot();
-      scope = await storage.beginSync(table.place);
+      scope = await storage.beginSync(table.location);
       const { baseVersion } = await plan.prepare();
       const entry = this.#toEntry(write, { baseVersion, epoch });
       let isUnsynced = false;
       let isRecording = false;
       try {
         await this.#begin(write, entry);
-        await engine.holdReaders({ place: table.place, branch }, baseVersion);
+        await engine.holdReaders({ location: table.location, branch }, baseVersion);
         await onStep('commit');
         const committed = await plan.write();
         this.#requireIntact(write, baseVersion, committed.version);
@@ -93,10 +93,10 @@ export class MultiCommitPipeline {
     }
   }
 
-  #requireIntact({ table: { place }, branch }: MultiCommitWrite<unknown>, base: number, latest: number): void {
-    const storage = this.#parts.storages.of(place.root);
+  #requireIntact({ table: { location }, branch }: MultiCommitWrite<unknown>, base: number, latest: number): void {
+    const storage = this.#parts.storages.of(location.root);
     for (let version = base + 1; version <= latest; version += 1) {
-      if (storage.inspectCommit(place, branch, version)?.isIntact === false) throw notKept();
+      if (storage.inspectCommit(location, branch, version)?.isIntact === false) throw notKept();
     }
   }
 
@@ -134,7 +134,7 @@ export class MultiCommitPipeline {
     await onStep('record');
     const fields = write.toFields(outcome);
     const [recorded] = await journal.record([toCommit(write, entry, version, fields)], sync === 'full');
-    engine.releaseReaders({ place: write.table.place, branch: write.branch });
+    engine.releaseReaders({ location: write.table.location, branch: write.branch });
     onCommit(write.table);
     const { transactionId, properties = write.table.properties } = recorded ?? {};
     if (recorded === undefined) this.#parts.idempotency.abort([entry.id]);
@@ -186,7 +186,7 @@ export class MultiCommitPipeline {
   }
 
   #succeed({ table, branch }: MultiCommitWrite<unknown>, entry: JournalEntry): WriteResult {
-    this.#parts.engine.releaseReaders({ place: table.place, branch });
+    this.#parts.engine.releaseReaders({ location: table.location, branch });
     this.#parts.onCommit(table);
     return { ...toReplayed(entry), kind: 'committed', properties: table.properties };
   }

@@ -24,11 +24,11 @@ export class UndoCommits {
 
   async run(): Promise<void> {
     const { storages, engine, journal } = this.#parts;
-    const { place } = this.#table;
-    const storage = storages.of(place.root);
+    const { location } = this.#table;
+    const storage = storages.of(location.root);
     await storage.requireRoot();
     // Refuses a table whose disk failed, before anything is restored.
-    const scope = await storage.beginSync(place);
+    const scope = await storage.beginSync(location);
     try {
       await this.#restore();
       // Durable before the entry goes: nothing else would undo the commits after a power loss.
@@ -37,20 +37,20 @@ export class UndoCommits {
       scope.end();
     }
     // The latest version is like the base version again, so that our own readers need no hold whatever the catalog says.
-    engine.releaseReaders({ place, branch: this.#entry.branch });
+    engine.releaseReaders({ location, branch: this.#entry.branch });
     await journal.abortHeld(this.#entry.id, this.#table.id);
   }
 
   async #restore(): Promise<void> {
     const { engine } = this.#parts;
     const { baseVersion, branch } = this.#entry;
-    const { place } = this.#table;
-    const target = { place, branch };
+    const { location } = this.#table;
+    const target = { location, branch };
     // Not tracked for each chunk: another latest version than the base means that something was committed.
     const latest = this.#isRestored ? baseVersion : ((await engine.findLatestVersion(target)) ?? 0);
     if (latest !== baseVersion && baseVersion > 0) await engine.restoreVersion(target, baseVersion);
     // There was no data.
-    if (latest !== baseVersion && baseVersion === 0) await engine.dropTable(place);
+    if (latest !== baseVersion && baseVersion === 0) await engine.dropTable(location);
     this.#isRestored = true;
   }
 }

@@ -78,7 +78,7 @@ export class Uploads {
     const id = randomUUID();
     this.#sessions.set(id, {
       owner,
-      tableKey: branchKey(target.place, target.branch),
+      tableKey: branchKey(target.location, target.branch),
       parts: new Map(),
       state: 'open',
       mode: undefined,
@@ -181,7 +181,7 @@ export class Uploads {
 
   #require({ id, owner, target }: UploadKey): Session {
     const session = this.#sessions.get(id);
-    const isTheirs = session?.owner === owner && session.tableKey === branchKey(target.place, target.branch);
+    const isTheirs = session?.owner === owner && session.tableKey === branchKey(target.location, target.branch);
     if (session === undefined || !isTheirs) throw unknownUpload();
     session.touchedAt = this.#settings.now();
     return session;

@@ -64,7 +64,7 @@ export class WritePipeline {
         await onStep('enqueue');
         const member = new BatchMember(write);
         return queues.runBatch(
-          table.place,
+          table.location,
           member,
           async () => this.#runBatch(member),
           () => request.signal(),
@@ -81,13 +81,13 @@ export class WritePipeline {
     const { table, branch } = first.write;
     let members: readonly BatchMember[] = [first];
     try {
-      await queues.gather(table.place);
+      await queues.gather(table.location);
       await onStep('batch');
-      const target = { place: table.place, branch };
+      const target = { location: table.location, branch };
       members = await takeBatch(first, queues, async () =>
         engine.useLatest(target, async (open) => first.write.plan.startGroup?.(open)),
       );
-      queues.noteBatch(table.place, members.length);
+      queues.noteBatch(table.location, members.length);
       await this.#commitMembers(members);
     } catch (error) {
       // Nothing has begun: from then on every failure is a value.
@@ -126,16 +126,16 @@ export class WritePipeline {
   async #commitOnce(members: readonly BatchMember[]): Promise<CommitResult> {
     const { engine, coordination, storages, doubts, limits, onStep, onBatch } = this.#parts;
     const { table: record, branch, plan } = headOf(members).write;
-    const target = { place: record.place, branch };
+    const target = { location: record.location, branch };
     let scope: SyncScope | undefined;
     let begun: Begun | undefined;
     try {
       await onStep('own');
       const { epoch } = await coordination.own(record);
       doubts.requireUndone(headOf(members).write);
-      const storage = storages.of(record.place.root);
+      const storage = storages.of(record.location.root);
       await storage.requireRoot();
-      scope = await storage.beginSync(record.place);
+      scope = await storage.beginSync(record.location);
       for (let attempt = 1; ; attempt += 1) {
         try {
           return await this.#withTable(target, plan.mayBeMissing === true, async (table) => {
@@ -219,14 +219,14 @@ export class WritePipeline {
 
   /** What makes a commit worthless although the engine has made it: files that were cut short, or rows that are missing. */
   #findFault(
-    { place, branch }: WriteTarget,
+    { location, branch }: WriteTarget,
     { base, version }: { readonly base: number; readonly version: number },
     storedRows: number | undefined,
   ): ServiceError | undefined {
-    const storage = this.#parts.storages.of(place.root);
+    const storage = this.#parts.storages.of(location.root);
     // A write that adds nothing has made no version; columns may take two.
     for (let each = base + 1; each <= version; each += 1) {
-      const inspected = storage.inspectCommit(place, branch, each);
+      const inspected = storage.inspectCommit(location, branch, each);
       if (inspected?.isIntact === false) return notKept();
       const isOwn = each === version && inspected !== undefined && storedRows !== undefined;
       if (isOwn && inspected.addedRows !== storedRows) return malformed();

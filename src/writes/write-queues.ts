@@ -1,7 +1,7 @@
 import { ServiceError } from '../errors/service-error.ts';
 import type { EngineLimits } from '../model/limits.ts';
-import { placeKey } from '../model/table.ts';
-import type { Place } from '../model/table.ts';
+import { locationKey } from '../model/table.ts';
+import type { TableLocation } from '../model/table.ts';
 
 export type QueueLimits = Pick<
   EngineLimits,
@@ -57,8 +57,8 @@ export class WriteQueues {
   }
 
   /** Work that has the table for itself. */
-  async run<Value>(place: Place, work: () => Promise<Value>): Promise<Value> {
-    const key = placeKey(place);
+  async run<Value>(location: TableLocation, work: () => Promise<Value>): Promise<Value> {
+    const key = locationKey(location);
     await this.#enter(key, {});
     try {
       return await work();
@@ -69,12 +69,12 @@ export class WriteQueues {
 
   /** A write that runs its batch when it comes to the head, or is in the batch of the one ahead of it. */
   async runBatch<Value>(
-    place: Place,
+    location: TableLocation,
     candidate: BatchCandidate<Value>,
     work: () => Promise<void>,
     signal: () => AbortSignal,
   ): Promise<Value> {
-    const key = placeKey(place);
+    const key = locationKey(location);
     const how = await this.#enter(key, { candidate, signal });
     if (how === 'alone') {
       try {
@@ -97,8 +97,8 @@ export class WriteQueues {
   }
 
   /** Whether anyone waits behind the write at the head. */
-  isAwaited(place: Place): boolean {
-    return (this.#queues.get(placeKey(place))?.waiting ?? []).length > 0;
+  isAwaited(location: TableLocation): boolean {
+    return (this.#queues.get(locationKey(location))?.waiting ?? []).length > 0;
   }
 
   /**
@@ -106,8 +106,8 @@ export class WriteQueues {
    * Clients that send one write after the other would otherwise alternate between small and large batches. A lone writer
    * never waits.
    */
-  async gather(place: Place): Promise<void> {
-    const key = placeKey(place);
+  async gather(location: TableLocation): Promise<void> {
+    const key = locationKey(location);
     const queue = this.#queues.get(key);
     const past = this.#pastBatches.get(key);
     const { batchGatherMilliseconds } = this.#limits;
@@ -126,8 +126,8 @@ export class WriteQueues {
   }
 
   /** For the write at the head: how many shared its commit. */
-  noteBatch(place: Place, members: number): void {
-    const key = placeKey(place);
+  noteBatch(location: TableLocation, members: number): void {
+    const key = locationKey(location);
     this.#pastBatches.delete(key);
     if (members < 2) return;
     this.#pastBatches.set(key, { members, endedAt: performance.now() });
@@ -147,10 +147,10 @@ export class WriteQueues {
 
   /** For the write at the head: takes the next one out of the queue if it may be in the batch, and is wanted. */
   takeNext<Taken extends BatchCandidate<unknown>>(
-    place: Place,
+    location: TableLocation,
     isWanted: (candidate: BatchCandidate<unknown>) => candidate is Taken,
   ): Taken | undefined {
-    const queue = this.#queues.get(placeKey(place));
+    const queue = this.#queues.get(locationKey(location));
     const candidate = queue?.waiting[0]?.candidate;
     if (queue === undefined || candidate === undefined || !isWanted(candidate)) return undefined;
     startNext(queue, 'in batch');

@@ -5,7 +5,7 @@ import type { Catalog, CompletedRequest } from '../catalog/catalog.ts';
 import type { Coordination } from '../coordination/coordination.ts';
 import type { Engine, WriteOutcome } from '../engine/engine.ts';
 import type { Limits } from '../model/limits.ts';
-import type { Place, TableRecord } from '../model/table.ts';
+import type { TableLocation, TableRecord } from '../model/table.ts';
 import type { Storages } from '../storage/storages.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import { BackgroundWork } from './background-work.ts';
@@ -214,18 +214,18 @@ export class Writes {
     return { id: randomUUID(), key, digest: request.digest(), generation, outcome: JSON.stringify(fields) };
   }
 
-  /** Makes a table at a fresh place. It is invisible until the catalog publishes it, so there is nothing to journal. */
+  /** Makes a table at a fresh location. It is invisible until the catalog publishes it, so there is nothing to journal. */
   async createTable(
-    place: Place,
+    location: TableLocation,
     stream: CheckedStream,
     storageOptions: Readonly<Record<string, string>>,
   ): Promise<WriteOutcome> {
     const { engine, storages } = this.#settings;
     // In the queue, because its namespace may be dropped meanwhile: the removal must not run into the writing.
-    return this.exclusive(place, async () => {
-      const outcome = await engine.createTable(place, stream, storageOptions);
+    return this.exclusive(location, async () => {
+      const outcome = await engine.createTable(location, stream, storageOptions);
       for (let version = 1; version <= outcome.version; version += 1) {
-        if (storages.of(place.root).inspectCommit(place, undefined, version)?.isIntact === false) throw notKept();
+        if (storages.of(location.root).inspectCommit(location, undefined, version)?.isIntact === false) throw notKept();
       }
       return outcome;
     });
@@ -235,23 +235,23 @@ export class Writes {
    * Work that makes no version of the table and is atomic by itself, such as a tag, which is one file; or that is undone by
    * its caller. It has the table for itself, and is durable when it is reported.
    */
-  async exclusive<Value>(place: Place, work: () => Promise<Value>): Promise<Value> {
-    return this.#queues.run(place, async () => runSynced(this.#settings.storages, place, work));
+  async exclusive<Value>(location: TableLocation, work: () => Promise<Value>): Promise<Value> {
+    return this.#queues.run(location, async () => runSynced(this.#settings.storages, location, work));
   }
 
   /** Copies a version of a table into a new one; the source does not change meanwhile. */
-  async cloneTable(source: Place, target: Place, work: () => Promise<number>): Promise<number> {
+  async cloneTable(source: TableLocation, target: TableLocation, work: () => Promise<number>): Promise<number> {
     return runSynced(this.#settings.storages, target, async () => this.#queues.run(source, work));
   }
 
   /** Waits for the writes before it, and for work beside them that cannot be stopped. Data that is not there is fine. */
-  async removeTable(place: Place): Promise<void> {
+  async removeTable(location: TableLocation): Promise<void> {
     const { engine, storages } = this.#settings;
     // An index build would bring the folder back.
-    await this.background.whenOver(place);
-    await this.#queues.run(place, async () => {
-      await engine.dropTable(place);
-      storages.of(place.root).forget(place);
+    await this.background.whenOver(location);
+    await this.#queues.run(location, async () => {
+      await engine.dropTable(location);
+      storages.of(location.root).forget(location);
     });
   }
 

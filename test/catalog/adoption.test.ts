@@ -4,10 +4,10 @@ import type { FoundTable } from '../../src/catalog/catalog.ts';
 import { createTable, temporaryCatalog } from './temporary-catalog.ts';
 
 const FOUND: readonly FoundTable[] = [
-  { path: ['plain'], place: { kind: 'listed', root: '/data', directory: 'plain' } },
+  { path: ['plain'], location: { kind: 'listed', root: '/data', directory: 'plain' } },
   {
     path: ['a', 'b', 'deep'],
-    place: {
+    location: {
       kind: 'namespaced',
       root: '/data',
       enginePath: ['a', 'b', 'de"ep\u0000'],
@@ -16,16 +16,16 @@ const FOUND: readonly FoundTable[] = [
   },
   {
     path: ['a', 'other'],
-    place: { kind: 'namespaced', root: '/data', enginePath: ['a', 'other'], directory: '2e_a$other' },
+    location: { kind: 'namespaced', root: '/data', enginePath: ['a', 'other'], directory: '2e_a$other' },
   },
 ];
 
 test('adopted tables are published with their places, and their namespaces are made', async (context) => {
   const { catalog, database } = await temporaryCatalog(context);
   assert.equal(await catalog.tables.adopt(database.id, FOUND), 3);
-  for (const { path, place } of FOUND) {
+  for (const { path, location } of FOUND) {
     const table = await catalog.tables.find(database.id, path);
-    assert.deepEqual(table?.place, place);
+    assert.deepEqual(table?.location, location);
     assert.deepEqual(table?.properties, {});
   }
   assert.equal(await catalog.namespaces.exists(database.id, ['a']), true);
@@ -44,10 +44,13 @@ test('adopting again changes nothing', async (context) => {
 
 test('a directory of a table or of a reservation is not adopted under another name', async (context) => {
   const { catalog, database } = await temporaryCatalog(context);
-  const { place } = await createTable(catalog, database.id, ['orders']);
+  const { location } = await createTable(catalog, database.id, ['orders']);
   const table = { databaseId: database.id, path: ['unfinished'] as const, root: '/data', caller: 'key:k' };
   const reservation = await catalog.tables.reserve(table);
-  const found = [place, reservation.place].map((each) => ({ path: ['n', each.directory] as const, place: each }));
+  const found = [location, reservation.location].map((each) => ({
+    path: ['n', each.directory] as const,
+    location: each,
+  }));
   assert.equal(await catalog.tables.adopt(database.id, found), 0);
   assert.equal(await catalog.namespaces.exists(database.id, ['n']), false);
 });
@@ -56,11 +59,11 @@ test('one directory is one table, whichever way it was found', async (context) =
   const { catalog, database } = await temporaryCatalog(context);
   const listed = { kind: 'listed', root: '/data', directory: 'x' } as const;
   const found: readonly FoundTable[] = [
-    { path: ['x'], place: listed },
-    { path: ['y'], place: { kind: 'namespaced', root: '/data/', enginePath: ['y'], directory: 'x.lance' } },
+    { path: ['x'], location: listed },
+    { path: ['y'], location: { kind: 'namespaced', root: '/data/', enginePath: ['y'], directory: 'x.lance' } },
   ];
   assert.equal(await catalog.tables.adopt(database.id, found), 1);
-  assert.deepEqual((await catalog.tables.find(database.id, ['x']))?.place, listed);
+  assert.deepEqual((await catalog.tables.find(database.id, ['x']))?.location, listed);
 });
 
 test('a path that is taken keeps its table', async (context) => {
@@ -79,7 +82,7 @@ test('more tables than fit one transaction are all adopted, also by two at once'
   const { catalog, database } = await temporaryCatalog(context);
   const found = Array.from({ length: 350 }, (_, index): FoundTable => ({
     path: [`n${index % 7}`, `t${index}`],
-    place: { kind: 'listed', root: '/data', directory: `t${index}` },
+    location: { kind: 'listed', root: '/data', directory: `t${index}` },
   }));
   const counts = await Promise.all([1, 2].map(async () => catalog.tables.adopt(database.id, found)));
   assert.equal(

@@ -14,7 +14,7 @@ test('a dropped table is gone at once, for every process, and its data are noted
   const { removal, transactionId } = await catalog.tables.drop(table, { ...NAMED, operation: 'drop_table' });
   assert.equal(await other.tables.find(database.id, ['orders']), undefined);
   assert.equal(await catalog.tables.findAny(database.id, ['orders']), 'absent');
-  assert.deepEqual(removal, { tableId: table.id, place: table.place });
+  assert.deepEqual(removal, { tableId: table.id, location: table.location });
   assert.deepEqual(await other.tables.removals(), [removal]);
   assert.equal((await catalog.transactions.find(transactionId))?.operation, 'drop_table');
 
@@ -28,7 +28,7 @@ test('a name that was dropped can be had again at once, with a directory of its 
   const first = await createTable(catalog, database.id, ['orders']);
   await catalog.tables.drop(first, NAMED);
   const second = await createTable(catalog, database.id, ['orders']);
-  assert.notEqual(second.place.directory, first.place.directory);
+  assert.notEqual(second.location.directory, first.location.directory);
 });
 
 test('a table is dropped once', async (context) => {
@@ -39,7 +39,7 @@ test('a table is dropped once', async (context) => {
   for (const outcome of drops) if (outcome.status === 'rejected') assert.ok(refusal('TableNotFound')(outcome.reason));
 });
 
-test('a renamed table keeps its id, its place and its properties, and is found by its new name only', async (context) => {
+test('a renamed table keeps its id, its location and its properties, and is found by its new name only', async (context) => {
   const { file, catalog, database } = await temporaryCatalog(context);
   const other = await open(context, file);
   await catalog.namespaces.create({ databaseId: database.id, path: ['sales'], properties: {} });
@@ -103,22 +103,22 @@ test('the name before leads nowhere once the table is dropped', async (context) 
 
 test('data of a deregistered table are their owner’s: neither litter nor adopted, and can be registered again', async (context) => {
   const { catalog, database } = await temporaryCatalog(context);
-  const place = { kind: 'listed', root: '/data', directory: 'mine' } as const;
-  await catalog.tables.adopt(database.id, [{ path: ['mine'], place }]);
+  const location = { kind: 'listed', root: '/data', directory: 'mine' } as const;
+  await catalog.tables.adopt(database.id, [{ path: ['mine'], location }]);
   const table = await catalog.tables.find(database.id, ['mine']);
   assert.ok(table);
   await catalog.tables.deregister(table, NAMED);
 
   assert.equal(await catalog.tables.find(database.id, ['mine']), undefined);
   assert.deepEqual(await catalog.tables.removals(), []);
-  assert.equal(await catalog.tables.adopt(database.id, [{ path: ['mine'], place }]), 0);
+  assert.equal(await catalog.tables.adopt(database.id, [{ path: ['mine'], location }]), 0);
   const owner = await catalog.tables.findOwner(database.id, '/data/mine.lance');
   assert.deepEqual(owner, { kind: 'released', path: ['mine'] });
 
   const registration = {
     databaseId: database.id,
     path: ['again'],
-    place,
+    location,
     properties: { a: 'b' },
     replaces: false,
   } as const;
@@ -130,22 +130,22 @@ test('data of a deregistered table are their owner’s: neither litter nor adopt
 
 test('data that are being removed are not adopted', async (context) => {
   const { catalog, database } = await temporaryCatalog(context);
-  const place = { kind: 'listed', root: '/data', directory: 'mine' } as const;
-  await catalog.tables.adopt(database.id, [{ path: ['mine'], place }]);
+  const location = { kind: 'listed', root: '/data', directory: 'mine' } as const;
+  await catalog.tables.adopt(database.id, [{ path: ['mine'], location }]);
   const table = await catalog.tables.find(database.id, ['mine']);
   assert.ok(table);
   await catalog.tables.drop(table, NAMED);
-  assert.equal(await catalog.tables.adopt(database.id, [{ path: ['mine'], place }]), 0);
+  assert.equal(await catalog.tables.adopt(database.id, [{ path: ['mine'], location }]), 0);
   assert.deepEqual(await catalog.tables.findOwner(database.id, '/data/mine.lance'), { kind: 'unfinished' });
-  const registration = { databaseId: database.id, path: ['again'], place, properties: {}, replaces: false } as const;
+  const registration = { databaseId: database.id, path: ['again'], location, properties: {}, replaces: false } as const;
   await assert.rejects(catalog.tables.register(registration, ENTRY), refusal('InvalidTableState'));
 });
 
 test('a location belongs to one table, and a name to one location, unless it is to be replaced', async (context) => {
   const { catalog, database } = await temporaryCatalog(context);
   const register = async (path: TablePath, directory: string, replaces = false) => {
-    const place = { kind: 'listed', root: '/data', directory } as const;
-    return catalog.tables.register({ databaseId: database.id, path, place, properties: {}, replaces }, ENTRY);
+    const location = { kind: 'listed', root: '/data', directory } as const;
+    return catalog.tables.register({ databaseId: database.id, path, location, properties: {}, replaces }, ENTRY);
   };
   await register(['a'], 'one');
   await assert.rejects(register(['b'], 'one'), refusal('InvalidTableState'));
@@ -155,12 +155,12 @@ test('a location belongs to one table, and a name to one location, unless it is 
   assert.deepEqual(await catalog.tables.findOwner(database.id, '/data/one.lance'), { kind: 'released', path: ['a'] });
 });
 
-test('a declared table is there, with a place of its own, and is ordinary once its data were found', async (context) => {
+test('a declared table is there, with a location of its own, and is ordinary once its data were found', async (context) => {
   const { catalog, database } = await temporaryCatalog(context);
   const declaration = { databaseId: database.id, path: ['orders'], root: '/data', properties: { a: 'b' } } as const;
   const { table } = await catalog.tables.declare(declaration, NAMED);
   assert.equal(table.isDeclared, true);
-  assert.equal(table.place.directory, `orders-${table.id}`);
+  assert.equal(table.location.directory, `orders-${table.id}`);
   assert.equal(await catalog.tables.findAny(database.id, ['orders']), 'declared');
   assert.deepEqual(await catalog.tables.list({ databaseId: database.id, limit: 10 }), [table]);
   await assert.rejects(catalog.tables.declare(declaration, NAMED), refusal('TableAlreadyExists'));
@@ -168,7 +168,7 @@ test('a declared table is there, with a place of its own, and is ordinary once i
   assert.equal(await catalog.tables.findAny(database.id, ['orders']), 'published');
 });
 
-test('of many who fill a declared table, exactly one succeeds, and every process finds it at the new place', async (context) => {
+test('of many who fill a declared table, exactly one succeeds, and every process finds it at the new location', async (context) => {
   const { file, catalog, database } = await temporaryCatalog(context);
   const other = await open(context, file);
   const declaration = { databaseId: database.id, path: ['orders'], root: '/data', properties: { a: 'b' } } as const;
@@ -185,7 +185,7 @@ test('of many who fill a declared table, exactly one succeeds, and every process
   assert.equal(winners.length, 1);
   const found = await other.tables.find(database.id, ['orders']);
   assert.equal(found?.id, table.id);
-  assert.deepEqual(found?.place, winners[0]?.place);
+  assert.deepEqual(found?.location, winners[0]?.location);
   assert.deepEqual(found?.properties, { a: 'b', c: 'd' });
   assert.equal((await catalog.tables.unfinished()).reservations.length, 3);
 });

@@ -123,7 +123,7 @@ test('a table that is being made when its namespace goes is never published', as
     refusal('NamespaceNotEmpty'),
   );
   const dropped = await catalog.namespaces.drop({ databaseId, path: ['a'], behavior: 'cascade' }, ENTRY);
-  assert.deepEqual(dropped?.removals[0]?.place, reservation.place);
+  assert.deepEqual(dropped?.removals[0]?.location, reservation.location);
   await assert.rejects(
     catalog.tables.publish(reservation, { ...ENTRY, properties: {} }),
     refusal('ConcurrentModification'),

@@ -22,7 +22,7 @@ test('a reserved table is not to be seen, a published one is', async (context) =
     id: reservation.tableId,
     databaseId: database.id,
     path: ['orders'],
-    place: reservation.place,
+    location: reservation.location,
     properties: { owner: 'sales' },
     heldVersion: undefined,
   };
@@ -42,12 +42,12 @@ test('a reservation has a directory of its own below the root', async (context) 
   const { catalog, database } = await temporaryCatalog(context);
   const table = { databaseId: database.id, path: ['Orders 1'] as const, root: '/data', caller: 'key:k' };
   const first = await catalog.tables.reserve(table);
-  assert.equal(first.place.kind, 'listed');
-  assert.equal(first.place.root, '/data');
-  assert.equal(first.place.directory, `orders-1-${first.tableId}`);
+  assert.equal(first.location.kind, 'listed');
+  assert.equal(first.location.root, '/data');
+  assert.equal(first.location.directory, `orders-1-${first.tableId}`);
   await catalog.tables.abandon(first);
   const second = await catalog.tables.reserve(table);
-  assert.notEqual(second.place.directory, first.place.directory);
+  assert.notEqual(second.location.directory, first.location.directory);
 });
 
 test('refuses a name that is reserved or published', async (context) => {
@@ -154,8 +154,8 @@ test('a process that dies between reserving and publishing leaves its reservatio
   assert.ok(reservation);
   assert.equal(reservations.length, 1);
   const { tableId } = reservation;
-  const place = { kind: 'listed', root: '/data', directory: `orders-${tableId}` };
-  assert.deepEqual(reservation, { tableId, databaseId: database.id, path: ['orders'], place });
+  const location = { kind: 'listed', root: '/data', directory: `orders-${tableId}` };
+  assert.deepEqual(reservation, { tableId, databaseId: database.id, path: ['orders'], location });
 
   await catalog.tables.abandon(reservation);
   assert.deepEqual(await catalog.tables.unfinished(), { reservations: [], held: [] });

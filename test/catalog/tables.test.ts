@@ -17,7 +17,7 @@ async function newDatabase(catalog: Catalog): Promise<string> {
 async function adopt(catalog: Catalog, databaseId: string, paths: readonly TablePath[]): Promise<void> {
   const found = paths.map((path, index) => ({
     path,
-    place: { kind: 'listed', root: `/${databaseId}`, directory: `t${index}` } as const,
+    location: { kind: 'listed', root: `/${databaseId}`, directory: `t${index}` } as const,
   }));
   assert.equal(await catalog.tables.adopt(databaseId, found), paths.length);
 }

@@ -28,10 +28,10 @@ describe('analysis', () => {
   before(async () => {
     const room = await openRoom(suite);
     engine = room.engine;
-    plain = latest(room.place('plain'));
-    indexed = latest(room.place('indexed'));
-    await engine.createTable(plain.place, await toStream(toDocuments(600)), {});
-    await engine.createTable(indexed.place, await toStream(toDocuments(600)), {});
+    plain = latest(room.location('plain'));
+    indexed = latest(room.location('indexed'));
+    await engine.createTable(plain.location, await toStream(toDocuments(600)), {});
+    await engine.createTable(indexed.location, await toStream(toDocuments(600)), {});
     const table = await openApart(suite, indexed);
     await table.createIndex(Index.ivfPq('l2', 2, 2), 'vec');
     await table.createIndex(Index.hnswSq('l2', 1), 'twin_a');
@@ -336,20 +336,20 @@ describe('analysis', () => {
 });
 
 test('analyses an empty table', async (t) => {
-  const { engine, place } = await openRoom(t);
-  await engine.createTable(place(), await openFixture('zerobatch'), {});
+  const { engine, location } = await openRoom(t);
+  await engine.createTable(location(), await openFixture('zerobatch'), {});
   const { root } = await engine.analyzeQuery(
-    latest(place()),
+    latest(location()),
     toQuery({ vectors: [Array.from({ length: 16 }, () => 1)], k: 3 }),
   );
   assert.equal(rowsOf(root) ?? 0, 0);
 });
 
 test('stops waiting when the time is over', async (t) => {
-  const { engine: hasty, place } = await openRoom(t, { querySeconds: 0.00001 });
-  await hasty.createTable(place(), await toStream(toItems(1000)), {});
+  const { engine: hasty, location } = await openRoom(t, { querySeconds: 0.00001 });
+  await hasty.createTable(location(), await toStream(toItems(1000)), {});
   await assert.rejects(
-    hasty.analyzeQuery(latest(place()), toQuery({})),
+    hasty.analyzeQuery(latest(location()), toQuery({})),
     (error) =>
       error instanceof ServiceError && error.kind === 'ServiceUnavailable' && /longer than/.test(error.message),
   );

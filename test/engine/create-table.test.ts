@@ -8,26 +8,26 @@ import { latest, openFixture, openRoom, readRows, toStream } from './engine-room
 import { toItems, toTable } from './sample-tables.ts';
 
 test('stores every row and the schema with its metadata', async (t) => {
-  const { engine, place } = await openRoom(t);
-  const outcome = await engine.createTable(place(), await openFixture('meta'), {});
+  const { engine, location } = await openRoom(t);
+  const outcome = await engine.createTable(location(), await openFixture('meta'), {});
   assert.deepEqual(outcome, { version: 1, rows: 50 });
-  const { version, schema } = await engine.describeTable(latest(place()));
+  const { version, schema } = await engine.describeTable(latest(location()));
   assert.equal(version, 1);
   assert.deepEqual(
     schema.fields.map((field) => field.name),
     ['id', 's', 'vec'],
   );
   assert.equal(schema.metadata.get('k'), 'v');
-  assert.equal((await readRows(t, latest(place()))).length, 50);
+  assert.equal((await readRows(t, latest(location()))).length, 50);
 });
 
 test('writes a stream of many chunks completely and in order', async (t) => {
-  const { engine, place } = await openRoom(t);
+  const { engine, location } = await openRoom(t);
   const stream = await openFixture('multi', { chunkBytes: 2048 });
-  const { rows, version } = await engine.createTable(place(), stream, {});
+  const { rows, version } = await engine.createTable(location(), stream, {});
   assert.equal(rows, 50);
   assert.ok(version > 2, `${version} chunks are more than two`);
-  const ids = (await readRows(t, latest(place()))).map((row) => row['id']);
+  const ids = (await readRows(t, latest(location()))).map((row) => row['id']);
   assert.deepEqual(
     ids,
     Array.from({ length: 50 }, (_, index) => index),
@@ -35,9 +35,9 @@ test('writes a stream of many chunks completely and in order', async (t) => {
 });
 
 test('makes an empty table from a stream without batches', async (t) => {
-  const { engine, place } = await openRoom(t);
-  assert.deepEqual(await engine.createTable(place(), await openFixture('zerobatch'), {}), { version: 1, rows: 0 });
-  const { schema } = await engine.describeTable(latest(place()));
+  const { engine, location } = await openRoom(t);
+  assert.deepEqual(await engine.createTable(location(), await openFixture('zerobatch'), {}), { version: 1, rows: 0 });
+  const { schema } = await engine.describeTable(latest(location()));
   assert.deepEqual(
     schema.fields.map((field) => field.name),
     ['id', 's', 'vec'],
@@ -46,9 +46,9 @@ test('makes an empty table from a stream without batches', async (t) => {
 
 for (const name of ['map', 'fsl_struct']) {
   test(`stores ${name}, which needs the newer storage format`, async (t) => {
-    const { engine, place } = await openRoom(t);
-    const { rows } = await engine.createTable(place(), await openFixture(name), {});
-    assert.equal((await readRows(t, latest(place()))).length, rows);
+    const { engine, location } = await openRoom(t);
+    const { rows } = await engine.createTable(location(), await openFixture(name), {});
+    assert.equal((await readRows(t, latest(location()))).length, rows);
   });
 }
 
@@ -64,45 +64,45 @@ for (const name of [
   'tstz_us',
 ]) {
   test(`stores the fixture ${name}`, async (t) => {
-    const { engine, place } = await openRoom(t);
-    const { rows } = await engine.createTable(place(), await openFixture(name), {});
-    assert.equal((await readRows(t, latest(place()))).length, rows);
+    const { engine, location } = await openRoom(t);
+    const { rows } = await engine.createTable(location(), await openFixture(name), {});
+    assert.equal((await readRows(t, latest(location()))).length, rows);
   });
 }
 
 test('removes everything when the stream fails midway, and passes its error on', async (t) => {
-  const { engine, place, root } = await openRoom(t);
+  const { engine, location, root } = await openRoom(t);
   const whole = await openFixture('multi', { chunkBytes: 2048 });
   const failure = new Error('the sender went away');
-  await assert.rejects(engine.createTable(place(), cutAfter(whole, 2, failure), {}), failure);
+  await assert.rejects(engine.createTable(location(), cutAfter(whole, 2, failure), {}), failure);
   assert.deepEqual(await readdir(root), []);
 });
 
 test('removes everything and refuses when the engine stored fewer rows than were sent', async (t) => {
-  const { engine, place, root } = await openRoom(t);
+  const { engine, location, root } = await openRoom(t);
   const stream = await toStream(toItems(10));
   const claiming = withChunks(stream, (chunk) => ({ ...chunk, rows: chunk.rows + 1 }));
   await assert.rejects(
-    engine.createTable(place(), claiming, {}),
+    engine.createTable(location(), claiming, {}),
     (error) => error instanceof ServiceError && error.kind === 'InvalidInput' && /malformed/.test(error.message),
   );
   assert.deepEqual(await readdir(root), []);
 });
 
 test('removes everything when the engine refuses the first chunk', async (t) => {
-  const { engine, place, root } = await openRoom(t);
+  const { engine, location, root } = await openRoom(t);
   const broken = withChunks(await toStream(toItems(3)), (chunk) => ({ ...chunk, file: Buffer.from('ARROW1 no more') }));
   await assert.rejects(
-    engine.createTable(place(), broken, {}),
+    engine.createTable(location(), broken, {}),
     (error) => error instanceof ServiceError && error.kind === 'InvalidInput',
   );
   assert.deepEqual(await readdir(root), []);
 });
 
 test('passes storage options on to the engine', async (t) => {
-  const { engine, place } = await openRoom(t);
+  const { engine, location } = await openRoom(t);
   const stream = await toStream(toTable({ id: [new Int32(), [1]] }));
-  await assert.rejects(engine.createTable(place(), stream, { new_table_data_storage_version: 'not a version' }));
+  await assert.rejects(engine.createTable(location(), stream, { new_table_data_storage_version: 'not a version' }));
 });
 
 function withChunks(stream: CheckedStream, change: (chunk: ArrowChunk) => ArrowChunk): CheckedStream {

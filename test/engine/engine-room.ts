@@ -10,7 +10,7 @@ import { openEngine } from '../../src/engine/engine.ts';
 import type { CommitPlan, Engine, EngineSettings, WriteTarget } from '../../src/engine/engine.ts';
 import type { ArrowLimits, EngineLimits } from '../../src/model/limits.ts';
 import type { GuardedSql, Query } from '../../src/model/query.ts';
-import type { Place, TableState } from '../../src/model/table.ts';
+import type { TableLocation, TableState } from '../../src/model/table.ts';
 import { openStorages } from '../../src/storage/storages.ts';
 import type { StorageSettings, Storages } from '../../src/storage/storages.ts';
 import { loadWholeNative } from './whole-native.ts';
@@ -68,7 +68,7 @@ export interface EngineRoom {
   readonly root: string;
   readonly engine: Engine;
   readonly storages: Storages;
-  readonly place: (directory?: string) => Place;
+  readonly location: (directory?: string) => TableLocation;
 }
 
 export type RoomSettings = Partial<EngineSettings & StorageSettings>;
@@ -83,14 +83,14 @@ export async function openRoom(test: Owner, settings: RoomSettings = {}): Promis
     storages.close();
     await rm(root, { recursive: true, force: true });
   });
-  return { root, engine, storages, place: (directory = 'table') => ({ kind: 'listed', root, directory }) };
+  return { root, engine, storages, location: (directory = 'table') => ({ kind: 'listed', root, directory }) };
 }
 
 /** A room with one table in it. */
 export async function openTable(test: Owner, table: Table): Promise<EngineRoom & { readonly table: TableState }> {
   const room = await openRoom(test);
-  await room.engine.createTable(room.place(), await toStream(table), {});
-  return { ...room, table: latest(room.place()) };
+  await room.engine.createTable(room.location(), await toStream(table), {});
+  return { ...room, table: latest(room.location()) };
 }
 
 /** Commits a plan as the write pipeline would, but without queue, journal and sync. */
@@ -126,8 +126,8 @@ export async function* pieces(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes;
 }
 
-export function latest(place: Place): TableState {
-  return { place, branch: undefined, version: undefined };
+export function latest(location: TableLocation): TableState {
+  return { location, branch: undefined, version: undefined };
 }
 
 /** What a guard would have passed. */
@@ -151,9 +151,9 @@ export async function connectApart(test: Owner, root: string, manifestEnabled = 
   return connection;
 }
 
-export async function openApart(test: Owner, { place, branch, version }: TableState): Promise<WholeTable> {
-  const connection = await connectApart(test, place.root);
-  const main = await connection.openTable(place.directory, [], {});
+export async function openApart(test: Owner, { location, branch, version }: TableState): Promise<WholeTable> {
+  const connection = await connectApart(test, location.root);
+  const main = await connection.openTable(location.directory, [], {});
   const table = branch === undefined ? main : await (await main.branches()).checkout(branch, null);
   if (version !== undefined) await table.checkout(version);
   return table;

@@ -16,9 +16,9 @@ async function update(engine: Engine, target: WriteTarget) {
 }
 
 test('brings an earlier version back as a new one', async (t) => {
-  const { engine, place, table } = await openTable(t, toItems(3));
-  await update(engine, { place: place(), branch: undefined });
-  assert.equal(await engine.restoreVersion({ place: place(), branch: undefined }, 1), 3);
+  const { engine, location, table } = await openTable(t, toItems(3));
+  await update(engine, { location: location(), branch: undefined });
+  assert.equal(await engine.restoreVersion({ location: location(), branch: undefined }, 1), 3);
   assert.equal((await engine.describeTable(table)).version, 3);
   assert.deepEqual(
     (await readRows(t, table)).map((row) => row['score']),
@@ -31,17 +31,17 @@ test('brings an earlier version back as a new one', async (t) => {
 });
 
 test('refuses to bring back a version that is not there', async (t) => {
-  const { engine, place } = await openTable(t, toItems(3));
+  const { engine, location } = await openTable(t, toItems(3));
   await assert.rejects(
-    engine.restoreVersion({ place: place(), branch: undefined }, 9),
+    engine.restoreVersion({ location: location(), branch: undefined }, 9),
     (error) => error instanceof ServiceError && error.kind === 'TableVersionNotFound',
   );
 });
 
 test('a storage root that is missing is refused, and not made', async (t) => {
   const { engine, root } = await openRoom(t);
-  const place = { kind: 'listed', root: join(root, 'data'), directory: 'table' } as const;
-  const creating = engine.createTable(place, await toStream(toItems(3)), {});
+  const location = { kind: 'listed', root: join(root, 'data'), directory: 'table' } as const;
+  const creating = engine.createTable(location, await toStream(toItems(3)), {});
   await assert.rejects(creating, refusal('ServiceUnavailable', /storage root of the database is missing/));
   assert.deepEqual(await readdir(root), []);
 });
@@ -50,19 +50,19 @@ test('refuses a storage root that is a file, and works once it is not', async (t
   const { engine, root } = await openRoom(t);
   const file = join(root, 'file');
   await writeFile(file, 'text');
-  const place = { kind: 'listed', root: file, directory: 'table' } as const;
+  const location = { kind: 'listed', root: file, directory: 'table' } as const;
   await assert.rejects(
-    engine.describeTable(latest(place)),
+    engine.describeTable(latest(location)),
     (error) => error instanceof ServiceError && error.kind === 'ServiceUnavailable' && !error.message.includes(root),
   );
 });
 
 test('drops a table, and lets go of one that is not there', async (t) => {
-  const { engine, place, root, table } = await openTable(t, toItems(3));
-  await engine.dropTable(place());
+  const { engine, location, root, table } = await openTable(t, toItems(3));
+  await engine.dropTable(location());
   assert.deepEqual(await readdir(root), []);
   await assert.rejects(engine.describeTable(table), refusal('TableNotFound'));
-  await engine.dropTable(place());
+  await engine.dropTable(location());
 });
 
 test('answers a probe', async (t) => {
@@ -71,11 +71,11 @@ test('answers a probe', async (t) => {
 });
 
 test('refuses work after it was closed', async (t) => {
-  const { engine, table, place } = await openTable(t, toItems(3));
+  const { engine, table, location } = await openTable(t, toItems(3));
   await engine.describeTable(table);
   await engine.close();
   await assert.rejects(engine.describeTable(table), isShutDown);
-  await assert.rejects(update(engine, { place: place(), branch: undefined }), isShutDown);
+  await assert.rejects(update(engine, { location: location(), branch: undefined }), isShutDown);
   await engine.close();
 });
 

@@ -16,7 +16,7 @@ const replace = (path: FieldPath, metadata: Values): FieldMetadataEntry => ({ pa
 
 async function openDescribed(t: TestContext, table: Table) {
   const room = await openTable(t, table);
-  const target = { place: room.place(), branch: undefined };
+  const target = { location: room.location(), branch: undefined };
   return {
     ...room,
     change: async (...entries: readonly FieldMetadataEntry[]) =>
@@ -119,10 +119,10 @@ test('refuses the item of a vector, which is no field to the storage format', as
 
 for (const name of ['uuid_ext', 'json_ext', 'custom_ext', 'tensor_ext']) {
   test(`keeps the extension type of ${name} through a replacement`, async (t) => {
-    const { engine, place } = await openRoom(t);
-    const { rows } = await engine.createTable(place(), await openFixture(name), {});
-    const target = { place: place(), branch: undefined };
-    const before = await engine.describeTable(latest(place()));
+    const { engine, location } = await openRoom(t);
+    const { rows } = await engine.createTable(location(), await openFixture(name), {});
+    const target = { location: location(), branch: undefined };
+    const before = await engine.describeTable(latest(location()));
     const extension = Object.fromEntries(resolveField(before.schema, ['x'])?.metadata ?? []);
     const { fields } = await commitPlan(
       engine,
@@ -130,15 +130,15 @@ for (const name of ['uuid_ext', 'json_ext', 'custom_ext', 'tensor_ext']) {
       engine.commits.fieldMetadata([replace(['x'], { unit: 'one' })]),
     );
     assert.deepEqual(fields.get('x'), { ...extension, unit: 'one' });
-    assert.equal((await readRows(t, latest(place()))).length, rows);
+    assert.equal((await readRows(t, latest(location()))).length, rows);
   });
 }
 
 test('is kept by later updates of rows', async (t) => {
-  const { change, metadataOf, engine, place } = await openDescribed(t, toItems(3));
+  const { change, metadataOf, engine, location } = await openDescribed(t, toItems(3));
   await change(merge(['score'], { unit: 'points' }));
   const update = { assignments: [{ path: ['score'] as const, expression: sql('2') }], predicate: sql('id = 1') };
-  const target = { place: place(), branch: undefined };
+  const target = { location: location(), branch: undefined };
   await commitPlan(engine, target, engine.commits.update(target, update));
   assert.deepEqual(await metadataOf(['score']), { unit: 'points' });
 });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { tableToIPC } from 'apache-arrow';
 import { pullChunks } from '../../src/arrow/chunk-source.ts';
-import { placeLocation } from '../../src/model/table.ts';
+import { locationUri } from '../../src/model/table.ts';
 import { refusal } from '../support/refusal.ts';
 import { commitPlan, connectApart, latest, openRoom, sql, toStream } from './engine-room.ts';
 import { toItems } from './sample-tables.ts';
@@ -21,9 +21,9 @@ async function createNamespaced(connection: WholeConnection, path: readonly stri
 }
 
 test('finds directories named *.lance, and leaves what is no table', async (t) => {
-  const { engine, root, place } = await openRoom(t);
-  await engine.createTable(place('orders'), await toStream(toItems(3)), {});
-  await engine.createTable(place('x.y-z_1'), await toStream(toItems(3)), {});
+  const { engine, root, location } = await openRoom(t);
+  await engine.createTable(location('orders'), await toStream(toItems(3)), {});
+  await engine.createTable(location('x.y-z_1'), await toStream(toItems(3)), {});
   await mkdir(join(root, 'empty.lance'));
   await mkdir(join(root, 'folder'));
   await writeFile(join(root, 'file.lance'), 'text');
@@ -32,7 +32,7 @@ test('finds directories named *.lance, and leaves what is no table', async (t) =
     found.map(({ path }) => path),
     [['orders'], ['x.y-z_1']],
   );
-  assert.deepEqual(found[0]?.place, place('orders'));
+  assert.deepEqual(found[0]?.location, location('orders'));
 });
 
 test("finds tables in the engine's own namespaces, and opens, updates and removes them", async (t) => {
@@ -47,25 +47,25 @@ test("finds tables in the engine's own namespaces, and opens, updates and remove
 
   const deep = found.find(({ path }) => path.length === 3);
   assert.ok(deep !== undefined);
-  const { place } = deep;
-  assert.ok((await readdir(root)).includes(place.directory), 'the place names a directory that is there');
-  assert.equal((await engine.describeTable(latest(place))).version, 1);
+  const { location } = deep;
+  assert.ok((await readdir(root)).includes(location.directory), 'the location names a directory that is there');
+  assert.equal((await engine.describeTable(latest(location))).version, 1);
   const update = { assignments: [{ path: ['score'] as const, expression: sql('2') }], predicate: undefined };
-  const target = { place, branch: undefined };
+  const target = { location, branch: undefined };
   const updated = await commitPlan(engine, target, engine.commits.update(target, update));
   assert.deepEqual(updated, { rowsUpdated: 3, version: 2 });
   const stream = await toStream(toItems(5));
-  const data = { place, schema: stream.schema, source: await pullChunks(stream, 2), storageOptions: {} };
+  const data = { location, schema: stream.schema, source: await pullChunks(stream, 2), storageOptions: {} };
   assert.deepEqual(await commitPlan(engine, target, engine.commits.overwrite(data)), { rows: 5, version: 3 });
-  assert.ok((await readdir(placeLocation(place))).length > 0, 'it is overwritten where it was');
-  await engine.dropTable(place);
+  assert.ok((await readdir(locationUri(location))).length > 0, 'it is overwritten where it was');
+  await engine.dropTable(location);
   assert.equal((await engine.findTables(root, () => false)).length, 2);
 });
 
 test('passes over what is known already', async (t) => {
-  const { engine, root, place } = await openRoom(t);
-  await engine.createTable(place('orders'), await toStream(toItems(3)), {});
-  await engine.createTable(place('items'), await toStream(toItems(3)), {});
+  const { engine, root, location } = await openRoom(t);
+  await engine.createTable(location('orders'), await toStream(toItems(3)), {});
+  await engine.createTable(location('items'), await toStream(toItems(3)), {});
   const found = await engine.findTables(root, (directory) => directory === 'orders');
   assert.deepEqual(
     found.map(({ path }) => path),
@@ -74,8 +74,8 @@ test('passes over what is known already', async (t) => {
 });
 
 test("leaves a root without the engine's catalog as it is", async (t) => {
-  const { engine, root, place } = await openRoom(t);
-  await engine.createTable(place('orders'), await toStream(toItems(3)), {});
+  const { engine, root, location } = await openRoom(t);
+  await engine.createTable(location('orders'), await toStream(toItems(3)), {});
   await engine.findTables(root, () => false);
   assert.deepEqual(await readdir(root), ['orders.lance']);
 });

@@ -22,8 +22,8 @@ describe('analysis of a search by vector and words', () => {
   before(async () => {
     const room = await openRoom(suite);
     engine = room.engine;
-    table = latest(room.place());
-    await engine.createTable(table.place, await toStream(toDocuments(200)), {});
+    table = latest(room.location());
+    await engine.createTable(table.location, await toStream(toDocuments(200)), {});
     const apart = await openApart(suite, table);
     await apart.createIndex(loadWholeNative().Index.fts(true), 'body');
   });

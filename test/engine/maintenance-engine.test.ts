@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import type { Optimization, OptimizeRequest } from '../../src/engine/engine.ts';
 import { parseFieldPath } from '../../src/model/field-path.ts';
-import { placeLocation } from '../../src/model/table.ts';
+import { locationUri } from '../../src/model/table.ts';
 import type { TableState } from '../../src/model/table.ts';
 import type { EngineRoom } from './engine-room.ts';
 import { commitPlan, openApart, openTable, readRows, sql, toQuery } from './engine-room.ts';
@@ -27,19 +27,19 @@ async function update({ engine, table }: Scene, predicate?: string): Promise<voi
 }
 
 async function optimize({ engine, table }: Scene, request: OptimizeRequest): Promise<Optimization | undefined> {
-  return (await engine.maintenance.startOptimize(table.place, request)).finish();
+  return (await engine.maintenance.startOptimize(table.location, request)).finish();
 }
 
 test('a merge leaves one fragment and the same rows, and the next read sees its version', async (t) => {
   const scene = await openScene(t, 50);
   const { engine, table } = scene;
   for (let id = 0; id < 10; id += 1) await update(scene, `id = ${id}`);
-  const before = await engine.maintenance.assess(table.place);
+  const before = await engine.maintenance.assess(table.location);
   assert.deepEqual([before.fragments, before.smallFragments, before.rows], [11, 11, 50]);
   const rows = await readRows(t, table);
   const done = await optimize(scene, { isInLane: true, olderThanMilliseconds: undefined });
   assert.deepEqual([done?.fragmentsRemoved, done?.fragmentsAdded, done?.versionsRemoved], [11, 1, 0]);
-  const after = await engine.maintenance.assess(table.place);
+  const after = await engine.maintenance.assess(table.location);
   assert.deepEqual([after.fragments, after.rows, after.version], [1, 50, done?.version]);
   assert.equal((await engine.describeTable(table)).version, done?.version);
   const byId = (one: Record<string, unknown>, other: Record<string, unknown>) =>
@@ -50,7 +50,7 @@ test('a merge leaves one fragment and the same rows, and the next read sees its 
 test('a result that is still being read pins its version; when it is over or left, it does not', async (t) => {
   const scene = await openScene(t, 200);
   const { engine, table } = scene;
-  const pinned = async () => (await engine.maintenance.readHistory(table.place)).keptFromVersion;
+  const pinned = async () => (await engine.maintenance.readHistory(table.location)).keptFromVersion;
   assert.equal(await pinned(), Infinity);
   const [first, second] = [
     await engine.rows.query(table, toQuery({}), NOBODY),
@@ -69,12 +69,12 @@ test('a tag pins its version, and a removal that would take it is refused as a c
   const { engine, table } = scene;
   await engine.versions.createTag(table, { tag: 'kept', version: 1 });
   await update(scene);
-  assert.equal((await engine.maintenance.readHistory(table.place)).keptFromVersion, 1);
+  assert.equal((await engine.maintenance.readHistory(table.location)).keptFromVersion, 1);
   await assert.rejects(optimize(scene, ALL_OLD), { kind: 'ConcurrentModification' });
-  await engine.versions.removeTag(table.place, 'kept');
+  await engine.versions.removeTag(table.location, 'kept');
   const done = await optimize(scene, ALL_OLD);
   assert.ok(done !== undefined && done.versionsRemoved > 0);
-  const { versions, diskBytes } = await engine.maintenance.readHistory(table.place);
+  const { versions, diskBytes } = await engine.maintenance.readHistory(table.location);
   assert.equal(versions.length, 1);
   assert.ok(diskBytes !== undefined && diskBytes > 0);
 });
@@ -92,11 +92,11 @@ test('branches keep their rows when the versions that they started at are remove
 
 test('what a dead writer left half written is swept once it is old; what is young or named stays', async (t) => {
   const { engine, table } = await openScene(t, 5);
-  const folder = join(placeLocation(table.place), '_versions');
+  const folder = join(locationUri(table.location), '_versions');
   const [old, young] = ['5.manifest#1', '6.manifest#1'];
   for (const name of [old, young, '.tmp_kept']) await writeFile(join(folder, name), 'half');
   await utimes(join(folder, old), 1, 1);
   const named = (await readdir(folder)).filter((name) => name !== old);
-  assert.equal(await engine.maintenance.sweep(table.place, 60_000), 1);
+  assert.equal(await engine.maintenance.sweep(table.location, 60_000), 1);
   assert.deepEqual((await readdir(folder)).toSorted(), named.toSorted());
 });

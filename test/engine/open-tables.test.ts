@@ -59,12 +59,12 @@ test('many reads at once, beside another writer, never go back', async (t) => {
 });
 
 test('sees a schema that another process changed', async (t) => {
-  const { engine, place, table } = await openTable(t, toItems(3));
+  const { engine, location, table } = await openTable(t, toItems(3));
   await engine.describeTable(table);
-  const connection = await connectApart(t, place().root);
+  const connection = await connectApart(t, location().root);
   const { file } = (await (await openFixture('plain')).chunks[Symbol.asyncIterator]().next()).value ?? {};
   assert.ok(file !== undefined);
-  await connection.createTable(place().directory, file, 'overwrite', [], {});
+  await connection.createTable(location().directory, file, 'overwrite', [], {});
   const { schema } = await engine.describeTable(table);
   assert.deepEqual(
     schema.fields.map((field) => field.name),
@@ -73,7 +73,7 @@ test('sees a schema that another process changed', async (t) => {
   await assert.rejects(
     update(
       engine,
-      { place: place(), branch: undefined },
+      { location: location(), branch: undefined },
       { assignments: [{ path: ['score'], expression: sql('2') }], predicate: undefined },
     ),
     (error) => error instanceof ServiceError && error.kind === 'TableColumnNotFound',
@@ -81,43 +81,43 @@ test('sees a schema that another process changed', async (t) => {
 });
 
 test('sees a table that another process dropped and made again', async (t) => {
-  const { engine, place, table } = await openTable(t, toItems(3));
+  const { engine, location, table } = await openTable(t, toItems(3));
   await engine.analyzeQuery(table, toQuery({}));
   await sleep(SETTLE_MILLISECONDS);
   await engine.analyzeQuery(table, toQuery({}));
-  const connection = await connectApart(t, place().root);
-  await connection.dropTable(place().directory, []);
+  const connection = await connectApart(t, location().root);
+  await connection.dropTable(location().directory, []);
   const { file } = (await (await openFixture('plain')).chunks[Symbol.asyncIterator]().next()).value ?? {};
   assert.ok(file !== undefined);
-  await connection.createTable(place().directory, file, 'create', [], {});
+  await connection.createTable(location().directory, file, 'create', [], {});
   const { version, schema } = await engine.describeTable(table);
   assert.equal(version, 1);
   assert.equal(schema.fields.at(-1)?.name, 'vec');
   const request = { assignments: [{ path: ['s'] as const, expression: sql("'x'") }], predicate: undefined };
-  assert.equal((await update(engine, { place: place(), branch: undefined }, request)).rowsUpdated, 50);
+  assert.equal((await update(engine, { location: location(), branch: undefined }, request)).rowsUpdated, 50);
   assert.equal((await readRows(t, table)).length, 50);
 });
 
 test('sees a table that another process made again with fewer versions', async (t) => {
-  const { engine, place, table } = await openTable(t, toItems(3));
-  const target = { place: place(), branch: undefined };
+  const { engine, location, table } = await openTable(t, toItems(3));
+  const target = { location: location(), branch: undefined };
   const request = { assignments: [{ path: ['score'] as const, expression: sql('2') }], predicate: undefined };
   for (let round = 0; round < 5; round += 1) await update(engine, target, request);
-  const connection = await connectApart(t, place().root);
-  await connection.dropTable(place().directory, []);
+  const connection = await connectApart(t, location().root);
+  await connection.dropTable(location().directory, []);
   const { file } = (await (await toStream(toItems(7))).chunks[Symbol.asyncIterator]().next()).value ?? {};
   assert.ok(file !== undefined);
-  await connection.createTable(place().directory, file, 'create', [], {});
+  await connection.createTable(location().directory, file, 'create', [], {});
   assert.equal((await engine.describeTable(table)).version, 1);
   assert.deepEqual(await update(engine, target, request), { rowsUpdated: 7, version: 2 });
   assert.equal((await readRows(t, table)).length, 7);
 });
 
 test('says that the table is gone when another process removed it', async (t) => {
-  const { engine, place, table } = await openTable(t, toItems(3));
+  const { engine, location, table } = await openTable(t, toItems(3));
   await engine.describeTable(table);
-  const connection = await connectApart(t, place().root);
-  await connection.dropTable(place().directory, []);
+  const connection = await connectApart(t, location().root);
+  await connection.dropTable(location().directory, []);
   await assert.rejects(
     engine.describeTable(table),
     (error) => error instanceof ServiceError && error.kind === 'TableNotFound',
@@ -125,7 +125,7 @@ test('says that the table is gone when another process removed it', async (t) =>
 });
 
 test('a pinned version stays as it was beside writes to the latest', async (t) => {
-  const { engine, place, table } = await openTable(t, toItems(3));
+  const { engine, location, table } = await openTable(t, toItems(3));
   const pinned = { ...table, version: 1 };
   const increment = { assignments: [{ path: ['score'] as const, expression: sql('score + 1') }], predicate: undefined };
   const reads = async (): Promise<void> => {
@@ -133,7 +133,7 @@ test('a pinned version stays as it was beside writes to the latest', async (t) =
   };
   const writes = async (): Promise<void> => {
     for (let round = 0; round < 20; round += 1) {
-      const { version } = await update(engine, { place: place(), branch: undefined }, increment);
+      const { version } = await update(engine, { location: location(), branch: undefined }, increment);
       assert.equal((await engine.describeTable(table)).version, version);
     }
   };
@@ -141,12 +141,12 @@ test('a pinned version stays as it was beside writes to the latest', async (t) =
 });
 
 test('a branch has its own versions and leaves main alone', async (t) => {
-  const { engine, place, table } = await openTable(t, toItems(3));
+  const { engine, location, table } = await openTable(t, toItems(3));
   const apart = await openApart(t, table);
   await (await apart.branches()).create('trial');
   const branch = { ...table, branch: 'trial' };
   const request = { assignments: [{ path: ['score'] as const, expression: sql('9') }], predicate: undefined };
-  const { version } = await update(engine, { place: place(), branch: 'trial' }, request);
+  const { version } = await update(engine, { location: location(), branch: 'trial' }, request);
   assert.equal((await engine.describeTable(branch)).version, version);
   assert.equal((await engine.describeTable(table)).version, 1);
   assert.deepEqual(
@@ -176,24 +176,24 @@ for (const [title, change, kind] of [
 }
 
 test('refuses a table without data', async (t) => {
-  const { engine, place } = await openRoom(t);
+  const { engine, location } = await openRoom(t);
   await assert.rejects(
-    engine.describeTable(latest(place())),
+    engine.describeTable(latest(location())),
     (error) => error instanceof ServiceError && error.kind === 'TableNotFound',
   );
 });
 
 test('serves more tables than it keeps open, all at once', async (t) => {
-  const { engine, place } = await openRoom(t, { limits: { ...ENGINE_LIMITS, openTablesMax: 2 } });
+  const { engine, location } = await openRoom(t, { limits: { ...ENGINE_LIMITS, openTablesMax: 2 } });
   const names = ['a', 'b', 'c', 'd', 'e'];
-  for (const name of names) await engine.createTable(place(name), await toStream(toItems(3)), {});
+  for (const name of names) await engine.createTable(location(name), await toStream(toItems(3)), {});
   const use = async (name: string): Promise<void> => {
     for (let round = 0; round < 10; round += 1) {
-      await engine.analyzeQuery(latest(place(name)), toQuery({ filter: sql('id = 1') }));
+      await engine.analyzeQuery(latest(location(name)), toQuery({ filter: sql('id = 1') }));
       const request = { assignments: [{ path: ['score'] as const, expression: sql('2') }], predicate: sql('id = 1') };
-      await update(engine, { place: place(name), branch: undefined }, request);
+      await update(engine, { location: location(name), branch: undefined }, request);
     }
   };
   await Promise.all([...names, ...names].map(use));
-  for (const name of names) assert.equal((await engine.describeTable(latest(place(name)))).version, 21);
+  for (const name of names) assert.equal((await engine.describeTable(latest(location(name)))).version, 21);
 });

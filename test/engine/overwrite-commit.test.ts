@@ -12,15 +12,15 @@ import { toItems } from './sample-tables.ts';
 /** Replaces all rows in one commit. */
 async function overwrite(
   engine: Engine,
-  { place, branch }: TableState,
+  { location, branch }: TableState,
   data: Table | CheckedStream,
   change: (chunk: ArrowChunk) => ArrowChunk = (chunk) => chunk,
 ) {
   const stream = 'chunks' in data ? data : await toStream(data);
   const pulled = await pullChunks(stream, 2);
   const source = { ...pulled, pulled: pulled.pulled.map(change) };
-  const plan = engine.commits.overwrite({ place, branch, schema: stream.schema, source, storageOptions: {} });
-  return commitPlan(engine, { place, branch }, plan);
+  const plan = engine.commits.overwrite({ location, branch, schema: stream.schema, source, storageOptions: {} });
+  return commitPlan(engine, { location, branch }, plan);
 }
 
 test('replaces rows and schema by a new version and keeps the old ones', async (t) => {

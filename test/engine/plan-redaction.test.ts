@@ -11,18 +11,18 @@ test('hides the address in a step that reads, whatever the root is called', () =
   assert.match(redacted, /uri=\[hidden\].*projection=\[id\], metrics=\[\]$/);
 });
 
-test('hides the place of the table anywhere else', () => {
+test('hides the location of the table anywhere else', () => {
   const text = '  Other: file=/srv/data, projection/orders-7.lance/_indices/x, metrics=[]';
   assert.doesNotMatch(redactPlan(text, PLACE), /srv|orders-7/);
 });
 
 test('hides the address on an object store', () => {
-  const place = { ...PLACE, root: 's3://bucket/prefix' };
+  const location = { ...PLACE, root: 's3://bucket/prefix' };
   assert.doesNotMatch(
-    redactPlan('LanceScan: uri=prefix/orders-7.lance/data, projection=[a], metrics=[]', place),
+    redactPlan('LanceScan: uri=prefix/orders-7.lance/data, projection=[a], metrics=[]', location),
     /prefix/,
   );
-  assert.doesNotMatch(redactPlan('X: bucket/prefix/orders-7.lance, metrics=[]', place), /bucket/);
+  assert.doesNotMatch(redactPlan('X: bucket/prefix/orders-7.lance, metrics=[]', location), /bucket/);
 });
 
 test("leaves the caller's own literals alone", () => {

@@ -6,7 +6,7 @@ import { after, before, test } from 'node:test';
 import fc from 'fast-check';
 import { locateTable } from '../../src/engine/table-location.ts';
 import { ServiceError } from '../../src/errors/service-error.ts';
-import { placeLocation } from '../../src/model/table.ts';
+import { locationUri } from '../../src/model/table.ts';
 import { openStorages } from '../../src/storage/storages.ts';
 
 const storages = openStorages({ sync: 'os', watchedTablesMax: 1 });
@@ -23,15 +23,15 @@ after(async () => rm(folder, { recursive: true, force: true }));
 
 test('finds a directory below the root, written from there on or in full', async () => {
   const root = join(folder, 'root');
-  for (const location of ['x.lance', 'x.lance/', 'a/b/x.lance', `${root}/x.lance`]) {
-    const place = await locateTable(storages, `${root}/`, location);
-    assert.equal(placeLocation(place), join(root, location.replace(`${root}/`, '').replace(/\/$/, '')));
+  for (const text of ['x.lance', 'x.lance/', 'a/b/x.lance', `${root}/x.lance`]) {
+    const location = await locateTable(storages, `${root}/`, text);
+    assert.equal(locationUri(location), join(root, text.replace(`${root}/`, '').replace(/\/$/, '')));
   }
 });
 
 test('finds what the address of an object store says, without looking', async () => {
-  const place = await locateTable(storages, 's3://bucket/root', 'a/x.lance');
-  assert.deepEqual(place, { kind: 'listed', root: 's3://bucket/root/a', directory: 'x' });
+  const location = await locateTable(storages, 's3://bucket/root', 'a/x.lance');
+  assert.deepEqual(location, { kind: 'listed', root: 's3://bucket/root/a', directory: 'x' });
 });
 
 test('follows no link out of the root, nor inside of it', async () => {
@@ -40,7 +40,7 @@ test('follows no link out of the root, nor inside of it', async () => {
   }
 });
 
-test('whatever a caller writes, the place is below the root or refused', async () => {
+test('whatever a caller writes, the location is below the root or refused', async () => {
   const segment = fc.constantFrom(
     '..',
     '.',
@@ -63,7 +63,7 @@ test('whatever a caller writes, the place is below the root or refused', async (
   await fc.assert(
     fc.asyncProperty(texts, fc.constantFrom(join(folder, 'root'), 's3://bucket/root'), async (location, root) => {
       try {
-        const found = placeLocation(await locateTable(storages, root, location));
+        const found = locationUri(await locateTable(storages, root, location));
         assert.ok(found.startsWith(`${root}/`) && found.endsWith('.lance'), found);
         assert.ok(!found.slice(root.length).split('/').includes('..'), found);
       } catch (error) {

@@ -22,8 +22,8 @@ function readNice(): { readonly engine: readonly number[]; readonly others: read
 test('the threads of the engine stand back behind the one that answers requests', onLinux, async (t) => {
   const before = readNice();
   assert.deepEqual(new Set(before.others), new Set([0]));
-  const { engine, place } = await openRoom(t, { limits: { ...ENGINE_LIMITS, threadNice: 3 } });
-  await engine.createTable(place(), await toStream(toItems(10)), {});
+  const { engine, location } = await openRoom(t, { limits: { ...ENGINE_LIMITS, threadNice: 3 } });
+  await engine.createTable(location(), await toStream(toItems(10)), {});
   const until = performance.now() + 20_000;
   // Those that come later are found at the next look.
   while (readNice().engine.some((nice) => nice !== 3) && performance.now() < until) await sleep(50);

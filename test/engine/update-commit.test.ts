@@ -33,7 +33,7 @@ function toRequest(pairs: readonly Pair[], predicate?: string): UpdateRequest {
 /** A table, and a way to update it and look at the rows. */
 async function openUpdated(t: TestContext, table: Table) {
   const room = await openTable(t, table);
-  const target = { place: room.place(), branch: undefined };
+  const target = { location: room.location(), branch: undefined };
   return {
     ...room,
     target,
@@ -307,14 +307,14 @@ for (const [title, predicate, kind, pattern] of [
 }
 
 test('refuses to store text as JSON, which only NULL can replace', async (t) => {
-  const { engine, place } = await openRoom(t);
-  await engine.createTable(place(), await openFixture('json_ext'), {});
-  const target = { place: place(), branch: undefined };
+  const { engine, location } = await openRoom(t);
+  await engine.createTable(location(), await openFixture('json_ext'), {});
+  const target = { location: location(), branch: undefined };
   const update = async (expression: string) =>
     commitPlan(engine, target, engine.commits.update(target, toRequest([[['x'], expression]])));
   await assert.rejects(update(`'{"b": 2}'`), refused('InvalidInput', /holds JSON/));
   await update('NULL');
-  assert.ok((await readRows(t, latest(place()))).every((row) => row['x'] === null));
+  assert.ok((await readRows(t, latest(location()))).every((row) => row['x'] === null));
 });
 
 function assertNulls({ id, person }: Row): void {

@@ -70,7 +70,7 @@ test('keeps a name in backticks as it is', () => {
   assert.deepEqual(combine(["`odd name` = 'a'", PLUS], ["`odd name` = 'b'", PLUS])?.[0], "(`odd name` IN ('a', 'b'))");
 });
 
-test('looks plain values up by the place of the key, each written in the type of the column', () => {
+test('looks plain values up by the position of the key, each written in the type of the column', () => {
   assert.deepEqual(combine(['id = 1', ['price', '5']], ['id = 2', ['price', '-2.5e3']], ['id = 3', ['price', '-0']]), [
     '(id IN (1, 2, 3))',
     [

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { stat } from 'node:fs/promises';
 import { suite, test } from 'node:test';
 import type { TestContext } from 'node:test';
-import type { Place, TableState } from '../../src/model/table.ts';
+import type { TableLocation, TableState } from '../../src/model/table.ts';
 import type { VersionsEngine } from '../../src/engine/versions-engine.ts';
 import { OBJECT_STORAGE } from '../../src/storage/object-storage.ts';
 import type { Storages } from '../../src/storage/storages.ts';
@@ -11,7 +11,7 @@ import { toItems } from './sample-tables.ts';
 
 interface Scene {
   readonly versions: VersionsEngine;
-  readonly place: Place;
+  readonly location: TableLocation;
   readonly latest: TableState;
 }
 
@@ -23,11 +23,15 @@ const OBJECT_STORES: Storages = { of: () => OBJECT_STORAGE, syncCount: () => 0, 
 /** A table of two versions. */
 async function openScene(t: TestContext, kind: Kind, options: Record<string, string> = {}): Promise<Scene> {
   const { engine, root } = await openRoom(t, kind === 'object store' ? { storages: OBJECT_STORES } : {});
-  const place: Place = { kind: 'listed', root: kind === 'address' ? `file://${root}` : root, directory: 'table' };
-  await engine.createTable(place, await toStream(toItems(3)), options);
-  const target = { place, branch: undefined };
+  const location: TableLocation = {
+    kind: 'listed',
+    root: kind === 'address' ? `file://${root}` : root,
+    directory: 'table',
+  };
+  await engine.createTable(location, await toStream(toItems(3)), options);
+  const target = { location, branch: undefined };
   await commitPlan(engine, target, engine.commits.restore(target, 1));
-  return { versions: engine.versions, place, latest: { place, branch: undefined, version: undefined } };
+  return { versions: engine.versions, location, latest: { location, branch: undefined, version: undefined } };
 }
 
 const ALL = { after: undefined, limit: undefined };
@@ -35,11 +39,11 @@ const ALL = { after: undefined, limit: undefined };
 for (const kind of ['path', 'address', 'object store'] as const) {
   suite(kind === 'object store' ? 'on an object store' : `on a local disk that is given as ${kind}`, () => {
     test('tags know their branch', async (t) => {
-      const { versions, place, latest } = await openScene(t, kind);
+      const { versions, location, latest } = await openScene(t, kind);
       await versions.createBranch({ ...latest, version: 1 }, 'side');
-      await versions.createTag({ place, branch: 'side' }, { tag: 'a', version: 1 });
-      await versions.createTag({ place, branch: undefined }, { tag: 'b', version: 2 });
-      const tags = await versions.listTags(place, ALL);
+      await versions.createTag({ location, branch: 'side' }, { tag: 'a', version: 1 });
+      await versions.createTag({ location, branch: undefined }, { tag: 'b', version: 2 });
+      const tags = await versions.listTags(location, ALL);
       assert.deepEqual(
         tags.map(({ name, version, branch }) => [name, version, branch]),
         [
@@ -47,16 +51,16 @@ for (const kind of ['path', 'address', 'object store'] as const) {
           ['b', 2, undefined],
         ],
       );
-      assert.equal((await versions.requireTag(place, 'a')).branch, 'side');
+      assert.equal((await versions.requireTag(location, 'a')).branch, 'side');
       assert.ok(tags.every(({ manifestBytes }) => manifestBytes > 0));
       assert.ok(tags.every(({ createdAt }) => (createdAt === undefined) === (kind === 'object store')));
     });
 
     test('branches know when and where they started', async (t) => {
-      const { versions, place, latest } = await openScene(t, kind);
+      const { versions, location, latest } = await openScene(t, kind);
       assert.equal(await versions.createBranch(latest, 'one'), 2);
-      assert.equal(await versions.createBranch({ place, branch: 'one', version: 2 }, 'two/three'), 2);
-      const branches = await versions.listBranches(place, ALL);
+      assert.equal(await versions.createBranch({ location, branch: 'one', version: 2 }, 'two/three'), 2);
+      const branches = await versions.listBranches(location, ALL);
       assert.deepEqual(
         branches.map(({ name, parentBranch, parentVersion }) => [name, parentBranch, parentVersion]),
         [
@@ -65,38 +69,38 @@ for (const kind of ['path', 'address', 'object store'] as const) {
         ],
       );
       for (const { createdAtSeconds } of branches) assert.ok(Math.abs(createdAtSeconds - Date.now() / 1000) < 600);
-      assert.equal(await versions.removeBranch(place, 'two/three'), 2);
+      assert.equal(await versions.removeBranch(location, 'two/three'), 2);
     });
   });
 }
 
 test('sizes of manifests are told, and versions removed, on a local disk alone', async (t) => {
   for (const kind of ['path', 'address'] as const) {
-    const { versions, place, latest } = await openScene(t, kind);
+    const { versions, location, latest } = await openScene(t, kind);
     const [first] = await versions.list(latest);
     assert.ok(first !== undefined);
     const path = first.manifestPath.replace(/^file:\/\//, '');
-    assert.equal(await versions.measure(place, first), (await stat(path)).size);
-    await versions.remove({ place, branch: undefined }, [{ start: 1, end: 2 }]);
+    assert.equal(await versions.measure(location, first), (await stat(path)).size);
+    await versions.remove({ location, branch: undefined }, [{ start: 1, end: 2 }]);
     await assert.rejects(stat(path), { code: 'ENOENT' });
   }
   const remote = await openScene(t, 'object store');
   const [same] = await remote.versions.list(remote.latest);
   assert.ok(same !== undefined);
-  assert.equal(await remote.versions.measure(remote.place, same), undefined);
-  const target = { place: remote.place, branch: undefined };
+  assert.equal(await remote.versions.measure(remote.location, same), undefined);
+  const target = { location: remote.location, branch: undefined };
   await assert.rejects(remote.versions.remove(target, [{ start: 1, end: 2 }]), { kind: 'Unsupported' });
 });
 
 test('the manifests of old tables are named by their numbers', async (t) => {
-  const { versions, place, latest } = await openScene(t, 'path', { new_table_enable_v2_manifest_paths: 'false' });
+  const { versions, location, latest } = await openScene(t, 'path', { new_table_enable_v2_manifest_paths: 'false' });
   const listed = await versions.list(latest);
   assert.deepEqual(
     listed.map(({ manifestPath }) => manifestPath.slice(manifestPath.lastIndexOf('/') + 1)),
     ['1.manifest', '2.manifest'],
   );
   for (const { manifestPath } of listed) assert.ok((await stat(manifestPath)).isFile());
-  assert.deepEqual(await versions.remove({ place, branch: undefined }, [{ start: 0, end: 2 }]), {
+  assert.deepEqual(await versions.remove({ location, branch: undefined }, [{ start: 0, end: 2 }]), {
     count: 1,
     latest: 2,
   });

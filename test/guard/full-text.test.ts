@@ -49,7 +49,7 @@ describe('guardFullText', () => {
     );
   });
 
-  for (const [title, change, place] of [
+  for (const [title, change, field] of [
     ['an infinite boost', { boost: Number.POSITIVE_INFINITY }, 'boost'],
     ['a boost that is no number', { boost: Number.NaN }, 'boost'],
     ['a fuzziness of 3', { fuzziness: 3 }, 'fuzziness'],
@@ -60,9 +60,9 @@ describe('guardFullText', () => {
     ['a negative prefix', { prefixLength: -1 }, 'prefix_length'],
     ['half of a surrogate pair', { terms: 'a\ud800' }, 'terms'],
   ] as const) {
-    it(`refuses ${title} and names its place`, () => {
+    it(`refuses ${title} and names its field`, () => {
       const query = boolean({ must: [match()], should: [match(), match(change)] });
-      assert.ok(message(query).startsWith(`full_text_query.boolean.should[1].match.${place} `), message(query));
+      assert.ok(message(query).startsWith(`full_text_query.boolean.should[1].match.${field} `), message(query));
     });
   }
 

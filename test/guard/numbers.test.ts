@@ -5,7 +5,7 @@ import { ServiceError } from '../../src/errors/service-error.ts';
 import { guardVectors, requireFinite, requireInteger } from '../../src/guard/numbers.ts';
 import { queryLimits } from './limits.ts';
 
-const RULE = { place: 'k', minimum: 0, maximum: 100 };
+const RULE = { field: 'k', minimum: 0, maximum: 100 };
 
 describe('requireInteger', () => {
   it('gives back whole numbers up to both bounds', () => {

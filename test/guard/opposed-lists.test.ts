@@ -57,5 +57,5 @@ describe('lists for one value', () => {
 });
 
 function guard(text: string): string {
-  return guardSql(text, { name: 'filter', place: 'filter' }, sqlLimits);
+  return guardSql(text, { name: 'filter', field: 'filter' }, sqlLimits);
 }

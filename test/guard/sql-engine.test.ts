@@ -104,7 +104,7 @@ describe('guarded SQL in the engine', () => {
 });
 
 function guard(text: string): string {
-  return guardSql(text, { name: 'filter', place: 'filter' }, sqlLimits);
+  return guardSql(text, { name: 'filter', field: 'filter' }, sqlLimits);
 }
 
 function passesGuard(text: string): string | undefined {

@@ -101,8 +101,8 @@ const FRAGMENTS = [
 
 /** A text with a few pieces put in, taken out or doubled anywhere. */
 export function mutated(text: fc.Arbitrary<string>): fc.Arbitrary<string> {
-  const place = fc.noBias(fc.integer({ min: 0, max: 9999 })).map((part) => part / 10_000);
-  const change = fc.tuple(place, place, fc.constantFrom('insert', 'remove', 'double'), fc.constantFrom(...FRAGMENTS));
+  const field = fc.noBias(fc.integer({ min: 0, max: 9999 })).map((part) => part / 10_000);
+  const change = fc.tuple(field, field, fc.constantFrom('insert', 'remove', 'double'), fc.constantFrom(...FRAGMENTS));
   return fc.tuple(text, fc.array(change, { minLength: 1, maxLength: 4 })).map(([whole, changes]) => {
     let result = whole;
     for (const [from, size, kind, fragment] of changes) {

@@ -5,7 +5,7 @@ import { guardSql } from '../../src/guard/sql.ts';
 import { testLimits } from '../support/limits.ts';
 
 const mask = (sql: string): string =>
-  maskLiterals(guardSql(sql, { name: 'filter', place: 'filter' }, testLimits().sql));
+  maskLiterals(guardSql(sql, { name: 'filter', field: 'filter' }, testLimits().sql));
 
 test('every literal becomes a question mark, and nothing else changes', () => {
   for (const [sql, masked] of [

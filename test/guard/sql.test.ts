@@ -9,7 +9,7 @@ import { sqlLimits } from './limits.ts';
 import { ATTACKS, GOOD_FILTERS } from './sql-corpus.ts';
 import { mutated, sqlTexts } from './sql-generator.ts';
 
-const FILTER: SqlUse = { name: 'filter', place: 'filter' };
+const FILTER: SqlUse = { name: 'filter', field: 'filter' };
 
 describe('guardSql', () => {
   it('passes filters that people write, in parentheses and otherwise unchanged', () => {
@@ -22,8 +22,8 @@ describe('guardSql', () => {
     });
   }
 
-  it('names the place, the character and a piece of the text, and says what would be right', () => {
-    const error = refusal('id = 1 AND "name" = 2', { name: 'expression', place: 'updates[2] expression' });
+  it('names the field, the character and a piece of the text, and says what would be right', () => {
+    const error = refusal('id = 1 AND "name" = 2', { name: 'expression', field: 'updates[2] expression' });
     assert.equal(error.kind, 'InvalidInput');
     assert.match(error.message, /^In updates\[2\] expression at character 12, near "\\"name\\" = 2": double quotes/);
     assert.match(error.hint ?? '', /backticks.*single quotes/);

@@ -94,7 +94,7 @@ function removed({ versions, now }: Past, age: number | undefined): readonly num
 const brief = { ...limits, retentionSeconds: 100, versionsMin: 1, readerSeconds: 10 };
 
 suite('an old version', () => {
-  test('goes when the retention has passed since the next one took its place', () => {
+  test('goes when the retention has passed since the next one took its location', () => {
     const history = past([500, 400, 300, 99, 0]);
     assert.deepEqual(removed(history, chooseAge(history, brief)), [1, 2]);
   });

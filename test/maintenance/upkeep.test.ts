@@ -17,17 +17,17 @@ async function openItems(t: TestContext) {
 test('versions are removed in a step after the merge, which by then is on disk', async (t) => {
   const { room, engine, background, table } = await openItems(t);
   for (let id = 0; id < 10; id += 1) await room.update([['score', 'score + 1']], `id = ${id}`);
-  const condition = await engine.maintenance.assess(table.place);
+  const condition = await engine.maintenance.assess(table.location);
   const steps: unknown[] = [];
-  const optimize: BackgroundWork['optimize'] = async (place, request) => {
-    const done = await background.optimize(place, request);
-    const { versions } = await engine.maintenance.readHistory(place);
+  const optimize: BackgroundWork['optimize'] = async (location, request) => {
+    const done = await background.optimize(location, request);
+    const { versions } = await engine.maintenance.readHistory(location);
     steps.push([done?.fragmentsAdded, versions.some(({ version }) => version <= condition.version)]);
     return done;
   };
   const context = { engine, background: { optimize }, limits: testLimits().maintenance, now: () => performance.now() };
   const plan = { condition, reasons: [], ageMilliseconds: 0, isInLane: true };
-  const done = await runUpkeep(context, table.place, plan);
+  const done = await runUpkeep(context, table.location, plan);
   assert.deepEqual(steps, [
     [1, true],
     [0, false],
@@ -39,13 +39,13 @@ test('versions are removed in a step after the merge, which by then is on disk',
 
 test('time is counted for a removal only when there was one: a rest for it that is under way must not be cut short', async (t) => {
   const { engine, background, table } = await openItems(t);
-  const condition = await engine.maintenance.assess(table.place);
+  const condition = await engine.maintenance.assess(table.location);
   let clock = 0;
   const context = { engine, background, limits: testLimits().maintenance, now: () => (clock += 1) };
   const plan = { condition, reasons: [], isInLane: false };
-  const merged = await runUpkeep(context, table.place, { ...plan, ageMilliseconds: undefined });
+  const merged = await runUpkeep(context, table.location, { ...plan, ageMilliseconds: undefined });
   assert.equal(merged.removalMilliseconds, 0);
-  const removed = await runUpkeep(context, table.place, { ...plan, ageMilliseconds: 1000 });
+  const removed = await runUpkeep(context, table.location, { ...plan, ageMilliseconds: 1000 });
   assert.ok(removed.removalMilliseconds > 0);
 });
 

@@ -8,7 +8,7 @@ import { connect } from '@lancedb/lancedb';
 import type { Table } from '@lancedb/lancedb';
 import { isMaintenance } from '../../src/model/commit.ts';
 import type { Commit } from '../../src/model/commit.ts';
-import { placeLocation } from '../../src/model/table.ts';
+import { locationUri } from '../../src/model/table.ts';
 import { readCommitsAfter } from '../../src/storage/commit-history.ts';
 import { commitPlan, openTable as openRoom } from '../engine/engine-room.ts';
 import { toItems } from '../engine/sample-tables.ts';
@@ -134,12 +134,12 @@ function shown(commit: Commit | undefined) {
 }
 
 test('metadata of fields is configuration; that of the schema comes as a merge without columns', async (t) => {
-  const { engine, place } = await openRoom(t, toItems(3));
-  const target = { place: place(), branch: undefined };
+  const { engine, location } = await openRoom(t, toItems(3));
+  const target = { location: location(), branch: undefined };
   const { commits } = engine;
   await commitPlan(engine, target, commits.fieldMetadata([{ path: ['id'], metadata: { unit: 'm' }, replace: false }]));
   await commitPlan(engine, target, commits.schemaMetadata({ owner: 'us' }));
-  const found = await readCommitsAfter(placeLocation(place()), 1);
+  const found = await readCommitsAfter(locationUri(location()), 1);
   assert.deepEqual(
     found.map(({ kind }) => kind),
     ['config', 'merge'],

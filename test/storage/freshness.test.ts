@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { watchVersions } from '../../src/storage/freshness.ts';
 import { OBJECT_STORAGE } from '../../src/storage/object-storage.ts';
 import type { VersionWatch } from '../../src/storage/storage.ts';
-import { placeLocation } from '../../src/model/table.ts';
+import { locationUri } from '../../src/model/table.ts';
 import { commitPlan, openTable, sql } from '../engine/engine-room.ts';
 import { toItems } from '../engine/sample-tables.ts';
 
@@ -68,10 +68,10 @@ test('tells a folder that was made again from the one before', { skip: !isLocal 
 });
 
 test("finds the versions that the engine wrote, by the engine's names", { skip: !isLocal }, async (t) => {
-  const { engine, place } = await openTable(t, toItems(3));
-  const watch = await watchVersions(placeLocation(place()));
+  const { engine, location } = await openTable(t, toItems(3));
+  const watch = await watchVersions(locationUri(location()));
   const update = { assignments: [{ path: ['score'] as const, expression: sql('2') }], predicate: undefined };
-  const target = { place: place(), branch: undefined };
+  const target = { location: location(), branch: undefined };
   await commitPlan(engine, target, engine.commits.update(target, update));
   assert.deepEqual(
     [0, 1, 2, 3].map((version) => watch.has(version)),

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { DISK } from '../../src/storage/file-sync.ts';
 import type { FileSync } from '../../src/storage/file-sync.ts';
-import { placeLocation } from '../../src/model/table.ts';
+import { locationUri } from '../../src/model/table.ts';
 import { refusal } from '../support/refusal.ts';
 import { latest, toStream } from '../engine/engine-room.ts';
 import { toItems } from '../engine/sample-tables.ts';
@@ -70,7 +70,7 @@ function isFile(path: string): boolean {
 type Write = (room: WriteRoom) => Promise<unknown>;
 
 function target(room: WriteRoom, branch?: string) {
-  return { place: room.place(), branch };
+  return { location: room.location(), branch };
 }
 
 async function increment(room: WriteRoom, branch?: string, directory = 'table') {
@@ -79,7 +79,7 @@ async function increment(room: WriteRoom, branch?: string, directory = 'table') 
 
 /** Work that is one file of the engine's own, such as a tag. */
 async function exclusive(room: WriteRoom, work: () => Promise<unknown>) {
-  return room.writes.exclusive(room.place(), work);
+  return room.writes.exclusive(room.location(), work);
 }
 
 const WRITES: readonly (readonly [name: string, write: Write])[] = [
@@ -108,7 +108,7 @@ const WRITES: readonly (readonly [name: string, write: Write])[] = [
   ],
   [
     'a branch',
-    async (room) => exclusive(room, async () => room.engine.versions.createBranch(latest(room.place()), 'a/data')),
+    async (room) => exclusive(room, async () => room.engine.versions.createBranch(latest(room.location()), 'a/data')),
   ],
   ['an update of a branch', async (room) => increment(room, 'a/data')],
   ['a second update of a branch', async (room) => increment(room, 'a/data')],
@@ -130,7 +130,7 @@ async function buildIndex(room: WriteRoom) {
 test('every file and folder that a commit made is synced before it is told, folders after their files', async (t) => {
   const disk = new TestDisk();
   const room = await openRoom(t, { disk });
-  const folder = placeLocation(room.place());
+  const folder = locationUri(room.location());
   const write = async (name: string, work: Write): Promise<void> =>
     t.test(name, async () => {
       const before = await listEntries(folder);
@@ -161,7 +161,7 @@ test('a tag that is called like the hint of versions is synced', async (t) => {
   await room.create(toItems(3));
   const tag = { tag: 'latest_version_hint', version: 1 };
   await exclusive(room, async () => room.engine.versions.createTag(target(room), tag));
-  const path = join(placeLocation(room.place()), '_refs', 'tags', 'latest_version_hint.json');
+  const path = join(locationUri(room.location()), '_refs', 'tags', 'latest_version_hint.json');
   assert.ok(disk.synced.includes(path));
 });
 
@@ -170,12 +170,12 @@ test('a clone is synced whole, with its own entry', async (t) => {
   const room = await openRoom(t, { disk });
   await room.create(toItems(3));
   disk.synced.length = 0;
-  const clone = room.place('clone');
-  await room.writes.cloneTable(room.place(), clone, async () =>
-    room.engine.lifecycle.clone(latest(room.place()), clone),
+  const clone = room.location('clone');
+  await room.writes.cloneTable(room.location(), clone, async () =>
+    room.engine.lifecycle.clone(latest(room.location()), clone),
   );
   const synced = [...disk.synced];
-  assertSynced(new Map(), await listEntries(placeLocation(room.place('clone'))), synced);
+  assertSynced(new Map(), await listEntries(locationUri(room.location('clone'))), synced);
 });
 
 test('the first write to a table of a former process is synced as well', async (t) => {
@@ -183,7 +183,7 @@ test('the first write to a table of a former process is synced as well', async (
   await first.create(toItems(3));
   const disk = new TestDisk();
   const room = await openRoom(t, { disk, folder: first.folder });
-  const folder = placeLocation(room.place());
+  const folder = locationUri(room.location());
   const before = await listEntries(folder);
   await increment(room);
   assertSynced(before, await listEntries(folder), [...disk.synced]);
@@ -246,7 +246,7 @@ test('a lasting lack of file handles fails the write, not the table, and what it
   const disk = new TestDisk();
   const room = await openRoom(t, { disk, shortageMilliseconds: 50 });
   await room.create(toItems(3));
-  const folder = placeLocation(room.place());
+  const folder = locationUri(room.location());
   const before = await listEntries(folder);
   disk.fault = shortage();
   await assert.rejects(increment(room), refusal('ServiceUnavailable', /may have been made or not/));
@@ -265,7 +265,7 @@ test('what a failed sync did not sync is kept, however many other tables are wri
   for (const name of ['table', 'other', 'third']) {
     await room.create(toItems(3), name);
   }
-  const folder = placeLocation(room.place());
+  const folder = locationUri(room.location());
   const before = await listEntries(folder);
   disk.fault = shortage();
   await assert.rejects(increment(room), refusal('ServiceUnavailable'));

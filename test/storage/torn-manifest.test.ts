@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { manifestName } from '../../src/storage/manifest-name.ts';
-import { placeLocation } from '../../src/model/table.ts';
+import { locationUri } from '../../src/model/table.ts';
 import { refusal } from '../support/refusal.ts';
 import { commitPlan, latest, openRoom, readRows, sql, toStream } from '../engine/engine-room.ts';
 import type { EngineRoom } from '../engine/engine-room.ts';
@@ -21,19 +21,19 @@ const TEARS: readonly (readonly [string, Tear])[] = [
 
 async function bump(room: EngineRoom, branch?: string): Promise<void> {
   const assignments = [{ path: ['score'], expression: sql('score + 1') }] as const;
-  const target = { place: room.place(), branch };
+  const target = { location: room.location(), branch };
   await commitPlan(room.engine, target, room.engine.commits.update(target, { assignments, predicate: undefined }));
 }
 
 /** A room with a table of three versions, seen by an engine that has not opened it yet. */
 async function reopen(t: TestContext, branch?: string) {
   const first = await openRoom(t);
-  await first.engine.createTable(first.place(), await toStream(toItems(3)), {});
-  if (branch !== undefined) await first.engine.versions.createBranch(latest(first.place()), branch);
+  await first.engine.createTable(first.location(), await toStream(toItems(3)), {});
+  if (branch !== undefined) await first.engine.versions.createBranch(latest(first.location()), branch);
   for (const _ of [2, 3]) await bump(first, branch);
   const quarantined: unknown[] = [];
   const { engine } = await openRoom(t, { onQuarantine: (found) => quarantined.push(found) });
-  const folder = placeLocation(first.place());
+  const folder = locationUri(first.location());
   const versions = join(folder, ...(branch === undefined ? [] : ['tree', branch]), '_versions');
   return { ...first, engine, folder, versions, quarantined };
 }
@@ -42,13 +42,13 @@ for (const [name, tear] of TEARS) {
   test(`serves the version before when the newest manifest is ${name}, and goes on from there`, async (t) => {
     const room = await reopen(t);
     await tear(join(room.versions, manifestName(3)));
-    assert.equal((await room.engine.describeTable(latest(room.place()))).version, 2);
+    assert.equal((await room.engine.describeTable(latest(room.location()))).version, 2);
     assert.deepEqual(room.quarantined, [{ directory: 'table', branch: undefined, version: 3 }]);
     assert.equal((await readdir(join(room.folder, '_quarantine'))).length, 1);
     await bump(room);
-    assert.equal((await room.engine.describeTable(latest(room.place()))).version, 3);
+    assert.equal((await room.engine.describeTable(latest(room.location()))).version, 3);
     assert.deepEqual(
-      (await readRows(t, latest(room.place()))).map(({ score }) => score),
+      (await readRows(t, latest(room.location()))).map(({ score }) => score),
       [3, 3, 3],
     );
   });
@@ -59,7 +59,7 @@ test('a torn manifest is found by the first write as well', async (t) => {
   await truncate(join(room.versions, manifestName(3)));
   await bump(room);
   assert.deepEqual(
-    (await readRows(t, latest(room.place()))).map(({ score }) => score),
+    (await readRows(t, latest(room.location()))).map(({ score }) => score),
     [3, 3, 3],
   );
 });
@@ -67,30 +67,30 @@ test('a torn manifest is found by the first write as well', async (t) => {
 test('several torn manifests are moved aside one after the other', async (t) => {
   const room = await reopen(t);
   for (const version of [2, 3]) await truncate(join(room.versions, manifestName(version)));
-  assert.equal((await room.engine.describeTable(latest(room.place()))).version, 1);
+  assert.equal((await room.engine.describeTable(latest(room.location()))).version, 1);
   assert.equal(room.quarantined.length, 2);
 });
 
 test('the only manifest stays where it is: the table is damaged, not gone', async (t) => {
   const room = await reopen(t);
   for (const version of [1, 2, 3]) await truncate(join(room.versions, manifestName(version)));
-  await assert.rejects(room.engine.describeTable(latest(room.place())), refusal('Internal'));
+  await assert.rejects(room.engine.describeTable(latest(room.location())), refusal('Internal'));
   assert.equal(room.quarantined.length, 2);
 });
 
 test('a branch goes back to its version before', async (t) => {
   const room = await reopen(t, 'side');
   await truncate(join(room.versions, manifestName(3)));
-  assert.equal((await room.engine.describeTable({ ...latest(room.place()), branch: 'side' })).version, 2);
+  assert.equal((await room.engine.describeTable({ ...latest(room.location()), branch: 'side' })).version, 2);
   assert.deepEqual(room.quarantined, [{ directory: 'table', branch: 'side', version: 3 }]);
 });
 
 test('a manifest that is whole stays where it is, whatever else is wrong', async (t) => {
   const room = await reopen(t);
   await rm(join(room.folder, 'data'), { recursive: true });
-  await room.engine.describeTable(latest(room.place()));
+  await room.engine.describeTable(latest(room.location()));
   await assert.rejects(
-    room.engine.describeTable({ ...latest(room.place()), version: 9 }),
+    room.engine.describeTable({ ...latest(room.location()), version: 9 }),
     refusal('TableVersionNotFound'),
   );
   assert.deepEqual(room.quarantined, []);
@@ -99,13 +99,13 @@ test('a manifest that is whole stays where it is, whatever else is wrong', async
 
 test('a name of no branch moves nothing aside, wherever it points to', async (t) => {
   const room = await reopen(t);
-  const other = room.place('other');
+  const other = room.location('other');
   await room.engine.createTable(other, await toStream(toItems(3)), {});
-  const torn = join(placeLocation(other), '_versions', manifestName(2));
+  const torn = join(locationUri(other), '_versions', manifestName(2));
   await truncate(join(room.versions, manifestName(3)), 0);
   await writeFile(torn, '');
   for (const branch of ['../..', '../../other.lance', '..', 'a\u0000b', '/tmp']) {
-    await assert.rejects(room.engine.describeTable({ place: room.place(), branch, version: undefined }));
+    await assert.rejects(room.engine.describeTable({ location: room.location(), branch, version: undefined }));
   }
   assert.deepEqual(await readFile(torn), Buffer.alloc(0));
 });

@@ -6,7 +6,7 @@ import { Int32 } from 'apache-arrow';
 import type { Table } from 'apache-arrow';
 import { ServiceError } from '../../src/errors/service-error.ts';
 import type { IndexRequest, IndexSpec } from '../../src/model/index-spec.ts';
-import { placeLocation } from '../../src/model/table.ts';
+import { locationUri } from '../../src/model/table.ts';
 import { openApart, readRows } from '../engine/engine-room.ts';
 import { toDocuments, toItems, toTable, vectorType } from '../engine/sample-tables.ts';
 import { openWriteRoom } from './write-room.ts';
@@ -117,10 +117,10 @@ suite('a build', () => {
       (error: unknown) => error,
     );
     await isBuilding;
-    await room.writes.removeTable(table.place);
+    await room.writes.removeTable(table.location);
     const failure = await build;
     assert.ok(failure === undefined || failure instanceof ServiceError);
-    assert.equal(await isThere(placeLocation(table.place)), false);
+    assert.equal(await isThere(locationUri(table.location)), false);
   });
 });
 
@@ -138,7 +138,7 @@ suite('compaction', () => {
     for (const isInLane of [true, false]) {
       for (let id = 0; id < 10; id += 1) await increment(id);
       const writes = Array.from({ length: 20 }, async (_, turn) => increment(turn % 4));
-      const done = await background.optimize(table.place, { isInLane, olderThanMilliseconds: undefined });
+      const done = await background.optimize(table.location, { isInLane, olderThanMilliseconds: undefined });
       await Promise.all(writes);
       if (isInLane) assert.ok(done !== undefined && done.fragmentsRemoved > 0);
     }
@@ -151,7 +151,7 @@ suite('compaction', () => {
   test('tells how long it kept writers waiting', async (t) => {
     const { room, background, table } = await openTable(t, toItems(50));
     await room.update([['score', '2']], 'id = 1');
-    const done = await background.optimize(table.place, { isInLane: true, olderThanMilliseconds: undefined });
+    const done = await background.optimize(table.location, { isInLane: true, olderThanMilliseconds: undefined });
     assert.ok(done !== undefined && done.laneMilliseconds > 0);
   });
 });

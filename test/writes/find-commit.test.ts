@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import type { TestContext } from 'node:test';
 import type { Journal } from '../../src/catalog/catalog.ts';
-import { placeLocation } from '../../src/model/table.ts';
-import type { Place } from '../../src/model/table.ts';
+import { locationUri } from '../../src/model/table.ts';
+import type { TableLocation } from '../../src/model/table.ts';
 import { manifestName } from '../../src/storage/manifest-name.ts';
 import type { SucceededWrite, WriteStep } from '../../src/writes/writes.ts';
 import { openApart, readRows } from '../engine/engine-room.ts';
@@ -24,8 +24,8 @@ async function openItems(t: TestContext, settings: WriteRoomSettings): Promise<W
 }
 
 /** How often the engine has committed since the table was made, by its manifests. */
-async function countCommits(place: Place): Promise<number> {
-  const names = await readdir(join(placeLocation(place), '_versions'));
+async function countCommits(location: TableLocation): Promise<number> {
+  const names = await readdir(join(locationUri(location), '_versions'));
   return names.filter((name) => name.endsWith('.manifest')).length - 1;
 }
 
@@ -50,7 +50,7 @@ suite('a write whose reply was lost after its commit is a success, applied once'
       const lost = loseReplies();
       const room = await openItems(t, { native: lost.native });
       assert.deepEqual(shown(await write(room)), { kind: 'committed', version: 2, fields });
-      assert.equal(await countCommits(room.place()), 1);
+      assert.equal(await countCommits(room.location()), 1);
       lost.isLosing = false;
       assert.equal((await room.insert(toItems(1).select(await namesOf(room)))).version, 3, 'the table goes on');
     });
@@ -77,7 +77,7 @@ suite('a write whose reply was lost after its commit is a success, applied once'
       results.map((result) => (result.status === 'fulfilled' ? shown(result.value) : result.reason)),
       [1, 1, 0].map((count) => ({ kind: 'committed', version: 2, fields: { updated_rows: count } })),
     );
-    assert.equal(await countCommits(room.place()), 1);
+    assert.equal(await countCommits(room.location()), 1);
     const scores = (await readRows(t, room.state())).toSorted((one, other) => Number(one['id']) - Number(other['id']));
     assert.deepEqual(
       scores.map(({ score }) => score),
@@ -93,7 +93,7 @@ suite('a write whose reply was lost after its commit is a success, applied once'
       results.map((result) => (result.status === 'fulfilled' ? shown(result.value) : result.reason)),
       [1, 2, 3].map((count) => ({ kind: 'committed', version: 2, fields: { num_inserted_rows: count } })),
     );
-    assert.equal(await countCommits(room.place()), 1);
+    assert.equal(await countCommits(room.location()), 1);
     assert.equal((await readRows(t, room.state())).length, 10);
   });
 });
@@ -153,7 +153,7 @@ async function openUnreadable(t: TestContext) {
     await writeFile(manifest.path, 'unreadable');
   };
   const room = await openItems(t, { native: lost.native, onStep });
-  const path = join(placeLocation(room.place()), '_versions', manifestName(2));
+  const path = join(locationUri(room.location()), '_versions', manifestName(2));
   manifest.path = path;
   const mend = async (): Promise<void> => {
     lost.isLosing = false;
@@ -179,7 +179,7 @@ suite('a write of which it is not known whether it was committed', () => {
     const third = await update();
     assert.ok(third.kind === 'replayed', third.kind);
     assert.deepEqual([third.version, third.fields], [2, { updated_rows: 4 }]);
-    assert.equal(await countCommits(room.place()), 1);
+    assert.equal(await countCommits(room.location()), 1);
   });
 
   test('is applied once to a request without a key as well', async (t) => {
@@ -193,7 +193,7 @@ suite('a write of which it is not known whether it was committed', () => {
     assert.ok(again.kind === 'replayed', again.kind);
     assert.deepEqual(again.fields, { num_inserted_rows: 2 });
     assert.equal((await insert()).kind, 'committed', 'that one is a new request');
-    assert.equal(await countCommits(room.place()), 2);
+    assert.equal(await countCommits(room.location()), 2);
   });
 
   test('is so for all that shared the commit', async (t) => {

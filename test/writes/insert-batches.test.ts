@@ -57,7 +57,7 @@ async function idsOf(t: TestContext, room: WriteRoom, branch?: string): Promise<
 suite('inserts that wait for one table', () => {
   test('share one commit: one version, each its own row count, all rows in the order of the requests', async (t) => {
     const room = await openItems(t);
-    const before = await room.engine.maintenance.assess(room.place());
+    const before = await room.engine.maintenance.assess(room.location());
     assert.deepEqual(await insertTogether(room, [[toRows(1)], [toRows(2, 3, 4)], [toRows(5, 6)]]), [
       'committed 2: 1 rows',
       'committed 2: 3 rows',
@@ -68,7 +68,7 @@ suite('inserts that wait for one table', () => {
       await readRows(t, room.state()),
       [0, 1, 2, 3, 4, 5, 6].map((id) => ({ id, name: `item ${id}`, score: id / 2 })),
     );
-    const { fragments } = await room.engine.maintenance.assess(room.place());
+    const { fragments } = await room.engine.maintenance.assess(room.location());
     assert.equal(fragments, before.fragments + 1);
   });
 

@@ -223,7 +223,7 @@ test('writes wait for a long insert, and follow it', async (t) => {
 test('an overwrite of data that is not there is written as if the table were new', async (t) => {
   const room = await openWriteRoom(t);
   await room.create(toItems(3));
-  await room.writes.removeTable(room.place());
+  await room.writes.removeTable(room.location());
   const short = await room.insert(toItems(4), { mode: 'overwrite' });
   assert.deepEqual([short.version, short.fields], [1, { num_inserted_rows: 4 }]);
   assert.equal(await countRows(t, room), 4);
@@ -231,7 +231,7 @@ test('an overwrite of data that is not there is written as if the table were new
 
 test('a long overwrite of data that is not there is written as if the table were new, and leaves nothing when it fails', async (t) => {
   const room = await openMulti(t, { native: failingFrom(6) });
-  await room.writes.removeTable(room.place());
+  await room.writes.removeTable(room.location());
   await assert.rejects(room.insert(await openLong(), { mode: 'overwrite' }), refusal('Internal'));
   assert.deepEqual(await readdir(room.root), []);
   assert.deepEqual(await room.catalog.journal.pending(), []);

@@ -4,12 +4,12 @@ import type { SpooledChunk } from '../../src/writes/spool.ts';
 import { Uploads } from '../../src/writes/uploads.ts';
 import type { UploadData, UploadPart } from '../../src/writes/uploads.ts';
 import { ServiceError } from '../../src/errors/service-error.ts';
-import type { Place } from '../../src/model/table.ts';
+import type { TableLocation } from '../../src/model/table.ts';
 import type { WriteResult } from '../../src/writes/write.ts';
 import { refusal } from '../support/refusal.ts';
 
-const PLACE: Place = { kind: 'listed', root: '/data', directory: 'table' };
-const TARGET = { place: PLACE, branch: undefined };
+const PLACE: TableLocation = { kind: 'listed', root: '/data', directory: 'table' };
+const TARGET = { location: PLACE, branch: undefined };
 const SCHEMA = { fields: [], metadata: new Map<string, string>() };
 const APPEND = { mode: 'append', name: undefined } as const;
 
@@ -157,7 +157,7 @@ test('that of another caller, table or branch looks like none', async () => {
     { ...key, id: 'nothing' },
     { ...key, owner: 'bob' },
     { ...key, target: { ...TARGET, branch: 'trial' } },
-    { ...key, target: { ...TARGET, place: { ...PLACE, directory: 'other' } } },
+    { ...key, target: { ...TARGET, location: { ...PLACE, directory: 'other' } } },
   ];
   for (const other of others) {
     await assert.rejects(uploads.abort(other), refusal('InvalidInput', /no such upload/));

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { ServiceError } from '../../src/errors/service-error.ts';
-import type { Place } from '../../src/model/table.ts';
+import type { TableLocation } from '../../src/model/table.ts';
 import { WriteQueues } from '../../src/writes/write-queues.ts';
 import type { BatchCandidate } from '../../src/writes/write-queues.ts';
 
 const LIMITS = { laneWaitingMax: 8, laneWaitSeconds: 60, laneTurnSeconds: 60, batchGatherMilliseconds: 0 };
 
-function toPlace(directory: string): Place {
+function toPlace(directory: string): TableLocation {
   return { kind: 'listed', root: '/data', directory };
 }
 

@@ -11,7 +11,7 @@ import type { Engine, FieldMetadataEntry, MergeRequest } from '../../src/engine/
 import type { NativeEngine } from '../../src/engine/native.ts';
 import { openParts } from '../../src/engine/parts.ts';
 import type { EngineLimits, JournalLimits } from '../../src/model/limits.ts';
-import type { Place, TableRecord, TableState } from '../../src/model/table.ts';
+import type { TableLocation, TableRecord, TableState } from '../../src/model/table.ts';
 import { requireSuccess } from '../../src/operations/write-reply.ts';
 import { openStorages } from '../../src/storage/storages.ts';
 import type { StorageSettings, Storages } from '../../src/storage/storages.ts';
@@ -154,18 +154,18 @@ export class WriteRoom {
     this.#databaseId = parts.databaseId;
   }
 
-  place(directory = 'table'): Place {
+  location(directory = 'table'): TableLocation {
     return { kind: 'listed', root: this.root, directory };
   }
 
   state(directory?: string, branch?: string): TableState {
-    return { ...latest(this.place(directory)), branch };
+    return { ...latest(this.location(directory)), branch };
   }
 
   async create(data: Table | CheckedStream, directory = 'table'): Promise<TableState> {
-    const place = this.place(directory);
-    await this.writes.createTable(place, 'chunks' in data ? data : await toStream(data), {});
-    await this.catalog.tables.adopt(this.#databaseId, [{ path: [directory], place }]);
+    const location = this.location(directory);
+    await this.writes.createTable(location, 'chunks' in data ? data : await toStream(data), {});
+    await this.catalog.tables.adopt(this.#databaseId, [{ path: [directory], location }]);
     return this.state(directory);
   }
 
@@ -266,7 +266,7 @@ export class WriteRoom {
     const results: Promise<Value>[] = [];
     let ended = 0;
     const end = (): void => void (ended += 1);
-    await this.writes.exclusive(this.place(directory), async () => {
+    await this.writes.exclusive(this.location(directory), async () => {
       for (const each of work) {
         const result = each();
         results.push(result);
@@ -307,7 +307,7 @@ export class WriteRoom {
   }
 
   #target({ directory, branch }: WriteOptions) {
-    return { place: this.place(directory), branch };
+    return { location: this.location(directory), branch };
   }
 }
 

@@ -119,7 +119,7 @@ suite('a removal', () => {
     const update = async () => room.update([['score', 'score + 1']]);
     const results = await room.behindWrite<unknown>([
       ...Array.from({ length: 4 }, () => update),
-      async () => room.writes.removeTable(room.place()),
+      async () => room.writes.removeTable(room.location()),
     ]);
     assert.ok(results.every(({ status }) => status === 'fulfilled'));
     assert.deepEqual(await readdir(room.root), []);
@@ -130,7 +130,7 @@ suite('a removal', () => {
 
   test('of what is not there is fine', async (t) => {
     const room = await openWriteRoom(t);
-    await room.writes.removeTable(room.place('never'));
+    await room.writes.removeTable(room.location('never'));
   });
 });
 
@@ -139,7 +139,7 @@ test('a storage root that is missing is refused, before and after it was used, a
   const isMissing = refusal('ServiceUnavailable', /storage root of the database is missing/);
   const away = join(room.folder, 'away');
   const create = async (directory: string) =>
-    room.writes.createTable(room.place(directory), await toStream(toItems(3)), {});
+    room.writes.createTable(room.location(directory), await toStream(toItems(3)), {});
   await rename(room.root, away);
   await assert.rejects(create('early'), isMissing);
   await rename(away, room.root);
@@ -157,9 +157,9 @@ test('a storage root that is missing is refused, before and after it was used, a
 test('a clone is a table of its own', async (t) => {
   const room = await openWriteRoom(t);
   const source = await room.create(toItems(3));
-  const target = room.place('clone');
+  const target = room.location('clone');
   const work = async () => room.engine.lifecycle.clone(source, target);
-  assert.equal(await room.writes.cloneTable(source.place, target, work), 1);
+  assert.equal(await room.writes.cloneTable(source.location, target, work), 1);
   await room.update([['score', '9']]);
   assert.deepEqual(
     (await readRows(t, latest(target))).map(({ score }) => score),
@@ -174,7 +174,7 @@ suite('an upload', () => {
     const room = await openWriteRoom(t);
     await room.create(toItems(3));
     const { writes } = room;
-    const target = { place: room.place(), branch: undefined };
+    const target = { location: room.location(), branch: undefined };
     const upload = { id: await writes.beginUpload({ owner: 'ann', target }), owner: 'ann', target };
     for (const rows of [2, 5]) {
       assert.equal(await writes.insertPart(upload, async () => toStream(toItems(rows)), APPEND), rows);

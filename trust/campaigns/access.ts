@@ -14,7 +14,7 @@ const RANK: Readonly<Record<Permission, number>> = { see: 0, read: 0, write: 1, 
 
 /** Names of one length, so that answers about them have one length too. */
 const PLACES = { own: 'mine', foreign: 'them', absent: 'none' } as const;
-type Place = keyof typeof PLACES;
+type TableLocation = keyof typeof PLACES;
 
 /** Every operation, asked by every role about what is its own, somebody else's, or not there. */
 export const access: Campaign = {
@@ -32,7 +32,7 @@ export const access: Campaign = {
       trust.progress(serial, OPERATIONS.length);
       for (const [role, caller] of callers) {
         await renewOwn(admin);
-        const replies = new Map<Place, Reply>();
+        const replies = new Map<TableLocation, Reply>();
         for (const place of ['absent', 'foreign', 'own'] as const) {
           const reply = await ask(caller, operation, PLACES[place]);
           replies.set(place, reply);
@@ -119,7 +119,12 @@ async function ask(caller: HttpClient, operation: Operation, place: string): Pro
 }
 
 /** The expected outcome follows from the operation's target and the permission that it declares. */
-function findFault(operation: Operation, role: RoleOrNone, place: Place, { status, json }: Reply): string | undefined {
+function findFault(
+  operation: Operation,
+  role: RoleOrNone,
+  place: TableLocation,
+  { status, json }: Reply,
+): string | undefined {
   if (role === 'none') return status === 401 ? undefined : 'should be 401';
   const isEnough = ROLES.indexOf(role) >= RANK[operation.permission];
   switch (operation.target) {
@@ -156,7 +161,7 @@ function isMissing({ target }: Operation, status: number, json: { code?: number 
   return json?.code === NAMESPACE_NOT_FOUND || (target === 'table' && json?.code === TABLE_NOT_FOUND);
 }
 
-function isToldApart(operation: Operation, replies: ReadonlyMap<Place, Reply>): boolean {
+function isToldApart(operation: Operation, replies: ReadonlyMap<TableLocation, Reply>): boolean {
   const [foreign, absent] = [replies.get('foreign'), replies.get('absent')];
   if (operation.target === 'server' || operation.target === 'database' || foreign === undefined || absent === undefined)
     return false;

@@ -29,7 +29,7 @@ export async function createCredential(
 ): Promise<Made> {
   const { body, digest, caller } = given;
   const { grantsMax } = services.limits.access;
-  requireInteger(body.grants.length, { place: 'The number of grants', minimum: 1, maximum: grantsMax });
+  requireInteger(body.grants.length, { field: 'The number of grants', minimum: 1, maximum: grantsMax });
   const grants = body.grants.map(readGrant);
   for (const grant of grants) requireGivable(caller, grant);
   const life = body.expires_in_seconds;
@@ -134,7 +134,7 @@ function stateOf({ revokedAt, expiresAt }: CredentialRecord, now: number): strin
 }
 
 function readLife(seconds: number): number {
-  return requireInteger(seconds, { place: 'expires_in_seconds', minimum: 1, maximum: LIFE_SECONDS_MAX });
+  return requireInteger(seconds, { field: 'expires_in_seconds', minimum: 1, maximum: LIFE_SECONDS_MAX });
 }
 
 const NAME_CHARACTERS_MAX = 255;

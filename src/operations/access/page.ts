@@ -2,7 +2,7 @@ import { ServiceError } from '../../errors/service-error.ts';
 import { requireInteger } from '../../guard/numbers.ts';
 
 export function readPageSize(limit: number | undefined, maximum: number): number {
-  return limit === undefined ? maximum : requireInteger(limit, { place: 'limit', minimum: 1, maximum });
+  return limit === undefined ? maximum : requireInteger(limit, { field: 'limit', minimum: 1, maximum });
 }
 
 /** A place in an order of texts, as one text. */

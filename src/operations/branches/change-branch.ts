@@ -40,7 +40,7 @@ async function create(request: TableRequest<CreateBranchBody>, services: Service
   const { table, body } = request;
   const name = guardNewBranchName(body.name);
   const source = toTableState(table, { branch: body.from_branch, version: body.from_version });
-  const version = await services.writes.exclusive(source.place, async () =>
+  const version = await services.writes.exclusive(source.location, async () =>
     services.engine.versions.createBranch(source, name),
   );
   return recordChange(request, services, { operation: 'create_table_branch', version, branch: name });
@@ -48,8 +48,8 @@ async function create(request: TableRequest<CreateBranchBody>, services: Service
 
 async function remove(request: TableRequest<DeleteBranchBody>, services: Services): Promise<Reply> {
   const { table, body } = request;
-  const version = await services.writes.exclusive(table.place, async () =>
-    services.engine.versions.removeBranch(table.place, body.name),
+  const version = await services.writes.exclusive(table.location, async () =>
+    services.engine.versions.removeBranch(table.location, body.name),
   );
   return recordChange(request, services, { operation: 'delete_table_branch', version, branch: body.name });
 }

@@ -22,7 +22,7 @@ export const listBranches = defineTableOperation({
 async function list(request: TableRequest<ListBranchesBody>, services: Services): Promise<Reply> {
   const page = readPage(request, request.body, services);
   const window = { after: page.after, limit: limitWithNext(page) };
-  const found = await services.engine.versions.listBranches(request.table.place, window);
+  const found = await services.engine.versions.listBranches(request.table.location, window);
   const { entries, token } = cutPage(found, page, ({ name }) => name);
   const branches = Object.fromEntries(entries.map((branch) => [branch.name, toBranchShape(branch)]));
   const reply: ListBranchesReply = { branches, ...token };

@@ -42,17 +42,17 @@ function isGiven(value: unknown): boolean {
   return value !== undefined && value !== null && value !== false;
 }
 
-function toNewColumn(entry: Entry, place: string, limits: SqlLimits): NewColumn {
+function toNewColumn(entry: Entry, field: string, limits: SqlLimits): NewColumn {
   const { name, expression, data_type: type } = entry;
-  if (isGiven(entry.computed)) throw notOffered(`${place}.computed`);
-  if (isGiven(entry.virtual_column)) throw notOffered(`${place}.virtual_column`);
+  if (isGiven(entry.computed)) throw notOffered(`${field}.computed`);
+  if (isGiven(entry.virtual_column)) throw notOffered(`${field}.virtual_column`);
   if (isGiven(expression) === isGiven(type)) {
-    if (isGiven(entry.all_null) && !isGiven(type)) throw notOffered(`${place}.all_null without a data_type`);
-    throw new ServiceError('InvalidInput', `${place} needs either an expression or a data_type.`, {
+    if (isGiven(entry.all_null) && !isGiven(type)) throw notOffered(`${field}.all_null without a data_type`);
+    throw new ServiceError('InvalidInput', `${field} needs either an expression or a data_type.`, {
       hint: 'An entry is {"name": "total", "expression": "price * 2"} or {"name": "note", "data_type": "string"}.',
     });
   }
-  if (typeof expression !== 'string') return { kind: 'null', name, type: readDataType(type, `${place}.data_type`) };
-  const guarded = guardSql(expression, { name: 'expression', place: `${place}.expression` }, limits);
+  if (typeof expression !== 'string') return { kind: 'null', name, type: readDataType(type, `${field}.data_type`) };
+  const guarded = guardSql(expression, { name: 'expression', field: `${field}.expression` }, limits);
   return { kind: 'calculated', name, expression: guarded };
 }

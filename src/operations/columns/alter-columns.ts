@@ -33,20 +33,20 @@ async function alter(request: TableRequest<AlterColumnsBody>, services: Services
   return runPlainWrite(services, { ...describeWrite(request, body.branch), plan });
 }
 
-function toAlteration(entry: AlterColumnsBody['alterations'][number], place: string): ColumnAlteration {
+function toAlteration(entry: AlterColumnsBody['alterations'][number], field: string): ColumnAlteration {
   const type = entry.data_type ?? undefined;
-  if ((entry.virtual_column ?? undefined) !== undefined) throw notOffered(`${place}.virtual_column`);
+  if ((entry.virtual_column ?? undefined) !== undefined) throw notOffered(`${field}.virtual_column`);
   const alteration = {
     path: parseFieldPath(entry.path),
     rename: entry.rename ?? undefined,
     nullable: entry.nullable ?? undefined,
     // Lance's own JSON form is the one that the LanceDB client reads, too.
     typeJson:
-      type === undefined ? undefined : JSON.stringify(toTypeJson(readDataType(type, `${place}.data_type`), 'lancedb')),
+      type === undefined ? undefined : JSON.stringify(toTypeJson(readDataType(type, `${field}.data_type`), 'lancedb')),
   };
   const { rename, nullable, typeJson } = alteration;
   if (rename === undefined && nullable === undefined && typeJson === undefined) {
-    throw new ServiceError('InvalidInput', `${place} says nothing to change.`, {
+    throw new ServiceError('InvalidInput', `${field} says nothing to change.`, {
       hint: 'Give rename, nullable or data_type.',
     });
   }

@@ -7,6 +7,6 @@ export function requireEntries(name: string, count: number, maximum: number): vo
   }
 }
 
-export function notOffered(place: string): ServiceError {
-  return new ServiceError('Unsupported', `${place} is not offered.`);
+export function notOffered(field: string): ServiceError {
+  return new ServiceError('Unsupported', `${field} is not offered.`);
 }

@@ -29,7 +29,7 @@ async function count(request: TableRequest<CountRowsBody>, services: Services): 
   const predicate =
     body.predicate === undefined
       ? undefined
-      : guardSql(body.predicate, { name: 'predicate', place: 'predicate' }, services.limits.sql);
+      : guardSql(body.predicate, { name: 'predicate', field: 'predicate' }, services.limits.sql);
   const watched = { operation: countRows.id, request, shape: () => toFilterShape(predicate) };
   const { rows, version } = await watchQuery(watched, services, async () =>
     services.engine.rows.count(toTableState(table, body), predicate, readPatience(request)),

@@ -23,7 +23,7 @@ export const deleteFromTable = defineTableOperation({
 
 async function deleteRows(request: TableRequest<DeleteBody>, services: Services): Promise<Reply> {
   const { body } = request;
-  const predicate = guardSql(body.predicate, { name: 'predicate', place: 'predicate' }, services.limits.sql);
+  const predicate = guardSql(body.predicate, { name: 'predicate', field: 'predicate' }, services.limits.sql);
   const result = await services.writes.run({
     ...describeWrite(request, readBranch(body)),
     plan: services.engine.commits.delete(predicate),

@@ -47,7 +47,7 @@ function readKeys({ queryLists }: MergeAsked): MergeRequest['on'] {
 
 function readFilter(query: QueryValues, name: string, limits: SqlLimits): GuardedSql | undefined {
   const text = query[name];
-  return text === undefined ? undefined : guardSql(text, { name: 'filter', place: name }, limits);
+  return text === undefined ? undefined : guardSql(text, { name: 'filter', field: name }, limits);
 }
 
 const UNIT_MILLISECONDS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };

@@ -65,7 +65,7 @@ function readFullText(body: QueryTableBody, limits: Limits): FullTextQuery | und
 
 function readFilter(body: QueryTableBody, limits: Limits) {
   if (body.filter === undefined) return undefined;
-  return guardSql(body.filter, { name: 'filter', place: 'filter' }, limits.sql);
+  return guardSql(body.filter, { name: 'filter', field: 'filter' }, limits.sql);
 }
 
 function readProjection(body: QueryTableBody, limits: Limits): Projection | undefined {
@@ -73,11 +73,11 @@ function readProjection(body: QueryTableBody, limits: Limits): Projection | unde
   const { column_names: names, column_aliases: aliases } = body.columns;
   requireOneOf('columns', { column_names: names, column_aliases: aliases });
   const count = names?.length ?? Object.keys(aliases ?? {}).length;
-  requireInteger(count, { place: 'The number of columns', minimum: 0, maximum: limits.query.columnsMax });
+  requireInteger(count, { field: 'The number of columns', minimum: 0, maximum: limits.query.columnsMax });
   if (names !== undefined) return { kind: 'names', paths: names.map(parseFieldPath) };
   const columns = Object.entries(aliases ?? {}).map(([name, expression]) => {
-    const place = `columns.column_aliases[${quoteForMessage(name)}]`;
-    return [name, guardSql(expression, { name: 'projection', place }, limits.sql)] as const;
+    const field = `columns.column_aliases[${quoteForMessage(name)}]`;
+    return [name, guardSql(expression, { name: 'projection', field }, limits.sql)] as const;
   });
   return { kind: 'aliases', columns };
 }
@@ -125,26 +125,26 @@ function readLimit(body: QueryTableBody, kMax: number): number | undefined {
 
 function readOrder(body: QueryTableBody, limits: QueryLimits): readonly Order[] | undefined {
   if (body.order_by === undefined || body.order_by.length === 0) return undefined;
-  const count = { place: 'The number of columns in order_by', minimum: 0, maximum: limits.columnsMax };
+  const count = { field: 'The number of columns in order_by', minimum: 0, maximum: limits.columnsMax };
   requireInteger(body.order_by.length, count);
   return body.order_by.map(({ column_name: name, ascending = true, nulls_first: nullsFirst = false }) => {
     return { path: parseFieldPath(name), ascending, nullsFirst };
   });
 }
 
-function readCount(value: number | undefined, place: string, maximum: number): number | undefined {
-  return value === undefined ? undefined : requireInteger(value, { place, minimum: 0, maximum });
+function readCount(value: number | undefined, field: string, maximum: number): number | undefined {
+  return value === undefined ? undefined : requireInteger(value, { field, minimum: 0, maximum });
 }
 
-function readBound(value: number | undefined, place: string): number | undefined {
-  return value === undefined ? undefined : requireFinite(value, place);
+function readBound(value: number | undefined, field: string): number | undefined {
+  return value === undefined ? undefined : requireFinite(value, field);
 }
 
-function requireOneOf(place: string, choices: Readonly<Record<string, unknown>>): void {
+function requireOneOf(field: string, choices: Readonly<Record<string, unknown>>): void {
   const chosen = Object.keys(choices).filter((name) => choices[name] !== undefined);
   if (chosen.length === 1) return;
   const names = Object.keys(choices).join(' or ');
-  throw new ServiceError('InvalidInput', `${place} has ${chosen.length === 0 ? 'neither' : 'both'} of ${names}.`, {
+  throw new ServiceError('InvalidInput', `${field} has ${chosen.length === 0 ? 'neither' : 'both'} of ${names}.`, {
     hint: 'Give exactly one of the two.',
   });
 }

@@ -32,7 +32,7 @@ async function updateRows(request: TableRequest<UpdateTableBody>, services: Serv
   const predicate = readPredicate(body, services.limits.sql);
   if (body.properties !== undefined) guardProperties(body.properties, 'properties', services.limits.metadata);
 
-  const target = { place: table.place, branch: body.branch };
+  const target = { location: table.location, branch: body.branch };
   const success = requireSuccess(
     await services.writes.run({
       ...describeWrite(request, body.branch),
@@ -66,11 +66,11 @@ function readAssignments(body: UpdateTableBody, limits: SqlLimits) {
   }
   return body.updates.map(([path, expression], index) => ({
     path: parseFieldPath(path),
-    expression: guardSql(expression, { name: 'expression', place: `updates[${index}] expression` }, limits),
+    expression: guardSql(expression, { name: 'expression', field: `updates[${index}] expression` }, limits),
   }));
 }
 
 function readPredicate(body: UpdateTableBody, limits: SqlLimits) {
   if (body.predicate === undefined) return undefined;
-  return guardSql(body.predicate, { name: 'predicate', place: 'predicate' }, limits);
+  return guardSql(body.predicate, { name: 'predicate', field: 'predicate' }, limits);
 }

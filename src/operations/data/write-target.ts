@@ -14,5 +14,5 @@ export function readBranch({ branch }: BranchChoice): string | undefined {
 }
 
 export function readTarget(table: TableRecord, choice: BranchChoice): WriteTarget {
-  return { place: table.place, branch: readBranch(choice) };
+  return { location: table.location, branch: readBranch(choice) };
 }

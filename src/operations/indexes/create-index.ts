@@ -1,6 +1,6 @@
 import { formatFieldPath } from '../../model/field-path.ts';
 import type { IndexRequest } from '../../model/index-spec.ts';
-import { placeKey } from '../../model/table.ts';
+import { locationKey } from '../../model/table.ts';
 import { CreateIndexBody, CreateIndexReply } from '../../wire/indexes.ts';
 import { DelimiterQuery } from '../../wire/tables.ts';
 import { defineTableOperation } from '../operation.ts';
@@ -79,7 +79,7 @@ async function buildIndex(
 }
 
 function toTarget({ table, body }: CreateIndexRequest) {
-  return { place: table.place, branch: body.branch };
+  return { location: table.location, branch: body.branch };
 }
 
 function toSubject(request: CreateIndexRequest, index: IndexRequest) {
@@ -90,7 +90,7 @@ function toSubject(request: CreateIndexRequest, index: IndexRequest) {
     table: table.path,
     tableId: table.id,
     caller: caller.id,
-    lane: `${placeKey(table.place)}\u0000${body.branch ?? ''}`,
+    lane: `${locationKey(table.location)}\u0000${body.branch ?? ''}`,
     // The LanceDB client sends a request that took too long again, with the same id.
     sameAs: JSON.stringify([requestId, table.id, body.branch ?? null, index]),
     spec: {

@@ -25,7 +25,7 @@ export const listIndices = defineTableOperation({
 async function list(request: TableRequest<ListIndicesBody>, services: Services): Promise<Reply> {
   const { table, body, dialect } = request;
   const { pageSizeMax } = services.limits.http;
-  const limit = requireInteger(body.limit ?? pageSizeMax, { place: 'limit', minimum: 1, maximum: pageSizeMax });
+  const limit = requireInteger(body.limit ?? pageSizeMax, { field: 'limit', minimum: 1, maximum: pageSizeMax });
   const all = await services.engine.indexes.list(toTableState(table, body));
   const left = all
     .filter((index) => isShown(index, dialect))

@@ -43,7 +43,7 @@ async function warmIndex(request: TableRequest<PrewarmIndexBody>, services: Serv
 async function warmColumns(request: TableRequest<PrewarmPageCacheBody>, services: Services): Promise<Reply> {
   const { columns = [] } = request.body;
   const maximum = services.limits.query.columnsMax;
-  requireInteger(columns.length, { place: 'The number of columns', minimum: 0, maximum });
+  requireInteger(columns.length, { field: 'The number of columns', minimum: 0, maximum });
   const state = toTableState(request.table, readState(request));
   await services.engine.indexes.prewarmColumns(state, columns.map(parseFieldPath));
   return { kind: 'object', body: {} };

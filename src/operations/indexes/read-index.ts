@@ -72,7 +72,7 @@ const SUB_VECTORS_MAX = 65_536;
 function readBits(body: CreateIndexBody, type: VectorIndexType): number | undefined {
   const bits = body.num_bits;
   if (bits === undefined || (type !== 'IVF_PQ' && type !== 'IVF_RQ')) return undefined;
-  if (type === 'IVF_RQ') return requireInteger(bits, { place: 'num_bits', minimum: 1, maximum: 9 });
+  if (type === 'IVF_RQ') return requireInteger(bits, { field: 'num_bits', minimum: 1, maximum: 9 });
   if (bits === 4 || bits === 8) return bits;
   throw new ServiceError('InvalidInput', `num_bits is ${bits}, where an IVF_PQ index has 4 or 8.`);
 }
@@ -125,7 +125,7 @@ type NumberName = {
 
 function atMost(body: CreateIndexBody, name: NumberName, maximum: number): number | undefined {
   const value = body[name];
-  return value === undefined ? undefined : requireInteger(value, { place: name, minimum: 1, maximum });
+  return value === undefined ? undefined : requireInteger(value, { field: name, minimum: 1, maximum });
 }
 
 /** In any case; given to the engine as the list writes it, because it ends the process over another spelling. */

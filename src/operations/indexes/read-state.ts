@@ -22,7 +22,7 @@ export function readState(request: TableRequest<StateBody>): AskedState {
 }
 
 function readVersion(text: string): number {
-  return requireInteger(Number(text), { place: 'version', minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
+  return requireInteger(Number(text), { field: 'version', minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 }
 
 function refuseContradiction(name: string, inBody: unknown, inQuery: unknown): void {

@@ -23,7 +23,7 @@ export const listJobs = defineDatabaseOperation({
 async function list(request: DatabaseRequest<ListJobsBody>, services: Services): Promise<Reply> {
   const { body, delimiter } = request;
   const { pageSizeMax } = services.limits.http;
-  const limit = requireInteger(body.limit ?? pageSizeMax, { place: 'limit', minimum: 1, maximum: pageSizeMax });
+  const limit = requireInteger(body.limit ?? pageSizeMax, { field: 'limit', minimum: 1, maximum: pageSizeMax });
   const readable = services.jobs.list(request.database.id).filter((job) => isReadable(job, request));
   // The token is the last id of the page before; a job that was forgotten meanwhile starts the list anew.
   const start = readable.findIndex(({ id }) => id === body.page_token) + 1;

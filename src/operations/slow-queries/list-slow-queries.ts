@@ -24,7 +24,7 @@ export const listSlowQueries = defineDatabaseOperation({
 async function list(request: DatabaseRequest<ListSlowQueriesBody>, services: Services): Promise<Reply> {
   const { body, database, delimiter } = request;
   const { pageSizeMax } = services.limits.http;
-  const limit = requireInteger(body.limit ?? pageSizeMax, { place: 'limit', minimum: 1, maximum: pageSizeMax });
+  const limit = requireInteger(body.limit ?? pageSizeMax, { field: 'limit', minimum: 1, maximum: pageSizeMax });
   const kept = services.slowQueries.list(database.id);
   // The token is the last id of the page before; one that was forgotten meanwhile has only older ones behind it.
   const before = readPageToken(body.page_token);

@@ -1,7 +1,7 @@
 import { ServiceError } from '../../errors/service-error.ts';
 import { guardTagName } from '../../guard/ref-names.ts';
 import { isPermitted } from '../../model/caller.ts';
-import { placeLocation } from '../../model/table.ts';
+import { locationUri } from '../../model/table.ts';
 import type { TableRecord, TableState } from '../../model/table.ts';
 import { CloneTableBody, CloneTableReply } from '../../wire/lifecycle.ts';
 import { DelimiterQuery } from '../../wire/tables.ts';
@@ -40,7 +40,7 @@ async function clone(request: Request, services: Services): Promise<Reply> {
   const state =
     tag === undefined
       ? toTableState(source, { version: body.source_version })
-      : toTableState(source, await engine.versions.requireTag(source.place, guardTagName(tag)));
+      : toTableState(source, await engine.versions.requireTag(source.location, guardTagName(tag)));
   const reservation = await catalog.tables.reserve({
     databaseId: database.id,
     path,
@@ -52,7 +52,7 @@ async function clone(request: Request, services: Services): Promise<Reply> {
   const properties = { ...source.properties };
   const transactionId = await publish(reservation, { ...entry, properties }, services);
   const reply: CloneTableReply = {
-    location: placeLocation(reservation.place),
+    location: locationUri(reservation.location),
     version,
     properties,
     ...(transactionId === undefined ? {} : { transaction_id: transactionId }),
@@ -63,8 +63,8 @@ async function clone(request: Request, services: Services): Promise<Reply> {
 async function copyData(state: TableState, reservation: Reservation, services: Services): Promise<number> {
   const { engine, writes } = services;
   try {
-    return await writes.cloneTable(state.place, reservation.place, async () =>
-      engine.lifecycle.clone(state, reservation.place),
+    return await writes.cloneTable(state.location, reservation.location, async () =>
+      engine.lifecycle.clone(state, reservation.location),
     );
   } catch (error) {
     await discard(reservation, services);

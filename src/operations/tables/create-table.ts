@@ -1,7 +1,7 @@
 import type { PublishEntry } from '../../catalog/catalog.ts';
 import type { WriteOutcome } from '../../engine/engine.ts';
 import { ServiceError } from '../../errors/service-error.ts';
-import { placeLocation } from '../../model/table.ts';
+import { locationUri } from '../../model/table.ts';
 import type { TableRecord } from '../../model/table.ts';
 import { CreateTableQuery, CreateTableReply } from '../../wire/tables.ts';
 import type { Fields, SucceededWrite } from '../../writes/writes.ts';
@@ -101,7 +101,7 @@ async function writeFresh(
 ): Promise<FreshTable> {
   const { toFields } = settings;
   const properties = settings.properties ?? {};
-  const shown = { location: placeLocation(reservation.place), storage_options: settings.shownOptions, properties };
+  const shown = { location: locationUri(reservation.location), storage_options: settings.shownOptions, properties };
   const { version, rows } = await writeData(reservation, request, settings, services);
   const fields = toFields?.({ rows }) ?? shown;
   // A create that is sent again without a key is told that the table exists; rows that are sent again would be added.
@@ -124,7 +124,7 @@ async function writeData(
 ): Promise<WriteOutcome> {
   try {
     const stream = await request.openStream();
-    const outcome = await services.writes.createTable(reservation.place, stream, storageOptions);
+    const outcome = await services.writes.createTable(reservation.location, stream, storageOptions);
     if (reservation.fills !== undefined) await refuseOvertaken(request, services);
     return outcome;
   } catch (error) {
@@ -174,7 +174,7 @@ async function refuseOvertaken(request: IngestRequest, services: Services): Prom
 /** The reservation is given back last: while its data may still be there, the name is not free. */
 export async function discard(reservation: Reservation, services: Services): Promise<void> {
   try {
-    await services.writes.removeTable(reservation.place);
+    await services.writes.removeTable(reservation.location);
     await services.catalog.tables.abandon(reservation);
   } catch (error) {
     // The row stays reserved and is swept at the next start; the caller hears of the first failure, not of this one.
@@ -188,7 +188,7 @@ async function overwrite(
   settings: CreateSettings,
   services: Services,
 ): Promise<Reply> {
-  const shown = { location: placeLocation(table.place), storage_options: settings.shownOptions };
+  const shown = { location: locationUri(table.location), storage_options: settings.shownOptions };
   const result = await services.writes.insert(
     {
       ...describeWrite({ table, write: request.write }, undefined),
@@ -214,7 +214,7 @@ async function overwrite(
 async function replyWithExisting(table: TableRecord, settings: CreateSettings, services: Services): Promise<Reply> {
   const { version } = await services.engine.describeTable(toTableState(table, {}));
   return toReply({
-    location: placeLocation(table.place),
+    location: locationUri(table.location),
     version,
     storage_options: settings.shownOptions,
     properties: { ...table.properties },

@@ -1,6 +1,6 @@
 import { ServiceError } from '../../errors/service-error.ts';
 import { guardProperties } from '../../guard/metadata.ts';
-import { placeLocation } from '../../model/table.ts';
+import { locationUri } from '../../model/table.ts';
 import { DeclareTableBody, DeclareTableReply } from '../../wire/lifecycle.ts';
 import { DelimiterQuery } from '../../wire/tables.ts';
 import { toNameEntry } from '../name-entry.ts';
@@ -35,7 +35,7 @@ async function declare(request: NewTableRequest<DeclareTableBody>, services: Ser
     toNameEntry(request, 'declare_table'),
   );
   const reply: DeclareTableReply = {
-    location: placeLocation(table.place),
+    location: locationUri(table.location),
     storage_options: {},
     properties: { ...table.properties },
     transaction_id: transactionId,

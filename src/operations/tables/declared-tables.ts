@@ -6,7 +6,7 @@ import type { Services } from '../services.ts';
 /** Whether a table is declared and has no data yet. One whose data were found is an ordinary table from then on. */
 export async function isOnlyDeclared(table: TableRecord, { engine, catalog }: Services): Promise<boolean> {
   if (table.isDeclared === undefined) return false;
-  if (!(await engine.lifecycle.hasData(table.place))) return true;
+  if (!(await engine.lifecycle.hasData(table.location))) return true;
   await catalog.tables.promote(table.id);
   return false;
 }

@@ -3,7 +3,7 @@ import { ServiceError } from '../../errors/service-error.ts';
 import { guardTagName } from '../../guard/ref-names.ts';
 import { nameOf, namespaceOf } from '../../model/identifier.ts';
 import { tableNotFound } from '../../model/refusals.ts';
-import { placeLocation } from '../../model/table.ts';
+import { locationUri } from '../../model/table.ts';
 import type { TableState } from '../../model/table.ts';
 import { toSchemaJson } from '../../wire/schema-json.ts';
 import { DescribeTableBody, DescribeTableQuery, DescribeTableReply } from '../../wire/tables.ts';
@@ -64,7 +64,7 @@ async function readState({ table, body }: Request, services: Services): Promise<
       hint: 'A tag stands for both; give one or the other.',
     });
   }
-  return toTableState(table, await services.engine.versions.requireTag(table.place, guardTagName(body.tag)));
+  return toTableState(table, await services.engine.versions.requireTag(table.location, guardTagName(body.tag)));
 }
 
 function isDetailed({ body, query }: Request): boolean {
@@ -83,7 +83,7 @@ async function readDetails(state: TableState, services: Services): Promise<Pick<
 
 function toFrame(request: Request) {
   const { table } = request;
-  const location = placeLocation(table.place);
+  const location = locationUri(table.location);
   const [first = '', ...rest] = toShownPath(request, table.path);
   const path = [first, ...rest] as const;
   return {

@@ -1,5 +1,5 @@
 import type { TableRecord } from '../../model/table.ts';
-import { placeLocation } from '../../model/table.ts';
+import { locationUri } from '../../model/table.ts';
 import { GoneTableReply, TableBody } from '../../wire/lifecycle.ts';
 import { DelimiterQuery } from '../../wire/tables.ts';
 import { toNameEntry } from '../name-entry.ts';
@@ -52,14 +52,14 @@ async function deregister(request: TableRequest<TableBody>, services: Services):
   const { table } = request;
   const entry = toNameEntry(request, 'deregister_table');
   const { transactionId } = await services.catalog.tables.deregister(table, entry);
-  services.engine.lifecycle.close(table.place);
+  services.engine.lifecycle.close(table.location);
   return toReply(request, table, transactionId);
 }
 
 function toReply(request: RequestFacts, table: TableRecord, transactionId: string): Reply {
   const reply: GoneTableReply = {
     id: toShownPath(request, table.path),
-    location: placeLocation(table.place),
+    location: locationUri(table.location),
     properties: { ...table.properties },
     transaction_id: transactionId,
   };

@@ -2,8 +2,8 @@ import { ServiceError } from '../../errors/service-error.ts';
 import { guardProperties } from '../../guard/metadata.ts';
 import { isPermitted } from '../../model/caller.ts';
 import { notPermitted } from '../../model/refusals.ts';
-import { placeLocation } from '../../model/table.ts';
-import type { Place } from '../../model/table.ts';
+import { locationUri } from '../../model/table.ts';
+import type { TableLocation } from '../../model/table.ts';
 import { RegisterTableBody, RegisterTableReply } from '../../wire/lifecycle.ts';
 import { DelimiterQuery } from '../../wire/tables.ts';
 import { toNameEntry } from '../name-entry.ts';
@@ -32,17 +32,17 @@ async function register(request: Request, services: Services): Promise<Reply> {
   const mode = readWord('mode', body.mode, ['create', 'overwrite']);
   const { properties = {} } = body;
   guardProperties(properties, 'properties', services.limits.metadata);
-  const place = await services.engine.lifecycle.locate(database.root, body.location);
-  await requireUnowned(request, place, services);
+  const location = await services.engine.lifecycle.locate(database.root, body.location);
+  await requireUnowned(request, location, services);
 
-  const { version } = await services.engine.describeTable({ place, branch: undefined, version: undefined });
-  await services.engine.lifecycle.refuseForeignFiles(place, version);
+  const { version } = await services.engine.describeTable({ location, branch: undefined, version: undefined });
+  await services.engine.lifecycle.refuseForeignFiles(location, version);
   const { transactionId } = await services.catalog.tables.register(
-    { databaseId: database.id, path, place, properties, replaces: mode === 'overwrite' },
+    { databaseId: database.id, path, location, properties, replaces: mode === 'overwrite' },
     { ...toNameEntry(request, 'register_table'), version },
   );
   const reply: RegisterTableReply = {
-    location: placeLocation(place),
+    location: locationUri(location),
     properties: { ...properties },
     transaction_id: transactionId,
   };
@@ -53,30 +53,29 @@ async function register(request: Request, services: Services): Promise<Reply> {
  * Data below the root are the database's, so that it takes its owner to make a table of them; data that were a table's
  * before may also be taken by whoever owned that one. Otherwise the owner of one namespace could read another's.
  */
-async function requireUnowned(request: Request, place: Place, services: Services): Promise<void> {
+async function requireUnowned(request: Request, location: TableLocation, services: Services): Promise<void> {
   const { caller, database } = request;
-  const location = placeLocation(place);
-  const owner = await services.catalog.tables.findOwner(database.id, location);
+  const owner = await services.catalog.tables.findOwner(database.id, locationUri(location));
   const needed = owner?.kind === 'released' ? owner.path : [];
   if (!isPermitted(caller, 'manage', database.name, needed)) throw notPermitted('manage');
-  const isForeign = await isOtherDatabases(request, location, services);
-  if (isForeign || (await isInsideTable(request, place, services))) {
+  const isForeign = await isOtherDatabases(request, locationUri(location), services);
+  if (isForeign || (await isInsideTable(request, location, services))) {
     throw new ServiceError('InvalidInput', 'The location is not one of this database.');
   }
 }
 
 /** The folder of one database may lie below that of another. */
-async function isOtherDatabases({ database }: Request, location: string, services: Services): Promise<boolean> {
+async function isOtherDatabases({ database }: Request, uri: string, services: Services): Promise<boolean> {
   const databases = await services.catalog.databases.list();
   return databases.some(
     ({ id, root }) =>
-      id !== database.id && root.startsWith(`${trim(database.root)}/`) && location.startsWith(`${trim(root)}/`),
+      id !== database.id && root.startsWith(`${trim(database.root)}/`) && uri.startsWith(`${trim(root)}/`),
   );
 }
 
-async function isInsideTable({ database }: Request, place: Place, services: Services): Promise<boolean> {
+async function isInsideTable({ database }: Request, location: TableLocation, services: Services): Promise<boolean> {
   const base = trim(database.root);
-  for (let folder = place.root; folder.length > base.length; folder = folder.slice(0, folder.lastIndexOf('/'))) {
+  for (let folder = location.root; folder.length > base.length; folder = folder.slice(0, folder.lastIndexOf('/'))) {
     if ((await services.catalog.tables.findOwner(database.id, folder)) !== undefined) return true;
   }
   return false;

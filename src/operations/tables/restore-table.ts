@@ -21,6 +21,6 @@ export const restoreTable = defineTableOperation({
 
 async function restore(request: TableRequest<RestoreTableBody>, services: Services): Promise<Reply> {
   const { table, body } = request;
-  const plan = services.engine.commits.restore({ place: table.place, branch: body.branch }, body.version);
+  const plan = services.engine.commits.restore({ location: table.location, branch: body.branch }, body.version);
   return runPlainWrite(services, { ...describeWrite(request, body.branch), plan });
 }

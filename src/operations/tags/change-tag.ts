@@ -52,8 +52,8 @@ async function create(request: TableRequest<TagChangeBody>, services: Services):
   const { table, body } = request;
   const { version, branch } = body;
   const change = { tag: guardTagName(body.tag), version };
-  await services.writes.exclusive(table.place, async () =>
-    services.engine.versions.createTag({ place: table.place, branch }, change),
+  await services.writes.exclusive(table.location, async () =>
+    services.engine.versions.createTag({ location: table.location, branch }, change),
   );
   return recordChange(request, services, { operation: 'create_table_tag', version, branch });
 }
@@ -62,16 +62,16 @@ async function update(request: TableRequest<TagChangeBody>, services: Services):
   const { table, body } = request;
   const { version, branch } = body;
   const change = { tag: guardTagName(body.tag), version };
-  await services.writes.exclusive(table.place, async () =>
-    services.engine.versions.updateTag({ place: table.place, branch }, change),
+  await services.writes.exclusive(table.location, async () =>
+    services.engine.versions.updateTag({ location: table.location, branch }, change),
   );
   return recordChange(request, services, { operation: 'update_table_tag', version, branch });
 }
 
 async function remove(request: TableRequest<TagBody>, services: Services): Promise<Reply> {
   const { table, body } = request;
-  const { version, branch } = await services.writes.exclusive(table.place, async () =>
-    services.engine.versions.removeTag(table.place, guardTagName(body.tag)),
+  const { version, branch } = await services.writes.exclusive(table.location, async () =>
+    services.engine.versions.removeTag(table.location, guardTagName(body.tag)),
   );
   return recordChange(request, services, { operation: 'delete_table_tag', version, branch });
 }

@@ -22,7 +22,7 @@ export const listTags = defineTableOperation({
 async function list(request: TableRequest<ListTagsBody>, services: Services): Promise<Reply> {
   const page = readPage(request, request.body, services);
   const window = { after: page.after, limit: limitWithNext(page) };
-  const found = await services.engine.versions.listTags(request.table.place, window);
+  const found = await services.engine.versions.listTags(request.table.location, window);
   const { entries, token } = cutPage(found, page, ({ name }) => name);
   const tags = Object.fromEntries(entries.map((tag) => [tag.name, toTagShape(tag)]));
   // The LanceDB client reads the map itself; whatever stands around it would be a tag to it.

@@ -20,7 +20,7 @@ export const tagVersion = defineTableOperation({
 
 async function tell(request: TableRequest<TagBody>, services: Services): Promise<Reply> {
   const { table, body } = request;
-  const { version, branch } = await services.engine.versions.requireTag(table.place, guardTagName(body.tag));
+  const { version, branch } = await services.engine.versions.requireTag(table.location, guardTagName(body.tag));
   const reply: TagVersionReply = { version, ...(branch === undefined ? {} : { branch }) };
   return { kind: 'object', body: reply };
 }

@@ -25,8 +25,8 @@ async function remove(request: TableRequest<DeleteVersionsBody>, services: Servi
   const { table, caller, requestId, body } = request;
   const ranges = readRanges(body, services.limits.http.pageSizeMax);
   if (table.heldVersion !== undefined) throw heldTable();
-  const target = { place: table.place, branch: body.branch };
-  const { count, latest } = await services.writes.exclusive(table.place, async () =>
+  const target = { location: table.location, branch: body.branch };
+  const { count, latest } = await services.writes.exclusive(table.location, async () =>
     services.engine.versions.remove(target, ranges),
   );
   const { transaction_id } = await recordCommit(services, table, {

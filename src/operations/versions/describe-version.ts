@@ -22,6 +22,6 @@ export const describeVersion = defineTableOperation({
 async function describe(request: TableRequest<DescribeVersionBody>, services: Services): Promise<Reply> {
   const { table, body } = request;
   const found = await services.engine.versions.require(toTableState(table, body));
-  const reply: DescribeVersionReply = { version: await toMeasuredShape(table.place, found, services) };
+  const reply: DescribeVersionReply = { version: await toMeasuredShape(table.location, found, services) };
   return { kind: 'object', body: reply };
 }

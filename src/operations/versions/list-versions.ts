@@ -33,7 +33,7 @@ async function list(request: TableRequest<ListVersionsBody>, services: Services)
   const versions =
     request.dialect === 'lancedb'
       ? entries.map(toVersionShape)
-      : await Promise.all(entries.map(async (version) => toMeasuredShape(table.place, version, services)));
+      : await Promise.all(entries.map(async (version) => toMeasuredShape(table.location, version, services)));
   const reply: ListVersionsReply = { versions, ...token };
   return { kind: 'object', body: reply };
 }

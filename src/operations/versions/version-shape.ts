@@ -1,5 +1,5 @@
 import type { TableVersion } from '../../engine/engine.ts';
-import type { Place } from '../../model/table.ts';
+import type { TableLocation } from '../../model/table.ts';
 import type { TableVersionShape } from '../../wire/versions.ts';
 import type { Services } from '../services.ts';
 
@@ -16,11 +16,11 @@ export function toVersionShape(version: TableVersion): TableVersionShape {
 }
 
 export async function toMeasuredShape(
-  place: Place,
+  location: TableLocation,
   version: TableVersion,
   services: Services,
 ): Promise<TableVersionShape> {
-  const bytes = await services.engine.versions.measure(place, version);
+  const bytes = await services.engine.versions.measure(location, version);
   return { ...toVersionShape(version), ...(bytes === undefined ? {} : { manifest_size: bytes }) };
 }
 
