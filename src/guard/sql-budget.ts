@@ -26,7 +26,7 @@ export class SqlBudget {
     this.#operators += count;
     const most = this.#limits.operatorsMax;
     if (this.#operators > most) {
-      throw refuseAt(offset, `there are more than ${most} operators`, 'Use an IN list in field of a chain of ORs.');
+      throw refuseAt(offset, `there are more than ${most} operators`, 'Use an IN list in place of a chain of ORs.');
     }
   }
 

@@ -137,7 +137,7 @@ function refusedSymbol(run: string, start: number): SqlRefusal {
       return refuseAt(
         at,
         'a single colon cannot stand outside quotes',
-        'Write the value in field of a placeholder, and array_slice(list, from, to) for a slice.',
+        'Write the value in place of a placeholder, and array_slice(list, from, to) for a slice.',
       );
     case '!':
       return refuseAt(at, 'the operator is not known', 'Write NOT to negate, and != for "is not equal".');

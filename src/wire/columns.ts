@@ -43,7 +43,7 @@ export const AddColumnsEntry = Type.Object(
     name: Type.String({ description: 'Name of the new column.' }),
     expression: Type.Optional(Type.String({ description: 'SQL that gives the values of the rows that are there.' })),
     data_type: Type.Optional(
-      Type.Unknown({ description: 'Type of a column of nulls, as JSON or as a name, in field of an expression.' }),
+      Type.Unknown({ description: 'Type of a column of nulls, as JSON or as a name, in place of an expression.' }),
     ),
     computed: Type.Optional(Type.Unknown({ description: 'Not offered.' })),
     virtual_column: Type.Optional(Type.Unknown({ description: 'Not offered.' })),

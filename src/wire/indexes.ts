@@ -21,7 +21,7 @@ export const CreateIndexBody = Type.Object(
     distance_type: text('Of vector indexes: `l2`, `cosine`, `dot` or `hamming`.'),
     metric_type: text('The same, under the name that the LanceDB client uses.'),
     num_partitions: number('Of vector indexes: number of partitions.'),
-    target_partition_size: number('Of vector indexes: rows in a partition, in field of `num_partitions`.'),
+    target_partition_size: number('Of vector indexes: rows in a partition, in place of `num_partitions`.'),
     sample_rate: number('Of vector indexes: rows per partition that train it.'),
     max_iterations: number('Of vector indexes: rounds of training.'),
     num_sub_vectors: number('Of IVF_PQ and IVF_HNSW_PQ: number of sub-vectors; divides the dimension.'),

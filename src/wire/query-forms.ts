@@ -11,7 +11,7 @@ export function toContractQuery(body: Readonly<Record<string, unknown>>): Record
   return result;
 }
 
-/** The query inside a request to explain it; the same forms, and fields that are null in field of absent. */
+/** The query inside an explain request: the same forms; its null fields count as absent. */
 export function toContractExplanation(body: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const { query } = body;
   if (!isObject(query)) return { ...body };
