@@ -13,13 +13,11 @@ import type { TokenEndpoint } from './auth/token-endpoint.ts';
 import type { Catalog } from './catalog/catalog.ts';
 import type { Config } from './config/config.ts';
 import { TOKEN_ENDPOINT_PATH, ownIssuerOf } from './config/own-issuer.ts';
-import { openConfiguredCatalog } from './configured-catalog.ts';
+import { openConfiguredCatalog, ensureRoots } from './app/offline.ts';
 import { createSingleProcess } from './coordination/coordination.ts';
-import { recoverWrites } from './coordination/recover-writes.ts';
+import { recoverWrites, isTransientFailure } from './coordination/recover-writes.ts';
 import type { RecoveryStep } from './coordination/recover-writes.ts';
-import { isTransientFailure } from './coordination/transient-failure.ts';
 import { WriteGate } from './coordination/write-gate.ts';
-import { ensureRoots } from './database-roots.ts';
 import { openEngine } from './engine/engine.ts';
 import type { Engine } from './engine/engine.ts';
 import { watchEngine } from './engine/watched-engine.ts';
@@ -30,13 +28,17 @@ import { createHttpServer } from './http/server.ts';
 import type { HttpServer } from './http/server.ts';
 import { Jobs } from './jobs/jobs.ts';
 import { lockDatabases, lockFolders } from './locked-folders.ts';
-import { finishWork } from './finish-work.ts';
-import { ensureAdminKey, ensureDefaultDatabase, ensureSigningKey } from './first-start.ts';
-import { adoptTables, sweepUnfinished } from './recovery.ts';
+import { finishWork } from './app/shutdown.ts';
+import {
+  ensureAdminKey,
+  ensureDefaultDatabase,
+  ensureSigningKey,
+  adoptTables,
+  sweepUnfinished,
+} from './app/startup.ts';
 import { Maintenance } from './maintenance/maintenance.ts';
-import { CONSOLE_FOLDER } from './places.ts';
-import { takeReadings } from './readings.ts';
-import { readRelease } from './release.ts';
+import { CONSOLE_FOLDER, readRelease } from './release.ts';
+import { takeReadings } from './app/readings.ts';
 import { SlowQueries } from './slow-queries/slow-queries.ts';
 import { openStorages } from './storage/storages.ts';
 import type { StorageSettings, Storages } from './storage/storages.ts';

@@ -1,5 +1,5 @@
 import { startApp } from '../src/app.ts';
-import { DISK } from '../src/storage/file-sync.ts';
+import { DISK } from '../src/storage/sync/file-sync.ts';
 import { runWorker } from '../src/process/worker.ts';
 import { FAULTS_VARIABLE } from '../test/support/faults.ts';
 import { StepFaults } from './step-faults.ts';

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { ensureRoot } from '../database-roots.ts';
+import { ensureRoot } from '../app/offline.ts';
 import { toJsonText } from './access-words.ts';
 import type { Command } from './command.ts';
 import { CommandFault, splitArguments } from './command.ts';

@@ -1,7 +1,7 @@
 import { access, constants, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
-import { inspectConfiguredCatalog } from '../configured-catalog.ts';
+import { inspectConfiguredCatalog } from '../app/offline.ts';
 import { formatBytes } from '../plans/format-figure.ts';
 import type { Check } from './doctor-check.ts';
 import { bad, good, warning } from './doctor-check.ts';

@@ -2,7 +2,7 @@ import type { Config } from '../config/config.ts';
 import { ownIssuerOf } from '../config/own-issuer.ts';
 import { runSupervisor } from '../process/supervisor.ts';
 import type { AppReady } from '../app.ts';
-import { WORKER_FILE } from '../places.ts';
+import { WORKER_FILE } from '../release.ts';
 import { openLogOutput } from '../telemetry/log-output.ts';
 import { createTelemetry } from '../telemetry/telemetry.ts';
 import type { Command } from './command.ts';

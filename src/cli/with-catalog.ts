@@ -1,5 +1,5 @@
 import type { Catalog } from '../catalog/catalog.ts';
-import { openConfiguredCatalog } from '../configured-catalog.ts';
+import { openConfiguredCatalog } from '../app/offline.ts';
 import type { Terminal } from './command.ts';
 import { requireConfig } from './command.ts';
 

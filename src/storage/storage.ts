@@ -1,6 +1,6 @@
 import type { Commit } from '../model/commit.ts';
 import type { TableLocation } from '../model/table.ts';
-import type { InspectedCommit } from './inspect-commit.ts';
+import type { InspectedCommit } from './local/inspect-commit.ts';
 
 /** A storage root: a folder of a local disk, or a prefix of an object store. Every location that is passed in is below it. */
 export interface Storage {

@@ -1,15 +1,15 @@
-import { findLocalFolder } from './local-folder.ts';
-import { DISK, countSyncs } from './file-sync.ts';
-import type { FileSync } from './file-sync.ts';
-import { LocalStorage } from './local-storage.ts';
+import { findLocalFolder } from './local/root-folder.ts';
+import { DISK, countSyncs } from './sync/file-sync.ts';
+import type { FileSync } from './sync/file-sync.ts';
+import { LocalStorage } from './local/local-storage.ts';
 import { OBJECT_STORAGE } from './object-storage.ts';
 import type { Storage } from './storage.ts';
-import { TableSync } from './table-sync.ts';
-import type { SyncMode } from './table-sync.ts';
+import { TableSync } from './sync/table-sync.ts';
+import type { SyncMode } from './sync/table-sync.ts';
 
-export type { FileSync } from './file-sync.ts';
+export type { FileSync } from './sync/file-sync.ts';
 export type { Storage } from './storage.ts';
-export type { SyncMode } from './table-sync.ts';
+export type { SyncMode } from './sync/table-sync.ts';
 
 export interface StorageSettings {
   readonly sync: SyncMode;

@@ -4,7 +4,7 @@ import { locationKey } from '../model/table.ts';
 import type { TableLocation } from '../model/table.ts';
 import type { Storages } from '../storage/storages.ts';
 import { runSynced } from './run-synced.ts';
-import type { WriteQueues } from './write-queues.ts';
+import type { WriteQueues } from './queue/write-queues.ts';
 
 export interface BackgroundParts {
   readonly engine: Engine;

@@ -1,7 +1,7 @@
 import type { JournalEntry, NewCommit, NewEntry } from '../catalog/catalog.ts';
 import { MAIN_BRANCH } from '../model/table.ts';
 import type { TableRecord } from '../model/table.ts';
-import type { Expectation } from './verify.ts';
+import type { Expectation } from './recovery/verify.ts';
 import type { Fields, ResponseRef, WriteRequest } from './write.ts';
 
 /** What the entry of any write is made of, whether it is one commit or several. */

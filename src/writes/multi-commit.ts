@@ -4,9 +4,9 @@ import type { Committed } from '../engine/engine.ts';
 import { ServiceError } from '../errors/service-error.ts';
 import type { SyncScope } from '../storage/storage.ts';
 import { toCommit, toEntry, toResponseRef } from './journal-entries.ts';
-import { toReplayed } from './idempotency.ts';
+import { toReplayed } from './idempotency/idempotency.ts';
 import { inDoubt, notKept, toServiceError, versionDiffers } from './refusals.ts';
-import { UndoCommits } from './undo-commits.ts';
+import { UndoCommits } from './recovery/undo-commits.ts';
 import type { FailedWrite, MultiCommitWrite, WriteResult } from './write.ts';
 import type { PipelineParts } from './write-pipeline.ts';
 

@@ -6,15 +6,14 @@ import type { EngineLimits } from '../model/limits.ts';
 import type { TableRecord } from '../model/table.ts';
 import type { SyncScope } from '../storage/storage.ts';
 import type { Storages } from '../storage/storages.ts';
-import { BatchMember, prepareBatch, takeBatch } from './batch.ts';
-import type { Doubts } from './doubts.ts';
-import type { Idempotency } from './idempotency.ts';
+import { BatchMember, prepareBatch, takeBatch } from './queue/batch.ts';
+import type { InDoubtWrites } from './recovery/in-doubt-writes.ts';
+import type { Idempotency } from './idempotency/idempotency.ts';
 import { readExpectation, toCommit, toEntry, toResponseRef } from './journal-entries.ts';
 import { inDoubt, isClearRefusal, malformed, notKept, toServiceError, versionDiffers } from './refusals.ts';
-import { findCommit } from './find-commit.ts';
-import { rebuildFields } from './verify.ts';
+import { findCommit, rebuildFields } from './recovery/verify.ts';
 import type { FailedWrite, Fields, OnBatch, OnWriteStep, TableWrite, WriteResult } from './write.ts';
-import type { WriteQueues } from './write-queues.ts';
+import type { WriteQueues } from './queue/write-queues.ts';
 
 export interface PipelineParts {
   readonly engine: Engine;
@@ -23,7 +22,7 @@ export interface PipelineParts {
   readonly coordination: Coordination;
   readonly queues: WriteQueues;
   readonly idempotency: Idempotency;
-  readonly doubts: Doubts;
+  readonly doubts: InDoubtWrites;
   readonly limits: EngineLimits;
   /** `os`: commits survive a kill of the process, not a power loss. */
   readonly sync: 'full' | 'os';

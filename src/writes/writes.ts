@@ -9,19 +9,19 @@ import type { TableLocation, TableRecord } from '../model/table.ts';
 import type { Storages } from '../storage/storages.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import { BackgroundWork } from './background-work.ts';
-import { Doubts } from './doubts.ts';
-import { Idempotency } from './idempotency.ts';
-import { Inserts } from './inserts.ts';
-import type { RowsWrite } from './inserts.ts';
+import { InDoubtWrites } from './recovery/in-doubt-writes.ts';
+import { Idempotency } from './idempotency/idempotency.ts';
+import { Inserts } from './uploads/inserts.ts';
+import type { RowsWrite } from './uploads/inserts.ts';
 import { MultiCommitPipeline } from './multi-commit.ts';
-import { recoverResponses } from './recover-responses.ts';
+import { recoverResponses } from './idempotency/recover-responses.ts';
 import { notKept } from './refusals.ts';
-import { ResponseMarks } from './response-marks.ts';
-import type { PastMarks } from './response-marks.ts';
+import { ResponseMarks } from './idempotency/response-marks.ts';
+import type { PastMarks } from './idempotency/response-marks.ts';
 import { runSynced } from './run-synced.ts';
-import { Spool } from './spool.ts';
-import { Uploads } from './uploads.ts';
-import type { PartOptions, UploadKey } from './uploads.ts';
+import { Spool } from './uploads/spool.ts';
+import { Uploads } from './uploads/uploads.ts';
+import type { PartOptions, UploadKey } from './uploads/uploads.ts';
 import type {
   Fields,
   OnBatch,
@@ -33,11 +33,11 @@ import type {
   WriteResult,
 } from './write.ts';
 import { WritePipeline } from './write-pipeline.ts';
-import { WriteQueues } from './write-queues.ts';
+import { WriteQueues } from './queue/write-queues.ts';
 
 export type { BackgroundWork, TimedOptimization } from './background-work.ts';
-export type { RowsWrite } from './inserts.ts';
-export type { InsertMode, UploadKey } from './uploads.ts';
+export type { RowsWrite } from './uploads/inserts.ts';
+export type { InsertMode, UploadKey } from './uploads/uploads.ts';
 export type {
   Fields,
   FieldsRule,
@@ -86,7 +86,7 @@ export class Writes {
   readonly #queues: WriteQueues;
   readonly #idempotency: Idempotency;
   readonly #marks: ResponseMarks;
-  readonly #doubts: Doubts;
+  readonly #doubts: InDoubtWrites;
   readonly #pipeline: WritePipeline;
   readonly #inserts: Inserts;
   readonly #spool: Spool;
@@ -106,7 +106,7 @@ export class Writes {
     this.#marks = new ResponseMarks(settings.marksFile, readBootId());
     this.#idempotency = new Idempotency({ journal, marks: this.#marks, limits: limits.journal, now });
     const shared = { engine, storages, queues: this.#queues, idempotency: this.#idempotency };
-    this.#doubts = new Doubts({ ...shared, catalog, telemetry });
+    this.#doubts = new InDoubtWrites({ ...shared, catalog, telemetry });
     const parts = {
       ...shared,
       journal,

@@ -3,7 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { connect } from '@lancedb/lancedb';
 import type { Connection, Table } from '@lancedb/lancedb';
-import { openConfiguredCatalog } from '../../src/configured-catalog.ts';
+import { openConfiguredCatalog } from '../../src/app/offline.ts';
 import { makeApiKey } from '../../src/auth/api-key.ts';
 import type { Catalog } from '../../src/catalog/catalog.ts';
 import type { Config } from '../../src/config/config.ts';

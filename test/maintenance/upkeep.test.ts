@@ -6,11 +6,11 @@ import { planUpkeep, runUpkeep } from '../../src/maintenance/upkeep.ts';
 import type { BackgroundWork } from '../../src/writes/writes.ts';
 import { toItems } from '../engine/sample-tables.ts';
 import { testLimits } from '../support/limits.ts';
-import { openWriteRoom } from '../writes/write-room.ts';
+import { openWriteFixture } from '../writes/write-fixture.ts';
 
 /** A room with a table of 50 rows. */
 async function openItems(t: TestContext) {
-  const room = await openWriteRoom(t);
+  const room = await openWriteFixture(t);
   return { room, engine: room.engine, background: room.writes.background, table: await room.create(toItems(50)) };
 }
 

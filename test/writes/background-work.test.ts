@@ -9,10 +9,10 @@ import type { IndexRequest, IndexSpec } from '../../src/model/index-spec.ts';
 import { locationUri } from '../../src/model/table.ts';
 import { openApart, readRows } from '../engine/engine-room.ts';
 import { toDocuments, toItems, toTable, vectorType } from '../engine/sample-tables.ts';
-import { openWriteRoom } from './write-room.ts';
+import { openWriteFixture } from './write-fixture.ts';
 
 async function openTable(t: TestContext, data: Table) {
-  const room = await openWriteRoom(t);
+  const room = await openWriteFixture(t);
   return { room, engine: room.engine, background: room.writes.background, table: await room.create(data) };
 }
 

@@ -11,8 +11,8 @@ import { toItems } from '../engine/sample-tables.ts';
 import { watchCommits } from '../engine/watched-native.ts';
 import { eventually } from '../support/eventually.ts';
 import { refusal } from '../support/refusal.ts';
-import { openWriteRoom } from './write-room.ts';
-import type { WriteRoom, WriteRoomSettings } from './write-room.ts';
+import { openWriteFixture } from './write-fixture.ts';
+import type { WriteFixture, WriteFixtureSettings } from './write-fixture.ts';
 
 const ROWS = 50;
 
@@ -22,21 +22,21 @@ async function openLong(): Promise<CheckedStream> {
 }
 
 /** A room with a table of the same rows, in one version. */
-async function openMulti(t: TestContext, settings: WriteRoomSettings = {}): Promise<WriteRoom> {
-  const room = await openWriteRoom(t, settings);
+async function openMulti(t: TestContext, settings: WriteFixtureSettings = {}): Promise<WriteFixture> {
+  const room = await openWriteFixture(t, settings);
   await room.create(await openFixture('multi'));
   return room;
 }
 
-async function countRows(t: TestContext, room: WriteRoom, branch?: string): Promise<number> {
+async function countRows(t: TestContext, room: WriteFixture, branch?: string): Promise<number> {
   return (await readRows(t, room.state('table', branch))).length;
 }
 
-async function assertSpoolEmpty({ folder }: WriteRoom): Promise<void> {
+async function assertSpoolEmpty({ folder }: WriteFixture): Promise<void> {
   assert.deepEqual(await readdir(join(folder, 'uploads', String(process.pid))), []);
 }
 
-async function assertUndone(t: TestContext, room: WriteRoom): Promise<void> {
+async function assertUndone(t: TestContext, room: WriteFixture): Promise<void> {
   assert.equal(await countRows(t, room), ROWS);
   assert.equal((await room.table()).heldVersion, undefined);
   assert.deepEqual(await room.catalog.journal.pending(), []);
@@ -75,7 +75,7 @@ function failingFrom(count: number) {
 /** What readers see at each step: the version through the service, and that of the engine itself. */
 async function watchSteps(t: TestContext, mode: 'append' | 'overwrite') {
   const seen: Partial<Record<WriteStep, { served: number; held: number | undefined; latest: number }>> = {};
-  const opened: { room?: WriteRoom } = {};
+  const opened: { room?: WriteFixture } = {};
   const onStep = async (step: WriteStep): Promise<void> => {
     const { room } = opened;
     if (room === undefined || (step !== 'commit' && step !== 'sync' && step !== 'record')) return;
@@ -207,7 +207,7 @@ for (const mode of ['append', 'overwrite'] as const) {
   });
 }
 
-function withJournal(failing: Partial<Journal>): WriteRoomSettings {
+function withJournal(failing: Partial<Journal>): WriteFixtureSettings {
   return { watchCatalog: (catalog) => ({ ...catalog, journal: { ...catalog.journal, ...failing } }) };
 }
 
@@ -221,7 +221,7 @@ test('writes wait for a long insert, and follow it', async (t) => {
 });
 
 test('an overwrite of data that is not there is written as if the table were new', async (t) => {
-  const room = await openWriteRoom(t);
+  const room = await openWriteFixture(t);
   await room.create(toItems(3));
   await room.writes.removeTable(room.location());
   const short = await room.insert(toItems(4), { mode: 'overwrite' });
@@ -235,18 +235,18 @@ test('a long overwrite of data that is not there is written as if the table were
   await assert.rejects(room.insert(await openLong(), { mode: 'overwrite' }), refusal('Internal'));
   assert.deepEqual(await readdir(room.root), []);
   assert.deepEqual(await room.catalog.journal.pending(), []);
-  const next = await openWriteRoom(t, { folder: room.folder });
+  const next = await openWriteFixture(t, { folder: room.folder });
   await next.insert(await openLong(), { mode: 'overwrite' });
   assert.equal(await countRows(t, next), ROWS);
 });
 
 test('an overwrite in one commit holds no readers', async (t) => {
   const held: unknown[] = [];
-  const opened: { room?: WriteRoom } = {};
+  const opened: { room?: WriteFixture } = {};
   const onStep = async (step: WriteStep): Promise<void> => {
     if (step === 'record') held.push((await opened.room?.table())?.heldVersion);
   };
-  const room = await openWriteRoom(t, { onStep });
+  const room = await openWriteFixture(t, { onStep });
   opened.room = room;
   await room.create(toItems(3));
   await room.insert(toItems(4), { mode: 'overwrite' });

@@ -8,12 +8,12 @@ import type { WriteStep } from '../../src/writes/writes.ts';
 import { latest, openApart, readRows, toQuery, toStream } from '../engine/engine-room.ts';
 import { toItems, toTable } from '../engine/sample-tables.ts';
 import { refusal } from '../support/refusal.ts';
-import { openWriteRoom } from './write-room.ts';
+import { openWriteFixture } from './write-fixture.ts';
 
 suite('a write', () => {
   test('goes through the steps of the protocol in order, and is in the transaction feed', async (t) => {
     const steps: WriteStep[] = [];
-    const room = await openWriteRoom(t, { onStep: (step) => void steps.push(step) });
+    const room = await openWriteFixture(t, { onStep: (step) => void steps.push(step) });
     await room.create(toItems(3));
     const success = await room.update([['score', '2']], 'id = 1');
     assert.deepEqual(steps, ['replay', 'enqueue', 'batch', 'own', 'begin', 'commit', 'sync', 'record']);
@@ -22,7 +22,7 @@ suite('a write', () => {
   });
 
   test('that is refused changes nothing, and is gone from the journal', async (t) => {
-    const room = await openWriteRoom(t);
+    const room = await openWriteFixture(t);
     await room.create(toItems(3));
     await assert.rejects(room.update([['nope', '1']]), refusal('TableColumnNotFound'));
     await assert.rejects(room.update([['id', "'abc'"]]), refusal('InvalidInput'));
@@ -31,7 +31,7 @@ suite('a write', () => {
   });
 
   test('heeds If-Match, against the version that it will follow', async (t) => {
-    const room = await openWriteRoom(t);
+    const room = await openWriteFixture(t);
     await room.create(toItems(3));
     await assert.rejects(
       room.update([['score', '2']], undefined, { expectedVersion: 2 }),
@@ -49,7 +49,7 @@ suite('a write', () => {
   });
 
   test('is tried again on the newer version when another program was faster', async (t) => {
-    const room = await openWriteRoom(t);
+    const room = await openWriteFixture(t);
     await room.create(toItems(3));
     const entry = { path: ['id'] as const, metadata: { unit: 'm' }, replace: false };
     await room.fieldMetadata([entry]);
@@ -61,7 +61,7 @@ suite('a write', () => {
   });
 
   test('whose client leaves while it waits is not begun; one that has begun goes on', async (t) => {
-    const room = await openWriteRoom(t);
+    const room = await openWriteFixture(t);
     await room.create(toItems(3));
     const client = new AbortController();
     const [waiting] = await room.behindWrite([
@@ -79,7 +79,7 @@ suite('a write', () => {
 
 suite('writes at once', () => {
   test('of merges of one new key, one inserts it and the others update it', async (t) => {
-    const room = await openWriteRoom(t);
+    const room = await openWriteFixture(t);
     const rows = (name: string, id: number) => toTable({ id: [new Int32(), [id]], name: [new Utf8(), [name]] });
     await room.create(rows('a', 1));
     const outcomes = await Promise.all(['p', 'q', 'r', 's', 'u', 'v'].map(async (name) => room.merge(rows(name, 9))));
@@ -88,7 +88,7 @@ suite('writes at once', () => {
   });
 
   test('changes of the metadata of one field are all applied', async (t) => {
-    const room = await openWriteRoom(t);
+    const room = await openWriteFixture(t);
     await room.create(toItems(3));
     const keys = Array.from({ length: 16 }, (_, index) => `key${index}`);
     await Promise.all(
@@ -99,7 +99,7 @@ suite('writes at once', () => {
   });
 
   test('that keep others waiting for too long are noticed, until they are over', async (t) => {
-    const room = await openWriteRoom(t, { limits: { laneTurnSeconds: 0 } });
+    const room = await openWriteFixture(t, { limits: { laneTurnSeconds: 0 } });
     await room.create(toItems(3));
     const update = async () => room.update([['score', '2']]);
     const noticing = async () => {
@@ -114,7 +114,7 @@ suite('writes at once', () => {
 
 suite('a removal', () => {
   test('comes after the writes before it, and a write after it brings nothing back', async (t) => {
-    const room = await openWriteRoom(t);
+    const room = await openWriteFixture(t);
     const table = await room.create(toItems(3));
     const update = async () => room.update([['score', 'score + 1']]);
     const results = await room.behindWrite<unknown>([
@@ -129,13 +129,13 @@ suite('a removal', () => {
   });
 
   test('of what is not there is fine', async (t) => {
-    const room = await openWriteRoom(t);
+    const room = await openWriteFixture(t);
     await room.writes.removeTable(room.location('never'));
   });
 });
 
 test('a storage root that is missing is refused, before and after it was used, and never made', async (t) => {
-  const room = await openWriteRoom(t);
+  const room = await openWriteFixture(t);
   const isMissing = refusal('ServiceUnavailable', /storage root of the database is missing/);
   const away = join(room.folder, 'away');
   const create = async (directory: string) =>
@@ -155,7 +155,7 @@ test('a storage root that is missing is refused, before and after it was used, a
 });
 
 test('a clone is a table of its own', async (t) => {
-  const room = await openWriteRoom(t);
+  const room = await openWriteFixture(t);
   const source = await room.create(toItems(3));
   const target = room.location('clone');
   const work = async () => room.engine.lifecycle.clone(source, target);
@@ -171,7 +171,7 @@ suite('an upload', () => {
   const APPEND = { mode: 'append', name: undefined } as const;
 
   test('is seen when it is completed, and completing it again gives the same result', async (t) => {
-    const room = await openWriteRoom(t);
+    const room = await openWriteFixture(t);
     await room.create(toItems(3));
     const { writes } = room;
     const target = { location: room.location(), branch: undefined };

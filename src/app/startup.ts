@@ -1,0 +1,124 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { digestApiKey, makeApiKey } from '../auth/api-key.ts';
+import { makeSigningKey } from '../auth/signing-key.ts';
+import type { Catalog } from '../catalog/catalog.ts';
+import type { Config } from '../config/config.ts';
+import { DEFAULT_DATABASE, isOwnDirectory } from '../model/table.ts';
+import { isTransientFailure } from '../coordination/recover-writes.ts';
+import type { Engine } from '../engine/engine.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
+import type { Writes } from '../writes/writes.ts';
+
+const ADMIN_KEY_NAME = 'administrator';
+const ADMIN_GRANT = { role: 'admin', database: undefined, path: [] } as const;
+
+/** Whether the database that requests without a database header are about had to be made: the catalog is new. */
+export async function ensureDefaultDatabase(catalog: Catalog, root: string): Promise<boolean> {
+  if ((await catalog.databases.find(DEFAULT_DATABASE)) !== undefined) return false;
+  await catalog.databases.create({ name: DEFAULT_DATABASE, root });
+  return true;
+}
+
+/**
+ * The first start makes an administrator key, unless one is configured. It is returned only then: the catalog keeps a
+ * digest, and `admin.key` in the data folder, readable by its owner, keeps the key.
+ */
+export async function ensureAdminKey(catalog: Catalog, config: Config): Promise<string | undefined> {
+  if (config.adminKey !== undefined) {
+    await ensureKey(catalog, config.adminKey);
+    return undefined;
+  }
+  const keys = await catalog.keys.list();
+  if (keys.length > 0) return undefined;
+  const { key, digest } = makeApiKey();
+  await writeFile(join(config.data, 'admin.key'), `${key}\n`, { mode: 0o600 });
+  await catalog.keys.create({ name: ADMIN_KEY_NAME, digest, grants: [ADMIN_GRANT] });
+  return key;
+}
+
+/** What the token endpoint signs with. Several servers with one catalog share it. */
+export async function ensureSigningKey(catalog: Catalog): Promise<void> {
+  const keys = await catalog.signingKeys.list();
+  if (keys.length === 0) await catalog.signingKeys.ensure(await makeSigningKey());
+}
+
+async function ensureKey(catalog: Catalog, key: string): Promise<void> {
+  const digest = digestApiKey(key);
+  if ((await catalog.keys.findByDigest(digest)) !== undefined) return;
+  await catalog.keys.create({ name: ADMIN_KEY_NAME, digest, grants: [ADMIN_GRANT] });
+}
+
+export interface SweepParts {
+  readonly catalog: Catalog;
+  readonly engine: Engine;
+  readonly writes: Writes;
+  readonly telemetry: Telemetry;
+}
+
+/**
+ * Ends what a crash left unfinished: data of creates that were never published, and of tables that were dropped, is
+ * removed, and a table in the middle of a write of several commits goes back to the version that its readers saw. What
+ * cannot be ended now stays for the next start; what lacked space is thrown, because it can be ended once there is some.
+ */
+export async function sweepUnfinished({ catalog, engine, writes, telemetry }: SweepParts): Promise<number> {
+  const { reservations, held } = await catalog.tables.unfinished();
+  let swept = 0;
+  let transient: Error | undefined;
+  const attempt = async (directory: string, work: () => Promise<void>): Promise<void> => {
+    try {
+      await work();
+      swept += 1;
+    } catch (error) {
+      if (error instanceof Error && isTransientFailure(error)) transient ??= error;
+      telemetry.emit({ kind: 'background-failed', task: `sweep of ${directory}`, cause: error });
+    }
+  };
+  for (const reservation of reservations) {
+    await attempt(reservation.location.directory, async () => {
+      await writes.removeTable(reservation.location);
+      await catalog.tables.abandon(reservation);
+    });
+  }
+  for (const removal of await catalog.tables.removals()) {
+    await attempt(removal.location.directory, async () => {
+      await writes.removeTable(removal.location);
+      await catalog.tables.finishRemoval(removal);
+    });
+  }
+  for (const table of held) {
+    const { heldVersion } = table;
+    if (heldVersion === undefined) continue;
+    await attempt(table.location.directory, async () => {
+      const target = { location: table.location, branch: table.heldBranch };
+      await writes.exclusive(table.location, async () => engine.restoreVersion(target, heldVersion));
+      await catalog.tables.release(table.id);
+    });
+  }
+  // Nothing may be written over a table that still has to go back.
+  if (transient !== undefined) throw transient;
+  return swept;
+}
+
+/**
+ * Tables that the engine finds in a storage root and the catalog does not know yet are served from now on. Directories
+ * that look like our own are litter then; only a new catalog, whose predecessor was lost, takes them too.
+ */
+export async function adoptTables(
+  catalog: Catalog,
+  engine: Engine,
+  telemetry: Telemetry,
+  isNewCatalog: boolean,
+): Promise<number> {
+  const isKnown = isNewCatalog ? () => false : isOwnDirectory;
+  let adopted = 0;
+  for (const database of await catalog.databases.list()) {
+    const found = await engine.findTables(database.root, isKnown).catch((error: unknown) => {
+      // A root that is missing, or that fails, must not keep the tables of other databases from being served.
+      telemetry.emit({ kind: 'background-failed', task: `looking for tables of ${database.name}`, cause: error });
+      return [];
+    });
+    if (found.length > 0) adopted += await catalog.tables.adopt(database.id, found);
+  }
+  return adopted;
+}

@@ -1,0 +1,59 @@
+import { findNumber, readMessage } from './protobuf.ts';
+import type { Message } from './protobuf.ts';
+
+/** The end of a manifest file: where its message begins (8 bytes), two numbers of the format (2 bytes each), "LANC". */
+export const FOOTER_BYTES = 16;
+const LENGTH_BYTES = 4;
+const MAGIC = 'LANC';
+
+/** Of `Manifest` in Lance's table.proto: where the file holds the transaction of the commit. */
+export const TRANSACTION_SECTION_FIELD = 21;
+
+/** Reads bytes of a file; fewer than asked for at its end. */
+export type ReadAt = (start: number, length: number) => Buffer;
+
+/** Where the message of a manifest begins; `undefined` for a file that was not written to its end. */
+export function findMessage(size: number, readAt: ReadAt): number | undefined {
+  if (size < FOOTER_BYTES + LENGTH_BYTES) return undefined;
+  const footer = readAt(size - FOOTER_BYTES, FOOTER_BYTES);
+  const start = footer.readBigUInt64LE(0);
+  if (footer.toString('latin1', 12) !== MAGIC || start > BigInt(size - FOOTER_BYTES - LENGTH_BYTES)) return undefined;
+  const length = readAt(Number(start), LENGTH_BYTES).readUInt32LE(0);
+  const end = Number(start) + LENGTH_BYTES + length;
+  return length > 0 && end <= size - FOOTER_BYTES ? Number(start) : undefined;
+}
+
+/** The message of a manifest, from the bytes of its file. */
+export function readManifest(file: Buffer): Message {
+  const start = findMessage(file.length, (at, length) => file.subarray(at, at + length));
+  if (start === undefined) throw new Error('The manifest is torn.');
+  return readMessage(readSection(file, start));
+}
+
+/** The transaction that the file holds, without reading the fragments; `undefined` in files of older engines. */
+export function findTransactionSection(file: Buffer): Buffer | undefined {
+  const start = findMessage(file.length, (at, length) => file.subarray(at, at + length));
+  if (start === undefined) throw new Error('The manifest is torn.');
+  const offset = findNumber(readSection(file, start), TRANSACTION_SECTION_FIELD);
+  return offset === undefined ? undefined : readSection(file, offset);
+}
+
+/** Sections of a manifest file begin with their length. */
+export function readSection(file: Buffer, start: number): Buffer {
+  const from = start + LENGTH_BYTES;
+  return file.subarray(from, from + file.readUInt32LE(start));
+}
+
+const LAST_NUMBER = 2n ** 64n - 1n;
+
+/** The engine counts the names of manifests down, so that the newest is listed first. */
+export function manifestName(version: number): string {
+  return `${String(LAST_NUMBER - BigInt(version)).padStart(20, '0')}.manifest`;
+}
+
+/** Names of twenty digits count down; those of old tables are the version itself. Nothing for any other name. */
+export function readManifestName(name: string): number | undefined {
+  const digits = /^(\d{1,20})\.manifest$/.exec(name)?.[1];
+  if (digits === undefined) return undefined;
+  return Number(digits.length === 20 ? LAST_NUMBER - BigInt(digits) : BigInt(digits));
+}

@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { ContractServer } from '../contract/contract-server.ts';
+import { sampleStream } from '../support/arrow-tables.ts';
+
+for (const branch of [undefined, 'trial']) {
+  test(`a write of several commits that a crash cut short is undone (${branch ?? 'main'})`, async (t) => {
+    const folder = await mkdtemp(join(tmpdir(), 'tiltyard-recovery-'));
+    t.after(async () => rm(folder, { recursive: true, force: true }));
+    const before = await ContractServer.start({ folder });
+    const table = await before.table({ stream: sampleStream(4) });
+    await (await (await before.embedded(table)).branches()).create('trial');
+    const at = `${table.at}/insert?branch=${branch ?? 'main'}`;
+    const { json } = await before.admin.arrow(at, sampleStream(2));
+    const record = await findTable(before, table.id);
+    // As if the process had died between its first commit and its last.
+    await before.catalog.tables.hold(record.id, { version: json.version, branch });
+    assert.equal(
+      (await before.admin.arrow(`${table.at}/insert?branch=${branch ?? 'main'}`, sampleStream(7))).status,
+      200,
+    );
+    await before.close();
+
+    const after = await ContractServer.start({ folder });
+    t.after(async () => after.close());
+    const body = branch === undefined ? {} : { branch };
+    assert.equal((await after.admin.post(`${table.at}/count_rows`, body)).json, 6);
+    assert.equal((await findTable(after, table.id)).heldVersion, undefined);
+  });
+}
+
+async function findTable(server: ContractServer, name: string) {
+  const database = await server.catalog.databases.find('default');
+  const table = await server.catalog.tables.find(database?.id ?? '', [name]);
+  assert.ok(table);
+  return table;
+}

@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict';
+import { readFile, readdir, rm, truncate, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { TestContext } from 'node:test';
+import { manifestName } from '../../../src/storage/format/manifest.ts';
+import { locationUri } from '../../../src/model/table.ts';
+import { refusal } from '../../support/refusal.ts';
+import { commitPlan, latest, openRoom, readRows, sql, toStream } from '../../engine/engine-room.ts';
+import type { EngineRoom } from '../../engine/engine-room.ts';
+import { toItems } from '../../engine/sample-tables.ts';
+
+type Tear = (path: string) => Promise<void>;
+
+const TEARS: readonly (readonly [string, Tear])[] = [
+  ['empty', async (path) => truncate(path)],
+  ['cut in the middle', async (path) => truncate(path, Math.floor((await readFile(path)).length / 2))],
+  ['short of its last byte', async (path) => truncate(path, (await readFile(path)).length - 1)],
+  ['all zeros', async (path) => writeFile(path, Buffer.alloc((await readFile(path)).length))],
+];
+
+async function bump(room: EngineRoom, branch?: string): Promise<void> {
+  const assignments = [{ path: ['score'], expression: sql('score + 1') }] as const;
+  const target = { location: room.location(), branch };
+  await commitPlan(room.engine, target, room.engine.commits.update(target, { assignments, predicate: undefined }));
+}
+
+/** A room with a table of three versions, seen by an engine that has not opened it yet. */
+async function reopen(t: TestContext, branch?: string) {
+  const first = await openRoom(t);
+  await first.engine.createTable(first.location(), await toStream(toItems(3)), {});
+  if (branch !== undefined) await first.engine.versions.createBranch(latest(first.location()), branch);
+  for (const _ of [2, 3]) await bump(first, branch);
+  const quarantined: unknown[] = [];
+  const { engine } = await openRoom(t, { onQuarantine: (found) => quarantined.push(found) });
+  const folder = locationUri(first.location());
+  const versions = join(folder, ...(branch === undefined ? [] : ['tree', branch]), '_versions');
+  return { ...first, engine, folder, versions, quarantined };
+}
+
+for (const [name, tear] of TEARS) {
+  test(`serves the version before when the newest manifest is ${name}, and goes on from there`, async (t) => {
+    const room = await reopen(t);
+    await tear(join(room.versions, manifestName(3)));
+    assert.equal((await room.engine.describeTable(latest(room.location()))).version, 2);
+    assert.deepEqual(room.quarantined, [{ directory: 'table', branch: undefined, version: 3 }]);
+    assert.equal((await readdir(join(room.folder, '_quarantine'))).length, 1);
+    await bump(room);
+    assert.equal((await room.engine.describeTable(latest(room.location()))).version, 3);
+    assert.deepEqual(
+      (await readRows(t, latest(room.location()))).map(({ score }) => score),
+      [3, 3, 3],
+    );
+  });
+}
+
+test('a torn manifest is found by the first write as well', async (t) => {
+  const room = await reopen(t);
+  await truncate(join(room.versions, manifestName(3)));
+  await bump(room);
+  assert.deepEqual(
+    (await readRows(t, latest(room.location()))).map(({ score }) => score),
+    [3, 3, 3],
+  );
+});
+
+test('several torn manifests are moved aside one after the other', async (t) => {
+  const room = await reopen(t);
+  for (const version of [2, 3]) await truncate(join(room.versions, manifestName(version)));
+  assert.equal((await room.engine.describeTable(latest(room.location()))).version, 1);
+  assert.equal(room.quarantined.length, 2);
+});
+
+test('the only manifest stays where it is: the table is damaged, not gone', async (t) => {
+  const room = await reopen(t);
+  for (const version of [1, 2, 3]) await truncate(join(room.versions, manifestName(version)));
+  await assert.rejects(room.engine.describeTable(latest(room.location())), refusal('Internal'));
+  assert.equal(room.quarantined.length, 2);
+});
+
+test('a branch goes back to its version before', async (t) => {
+  const room = await reopen(t, 'side');
+  await truncate(join(room.versions, manifestName(3)));
+  assert.equal((await room.engine.describeTable({ ...latest(room.location()), branch: 'side' })).version, 2);
+  assert.deepEqual(room.quarantined, [{ directory: 'table', branch: 'side', version: 3 }]);
+});
+
+test('a manifest that is whole stays where it is, whatever else is wrong', async (t) => {
+  const room = await reopen(t);
+  await rm(join(room.folder, 'data'), { recursive: true });
+  await room.engine.describeTable(latest(room.location()));
+  await assert.rejects(
+    room.engine.describeTable({ ...latest(room.location()), version: 9 }),
+    refusal('TableVersionNotFound'),
+  );
+  assert.deepEqual(room.quarantined, []);
+  assert.equal((await readdir(room.versions)).filter((name) => name.endsWith('.manifest')).length, 3);
+});
+
+test('a name of no branch moves nothing aside, wherever it points to', async (t) => {
+  const room = await reopen(t);
+  const other = room.location('other');
+  await room.engine.createTable(other, await toStream(toItems(3)), {});
+  const torn = join(locationUri(other), '_versions', manifestName(2));
+  await truncate(join(room.versions, manifestName(3)), 0);
+  await writeFile(torn, '');
+  for (const branch of ['../..', '../../other.lance', '..', 'a\u0000b', '/tmp']) {
+    await assert.rejects(room.engine.describeTable({ location: room.location(), branch, version: undefined }));
+  }
+  assert.deepEqual(await readFile(torn), Buffer.alloc(0));
+});

@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { mkdir, mkdtemp, rm, utimes, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { findChangedSince, isUnfinished } from '../../../src/storage/sync/folder-tree.ts';
+
+test('finds everything below a folder, but for files that are still being written', async (t) => {
+  const root = await mkdtemp(join(tmpdir(), 'tiltyard-tree-'));
+  t.after(async () => rm(root, { recursive: true, force: true }));
+  await mkdir(join(root, 'data'));
+  for (const name of ['a', 'data/b', 'data/.tmpXyz', 'data/c.manifest#1']) await writeFile(join(root, name), '');
+  const { files, folders } = await findChangedSince(root, 0);
+  assert.deepEqual([...files].toSorted(), [join(root, 'a'), join(root, 'data/b')]);
+  assert.deepEqual([...folders].toSorted(), [root, join(root, 'data')]);
+});
+
+test('finds what was made since a time, whatever time a file claims to be of', async (t) => {
+  const root = await mkdtemp(join(tmpdir(), 'tiltyard-tree-'));
+  t.after(async () => rm(root, { recursive: true, force: true }));
+  await writeFile(join(root, 'a'), '');
+  await utimes(join(root, 'a'), 1, 1);
+  const now = Date.now();
+  assert.deepEqual((await findChangedSince(root, now)).files, [join(root, 'a')]);
+  assert.deepEqual(await findChangedSince(root, now + 60_000), { files: [], folders: [] });
+});
+
+test('a folder that is not there has nothing', async () => {
+  assert.deepEqual((await findChangedSince('/nowhere/at/all', 0)).files, []);
+});
+
+test('knows the names of files that are being written', () => {
+  assert.ok(isUnfinished('.tmpA1b2C3'));
+  assert.ok(isUnfinished('18446744073709551614.manifest#1'));
+  assert.ok(!isUnfinished('18446744073709551614.manifest'));
+});

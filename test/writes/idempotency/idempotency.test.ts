@@ -1,0 +1,425 @@
+import assert from 'node:assert/strict';
+import { access, mkdir, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { suite, test } from 'node:test';
+import type { TestContext } from 'node:test';
+import type { Journal, JournalEntry, NewEntry } from '../../../src/catalog/catalog.ts';
+import { Idempotency } from '../../../src/writes/idempotency/idempotency.ts';
+import { ResponseMarks } from '../../../src/writes/idempotency/response-marks.ts';
+import type { ResponseRef, WriteRequest, WriteResult } from '../../../src/writes/write.ts';
+import { createTable, temporaryCatalog } from '../../catalog/temporary-catalog.ts';
+import { readRows } from '../../engine/engine-room.ts';
+import { toItems } from '../../engine/sample-tables.ts';
+import { eventually } from '../../support/eventually.ts';
+import { refusal } from '../../support/refusal.ts';
+import { openWriteFixture } from '../write-fixture.ts';
+
+const WINDOW_SECONDS = 60;
+const SLOTS = 4096;
+
+interface RequestFacts {
+  readonly key?: string;
+  readonly digest?: string;
+  readonly caller?: string;
+  readonly signal?: AbortSignal;
+}
+
+function toRequest({ key, digest = 'd', caller = 'ann', signal }: RequestFacts = {}): WriteRequest {
+  const connected = new AbortController().signal;
+  const facts = { operation: 'insert_into_table', caller, requestId: 'request', key, expectedVersion: undefined };
+  return { ...facts, digest: () => digest, signal: () => signal ?? connected };
+}
+
+/** A journal and marks on disk, with a clock that the test moves. */
+async function openIdempotency(t: TestContext, watch: (journal: Journal) => Journal = (journal) => journal) {
+  const { catalog, database, file } = await temporaryCatalog(t);
+  const table = await createTable(catalog, database.id, ['items']);
+  const journal = watch(catalog.journal);
+  const clock = { now: 1_700_000_000_000 };
+  const marksFile = join(dirname(file), 'marks');
+  const marks = new ResponseMarks(marksFile, 'boot');
+  const limits = { windowSeconds: WINDOW_SECONDS, keySeconds: 3600, keysMax: 100 };
+  const idempotency = new Idempotency({ journal, marks, limits, now: () => clock.now });
+  t.after(async () => idempotency.close());
+  idempotency.startMarks();
+  let entries = 0;
+  /** A write that is committed and recorded. */
+  const commit = async (request: WriteRequest): Promise<ResponseRef> => {
+    const { key, caller } = request;
+    entries += 1;
+    const entry: NewEntry = {
+      id: `entry-${entries}`,
+      caller,
+      digest: request.digest(),
+      key,
+      operation: 'insert_into_table',
+      databaseId: database.id,
+      tableId: table.id,
+      path: table.path,
+      branch: undefined,
+      baseVersion: entries,
+      epoch: 0,
+      requestId: 'request',
+      generation: idempotency.startMarks(),
+      expected: '{}',
+      holdsReaders: false,
+    };
+    await catalog.journal.begin([entry], { bounds: [], removes: [], isDurable: false });
+    const fields = JSON.stringify({ num_inserted_rows: entries });
+    const record = { operation: 'insert_into_table', caller, requestId: 'request', version: entries + 1 };
+    await catalog.journal.record(
+      [{ table, commit: record, entry: { id: entry.id, epoch: 0, outcome: fields } }],
+      false,
+    );
+    return { id: entry.id, key, digest: entry.digest };
+  };
+  const find = async (id: string): Promise<JournalEntry | undefined> => catalog.journal.find(id);
+  return { idempotency, marks, marksFile, clock, commit, find, journal: catalog.journal };
+}
+
+suite('with a key', () => {
+  test('the same request gets the stored result, as often as it is sent', async (t) => {
+    const { idempotency, commit } = await openIdempotency(t);
+    const request = toRequest({ key: 'k' });
+    assert.equal(await idempotency.findReplay(request), undefined);
+    const response = await commit(request);
+    await idempotency.mark(response);
+    for (let round = 0; round < 3; round += 1) {
+      const replayed = await idempotency.findReplay(request);
+      assert.deepEqual(
+        [replayed?.kind, replayed?.version, replayed?.fields],
+        ['replayed', 2, { num_inserted_rows: 1 }],
+      );
+      assert.deepEqual(replayed?.response, response);
+    }
+  });
+
+  test('another request is refused', async (t) => {
+    const { idempotency, commit } = await openIdempotency(t);
+    await commit(toRequest({ key: 'k', digest: 'one' }));
+    const other = toRequest({ key: 'k', digest: 'two' });
+    await assert.rejects(idempotency.findReplay(other), refusal('InvalidInput', /used for another request/));
+  });
+
+  test('each caller has keys of its own, and a request without the key is a new one', async (t) => {
+    const { idempotency, commit } = await openIdempotency(t);
+    await commit(toRequest({ key: 'k' }));
+    assert.equal(await idempotency.findReplay(toRequest({ key: 'k', caller: 'bob' })), undefined);
+    assert.equal(await idempotency.findReplay(toRequest()), undefined);
+    assert.equal(await idempotency.hasKey(toRequest({ key: 'k' })), true);
+    assert.equal(await idempotency.hasKey(toRequest({ key: 'k', caller: 'bob' })), false);
+    assert.equal(await idempotency.hasKey(toRequest()), false);
+  });
+
+  test('requests at once run one after the other', async (t) => {
+    const { idempotency } = await openIdempotency(t);
+    const events: string[] = [];
+    const run = async (name: string, request: WriteRequest): Promise<void> =>
+      idempotency.single(request, async () => {
+        events.push(`${name} starts`);
+        await new Promise(setImmediate);
+        events.push(`${name} ends`);
+      });
+    const request = { key: 'k' };
+    await Promise.all(['1', '2', '3'].map(async (name) => run(name, toRequest(request))));
+    assert.deepEqual(events, ['1 starts', '1 ends', '2 starts', '2 ends', '3 starts', '3 ends']);
+    assert.equal(idempotency.runningCount, 0);
+  });
+
+  test('one that fails lets the next run', async (t) => {
+    const { idempotency } = await openIdempotency(t);
+    const request = toRequest({ key: 'k' });
+    await assert.rejects(
+      idempotency.single(request, async () => Promise.reject(new Error('no'))),
+      /no/,
+    );
+    assert.equal(await idempotency.single(request, async () => 'ran'), 'ran');
+  });
+
+  test('while it is in doubt whether it was applied, it is refused', async (t) => {
+    const { idempotency, commit, journal } = await openIdempotency(t);
+    const request = toRequest({ key: 'k' });
+    const { id } = await commit(request);
+    await journal.remove([id]);
+    const entry = { ...(await pendingEntry(journal, commit)), key: 'k', digest: 'd', id: 'pending' };
+    await journal.begin([entry], { bounds: [], removes: [], isDurable: false });
+    await assert.rejects(idempotency.findReplay(request), refusal('ServiceUnavailable', /not known yet/));
+    idempotency.abort(['pending']);
+    assert.equal(await idempotency.findReplay(request), undefined, 'it came to nothing');
+    await eventually(async () => (await journal.find('pending')) === undefined);
+  });
+});
+
+async function pendingEntry(
+  journal: Journal,
+  commit: (request: WriteRequest) => Promise<ResponseRef>,
+): Promise<NewEntry> {
+  const { id } = await commit(toRequest({ digest: 'other' }));
+  const entry = await journal.find(id);
+  assert.ok(entry !== undefined);
+  return { ...entry, holdsReaders: false };
+}
+
+suite('without a key', () => {
+  test('a request whose response was never begun is answered once, and then it is a new one', async (t) => {
+    const { idempotency, commit } = await openIdempotency(t);
+    const request = toRequest();
+    await idempotency.release(await commit(request));
+    const replayed = await idempotency.findReplay(request);
+    assert.deepEqual([replayed?.kind, replayed?.fields], ['replayed', { num_inserted_rows: 1 }]);
+    assert.equal(await idempotency.findReplay(request), undefined);
+  });
+
+  test('two that were never answered answer two', async (t) => {
+    const { idempotency, commit } = await openIdempotency(t);
+    const request = toRequest();
+    for (let round = 0; round < 2; round += 1) await idempotency.release(await commit(request));
+    const versions = [];
+    for (let round = 0; round < 3; round += 1) versions.push((await idempotency.findReplay(request))?.version);
+    assert.deepEqual(versions, [2, 3, undefined]);
+  });
+
+  test('a request of other words, or a marked one, is a new one', async (t) => {
+    const { idempotency, commit, marks, find, journal } = await openIdempotency(t);
+    const request = toRequest();
+    const response = await commit(request);
+    assert.equal(idempotency.mark(response), undefined, 'without waiting');
+    assert.equal(await idempotency.findReplay(request), undefined);
+    assert.equal(marks.readPast()?.marked.has(response.id), true);
+    assert.notEqual(await find(response.id), undefined);
+    assert.deepEqual(idempotency.takeRemovable(), [response.id], 'the next transaction removes its entry');
+    await idempotency.release(await commit(toRequest({ digest: 'one' })));
+    assert.equal(await idempotency.findReplay(toRequest({ digest: 'two' })), undefined);
+    assert.equal((await journal.keyless()).length, 2);
+  });
+
+  test('the window is bounded: after it, it is a new request', async (t) => {
+    const { idempotency, commit, clock } = await openIdempotency(t);
+    const [early, late] = [toRequest({ digest: 'early' }), toRequest({ digest: 'late' })];
+    await idempotency.release(await commit(early));
+    clock.now += (WINDOW_SECONDS - 1) * 1000;
+    await idempotency.release(await commit(late));
+    clock.now += 1000;
+    assert.equal(await idempotency.findReplay(early), undefined);
+    assert.notEqual(await idempotency.findReplay(late), undefined);
+  });
+
+  test('what nobody asks for within the window is removed from the journal, so that a restart does not bring it back', async (t) => {
+    const { idempotency, commit, clock, find } = await openIdempotency(t);
+    const response = await commit(toRequest());
+    await idempotency.release(response);
+    clock.now += WINDOW_SECONDS * 1000;
+    await eventually(async () => (await find(response.id)) === undefined);
+  });
+
+  test('while it is in doubt whether it was applied, it is refused; then it gets the result', async (t) => {
+    const { idempotency, commit, find } = await openIdempotency(t);
+    const request = toRequest();
+    const response = await commit(request);
+    idempotency.addDoubt(response);
+    await assert.rejects(idempotency.findReplay(request), refusal('ServiceUnavailable', /not known yet/));
+    assert.equal(await idempotency.findReplay(toRequest({ digest: 'other' })), undefined);
+    idempotency.endDoubt(response.id, await find(response.id), true);
+    assert.equal((await idempotency.findReplay(request))?.version, 2);
+  });
+
+  test('what a doubt of a past process comes to is replayed only when its marks are known', async (t) => {
+    const { idempotency, commit, find } = await openIdempotency(t);
+    const request = toRequest();
+    for (const [generation, isReplayed] of [
+      [undefined, false],
+      ['another', false],
+      [idempotency.startMarks(), true],
+    ] as const) {
+      const response = await commit(request);
+      const entry = await find(response.id);
+      assert.ok(entry !== undefined);
+      idempotency.addDoubt(response);
+      idempotency.endDoubt(response.id, { ...entry, generation }, false);
+      assert.equal((await idempotency.findReplay(request)) !== undefined, isReplayed);
+    }
+  });
+
+  test('requests of the same words at once do not wait for each other, but for one whose client has gone', async (t) => {
+    const { idempotency, commit } = await openIdempotency(t);
+    const client = new AbortController();
+    const first = toRequest({ signal: client.signal });
+    const events: string[] = [];
+    const result = await idempotency.singleWrite(first, async () => {
+      await idempotency.single(toRequest(), async () => void events.push('beside it'));
+      client.abort();
+      const response = await commit(first);
+      return { kind: 'committed', version: 2, transactionId: undefined, properties: undefined, fields: {}, response };
+    });
+    assert.ok(result.kind === 'committed' && result.response !== undefined);
+    // The client asks again before its first request is over.
+    const again = idempotency.single(toRequest(), async () => {
+      events.push('again');
+      return idempotency.findReplay(toRequest());
+    });
+    await new Promise(setImmediate);
+    assert.deepEqual(events, ['beside it']);
+    await idempotency.release(result.response);
+    assert.equal((await again)?.kind, 'replayed');
+  });
+
+  test('a request is over when its response is marked, not before', async (t) => {
+    const { idempotency, commit } = await openIdempotency(t);
+    const request = toRequest();
+    const response = await commit(request);
+    const done: WriteResult = {
+      kind: 'committed',
+      version: 2,
+      transactionId: undefined,
+      properties: undefined,
+      fields: {},
+      response,
+    };
+    await idempotency.singleWrite(request, async () => done);
+    assert.equal(idempotency.runningCount, 1);
+    await idempotency.mark(response);
+    assert.equal(idempotency.runningCount, 0);
+  });
+});
+
+suite('a mark that cannot be written', () => {
+  /** As when more responses are out than there are slots. */
+  function useUp(marks: ResponseMarks): void {
+    for (let index = 0; index < SLOTS; index += 1) assert.equal(marks.mark(`used-${index}`), true);
+  }
+
+  test('ends the generation: after a restart nothing of it is replayed without a key', async (t) => {
+    const { idempotency, commit, marks, marksFile } = await openIdempotency(t);
+    const response = await commit(toRequest());
+    const { generation } = marks;
+    useUp(marks);
+    assert.equal(idempotency.mark(response), undefined);
+    assert.equal(marks.generation, undefined);
+    await assert.rejects(access(marksFile));
+    assert.equal(await idempotency.findReplay(toRequest()), undefined);
+    assert.notEqual(idempotency.startMarks(), generation);
+  });
+
+  test('removes the entry when the generation cannot be ended either', async (t) => {
+    const { idempotency, commit, marks, marksFile, find } = await openIdempotency(t);
+    const response = await commit(toRequest());
+    useUp(marks);
+    await rm(marksFile);
+    await mkdir(marksFile);
+    await idempotency.mark(response);
+    assert.equal(await find(response.id), undefined);
+    assert.equal(await idempotency.findReplay(toRequest()), undefined);
+  });
+
+  test('keeps the response back when not even the entry can be removed: then the next request gets the result', async (t) => {
+    const failing = (journal: Journal): Journal => ({
+      ...journal,
+      remove: async () => Promise.reject(new Error('the disk is full')),
+    });
+    const { idempotency, commit, marks, marksFile } = await openIdempotency(t, failing);
+    const response = await commit(toRequest());
+    useUp(marks);
+    await rm(marksFile);
+    await mkdir(marksFile);
+    await assert.rejects(Promise.resolve(idempotency.mark(response)), refusal('ServiceUnavailable', /was applied/));
+    assert.equal((await idempotency.findReplay(toRequest()))?.version, 2);
+    assert.equal(await idempotency.findReplay(toRequest()), undefined);
+  });
+
+  test('is not missed where there is no generation: nothing is replayed after a restart then', async (t) => {
+    const { idempotency, commit, marks } = await openIdempotency(t);
+    marks.invalidate();
+    const response = await commit(toRequest());
+    assert.equal(idempotency.mark(response), undefined);
+    assert.deepEqual(idempotency.takeRemovable(), [response.id]);
+  });
+
+  test('of a generation that ended is followed by the next one, but not at once again and again', async (t) => {
+    const { idempotency, marks, marksFile, clock } = await openIdempotency(t);
+    marks.invalidate();
+    await mkdir(`${marksFile}.next`);
+    clock.now += 1000;
+    assert.equal(idempotency.startMarks(), undefined);
+    await rm(`${marksFile}.next`, { recursive: true });
+    assert.equal(idempotency.startMarks(), undefined, 'a full disk is not asked with each write');
+    clock.now += 1000;
+    assert.notEqual(idempotency.startMarks(), undefined);
+  });
+});
+
+suite('entries that were answered', () => {
+  test('go in one transaction when many wait, and free their slots', async (t) => {
+    const { idempotency, commit, marks, journal } = await openIdempotency(t);
+    const responses = [];
+    for (let index = 0; index < 500; index += 1) responses.push(await commit(toRequest({ digest: `d${index}` })));
+    for (const response of responses) idempotency.mark(response);
+    await eventually(async () => (await journal.keyless()).length === 0);
+    await eventually(async () => idempotency.takeRemovable().length === 0);
+    for (let index = 0; index < SLOTS; index += 1) assert.equal(marks.mark(`later-${index}`), true);
+  });
+
+  test('are removed at the end of the process', async (t) => {
+    const { idempotency, commit, find } = await openIdempotency(t);
+    const response = await commit(toRequest());
+    await idempotency.mark(response);
+    await idempotency.close();
+    assert.equal(await find(response.id), undefined);
+  });
+});
+
+suite('through the write path', () => {
+  test('requests with one key at once are applied once, and all get the result', async (t) => {
+    const room = await openWriteFixture(t);
+    await room.create(toItems(3));
+    const insert = async () => room.insert(toItems(2), { key: 'k', digest: 'd' });
+    const results = await Promise.all(Array.from({ length: 5 }, insert));
+    assert.deepEqual(results.map(({ kind }) => kind).toSorted(), ['committed', ...Array(4).fill('replayed')]);
+    assert.equal(new Set(results.map(({ version, transactionId }) => `${version} ${transactionId}`)).size, 1);
+    assert.equal((await readRows(t, room.state())).length, 5);
+  });
+
+  test('another body with the key of a running request is refused when that is done', async (t) => {
+    const room = await openWriteFixture(t);
+    await room.create(toItems(3));
+    const [first, second] = await Promise.allSettled([
+      room.insert(toItems(2), { key: 'k', digest: 'one' }),
+      room.insert(toItems(9), { key: 'k', digest: 'two' }),
+    ]);
+    assert.equal(first?.status, 'fulfilled');
+    assert.ok(second?.status === 'rejected');
+    refusal('InvalidInput', /used for another request/)(second.reason);
+  });
+
+  test('equal requests without a key that are answered are all applied', async (t) => {
+    const room = await openWriteFixture(t);
+    await room.create(toItems(1));
+    for (let round = 0; round < 3; round += 1) {
+      const { kind, response } = await room.insert(toItems(1), { digest: 'd' });
+      assert.equal(kind, 'committed');
+      assert.ok(response !== undefined);
+      await room.writes.mark(response);
+    }
+    assert.equal((await readRows(t, room.state())).length, 4);
+  });
+
+  test('a client that leaves during the commit and asks again at once gets the result of its first request', async (t) => {
+    const client = new AbortController();
+    let isFirst = true;
+    const onStep = (step: string): void => {
+      if (step !== 'commit' || !isFirst) return;
+      isFirst = false;
+      client.abort();
+    };
+    const room = await openWriteFixture(t, { onStep });
+    await room.create(toItems(1));
+    const first = room.insert(toItems(1), { digest: 'd', signal: client.signal }).then(async (result) => {
+      assert.ok(result.response !== undefined);
+      await room.writes.release(result.response);
+      return result;
+    });
+    while (!client.signal.aborted) await new Promise(setImmediate);
+    const again = await room.insert(toItems(1), { digest: 'd' });
+    assert.deepEqual([again.kind, again.version], ['replayed', (await first).version]);
+    assert.equal((await readRows(t, room.state())).length, 2);
+  });
+});

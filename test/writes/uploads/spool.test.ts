@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { TestContext } from 'node:test';
+import type { ArrowChunk } from '../../../src/arrow/checked-stream.ts';
+import { Spool } from '../../../src/writes/uploads/spool.ts';
+import { refusal } from '../../support/refusal.ts';
+
+async function temporaryFolder(t: TestContext): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'tiltyard-spool-'));
+  t.after(async () => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** Chunks of so many bytes, each filled with its own number; counts how many were given back. */
+function toChunks(sizes: readonly number[]): { readonly chunks: ArrowChunk[]; readonly released: () => number } {
+  let released = 0;
+  const chunks = sizes.map((size, index) => ({
+    file: Buffer.alloc(size, index + 1),
+    rows: size,
+    batches: size === 0 ? 0 : 1,
+    nullColumns: new Set<string>(),
+    release: () => void (released += 1),
+  }));
+  return { chunks, released: () => released };
+}
+
+async function* over(chunks: readonly ArrowChunk[], failure?: Error): AsyncGenerator<ArrowChunk> {
+  yield* chunks;
+  if (failure !== undefined) throw failure;
+}
+
+test('gives back what it took, in order, and forgets it when told', async (t) => {
+  const folder = await temporaryFolder(t);
+  const spool = await Spool.open({ folder, bytesMax: 100 });
+  const { chunks, released } = toChunks([10, 20, 30]);
+  const taken = await spool.take({ pulled: chunks.slice(0, 1), rest: over(chunks.slice(1)) });
+  assert.equal(released(), 3);
+  const source = await spool.read(taken);
+  assert.equal(source.isLong, true);
+  const files: Buffer[] = [];
+  for (let next = await source.rest.next(); next.done !== true; next = await source.rest.next())
+    files.push(next.value.file);
+  assert.deepEqual(
+    files,
+    chunks.map(({ file }) => file),
+  );
+  await spool.remove(taken);
+  assert.deepEqual(await readdir(join(folder, String(process.pid))), []);
+});
+
+test('one chunk with rows makes a short source, and none leaves the schema', async (t) => {
+  const spool = await Spool.open({ folder: await temporaryFolder(t), bytesMax: 100 });
+  const one = await spool.read(await spool.take({ pulled: [], rest: over(toChunks([0, 5, 0]).chunks) }));
+  assert.deepEqual([one.isLong, one.pulled.length, one.pulled[0]?.rows], [false, 1, 5]);
+  const none = await spool.read(await spool.take({ pulled: [], rest: over(toChunks([0, 0]).chunks) }));
+  assert.deepEqual([none.isLong, none.pulled.length, none.pulled[0]?.rows], [false, 1, 0]);
+});
+
+test('leaves nothing of a stream that fails', async (t) => {
+  const folder = await temporaryFolder(t);
+  const spool = await Spool.open({ folder, bytesMax: 100 });
+  const failure = new Error('the sender went away');
+  await assert.rejects(spool.take({ pulled: [], rest: over(toChunks([10, 20]).chunks, failure) }), failure);
+  assert.deepEqual(await readdir(join(folder, String(process.pid))), []);
+  await spool.take({ pulled: [], rest: over(toChunks([100]).chunks) });
+});
+
+test('refuses a stream larger than itself, and one for which others leave no room', async (t) => {
+  const spool = await Spool.open({ folder: await temporaryFolder(t), bytesMax: 100 });
+  const large = { pulled: [], rest: over(toChunks([60, 50]).chunks) };
+  await assert.rejects(spool.take(large), refusal('PayloadTooLarge', /spoolBytesMax/));
+  await spool.take({ pulled: [], rest: over(toChunks([60]).chunks) });
+  await assert.rejects(spool.take({ pulled: [], rest: over(toChunks([50]).chunks) }), refusal('ServiceUnavailable'));
+});
+
+test('a disk that cannot be written is a service that is not available', async (t) => {
+  const folder = await temporaryFolder(t);
+  await writeFile(join(folder, 'file'), '');
+  const spool = await Spool.open({ folder: join(folder, 'file'), bytesMax: 100 });
+  await assert.rejects(spool.take({ pulled: [], rest: over(toChunks([5]).chunks) }), refusal('ServiceUnavailable'));
+});
+
+test('removes what processes that are no more have left, and only that', async (t) => {
+  const folder = await temporaryFolder(t);
+  const gone = '2147483646';
+  for (const name of [gone, String(process.ppid), String(process.pid)]) {
+    await mkdir(join(folder, name));
+    await writeFile(join(folder, name, '1.arrow'), 'rows');
+  }
+  await Spool.open({ folder, bytesMax: 100 });
+  assert.deepEqual(await readdir(folder), [String(process.ppid)]);
+});

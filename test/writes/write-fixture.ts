@@ -1,0 +1,333 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Table } from 'apache-arrow';
+import type { CheckedStream } from '../../src/arrow/checked-stream.ts';
+import { openCatalog } from '../../src/catalog/catalog.ts';
+import type { Catalog } from '../../src/catalog/catalog.ts';
+import { createSingleProcess } from '../../src/coordination/coordination.ts';
+import { NativeBackedEngine, openEngine } from '../../src/engine/engine.ts';
+import type { Engine, FieldMetadataEntry, MergeRequest } from '../../src/engine/engine.ts';
+import type { NativeEngine } from '../../src/engine/native.ts';
+import { openParts } from '../../src/engine/parts.ts';
+import type { EngineLimits, JournalLimits } from '../../src/model/limits.ts';
+import type { TableLocation, TableRecord, TableState } from '../../src/model/table.ts';
+import { requireSuccess } from '../../src/operations/write-reply.ts';
+import { openStorages } from '../../src/storage/storages.ts';
+import type { StorageSettings, Storages } from '../../src/storage/storages.ts';
+import type { TelemetryEvent } from '../../src/telemetry/events.ts';
+import { Writes } from '../../src/writes/writes.ts';
+import type { InsertMode, SucceededWrite, WriteRequest, WriteResult, WritesSettings } from '../../src/writes/writes.ts';
+import { ENGINE_LIMITS, latest, sql, toChunk, toStream } from '../engine/engine-room.ts';
+import type { Owner } from '../engine/engine-room.ts';
+import { testLimits } from '../support/limits.ts';
+
+/** What comes with a write beside its data. */
+export interface WriteOptions {
+  /** The table; `table` when absent. */
+  readonly directory?: string;
+  readonly branch?: string;
+  readonly key?: string;
+  /** If-Match. */
+  readonly expectedVersion?: number;
+  /** Fires when the client leaves. */
+  readonly signal?: AbortSignal;
+  /** Writes with the same digest have the same words; by default no two have. */
+  readonly digest?: string;
+  readonly caller?: string;
+}
+
+export type Pair = readonly [column: string, expression: string];
+
+export interface WriteFixtureSettings extends Partial<StorageSettings> {
+  /** The folder of a room before this one, as after a restart of the service. */
+  readonly folder?: string;
+  readonly limits?: Partial<EngineLimits>;
+  readonly journal?: Partial<JournalLimits>;
+  readonly native?: NativeEngine;
+  readonly onStep?: WritesSettings['onStep'];
+  readonly now?: () => number;
+  /** Lets calls of the catalog fail. */
+  readonly watchCatalog?: (catalog: Catalog) => Catalog;
+  readonly recover?: boolean;
+}
+
+/** Opens catalog, storages, engine and writes in a folder of their own, all gone after the test. */
+export async function openWriteFixture(test: Owner, settings: WriteFixtureSettings = {}): Promise<WriteFixture> {
+  const { folder = await makeFolder(test), sync = 'full', watchedTablesMax = 16, now = Date.now } = settings;
+  const all = testLimits();
+  const engineLimits = { ...ENGINE_LIMITS, ...settings.limits };
+  const limits = { ...all, engine: engineLimits, journal: { ...all.journal, ...settings.journal } };
+  const storages = openStorages({ ...settings, sync, watchedTablesMax });
+  const engine = await openNative(settings.native, { limits: engineLimits, storages });
+  const opened = await openCatalog({
+    file: join(folder, 'catalog.db'),
+    storageRoot: folder,
+    busyTimeoutMilliseconds: 30_000,
+    cacheEntriesMax: 100,
+    journal: limits.journal,
+    now,
+  });
+  const catalog = settings.watchCatalog?.(opened) ?? opened;
+  const events: TelemetryEvent[] = [];
+  const batches: number[] = [];
+  const writes = await Writes.open({
+    engine,
+    storages,
+    catalog,
+    coordination: createSingleProcess(),
+    telemetry: { emit: (event) => void events.push(event) },
+    limits,
+    sync,
+    marksFile: join(folder, 'marks'),
+    spoolFolder: join(folder, 'uploads'),
+    onBatch: ({ members }) => void batches.push(members),
+    onStep: settings.onStep,
+    now,
+  });
+  const close = async (): Promise<void> => {
+    await writes.close();
+    await engine.close();
+    storages.close();
+    await opened.close();
+  };
+  test.after(close);
+  const root = join(folder, 'data');
+  await storages.of(root).ensureRoot();
+  const [database = await catalog.databases.create({ name: 'default', root })] = await catalog.databases.list();
+  if (settings.recover !== false) {
+    await writes.resolvePending();
+    await writes.recoverResponses();
+  }
+  return new WriteFixture({
+    folder,
+    root,
+    databaseId: database.id,
+    engine,
+    storages,
+    catalog,
+    writes,
+    events,
+    batches,
+  });
+}
+
+async function makeFolder(test: Owner): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'tiltyard-writes-'));
+  test.after(async () => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+async function openNative(
+  native: NativeEngine | undefined,
+  { limits, storages }: { readonly limits: EngineLimits; readonly storages: Storages },
+): Promise<Engine> {
+  const settings = { limits, storageOptions: {}, querySeconds: 30, storages };
+  return native === undefined ? openEngine(settings) : new NativeBackedEngine(openParts(native, settings));
+}
+
+interface FixtureParts {
+  readonly folder: string;
+  readonly root: string;
+  readonly databaseId: string;
+  readonly engine: Engine;
+  readonly storages: Storages;
+  readonly catalog: Catalog;
+  readonly writes: Writes;
+  readonly events: readonly TelemetryEvent[];
+  readonly batches: number[];
+}
+
+/** The write path with everything below it. Each write gives its success, or throws what it was refused for. */
+export class WriteFixture {
+  readonly folder: string;
+  readonly root: string;
+  readonly engine: Engine;
+  readonly storages: Storages;
+  readonly catalog: Catalog;
+  readonly writes: Writes;
+  readonly events: readonly TelemetryEvent[];
+  /** How many writes shared each commit. */
+  readonly batches: number[];
+  readonly #databaseId: string;
+  #requests = 0;
+
+  constructor(parts: FixtureParts) {
+    this.folder = parts.folder;
+    this.root = parts.root;
+    this.engine = parts.engine;
+    this.storages = parts.storages;
+    this.catalog = parts.catalog;
+    this.writes = parts.writes;
+    this.events = parts.events;
+    this.batches = parts.batches;
+    this.#databaseId = parts.databaseId;
+  }
+
+  location(directory = 'table'): TableLocation {
+    return { kind: 'listed', root: this.root, directory };
+  }
+
+  state(directory?: string, branch?: string): TableState {
+    return { ...latest(this.location(directory)), branch };
+  }
+
+  async create(data: Table | CheckedStream, directory = 'table'): Promise<TableState> {
+    const location = this.location(directory);
+    await this.writes.createTable(location, 'chunks' in data ? data : await toStream(data), {});
+    await this.catalog.tables.adopt(this.#databaseId, [{ path: [directory], location }]);
+    return this.state(directory);
+  }
+
+  async table(directory = 'table'): Promise<TableRecord> {
+    const table = await this.catalog.tables.find(this.#databaseId, [directory]);
+    if (table === undefined) throw new Error(`The catalog has no table ${directory}.`);
+    return table;
+  }
+
+  async version(directory?: string, branch?: string): Promise<number> {
+    return (await this.engine.describeTable(this.state(directory, branch))).version;
+  }
+
+  /** `committed` and `replayed` tell how a write came to its success; here a failure is a value too. */
+  async tryInsert(data: Table | CheckedStream, options: WriteOptions & { readonly mode?: InsertMode } = {}) {
+    const { mode = 'append' } = options;
+    const stream = 'chunks' in data ? data : await toStream(data);
+    const write = { ...(await this.#describe('insert_into_table', options)), mode };
+    const toFields = ({ rows }: { readonly rows: number }) => ({ num_inserted_rows: rows });
+    return this.writes.insert({ ...write, toFields }, stream);
+  }
+
+  async insert(
+    data: Table | CheckedStream,
+    options: WriteOptions & { readonly mode?: InsertMode } = {},
+  ): Promise<SucceededWrite> {
+    return requireSuccess(await this.tryInsert(data, options));
+  }
+
+  async tryUpdate(pairs: readonly Pair[], predicate?: string, options: WriteOptions = {}): Promise<WriteResult> {
+    const assignments = pairs.map(([column, expression]) => ({ path: [column] as const, expression: sql(expression) }));
+    const request = { assignments, predicate: predicate === undefined ? undefined : sql(predicate) };
+    return this.writes.run({
+      ...(await this.#describe('update_table', options)),
+      plan: this.engine.commits.update(this.#target(options), request),
+      rule: { from: 'added-rows', names: ['updated_rows'] },
+      toFields: ({ rowsUpdated }) => ({ updated_rows: rowsUpdated }),
+    });
+  }
+
+  async update(pairs: readonly Pair[], predicate?: string, options: WriteOptions = {}): Promise<SucceededWrite> {
+    return requireSuccess(await this.tryUpdate(pairs, predicate, options));
+  }
+
+  async delete(predicate: string, options: WriteOptions = {}): Promise<SucceededWrite> {
+    const result = await this.writes.run({
+      ...(await this.#describe('delete_from_table', options)),
+      plan: this.engine.commits.delete(sql(predicate)),
+      rule: { from: 'removed-rows', names: ['num_deleted_rows'] },
+      toFields: ({ rowsDeleted }) => ({ num_deleted_rows: rowsDeleted }),
+    });
+    return requireSuccess(result);
+  }
+
+  async merge(data: Table, request: Partial<MergeRequest> = {}, options: WriteOptions = {}): Promise<SucceededWrite> {
+    const stream = await toStream(data);
+    const source = { schema: stream.schema, chunk: await toChunk(stream) };
+    const result = await this.writes.run({
+      ...(await this.#describe('merge_insert_into_table', options)),
+      plan: this.engine.commits.merge(source, { ...UPSERT, ...request }),
+      rule: { from: 'upsert' },
+      toFields: ({ rowsInserted, rowsUpdated, rowsDeleted }) => ({
+        num_inserted_rows: rowsInserted,
+        num_updated_rows: rowsUpdated,
+        num_deleted_rows: rowsDeleted,
+      }),
+    });
+    return requireSuccess(result);
+  }
+
+  async restore(version: number, options: WriteOptions = {}): Promise<SucceededWrite> {
+    const plan = this.engine.commits.restore(this.#target(options), version);
+    return this.#runPlain('restore_table', plan, options);
+  }
+
+  async addColumn(name: string, expression: string, options: WriteOptions = {}): Promise<SucceededWrite> {
+    const columns = [{ kind: 'calculated', name, expression: sql(expression) }] as const;
+    return this.#runPlain('add_columns', this.engine.commits.addColumns(columns, 100), options);
+  }
+
+  async fieldMetadata(entries: readonly FieldMetadataEntry[], options: WriteOptions = {}): Promise<SucceededWrite> {
+    return this.#runPlain('update_field_metadata', this.engine.commits.fieldMetadata(entries), options);
+  }
+
+  async schemaMetadata(metadata: Readonly<Record<string, string>>): Promise<SucceededWrite> {
+    return this.#runPlain('update_schema_metadata', this.engine.commits.schemaMetadata(metadata), {});
+  }
+
+  async dropIndex(name: string): Promise<SucceededWrite> {
+    return this.#runPlain('drop_index', this.engine.commits.dropIndex(name), {});
+  }
+
+  /** Starts work while another write has the table, so that it waits in the queue in this order; gives the results. */
+  async behindWrite<Value>(
+    work: readonly (() => Promise<Value>)[],
+    directory?: string,
+  ): Promise<PromiseSettledResult<Value>[]> {
+    const results: Promise<Value>[] = [];
+    let ended = 0;
+    const end = (): void => void (ended += 1);
+    await this.writes.exclusive(this.location(directory), async () => {
+      for (const each of work) {
+        const result = each();
+        results.push(result);
+        result.then(end, end);
+        while (this.writes.counts().queuesWaiting + ended < results.length) await new Promise(setImmediate);
+      }
+    });
+    return Promise.allSettled(results);
+  }
+
+  request(operation: string, options: WriteOptions = {}): WriteRequest {
+    this.#requests += 1;
+    const requestId = `request-${this.#requests}`;
+    const signal = options.signal ?? new AbortController().signal;
+    return {
+      operation,
+      caller: options.caller ?? 'ann',
+      requestId,
+      key: options.key,
+      expectedVersion: options.expectedVersion,
+      digest: () => options.digest ?? requestId,
+      signal: () => signal,
+    };
+  }
+
+  async #runPlain(
+    operation: string,
+    plan: Parameters<Writes['run']>[0]['plan'],
+    options: WriteOptions,
+  ): Promise<SucceededWrite> {
+    const write = { ...(await this.#describe(operation, options)), plan, rule: { from: 'nothing' } as const };
+    return requireSuccess(await this.writes.run({ ...write, toFields: () => ({}) }));
+  }
+
+  async #describe(operation: string, options: WriteOptions) {
+    const request = this.request(operation, options);
+    return { request, table: await this.table(options.directory), branch: options.branch, recordedAs: operation };
+  }
+
+  #target({ directory, branch }: WriteOptions) {
+    return { location: this.location(directory), branch };
+  }
+}
+
+const UPSERT: MergeRequest = {
+  on: [['id']],
+  updateMatched: true,
+  updateFilter: undefined,
+  insertNew: true,
+  deleteOthers: false,
+  deleteFilter: undefined,
+  useIndex: true,
+  deadline: undefined,
+};
