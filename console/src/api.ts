@@ -1,7 +1,7 @@
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 import { ApiClient } from '../../src/client/api-client.ts';
-import { namespaceAddress } from '../../src/client/address.ts';
+import { namespaceAddress } from '../../src/client/calls.ts';
 import type { NamespacePath } from '../../src/model/identifier.ts';
 import type { ListDatabasesReply } from '../../src/wire/access.ts';
 import type { ListNamespacesReply } from '../../src/wire/namespaces.ts';

@@ -4,7 +4,7 @@ import { DEFAULT_DELIMITER, formatPath, parseNamespacePath, parseTablePath } fro
 import type { NamespacePath, TablePath } from '../model/identifier.ts';
 import { ERROR_KINDS } from '../errors/codes.ts';
 import { ServiceError } from '../errors/service-error.ts';
-import { toJsonText } from './access-words.ts';
+import { toJsonText } from './access/grant-options.ts';
 import { CommandFault } from './command.ts';
 import type { Command, Terminal } from './command.ts';
 import { SERVER_OPTIONS, findServer } from './find-server.ts';

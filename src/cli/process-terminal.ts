@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline/promises';
 import type { Terminal } from './command.ts';
-import { cutText } from './show/text-width.ts';
+import { cutText } from './show/text.ts';
 
 const COLUMNS_WHEN_UNKNOWN = 80;
 

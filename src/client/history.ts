@@ -2,9 +2,8 @@ import type { TablePath } from '../model/identifier.ts';
 import type { BranchShape, CreateBranchBody, ListBranchesReply } from '../wire/branches.ts';
 import type { ListTagsReply, TagChangeBody, TagShape, TagVersionReply } from '../wire/tags.ts';
 import type { ChangeReply, ListVersionsReply, TableVersionShape } from '../wire/versions.ts';
-import { tableAddress } from './address.ts';
+import { tableAddress, postPages } from './calls.ts';
 import type { ApiClient } from './api-client.ts';
-import { postPages } from './pages.ts';
 import { callTable } from './tables.ts';
 
 export interface VersionsWanted {

@@ -7,9 +7,8 @@ import type {
   IndexStatsReply,
   ListIndicesReply,
 } from '../wire/indexes.ts';
-import { tableAddress } from './address.ts';
+import { tableAddress, postPages } from './calls.ts';
 import type { ApiClient } from './api-client.ts';
-import { postPages } from './pages.ts';
 import { callTable } from './tables.ts';
 
 /** Which state of a table is asked about; the latest of the main branch when both are absent. */

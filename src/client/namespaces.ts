@@ -7,9 +7,8 @@ import type {
   DropNamespaceReply,
   ListNamespacesReply,
 } from '../wire/namespaces.ts';
-import { namespaceAddress } from './address.ts';
+import { namespaceAddress, listPages } from './calls.ts';
 import type { ApiClient } from './api-client.ts';
-import { listPages } from './pages.ts';
 
 /** The namespaces directly below one, the root when it is empty. */
 export async function* listNamespaces(client: ApiClient, parent: NamespacePath = []): AsyncGenerator<NamespacePath> {

@@ -2,12 +2,11 @@ import type { TablePath } from '../model/identifier.ts';
 import type { PlanStep } from '../model/plan.ts';
 import type { CountRowsBody, QueryTableBody, UpdateTableBody, UpdateTableReply } from '../wire/data.ts';
 import type { DeleteBody, DeleteReply, InsertReply, MergeInsertReply } from '../wire/writes.ts';
-import { tableAddress } from './address.ts';
+import { tableAddress } from './calls.ts';
 import { ARROW_STREAM, NDJSON } from './api-client.ts';
-import type { ApiClient } from './api-client.ts';
+import type { ApiClient, BytesToSend } from './api-client.ts';
 import { parseRows } from './exact-json.ts';
 import type { JsonRow } from './exact-json.ts';
-import type { BytesToSend } from './request-body.ts';
 import { callTable } from './tables.ts';
 
 export async function countRows(client: ApiClient, table: TablePath, body: CountRowsBody = {}): Promise<number> {

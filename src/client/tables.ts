@@ -4,10 +4,8 @@ import type { GoneTableReply, RenameTableReply } from '../wire/lifecycle.ts';
 import type { DescribeMaintenanceReply, RunMaintenanceReply } from '../wire/maintenance.ts';
 import type { CreateTableReply, DescribeTableBody, DescribeTableReply, ListTablesReply } from '../wire/tables.ts';
 import type { RestoreTableReply, TableStatsReply } from '../wire/versions.ts';
-import { namespaceAddress, tableAddress } from './address.ts';
-import type { ApiClient } from './api-client.ts';
-import { listPages } from './pages.ts';
-import type { BytesToSend } from './request-body.ts';
+import { namespaceAddress, tableAddress, listPages } from './calls.ts';
+import type { ApiClient, BytesToSend } from './api-client.ts';
 
 /** The tables of all namespaces, in order. */
 export async function* listTables(client: ApiClient): AsyncGenerator<TablePath> {

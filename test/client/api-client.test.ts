@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
 import { Int32, Int64, tableFromIPC } from 'apache-arrow';
 import { ApiClient } from '../../src/client/api-client.ts';
-import { ClientError, ConnectionError } from '../../src/client/client-error.ts';
+import { ClientError, ConnectionError, findSqlPosition } from '../../src/client/client-error.ts';
 import { createBranch, createTag, listBranches, listTags, listVersions, tagVersion } from '../../src/client/history.ts';
 import { dropIndex, indexStats, listIndexes, startIndex } from '../../src/client/indexes.ts';
 import { waitForJob } from '../../src/client/jobs.ts';
@@ -19,7 +19,6 @@ import {
   queryRows,
   updateRows,
 } from '../../src/client/rows.ts';
-import { findSqlPlace } from '../../src/client/sql-place.ts';
 import {
   createTable,
   describeTable,
@@ -158,7 +157,7 @@ test('gives refusals with what was wrong, what would be right, and the id of the
   const wrong = await refusal(countRows(client, ['work'], { predicate: 'id = drop table' }));
   assert.equal(wrong.status, 400);
   assert.ok(wrong.hint !== undefined && wrong.detail === `${wrong.message} ${wrong.hint}`);
-  assert.equal(findSqlPlace(wrong.message)?.text, 'predicate');
+  assert.equal(findSqlPosition(wrong.message)?.text, 'predicate');
   const strange = await refusal(new ApiClient({ url: server.url, key: 'wrong' }).json('/v1/tables'));
   assert.equal(strange.status, 401);
   assert.match(strange.title, /credentials/);

@@ -1,7 +1,7 @@
 import type { ApiClient } from '../../../src/client/api-client.ts';
 import { ClientError } from '../../../src/client/client-error.ts';
 import type { JsonRow, JsonValue } from '../../../src/client/exact-json.ts';
-import { tableAddress } from '../../../src/client/address.ts';
+import { tableAddress } from '../../../src/client/calls.ts';
 import { countRows, queryRows } from '../../../src/client/rows.ts';
 import { describeTable } from '../../../src/client/tables.ts';
 import type { TablePath } from '../../../src/model/identifier.ts';

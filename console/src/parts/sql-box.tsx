@@ -1,7 +1,6 @@
 import type { JSX } from 'preact';
 import { useId, useLayoutEffect, useRef } from 'preact/hooks';
-import { ClientError } from '../../../src/client/client-error.ts';
-import { findSqlPlace } from '../../../src/client/sql-place.ts';
+import { ClientError, findSqlPosition } from '../../../src/client/client-error.ts';
 import { Icon } from './icon.tsx';
 import { SqlHelp } from './sql-help.tsx';
 
@@ -76,7 +75,7 @@ interface Fault {
 
 function faultOf(error: unknown, place: string): Fault | undefined {
   if (!(error instanceof ClientError)) return undefined;
-  const found = findSqlPlace(error.message);
+  const found = findSqlPosition(error.message);
   const character = found?.text === place ? found.character : undefined;
   return { message: error.message, hint: error.hint, character };
 }

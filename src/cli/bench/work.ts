@@ -1,7 +1,7 @@
 import { ARROW_STREAM } from '../../client/api-client.ts';
 import type { TablePath } from '../../model/identifier.ts';
 import type { QueryTableBody } from '../../wire/data.ts';
-import type { Subject } from './subject.ts';
+import type { Subject } from './subjects.ts';
 
 /** In the order in which they run: those that change the table come last. */
 export const KINDS = ['search', 'filter', 'scan', 'analyze', 'update', 'insert', 'create'] as const;

@@ -14,13 +14,12 @@ import { readRelease } from '../../release.ts';
 import { answer, defineClientCommand, showPath } from '../client-command.ts';
 import type { Session } from '../client-command.ts';
 import { CommandFault } from '../command.ts';
-import { countOf } from '../show/amounts.ts';
+import { countOf } from '../show/text.ts';
 import { missingParameters, readParameters } from './index-parameters.ts';
-import { findManifest, isUnchanged, saveManifest } from './manifest.ts';
+import { findManifest, isUnchanged, saveManifest, listDifferences } from './manifest.ts';
 import type { IndexEntry, Manifest, NamespaceEntry, TableEntry } from './manifest.ts';
 import { Progress } from './progress.ts';
-import { listDifferences } from './restore-differences.ts';
-import { writeWhole } from './write-file.ts';
+import { writeWhole } from './local-files.ts';
 
 export const backupCommand = defineClientCommand({
   words: ['backup'],

@@ -14,11 +14,11 @@ import { answer, defineClientCommand, requireTable, showPath } from '../client-c
 import type { Session } from '../client-command.ts';
 import { CommandFault } from '../command.ts';
 import { readNumber } from '../options.ts';
-import { CHOICE_OPTIONS, ORDER_OPTION, readColumns, readOrder } from '../query-options.ts';
-import { STATE_OPTIONS, readState } from '../read-state.ts';
-import { countIs } from '../show/amounts.ts';
+import { CHOICE_OPTIONS, ORDER_OPTION, readColumns, readOrder } from '../data/query-options.ts';
+import { STATE_OPTIONS, readState } from '../session.ts';
+import { countIs } from '../show/text.ts';
 import { Progress } from './progress.ts';
-import { writeWhole } from './write-file.ts';
+import { writeWhole } from './local-files.ts';
 
 const STANDARD_OUTPUT = '-';
 

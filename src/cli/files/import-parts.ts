@@ -7,8 +7,8 @@ import type { Column, ColumnChoice, ReadOptions, Reader } from '../../formats/op
 import { passArrow } from '../../formats/pass-arrow.ts';
 import { readParts } from '../../formats/read-parts.ts';
 import type { Part } from '../../formats/read-parts.ts';
-import { withInput } from './file-input.ts';
-import type { InputFile } from './file-input.ts';
+import { withInput } from './local-files.ts';
+import type { InputFile } from './local-files.ts';
 
 export interface PartOptions extends ReadOptions {
   /** Rows of a request at most. */

@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { CommandFault } from '../command.ts';
-import type { InputFile } from './file-input.ts';
+import type { InputFile } from './local-files.ts';
 
 /** How far an import came, in a file beside its input, so that it can go on. */
 export interface ImportState {

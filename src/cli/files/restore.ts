@@ -13,7 +13,7 @@ import { formatCount } from '../../plans/format-figure.ts';
 import { answer, defineClientCommand, showPath } from '../client-command.ts';
 import type { Session } from '../client-command.ts';
 import { CommandFault } from '../command.ts';
-import { countOf } from '../show/amounts.ts';
+import { countOf } from '../show/text.ts';
 import { isUnchanged, requireManifest } from './manifest.ts';
 import type { IndexEntry, Manifest, TableEntry } from './manifest.ts';
 import { Progress } from './progress.ts';

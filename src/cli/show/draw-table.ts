@@ -1,5 +1,5 @@
 import type { Paint } from './paint.ts';
-import { cutText, padText, textWidth } from './text-width.ts';
+import { cutText, padText, textWidth } from './text.ts';
 
 export interface ColumnHead {
   readonly title: string;

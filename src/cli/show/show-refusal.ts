@@ -1,9 +1,8 @@
 import type { ClientError } from '../../client/client-error.ts';
-import { ConnectionError } from '../../client/client-error.ts';
-import { findSqlPlace } from '../../client/sql-place.ts';
-import { EXIT } from '../exit-codes.ts';
+import { ConnectionError, findSqlPosition } from '../../client/client-error.ts';
+import { EXIT } from '../command.ts';
 import type { Paint } from './paint.ts';
-import { textWidth, visibleText } from './text-width.ts';
+import { textWidth, visibleText } from './text.ts';
 
 export interface RefusalView {
   readonly paint: Paint;
@@ -48,7 +47,7 @@ const AROUND = 60;
 
 /** The text itself, cut around the place when it is long, and a caret below. */
 function markPlace(error: Error, { sqlTexts, paint }: RefusalView): readonly string[] {
-  const place = findSqlPlace(error.message);
+  const place = findSqlPosition(error.message);
   const text = place === undefined ? undefined : sqlTexts.get(place.text);
   if (place === undefined || text === undefined) return [];
   const characters = Array.from(text);

@@ -1,0 +1,102 @@
+import type { Command } from '../command.ts';
+import { CommandFault } from '../command.ts';
+
+const SHELLS = ['bash', 'zsh', 'fish'] as const;
+type Shell = (typeof SHELLS)[number];
+
+/** Made from the list of commands, which is handed in because it holds this one too. */
+export function completionCommand(commands: () => readonly Command[]): Command {
+  return {
+    words: ['completion'],
+    usage: 'bash|zsh|fish',
+    summary: 'print what lets a shell complete commands and options',
+    help: `Put this into the file that your shell reads at its start:
+
+  bash  eval "$(tiltyard completion bash)"
+  zsh   eval "$(tiltyard completion zsh)"
+  fish  tiltyard completion fish | source`,
+    async run(argv, terminal) {
+      const [word] = argv;
+      const shell = SHELLS.find((each) => each === word);
+      if (shell === undefined || argv.length > 1) throw new CommandFault([`Name one shell: ${SHELLS.join(', ')}.`]);
+      terminal.out(SCRIPTS[shell](toEntries(commands())));
+      return 0;
+    },
+  };
+}
+
+interface Entry {
+  /** `key create`; the words of a family alone stand for what may follow them. */
+  readonly words: string;
+  readonly next: readonly string[];
+}
+
+/** For every beginning of a command, the words and options that may come next. */
+function toEntries(commands: readonly Command[]): readonly Entry[] {
+  const entries = new Map<string, Set<string>>();
+  const add = (words: readonly string[], next: string): void => {
+    const key = words.join(' ');
+    entries.set(key, (entries.get(key) ?? new Set()).add(next));
+  };
+  add([], 'help');
+  for (const command of commands) {
+    for (const [index, word] of command.words.entries()) add(command.words.slice(0, index), word);
+    for (const flag of flagsOf(command)) add(command.words, flag);
+  }
+  return [...entries].map(([words, next]) => ({ words, next: [...next] }));
+}
+
+export function flagsOf({ usage, options }: Command): readonly string[] {
+  const names = options?.map(({ name }) => `--${name}`) ?? usage.match(/--[a-z][a-z-]*/g) ?? [];
+  return [...names, '--help'];
+}
+
+const SCRIPTS: Readonly<Record<Shell, (entries: readonly Entry[]) => string>> = {
+  bash: (entries) => `${WORDS_FUNCTION(entries)}
+_tiltyard() {
+  local before="" word
+  for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+    case "$word" in -*) ;; *) [ -n "$(_tiltyard_words "\${before:+$before }$word")" ] && before="\${before:+$before }$word" ;; esac
+  done
+  COMPREPLY=($(compgen -W "$(_tiltyard_words "$before")" -- "\${COMP_WORDS[COMP_CWORD]}"))
+}
+complete -o default -F _tiltyard tiltyard
+`,
+  zsh: (entries) => `${WORDS_FUNCTION(entries)}
+_tiltyard() {
+  local before="" word
+  for word in "\${(@)words[2,CURRENT-1]}"; do
+    case "$word" in -*) ;; *) [ -n "$(_tiltyard_words "\${before:+$before }$word")" ] && before="\${before:+$before }$word" ;; esac
+  done
+  compadd -- \${=$(_tiltyard_words "$before")} || _files
+}
+compdef _tiltyard tiltyard
+`,
+  fish: (entries) => `function __tiltyard_before
+  set -l before
+  for word in (commandline -opc)[2..-1]
+    string match -q -- '-*' $word; or set before $before $word
+  end
+  echo "$before"
+end
+complete -c tiltyard -f
+${entries.map(fishLines).join('')}`,
+};
+
+function WORDS_FUNCTION(entries: readonly Entry[]): string {
+  const cases = entries.map(
+    ({ words, next }) => `    ${words === '' ? '""' : `"${words}"`}) echo "${next.join(' ')}" ;;`,
+  );
+  return `_tiltyard_words() {\n  case "$1" in\n${cases.join('\n')}\n  esac\n}`;
+}
+
+function fishLines({ words, next }: Entry): string {
+  const flags = next.filter((each) => each.startsWith('--')).map((flag) => `-l ${flag.slice(2)}`);
+  const names = next.filter((each) => !each.startsWith('--'));
+  const exact = `test (__tiltyard_before) = '${words}'`;
+  const inside = `string match -q -- '${words}*' (__tiltyard_before)`;
+  return [
+    ...(names.length === 0 ? [] : [`complete -c tiltyard -n "${exact}" -a '${names.join(' ')}'\n`]),
+    ...flags.map((flag) => `complete -c tiltyard -n "${inside}" ${flag}\n`),
+  ].join('');
+}

@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { runCommand } from '../../../src/cli/commands.ts';
+import { Client } from '../../support/client.ts';
+import { requireToken } from '../../support/own-clients.ts';
+import { startServer } from '../../support/server.ts';
+
+interface Outcome {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+let data: string;
+before(async () => {
+  data = await mkdtemp(join(tmpdir(), 'tiltyard-cli-access-'));
+});
+after(async () => rm(data, { recursive: true, force: true }));
+
+async function run(...argv: readonly string[]): Promise<Outcome> {
+  let out = '';
+  let err = '';
+  const code = await runCommand([...argv, '--data', data], {
+    env: {},
+    out: (text) => {
+      out += text;
+    },
+    err: (text) => {
+      err += text;
+    },
+  });
+  return { code, out, err };
+}
+
+async function json(...argv: readonly string[]): Promise<any> {
+  const { code, out, err } = await run(...argv, '--json');
+  assert.equal(code, 0, err);
+  return JSON.parse(out);
+}
+
+test('makes a client that gets tokens of a running server, until it is revoked', async (t) => {
+  const server = await startServer({ folder: data });
+  t.after(async () => server.close());
+  const made = await json('client', 'create', 'loader', '--role=writer', '--database=default', '--port=77');
+  assert.equal(made.issuer_url, 'http://127.0.0.1:77/oauth');
+  assert.deepEqual(made.grants, [{ role: 'writer', database: 'default' }]);
+  const authorization = `Bearer ${await requireToken(server.url, { id: made.client_id, secret: made.client_secret })}`;
+  const client = new Client(server.url, { key: undefined, headers: { authorization } });
+  assert.equal((await client.get('/v1/tables')).status, 200);
+  const listed = await run('client', 'list');
+  assert.match(listed.out, new RegExp(`^${made.id}  valid +loader  writer on default$`, 'm'));
+  assert.ok(!listed.out.includes(made.client_secret));
+  assert.equal((await run('client', 'revoke', made.id)).code, 0);
+  assert.equal((await run('client', 'revoke', made.id)).code, 5);
+  assert.equal((await client.get('/v1/tables')).status, 401);
+});
+
+test('shows a client in two lines, and says when no token endpoint is there', async () => {
+  const shown = await run('client', 'create', 'x', '--host=0.0.0.0');
+  assert.match(shown.out, /^client_id {6}\w{26}\nclient_secret {2}tcs_[\w-]{43}\n$/);
+  assert.match(shown.err, /auth\.issuerUrl/);
+  assert.equal((await run('client', 'create')).code, 2);
+  assert.equal((await run('client', 'revoke')).code, 2);
+});
+
+test('gives, lists and takes roles', async () => {
+  await run('database', 'create', 'sales');
+  const key = await json('key', 'create', 'reports');
+  const principal = `key:${key.id}`;
+  const place = ['--role=writer', '--database=sales', '--path=eu$orders'];
+  assert.equal((await run('grant', 'add', principal, ...place)).code, 0);
+  const given = { principal, role: 'writer', database: 'sales', path: ['eu', 'orders'] };
+  assert.deepEqual(await json('grant', 'list', '--database', 'sales'), [given]);
+  const listed = await run('grant', 'list', principal);
+  assert.equal(listed.out, `${principal}  reader on everything\n${principal}  writer on sales/eu$orders\n`);
+  assert.equal((await run('grant', 'remove', principal, ...place)).code, 0);
+  assert.equal((await run('grant', 'remove', principal, ...place)).code, 1);
+  assert.equal((await run('grant', 'add', 'token:https://i.example#ada', '--database=sales')).code, 0);
+});
+
+test('gives nothing to nobody, nor on what is not there', async () => {
+  for (const principal of [[], ['x'], ['key:'], ['token:x'], ['key:nobody'], ['client:nobody'], ['key:a', 'key:b']]) {
+    assert.equal((await run('grant', 'add', ...principal, '--role=reader')).code, 2, principal.join(' '));
+  }
+  const nowhere = await run('grant', 'add', 'token:https://i.example#ada', '--database=nowhere');
+  assert.equal(nowhere.code, 5);
+  assert.match(nowhere.err, /"nowhere"/);
+});
+
+test('does not revoke or strip the last key that administers everything', async () => {
+  const { id } = await json('key', 'create', 'chief', '--role=admin');
+  const others = (await json('key', 'list')).filter(
+    (key: { id: string; state: string; grants: { role: string }[] }) =>
+      key.id !== id && key.state === 'valid' && key.grants.some(({ role }) => role === 'admin'),
+  );
+  for (const other of others) assert.equal((await run('key', 'revoke', other.id)).code, 0);
+  const kept = await run('key', 'revoke', id);
+  assert.equal(kept.code, 1);
+  assert.match(kept.err, /another/);
+  assert.equal((await run('grant', 'remove', `key:${id}`, '--role=admin')).code, 1);
+});
+
+test('drops an empty database, and no other', async () => {
+  await run('database', 'create', 'short');
+  assert.deepEqual(await run('database', 'drop', 'short'), {
+    code: 0,
+    out: '',
+    err: 'The database short is dropped.\n',
+  });
+  assert.equal((await run('database', 'drop', 'short')).code, 5);
+  assert.equal((await run('database', 'drop', 'default')).code, 1);
+  assert.equal((await run('database', 'drop')).code, 2);
+  const names = (await json('database', 'list')).map(({ name }: { name: string }) => name);
+  assert.ok(!names.includes('short') && names.includes('sales'));
+});
+
+test('changes the key that signs, and lists keys without the keys', async () => {
+  await run('signing-key', 'rotate');
+  await run('signing-key', 'rotate');
+  const keys = await json('signing-key', 'list');
+  assert.deepEqual(
+    keys.slice(0, 2).map(({ state }: { state: string }) => state),
+    ['signs', 'retired'],
+  );
+  assert.ok(!JSON.stringify(keys).includes('"d"'));
+  await run('signing-key', 'rotate', '--forget-earlier');
+  const left = await run('signing-key', 'list');
+  assert.match(left.out, /^\S+ {2}signs +\S+\n$/);
+});

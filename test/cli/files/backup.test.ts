@@ -1,0 +1,165 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, readFile, readdir, rm, truncate, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { ApiClient } from '../../../src/client/api-client.ts';
+import { listIndexes } from '../../../src/client/indexes.ts';
+import { describeNamespace } from '../../../src/client/namespaces.ts';
+import { countRows, openQuery } from '../../../src/client/rows.ts';
+import { describeTable } from '../../../src/client/tables.ts';
+import type { DescribeTableReply } from '../../../src/wire/tables.ts';
+import { Client } from '../../support/client.ts';
+import { sampleStream } from '../../support/arrow-tables.ts';
+import { runCliOn } from '../../support/run-cli.ts';
+import { ADMIN_KEY, startServer } from '../../support/server.ts';
+import type { TestServer } from '../../support/server.ts';
+
+let server: TestServer;
+let folder: string;
+
+before(async () => {
+  server = await startServer();
+  folder = await mkdtemp(join(tmpdir(), 'tiltyard-backup-'));
+  const client = new Client(server.url);
+  await client.post('/v1/namespace/eu/create', { properties: { region: 'west' } });
+  await client.arrow('/v1/table/eu$orders/create?properties=%7B%22owner%22%3A%22ada%22%7D', sampleStream(300));
+  await client.arrow('/v1/table/people/create', sampleStream(3));
+  await client.arrow('/v1/table/empty/create', sampleStream(0));
+  await client.post('/v1/table/eu$orders/update_field_metadata', {
+    updates: [{ path: 'id', metadata: { unit: 'piece' } }],
+  });
+  await client.post('/v1/table/eu$orders/schema_metadata/update', { metadata: { source: 'shop' } });
+  await client.post('/v1/table/eu$orders/create_index', { column: 'id', index_type: 'BTREE', name: 'by_id' });
+  await client.post('/v1/table/eu$orders/tags/create', { tag: 'first', version: 1 });
+});
+after(async () => {
+  await server.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const cli = async (...argv: readonly string[]) => runCliOn(server.url, argv);
+
+test('a database comes back from its backup: namespaces, tables, metadata, indexes', async () => {
+  const place = join(folder, 'whole');
+  const made = await cli('backup', 'default', place);
+  assert.equal(made.code, 0, made.err);
+  assert.match(made.out, /3 tables with 303 rows/);
+  const manifest = JSON.parse(await readFile(join(place, 'manifest.json'), 'utf8'));
+  assert.equal(manifest.complete, true);
+  const orders = manifest.tables.find(({ path }: { path: string[] }) => path.join('/') === 'eu/orders');
+  assert.deepEqual(orders.tags, { first: 1 });
+  assert.deepEqual(orders.indexes, [{ name: 'by_id', columns: ['id'], type: 'BTREE', parameters: {} }]);
+
+  const restored = await cli('restore', place, 'copy');
+  assert.equal(restored.code, 0, restored.err);
+  const [from, to] = ['default', 'copy'].map(
+    (database) => new ApiClient({ url: server.url, key: ADMIN_KEY, database }),
+  );
+  assert.ok(from !== undefined && to !== undefined);
+  assert.equal((await describeNamespace(to, ['eu'])).properties['region'], 'west');
+  for (const table of [['eu', 'orders'], ['people'], ['empty']] as const) {
+    assert.equal(await countRows(to, table), await countRows(from, table));
+    const asked = { load_detailed_metadata: true } as const;
+    const before_: DescribeTableReply = await describeTable(from, table, asked);
+    const after_: DescribeTableReply = await describeTable(to, table, asked);
+    assert.deepEqual(after_.schema, before_.schema, table.join('/'));
+    assert.deepEqual(after_.metadata, before_.metadata);
+    assert.deepEqual(after_.properties, before_.properties);
+    const left: Response = await openQuery(from, table, {});
+    const right: Response = await openQuery(to, table, {});
+    assert.deepEqual(Buffer.from(await right.arrayBuffer()), Buffer.from(await left.arrayBuffer()));
+  }
+  assert.deepEqual(
+    (await listIndexes(to, ['eu', 'orders'])).map((each) => each.index_name),
+    ['by_id'],
+  );
+});
+
+test('a restore leaves tables alone that are there, unless it may replace them', async () => {
+  const place = join(folder, 'again');
+  assert.equal((await cli('backup', 'default', place)).code, 0);
+  const refused = await cli('restore', place, 'default');
+  assert.equal(refused.code, 2);
+  assert.match(refused.err, /is there already.*--replace/);
+  const client = new Client(server.url);
+  await client.post('/v1/table/people/delete', { predicate: 'true' });
+  const replaced = await cli('restore', place, 'default', '--replace');
+  assert.equal(replaced.code, 0, replaced.err);
+  assert.equal(await countRows(new ApiClient({ url: server.url, key: ADMIN_KEY }), ['people']), 3);
+  const resumed = await cli('restore', place, 'default', '--resume', '--json');
+  assert.deepEqual([resumed.code, JSON.parse(resumed.out).tables], [0, 0]);
+});
+
+test('a backup whose files were changed is not restored', async () => {
+  const place = join(folder, 'damaged');
+  assert.equal((await cli('backup', 'default', place)).code, 0);
+  const [first = ''] = await readdir(join(place, 'tables'));
+  await truncate(join(place, 'tables', first), 100);
+  const { code, err } = await cli('restore', place, 'elsewhere');
+  assert.equal(code, 2);
+  assert.match(err, /not the file that was written/);
+});
+
+test('a backup that did not finish goes on, and is not restored before', async () => {
+  const place = join(folder, 'half');
+  assert.equal((await cli('backup', 'default', place)).code, 0);
+  assert.equal((await cli('backup', 'default', place)).code, 2, 'a whole backup is not written over');
+  const path = join(place, 'manifest.json');
+  const manifest = JSON.parse(await readFile(path, 'utf8'));
+  await writeFile(path, JSON.stringify({ ...manifest, complete: false, tables: manifest.tables.slice(0, 1) }));
+  assert.match((await cli('restore', place, 'half')).err, /did not finish/);
+  assert.match((await cli('backup', 'default', place)).err, /--resume/);
+  assert.equal((await cli('backup', 'default', place, '--resume')).code, 0);
+  assert.equal(JSON.parse(await readFile(path, 'utf8')).tables.length, 3);
+  assert.equal((await cli('restore', place, 'half')).code, 0);
+  assert.equal((await cli('restore', join(folder, 'nothing'), 'half')).code, 2);
+  assert.match((await cli('backup', 'no-such', join(folder, 'none'))).err, /no-such/);
+});
+
+test('indexes come back with what they were built with, and the backup says what will differ', async () => {
+  const client = new Client(server.url);
+  const name = 'indexed';
+  await client.arrow(`/v1/table/${name}/create`, sampleStream(600));
+  const build = async (body: object) => client.post(`/v1/table/${name}/create_index`, body);
+  const wanted = [
+    { name: 'pq', column: 'vec', index_type: 'IVF_PQ', distance_type: 'cosine', num_partitions: 2, num_sub_vectors: 2 },
+    { name: 'hnsw', column: 'vec', index_type: 'IVF_HNSW_SQ', m: 10, ef_construction: 60, num_partitions: 1 },
+    { name: 'words', column: 'name', index_type: 'FTS', with_position: true, language: 'German', stem: false },
+    { name: 'grams', column: 'name', index_type: 'FTS', base_tokenizer: 'ngram', min_ngram_length: 2 },
+  ];
+  for (const body of wanted) assert.equal((await build(body)).status, 200, body.name);
+  await client.post(`/v1/table/${name}/tags/create`, { tag: 'now', version: 1 });
+  await client.post(`/v1/table/${name}/branches/create`, { name: 'trial' });
+
+  const place = join(folder, 'indexes');
+  const made = await cli('backup', 'default', place);
+  assert.equal(made.code, 0, made.err);
+  assert.match(made.out, /^indexed: not in the backup are its branches: trial\.$/m);
+  assert.match(made.out, /^indexed: not restored are its tags: now\.$/m);
+  assert.match(made.out, /^indexed: the index pq is built again; its number of partitions follows/m);
+
+  const restored = await cli('restore', place, 'again', '--only', name);
+  assert.equal(restored.code, 0, restored.err);
+  assert.match(restored.out, /^1 table with 600 rows are in again/);
+  const [from, to] = await Promise.all(
+    ['default', 'again'].map(async (database) => {
+      const found = await listIndexes(new ApiClient({ url: server.url, key: ADMIN_KEY, database }), [name]);
+      return found.map((each) => [each.index_name, each.index_type, each.columns, each.index_details]).toSorted();
+    }),
+  );
+  assert.deepEqual(to, from);
+});
+
+test('one table of a backup is restored beside tables that went on', async () => {
+  const place = join(folder, 'one');
+  assert.equal((await cli('backup', 'default', place)).code, 0);
+  assert.equal((await cli('drop', 'people', '--yes')).code, 0);
+  assert.equal((await cli('restore', place, 'default')).code, 2);
+  const restored = await cli('restore', place, 'default', '--only', 'people');
+  assert.equal(restored.code, 0, restored.err);
+  assert.match(restored.out, /^1 table with 3 rows/);
+  const wrong = await cli('restore', place, 'default', '--only', 'peopel');
+  assert.equal(wrong.code, 2);
+  assert.match(wrong.err, /The backup has no table peopel\. Did you mean "?people"?\?/);
+});

@@ -1,0 +1,260 @@
+import assert from 'node:assert/strict';
+import { mkdir, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { tableFromIPC } from 'apache-arrow';
+import { runCliOn } from '../../support/run-cli.ts';
+import { startServer } from '../../support/server.ts';
+import type { TestServer } from '../../support/server.ts';
+
+let server: TestServer;
+let folder: string;
+
+before(async () => {
+  server = await startServer();
+  folder = await mkdtemp(join(tmpdir(), 'tiltyard-files-'));
+});
+after(async () => {
+  await server.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const cli = async (...argv: readonly string[]) => runCliOn(server.url, argv);
+
+async function json(...argv: readonly string[]): Promise<any> {
+  const { code, out, err } = await cli(...argv, '--json');
+  assert.equal(code, 0, err);
+  return JSON.parse(out);
+}
+
+async function ndjson(table: string, ...argv: readonly string[]): Promise<any[]> {
+  const { code, out, err } = await cli('export', table, '-', '--format', 'ndjson', ...argv);
+  assert.equal(code, 0, err);
+  return out
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line));
+}
+
+async function file(name: string, text: string): Promise<string> {
+  const path = join(folder, name);
+  await writeFile(path, text);
+  return path;
+}
+
+const PEOPLE = 'id,name,born,vec\n1,Ada,1815-12-10,"[1, 0.5]"\n2,"Bo ""B""",,"[0, 1]"\n';
+
+test('a table that is named before its file is told from one that is named after it', async () => {
+  const path = await file('turned.csv', PEOPLE);
+  const { code, err } = await cli('import', 'turned', path);
+  assert.equal(code, 2);
+  assert.match(err, /turned\.csv is a file; the table comes last: tiltyard import .*turned\.csv turned/);
+});
+
+test('a CSV file becomes a table, and comes back in every format', async () => {
+  const path = await file('people.csv', PEOPLE);
+  const summary = await json('import', path, 'people');
+  assert.equal(summary.rows, 2);
+  assert.equal(summary.parts, 1);
+  assert.deepEqual(await ndjson('people'), [
+    { id: 1, name: 'Ada', born: '1815-12-10', vec: [1, 0.5] },
+    { id: 2, name: 'Bo "B"', born: null, vec: [0, 1] },
+  ]);
+  for (const name of ['people.parquet', 'people.arrow', 'people.arrows', 'people.ndjson', 'again.csv']) {
+    const target = join(folder, name);
+    assert.equal((await json('export', 'people', target)).rows, 2);
+    assert.equal((await cli('export', 'people', target)).code, 2, 'a file is not replaced unasked');
+    const table = name.replace('.', '_');
+    await json('import', target, table);
+    assert.deepEqual(await ndjson(table), await ndjson('people'), name);
+  }
+  assert.equal(tableFromIPC(await readFile(join(folder, 'people.arrow'))).numRows, 2);
+  assert.ok(!(await readdir(folder)).some((name) => name.endsWith('.part') || name.endsWith('.tiltyard-import')));
+});
+
+test('rows are added in the types of the table, and a table is replaced when asked', async () => {
+  const codes = await file('codes.csv', 'code,n\n007,1.5\n');
+  await json('import', codes, 'codes');
+  const more = await file('more.csv', 'code,n\n12,3\n');
+  assert.match((await cli('import', more, 'codes')).err, /already exists/);
+  await json('import', more, 'codes', '--mode', 'append');
+  assert.deepEqual(await ndjson('codes'), [
+    { code: '007', n: 1.5 },
+    { code: '12', n: 3 },
+  ]);
+  await json('import', more, 'codes', '--mode', 'overwrite', '--column', 'n=int8', '--rename', 'code=key');
+  assert.deepEqual(await ndjson('codes'), [{ key: 12, n: 3 }]);
+});
+
+test('a folder of files is one table, sent in parts of the wanted size', async () => {
+  await mkdir(join(folder, 'many', '2024'), { recursive: true });
+  await file('many/a.csv', 'n\n1\n2\n3\n');
+  await file('many/2024/b.ndjson', '{"n": 4.5}\n{"n": 5}\n');
+  await file('many/readme.md', 'not read');
+  const summary = await json('import', join(folder, 'many'), 'many', '--batch-rows', '2', '--column', 'n=float64');
+  assert.deepEqual([summary.files, summary.rows, summary.parts], [2, 5, 3]);
+  assert.deepEqual((await ndjson('many')).map(({ n }) => n).toSorted(), [1, 2, 3, 4.5, 5]);
+});
+
+test('export takes a condition, columns, a limit and a version', async () => {
+  const first = await file('v.csv', 'a,b\n1,x\n2,y\n3,z\n');
+  const { version } = await json('import', first, 'travel');
+  await json('import', first, 'travel', '--mode', 'append');
+  assert.equal((await ndjson('travel')).length, 6);
+  assert.deepEqual(await ndjson('travel', '--at', String(version), '--where', 'a > 1', '--select', 'b'), [
+    { b: 'y' },
+    { b: 'z' },
+  ]);
+  assert.equal((await ndjson('travel', '--limit', '4')).length, 4);
+  const wrong = await cli('export', 'travel', join(folder, 'no.csv'), '--where', 'nope > 1');
+  assert.notEqual(wrong.code, 0);
+  assert.ok(!(await readdir(folder)).includes('no.csv'));
+});
+
+test('export sorts, calculates columns, and reads a tag and a branch', async () => {
+  await json('import', await file('t.csv', 'a,b\n2,x\n3,y\n1,z\n'), 'states');
+  await json('tag', 'create', 'states', 'first');
+  await json('branch', 'create', 'states', 'trial');
+  await json('update', 'states', '--set', 'a=a * 10', '--all', '--branch', 'trial');
+  await json('delete', 'states', '--where', 'a = 3');
+  const sorted = ['--order-by', 'a:desc', '--select', 'twice=a * 2'];
+  assert.deepEqual(await ndjson('states', ...sorted), [{ twice: 4 }, { twice: 2 }]);
+  assert.deepEqual(await ndjson('states', ...sorted, '--at', 'first', '--limit', '1'), [{ twice: 6 }]);
+  assert.deepEqual(await ndjson('states', ...sorted, '--branch', 'trial', '--limit', '1'), [{ twice: 60 }]);
+  assert.equal((await cli('export', 'states', '-', '--format', 'csv', '--branch', 'none')).code, 5);
+  assert.equal((await cli('export', 'states', '-', '--format', 'csv', '--at', 'first', '--branch', 'trial')).code, 2);
+});
+
+test('Arrow goes to the server as it is: compressed, with long offsets, views and dictionaries', async () => {
+  const expected = JSON.parse(await readFile('test/fixtures/arrow/expected.json', 'utf8'));
+  for (const name of [
+    'lz4',
+    'zstd',
+    'zstd_nested',
+    'large_list',
+    'string_view',
+    'dict',
+    'dict_delta',
+    'dict_replace',
+    'multi',
+    'legacy',
+    'zerobatch',
+  ]) {
+    const path = `test/fixtures/arrow/${name}.stream`;
+    const { rows } = await json('import', path, `as_${name}`);
+    assert.equal(rows, expected[name].rows, name);
+    assert.equal((await ndjson(`as_${name}`)).length, rows, name);
+  }
+});
+
+test('text that follows Arrow takes its types', async () => {
+  const later = await file('later.ndjson', '{"id": 99, "s": "late"}\n');
+  const { rows } = await json('import', 'test/fixtures/arrow/plain.stream', later, 'mixed');
+  assert.equal((await ndjson('mixed')).length, rows);
+  assert.deepEqual(await ndjson('mixed', '--where', 'id = 99', '--select', 'id,s'), [{ id: 99, s: 'late' }]);
+});
+
+test('an Arrow file passes too, and a compressed one is refused where its columns are to be changed', async () => {
+  const whole = join(folder, 'zstd.arrow');
+  await writeFile(whole, asArrowFile(await readFile('test/fixtures/arrow/zstd.stream')));
+  const { rows } = await json('import', whole, 'from_file');
+  assert.deepEqual(await ndjson('from_file'), await ndjson('as_zstd'));
+  assert.ok(rows > 0);
+  for (const option of [
+    ['--skip', 'id'],
+    ['--batch-rows', '5'],
+  ]) {
+    const { code, err } = await cli('import', 'test/fixtures/arrow/zstd.stream', 'changed', ...option);
+    assert.equal(code, 1);
+    assert.match(err, /zstd\.stream: The buffers of the Arrow file are compressed\. With its columns as they are/);
+  }
+  const cut = join(folder, 'cut.arrows');
+  await writeFile(cut, (await readFile('test/fixtures/arrow/lz4.stream')).subarray(0, -200));
+  const { code, err } = await cli('import', cut, 'cut_off');
+  assert.equal(code, 1);
+  assert.match(err, /cut off/);
+  assert.equal((await cli('describe', 'cut_off')).code, 5);
+});
+
+/** The file form of a stream; what is in the footer is not looked at, only where it begins. */
+function asArrowFile(stream: Buffer): Buffer {
+  const footer = Buffer.alloc(16);
+  const length = Buffer.alloc(4);
+  length.writeInt32LE(footer.length);
+  return Buffer.concat([Buffer.from('ARROW1\0\0'), stream, footer, length, Buffer.from('ARROW1')]);
+}
+
+test('a file that cannot be read is refused with its name and line, and nothing is left behind', async () => {
+  const path = await file('bad.csv', 'a,b\n1,2\n3\n');
+  const { code, err } = await cli('import', path, 'bad');
+  assert.equal(code, 1);
+  assert.match(err, /bad\.csv: The row on line 3 has 1 cells/);
+  assert.equal((await cli('import', path)).code, 2);
+  assert.equal((await cli('import', path, 'bad', '--mode', 'x')).code, 2);
+  assert.equal((await cli('import', path, 'bad', '--column', 'a')).code, 2);
+  assert.ok(!(await readdir(folder)).some((name) => name.endsWith('.tiltyard-import')));
+});
+
+test('an import that was cut off goes on where it was, and doubles nothing', async (t) => {
+  const rows = Array.from({ length: 50 }, (_, row) => `${row}\n`).join('');
+  const path = await file('long.csv', `n\n${rows}`);
+  const proxy = await cuttingProxy(server.url, { requests: 3, loseReply: true });
+  t.after(() => proxy.close());
+  const argv = ['import', path, 'long', '--batch-rows', '10'];
+  const cut = await runCliOn(proxy.url, argv);
+  assert.notEqual(cut.code, 0);
+  assert.match(cut.err, /--resume/);
+  assert.match((await runCliOn(proxy.url, argv)).err, /did not finish/);
+  proxy.mend();
+  const resumed = await runCliOn(proxy.url, [...argv, '--resume', '--json']);
+  assert.equal(resumed.code, 0, resumed.err);
+  assert.equal(JSON.parse(resumed.out).rows, 50);
+  assert.deepEqual(
+    (await ndjson('long')).map(({ n }) => n).toSorted((a, b) => a - b),
+    Array.from({ length: 50 }, (_, row) => row),
+  );
+});
+
+/** Lets some writes through, then loses the answer to one, and answers nothing more until it is mended. */
+async function cuttingProxy(target: string, { requests }: { requests: number; loseReply: boolean }) {
+  let left = requests;
+  const proxy = createServer((incoming, reply) => {
+    left -= 1;
+    if (left < 0) {
+      incoming.socket.destroy();
+      return;
+    }
+    const isLost = left === 0;
+    const forward = request(
+      new URL(incoming.url ?? '/', target),
+      { method: incoming.method, headers: incoming.headers },
+      (answer) => {
+        if (isLost) {
+          answer.resume();
+          answer.on('end', () => incoming.socket.destroy());
+          return;
+        }
+        reply.writeHead(answer.statusCode ?? 500, answer.headers);
+        answer.pipe(reply);
+      },
+    );
+    incoming.pipe(forward);
+  });
+  await new Promise<void>((resolve) => {
+    proxy.listen(0, '127.0.0.1', resolve);
+  });
+  const { port } = proxy.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    mend: () => {
+      left = Number.MAX_SAFE_INTEGER;
+    },
+    close: () => {
+      proxy.closeAllConnections();
+      proxy.close();
+    },
+  };
+}
