@@ -1,11 +1,11 @@
 import { hash, randomBytes } from 'node:crypto';
 
-const PREFIX = 'tcs_';
-const RANDOM_BYTES = 32;
+const SECRET_PREFIX = 'tcs_';
+const SECRET_BYTES = 32;
 
 /** The secret is for its holder, once; only the digest is kept. */
 export function makeClientSecret(): { secret: string; digest: string } {
-  const secret = PREFIX + randomBytes(RANDOM_BYTES).toString('base64url');
+  const secret = SECRET_PREFIX + randomBytes(SECRET_BYTES).toString('base64url');
   return { secret, digest: digestClientSecret(secret) };
 }
 
