@@ -4,15 +4,14 @@ import { readFile } from 'node:fs/promises';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
-import { makeApiKey } from './auth/api-key.ts';
+import { generateApiKey, generateClientSecret } from './auth/keys/secrets.ts';
 import { createAuthenticator } from './auth/authenticator.ts';
 import type { Authenticator } from './auth/authenticator.ts';
-import { makeClientSecret } from './auth/client-secret.ts';
-import { createTokenEndpoint } from './auth/token-endpoint.ts';
-import type { TokenEndpoint } from './auth/token-endpoint.ts';
+import { createTokenEndpoint } from './auth/issuer/token-endpoint.ts';
+import type { TokenEndpoint } from './auth/issuer/token-endpoint.ts';
 import type { Catalog } from './catalog/catalog.ts';
 import type { Config } from './config/config.ts';
-import { TOKEN_ENDPOINT_PATH, ownIssuerOf } from './config/own-issuer.ts';
+import { TOKEN_ENDPOINT_PATH, findOwnIssuer } from './config/config.ts';
 import { openConfiguredCatalog, ensureRoots } from './app/offline.ts';
 import { createSingleProcess } from './coordination/coordination.ts';
 import { recoverWrites, isTransientFailure } from './coordination/recover-writes.ts';
@@ -109,7 +108,7 @@ async function joinParts(config: Config, parts: Parts, outside: Outside): Promis
   const catalog = parts.add(await openConfiguredCatalog(config));
   const isNewCatalog = await ensureDefaultDatabase(catalog, config.storage.root);
   const adminKey = await ensureAdminKey(catalog, config);
-  if (ownIssuerOf(config) !== undefined) await ensureSigningKey(catalog);
+  if (findOwnIssuer(config) !== undefined) await ensureSigningKey(catalog);
   const storages = parts.add(openConfiguredStorages(config, outside));
   await ensureRoots(catalog, storages, telemetry);
   const engine = parts.add(await openConfiguredEngine(config, storages, { telemetry, metrics, exported }));
@@ -269,11 +268,11 @@ function openAuthenticator(config: Config, catalog: Catalog): Authenticator {
     findClient: (id: string) => catalog.clients.find(id),
     signingKeys: () => catalog.signingKeys.list(),
   };
-  return createAuthenticator({ ...config.auth, ownIssuer: ownIssuerOf(config) }, lookup, Date.now);
+  return createAuthenticator({ ...config.auth, ownIssuer: findOwnIssuer(config) }, lookup, Date.now);
 }
 
 function openTokenEndpoint(config: Config, catalog: Catalog): TokenEndpoint | undefined {
-  const issuer = ownIssuerOf(config);
+  const issuer = findOwnIssuer(config);
   if (issuer === undefined) return undefined;
   const lookup = {
     findClient: (id: string) => catalog.clients.find(id),
@@ -335,8 +334,8 @@ async function openHttp(joined: Joined): Promise<HttpServer> {
       writes: joined.writes,
       limits,
       allowedStorageOptions: config.storage.allowedCallerOptions,
-      secrets: { makeKey: makeApiKey, makeClientSecret },
-      issuerUrl: ownIssuerOf(config),
+      secrets: { makeKey: generateApiKey, generateClientSecret },
+      issuerUrl: findOwnIssuer(config),
       now: Date.now,
     },
     isDraining: () => state.isDraining,

@@ -1,8 +1,8 @@
 import { mkdir } from 'node:fs/promises';
 import { openCatalog } from '../catalog/catalog.ts';
 import type { Catalog } from '../catalog/catalog.ts';
-import { inspectCatalog } from '../catalog/inspect-catalog.ts';
-import type { CatalogState } from '../catalog/inspect-catalog.ts';
+import { inspectCatalog } from '../catalog/sqlite/inspect-catalog.ts';
+import type { CatalogState } from '../catalog/sqlite/inspect-catalog.ts';
 import type { Config } from '../config/config.ts';
 import { DEFAULT_DATABASE } from '../model/table.ts';
 import { openStorages } from '../storage/storages.ts';

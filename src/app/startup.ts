@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { digestApiKey, makeApiKey } from '../auth/api-key.ts';
-import { makeSigningKey } from '../auth/signing-key.ts';
+import { digestApiKey, generateApiKey } from '../auth/keys/secrets.ts';
+import { generateSigningKey } from '../auth/keys/signing-keys.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Config } from '../config/config.ts';
 import { DEFAULT_DATABASE, isOwnDirectory } from '../model/table.ts';
@@ -31,7 +31,7 @@ export async function ensureAdminKey(catalog: Catalog, config: Config): Promise<
   }
   const keys = await catalog.keys.list();
   if (keys.length > 0) return undefined;
-  const { key, digest } = makeApiKey();
+  const { key, digest } = generateApiKey();
   await writeFile(join(config.data, 'admin.key'), `${key}\n`, { mode: 0o600 });
   await catalog.keys.create({ name: ADMIN_KEY_NAME, digest, grants: [ADMIN_GRANT] });
   return key;
@@ -40,7 +40,7 @@ export async function ensureAdminKey(catalog: Catalog, config: Config): Promise<
 /** What the token endpoint signs with. Several servers with one catalog share it. */
 export async function ensureSigningKey(catalog: Catalog): Promise<void> {
   const keys = await catalog.signingKeys.list();
-  if (keys.length === 0) await catalog.signingKeys.ensure(await makeSigningKey());
+  if (keys.length === 0) await catalog.signingKeys.ensure(await generateSigningKey());
 }
 
 async function ensureKey(catalog: Catalog, key: string): Promise<void> {

@@ -1,13 +1,13 @@
 import { ServiceError } from '../errors/service-error.ts';
 import type { Caller, Grant } from '../model/caller.ts';
-import { digestApiKey, isApiKey, looksLikeToken } from './api-key.ts';
-import { OwnKeys } from './own-keys.ts';
+import { digestApiKey, isApiKey, looksLikeToken } from './keys/secrets.ts';
+import { OwnKeys } from './keys/signing-keys.ts';
 import { checkIssuerSettings } from './settings.ts';
 import type { AuthSettings } from './settings.ts';
-import type { SigningKeyText } from './signing-key.ts';
-import { tokenRefusal } from './token-refusal.ts';
-import { TokenVerifier } from './token-verifier.ts';
-import type { OwnToken } from './verified-tokens.ts';
+import type { SigningKeyText } from './keys/signing-keys.ts';
+import { tokenRefusal } from './tokens/claims.ts';
+import { TokenVerifier } from './tokens/token-verifier.ts';
+import type { OwnToken } from './tokens/verified-tokens.ts';
 
 export { checkIssuerSettings } from './settings.ts';
 export type { AuthSettings } from './settings.ts';

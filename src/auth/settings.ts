@@ -1,6 +1,6 @@
 import { SIGNATURE_ALGORITHMS } from '../model/issuer.ts';
 import type { ClaimGrant, IssuerSettings } from '../model/issuer.ts';
-import { isProviderAddress } from './provider-address.ts';
+import { isProviderAddress } from './tokens/identity-provider.ts';
 
 export interface AuthSettings {
   /** When false, a request without any credential is answered as an administrator's. A bad credential is still refused. */

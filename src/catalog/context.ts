@@ -1,10 +1,11 @@
-import { readGeneration, renewGeneration } from './generation.ts';
 import { GroupCommit } from './group-commit.ts';
 import type { GroupOptions } from './group-commit.ts';
 import { LookupCaches } from './lookup-cache.ts';
 import { createStorageRoots } from './storage-roots.ts';
 import type { StorageRoots } from './storage-roots.ts';
 import type { CatalogStore, Sql } from './store.ts';
+import { sql as statement } from 'kysely';
+import { createId } from './ids.ts';
 
 type Transact = <Value>(work: (sql: Sql) => Promise<Value>) => Promise<Value>;
 
@@ -37,7 +38,7 @@ export function createContext(
   { storageRoot, cacheEntriesMax, now }: ContextSettings,
 ): CatalogContext {
   const caches = new LookupCaches({
-    commitMark: () => store.commitMark(),
+    readChangeCounter: () => store.readChangeCounter(),
     generation: async () => store.read(readGeneration),
     entriesMax: cacheEntriesMax,
   });
@@ -70,4 +71,26 @@ export function createContext(
     roots: createStorageRoots(storageRoot),
     now,
   };
+}
+
+const GENERATION = 'generation';
+
+/** Stays the same until something changes that a lookup may have found. */
+export async function readGeneration(sql: Sql): Promise<string> {
+  // Written out, because it runs after every commit.
+  const { rows } = await statement<{ value: string }>`select value from settings where name = ${GENERATION}`.execute(
+    sql,
+  );
+  const [row] = rows;
+  if (row === undefined) throw new Error('The catalog has no generation.');
+  return row.value;
+}
+
+export async function renewGeneration(sql: Sql, nowMilliseconds: number): Promise<void> {
+  const value = createId(nowMilliseconds);
+  await sql
+    .insertInto('settings')
+    .values({ name: GENERATION, value })
+    .onConflict((conflict) => conflict.column('name').doUpdateSet({ value }))
+    .execute();
 }

@@ -5,7 +5,7 @@ import { DEFAULT_DATABASE } from '../model/table.ts';
 import type { Database } from '../model/table.ts';
 import type { CatalogContext } from './context.ts';
 import { createId } from './ids.ts';
-import { toStorageDirectory } from './storage-directory.ts';
+import { toStorageDirectory } from './storage-roots.ts';
 import type { Sql } from './store.ts';
 
 export interface DatabaseStore {

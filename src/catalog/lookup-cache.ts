@@ -1,6 +1,6 @@
 export interface LookupCachesParts {
   /** While it stays the same, nothing at all was committed. */
-  readonly commitMark: () => Promise<number>;
+  readonly readChangeCounter: () => Promise<number>;
   /** While it stays the same, nothing was committed that a lookup may have found. Dearer, so asked second. */
   readonly generation: () => Promise<string>;
   readonly entriesMax: number;
@@ -17,7 +17,7 @@ export interface LookupCounts {
 export class LookupCaches {
   readonly #parts: LookupCachesParts;
   readonly #caches: LookupCache<unknown>[] = [];
-  #commitMark: number | undefined;
+  #readChangeCounter: number | undefined;
   #generation: string | undefined;
   #look: Promise<void> | undefined;
 
@@ -63,15 +63,15 @@ export class LookupCaches {
   }
 
   async #compareWithCommitted(): Promise<void> {
-    const commitMark = await this.#parts.commitMark();
-    if (commitMark === this.#commitMark) return;
+    const readChangeCounter = await this.#parts.readChangeCounter();
+    if (readChangeCounter === this.#readChangeCounter) return;
     const generation = await this.#parts.generation();
     if (generation !== this.#generation) {
       for (const cache of this.#caches) cache.clear();
       this.#generation = generation;
     }
     // Last, so that a lookup in the meantime asks for the generation too.
-    this.#commitMark = commitMark;
+    this.#readChangeCounter = readChangeCounter;
   }
 }
 

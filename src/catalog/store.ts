@@ -1,5 +1,5 @@
 import type { Kysely, RawBuilder } from 'kysely';
-import type { CatalogTables } from './rows.ts';
+import type { CatalogTables } from './schema/rows.ts';
 
 export type Sql = Kysely<CatalogTables>;
 
@@ -22,7 +22,7 @@ export interface CatalogStore {
   transactAlone<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
 
   /** While it stays the same, nothing at all has been committed by any process. Cheap: every lookup asks. */
-  commitMark(): Promise<number>;
+  readChangeCounter(): Promise<number>;
 
   /** Refuses while something that is committed may not be on disk: for what must not be told before it is. */
   requireDurable(): Promise<void>;

@@ -1,4 +1,4 @@
-import { nearNameHint } from '../config/given.ts';
+import { nearNameHint } from '../config/sources/names.ts';
 import { ERROR_KINDS } from '../errors/codes.ts';
 import { ServiceError } from '../errors/service-error.ts';
 import { readRelease } from '../release.ts';

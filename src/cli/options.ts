@@ -1,4 +1,4 @@
-import { nearNameHint } from '../config/given.ts';
+import { nearNameHint } from '../config/sources/names.ts';
 import { CommandFault } from './command.ts';
 
 /** One option of a command; without `value` it is a switch. */

@@ -1,7 +1,8 @@
 import type { Limits } from '../model/limits.ts';
 import type { IssuerSettings } from '../model/issuer.ts';
-import { LIMIT_SETTINGS, SETTING_NAMES } from './settings.ts';
-import type { SettingName, SettingValues } from './settings.ts';
+import { LIMIT_SETTINGS, SETTING_NAMES } from './settings/settings.ts';
+import type { SettingName, SettingValues } from './settings/settings.ts';
+import { isLoopback } from './settings/text-rules.ts';
 
 /** All that the service was told, read once and checked whole. Plain data, so that it can be sent to the worker. */
 export interface Config {
@@ -143,4 +144,20 @@ function toLimits(values: SettingValues): Limits {
 
 function isLimitName(name: SettingName): name is keyof typeof LIMIT_SETTINGS {
   return Object.hasOwn(LIMIT_SETTINGS, name);
+}
+
+/** Where the token endpoint stands below the base path. */
+export const TOKEN_ENDPOINT_PATH = '/oauth';
+
+/**
+ * The address of our own token endpoint, or `undefined` when there is none. It is never taken from a request: whoever
+ * sends one chooses its host, and clients send their secrets to the address that the discovery document names.
+ */
+export function findOwnIssuer(config: Config): string | undefined {
+  const { auth, host, port, tls, basePath } = config;
+  if (!auth.tokenEndpoint) return undefined;
+  if (auth.issuerUrl !== undefined) return auth.issuerUrl;
+  if (!isLoopback(host)) return undefined;
+  const shown = host.includes(':') ? `[${host}]` : host;
+  return `${tls === undefined ? 'http' : 'https'}://${shown}:${port}${basePath}${TOKEN_ENDPOINT_PATH}`;
 }

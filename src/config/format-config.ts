@@ -1,8 +1,8 @@
 import type { Config } from './config.ts';
-import { flagOf, variableOf } from './setting-name.ts';
-import { settingRows } from './settings.ts';
-import type { SettingName } from './settings.ts';
-import type { Setting, SettingType } from './setting.ts';
+import { flagOf, variableOf } from './sources/names.ts';
+import { settingRows } from './settings/settings.ts';
+import type { SettingName } from './settings/settings.ts';
+import type { Setting, SettingType } from './settings/readings.ts';
 
 /** One line per setting: name, value, where it came from. Secrets show only that they are set. */
 export function formatConfig(config: Config): string {

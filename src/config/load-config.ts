@@ -1,15 +1,14 @@
 import { resolve } from 'node:path';
 import { toConfig } from './config.ts';
 import type { Config, ResolvedValues, ShownSetting } from './config.ts';
-import { readConfigFile } from './config-file.ts';
-import { readEnvironment } from './environment.ts';
-import type { Environment } from './environment.ts';
-import { readFlags } from './flags.ts';
-import type { Given, Source } from './given.ts';
-import { isLoopback } from './loopback.ts';
-import { settingRows } from './settings.ts';
-import type { SettingName, SettingValues } from './settings.ts';
-import { isObjectStore } from './text-rules.ts';
+import { readConfigFile } from './sources/config-file.ts';
+import { readEnvironment } from './sources/environment.ts';
+import type { Environment } from './sources/environment.ts';
+import { readFlags } from './sources/flags.ts';
+import type { Given, Source } from './sources/names.ts';
+import { isLoopback, isObjectStore } from './settings/text-rules.ts';
+import { settingRows } from './settings/settings.ts';
+import type { SettingName, SettingValues } from './settings/settings.ts';
 
 export interface ConfigInput {
   readonly argv: readonly string[];

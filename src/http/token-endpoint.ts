@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { performance } from 'node:perf_hooks';
-import type { TokenEndpoint, TokenRoute } from '../auth/token-endpoint.ts';
+import type { TokenEndpoint, TokenRoute } from '../auth/issuer/token-endpoint.ts';
 import { DISCARD_BOUNDS, discardRest } from './body.ts';
 import type { MountParts } from './mount.ts';
 import { commonHeaders } from './reply.ts';

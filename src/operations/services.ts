@@ -29,5 +29,5 @@ export interface Services {
 /** Makes secrets that are shown once; what is kept is their digests. */
 export interface SecretMaker {
   makeKey(): { readonly key: string; readonly digest: string };
-  makeClientSecret(): { readonly secret: string; readonly digest: string };
+  generateClientSecret(): { readonly secret: string; readonly digest: string };
 }

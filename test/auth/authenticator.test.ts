@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
-import { digestApiKey, makeApiKey } from '../../src/auth/api-key.ts';
+import { digestApiKey, generateApiKey } from '../../src/auth/keys/secrets.ts';
 import { createAuthenticator } from '../../src/auth/authenticator.ts';
 import type { AuthSettings, CredentialLookup } from '../../src/auth/authenticator.ts';
 import { ServiceError } from '../../src/errors/service-error.ts';
@@ -18,9 +18,9 @@ const BAD_KEY = 'The API key is not valid.';
 
 suite('a request with an API key', () => {
   const clock = makeClock();
-  const good = makeApiKey();
-  const expired = makeApiKey();
-  const lasting = makeApiKey();
+  const good = generateApiKey();
+  const expired = generateApiKey();
+  const lasting = generateApiKey();
   const lookup = lookupOf({
     [good.digest]: { id: 'k1', name: 'loader', grants: [READER, WRITER] },
     [expired.digest]: { id: 'k2', name: 'old', expiresAt: clock.now(), grants: [READER] },
@@ -42,7 +42,7 @@ suite('a request with an API key', () => {
 
   test('may carry it as bearer, for clients that can set no other header', async () => {
     assert.equal((await authenticator.authenticate({ ...NONE, bearer: good.key })).id, 'key:k1');
-    await assertRefused(authenticator.authenticate({ ...NONE, bearer: makeApiKey().key }), BAD_KEY);
+    await assertRefused(authenticator.authenticate({ ...NONE, bearer: generateApiKey().key }), BAD_KEY);
   });
 
   test('is refused from the moment at which the key expires', async () => {
@@ -51,7 +51,7 @@ suite('a request with an API key', () => {
   });
 
   test('is refused when the key is unknown, revoked, changed, empty, or its own digest', async () => {
-    for (const key of [makeApiKey().key, `${good.key}x`, good.key.slice(0, -1), '', good.digest, ` ${good.key}`]) {
+    for (const key of [generateApiKey().key, `${good.key}x`, good.key.slice(0, -1), '', good.digest, ` ${good.key}`]) {
       await assertRefused(withKey(key), BAD_KEY);
     }
   });
@@ -149,7 +149,7 @@ suite('a request with an access token', () => {
   });
 
   test('is refused when it carries an API key as well, even when both are good', async () => {
-    const { key, digest } = makeApiKey();
+    const { key, digest } = generateApiKey();
     const lookup = lookupOf({ [digest]: { id: 'k1', name: 'loader', grants: [READER] } });
     const authenticator = createAuthenticator(settings, lookup, Date.now);
     const bearer = await provider.token();

@@ -4,8 +4,8 @@ import type { TestContext } from 'node:test';
 import Database from 'libsql';
 import { GroupCommit } from '../../src/catalog/group-commit.ts';
 import type { GroupOptions } from '../../src/catalog/group-commit.ts';
-import { migrate } from '../../src/catalog/migrations.ts';
-import { openSqliteStore } from '../../src/catalog/sqlite.ts';
+import { migrate } from '../../src/catalog/schema/migrations.ts';
+import { openSqliteStore } from '../../src/catalog/sqlite/sqlite-store.ts';
 import type { Sql } from '../../src/catalog/store.ts';
 import {
   NOW,

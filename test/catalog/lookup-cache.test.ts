@@ -4,11 +4,11 @@ import { test } from 'node:test';
 import { LookupCaches } from '../../src/catalog/lookup-cache.ts';
 
 function source(entriesMax: number) {
-  const state = { commitMark: 0, generation: 'a', looks: 0, generationReads: 0, loads: [] as string[] };
+  const state = { readChangeCounter: 0, generation: 'a', looks: 0, generationReads: 0, loads: [] as string[] };
   const caches = new LookupCaches({
-    commitMark: async () => {
+    readChangeCounter: async () => {
       state.looks += 1;
-      return state.commitMark;
+      return state.readChangeCounter;
     },
     generation: async () => {
       state.generationReads += 1;
@@ -37,7 +37,7 @@ test('asks for the generation only when something was committed', async () => {
   await find('x');
   await find('x');
   assert.equal(state.generationReads, 1);
-  state.commitMark += 1;
+  state.readChangeCounter += 1;
   await turn();
   await find('x');
   await find('x');
@@ -47,7 +47,7 @@ test('asks for the generation only when something was committed', async () => {
 test('keeps results over a commit that leaves the generation', async () => {
   const { state, find } = source(10);
   await find('x');
-  state.commitMark += 1;
+  state.readChangeCounter += 1;
   await turn();
   await find('x');
   assert.deepEqual(state.loads, ['x']);
@@ -61,7 +61,7 @@ test('drops the results of all caches with a new generation', async () => {
   await find('x');
   value = 2;
   state.generation = 'b';
-  state.commitMark += 1;
+  state.readChangeCounter += 1;
   await turn();
   await find('x');
   assert.deepEqual(state.loads, ['x', 'x']);
@@ -89,7 +89,7 @@ test('does not keep what was loaded before a change and arrives after it', async
   });
   await turn();
   state.generation = 'b';
-  state.commitMark += 1;
+  state.readChangeCounter += 1;
   await turn();
   await find('y');
   arrival.emit('old');
@@ -101,7 +101,7 @@ test('lookups that overlap the reading of a new generation do not go by the old 
   const { state, cache } = source(10);
   await cache.find('x', async () => 'old');
   state.generation = 'b';
-  state.commitMark += 1;
+  state.readChangeCounter += 1;
   await turn();
   const lookups = Array.from({ length: 5 }, async () => cache.find('x', async () => 'new'));
   assert.deepEqual(await Promise.all(lookups), ['new', 'new', 'new', 'new', 'new']);
@@ -122,7 +122,7 @@ test('looks again after a commit of its own, within the same turn too', async ()
   const { state, caches, find } = source(10);
   await find('x');
   state.generation = 'b';
-  state.commitMark += 1;
+  state.readChangeCounter += 1;
   caches.lookAgain();
   await find('x');
   assert.deepEqual(state.loads, ['x', 'x']);

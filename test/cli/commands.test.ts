@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { openConfiguredCatalog } from '../../src/app/offline.ts';
-import { digestApiKey } from '../../src/auth/api-key.ts';
+import { digestApiKey } from '../../src/auth/keys/secrets.ts';
 import type { CredentialRecord } from '../../src/catalog/catalog.ts';
 import { COMMAND_GROUPS, runCommand } from '../../src/cli/commands.ts';
 import { loadConfig } from '../../src/config/load-config.ts';

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { loadConfig } from '../../src/config/load-config.ts';
-import { ownIssuerOf } from '../../src/config/own-issuer.ts';
+import { findOwnIssuer } from '../../src/config/config.ts';
 
 function issuerWith(...flags: readonly string[]): string | undefined {
   const loaded = loadConfig({ argv: flags, env: {}, readFile: () => '' });
   assert.ok('config' in loaded, JSON.stringify(loaded));
-  return ownIssuerOf(loaded.config);
+  return findOwnIssuer(loaded.config);
 }
 
 test('on this machine the token endpoint is at the address of the server', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
-import { makeApiKey } from '../../src/auth/api-key.ts';
+import { generateApiKey } from '../../src/auth/keys/secrets.ts';
 import { sampleStream } from '../support/arrow-tables.ts';
 import type { Answer, Client } from '../support/client.ts';
 import { startIdentityProvider } from '../support/identity-provider.ts';
@@ -76,7 +76,7 @@ suite('a request with an API key', () => {
   });
 
   test('that is not known, changed, revoked or expired is a 401 at every endpoint', async () => {
-    const revoked = makeApiKey();
+    const revoked = generateApiKey();
     const record = await server.catalog.keys.create({
       name: 'revoked',
       digest: revoked.digest,
@@ -86,7 +86,7 @@ suite('a request with an API key', () => {
     assert.ok(await server.catalog.keys.revoke(record.id));
     const expired = await server.key([{ role: 'admin', database: undefined, path: [] }], Date.now() - 1);
     for (const key of [
-      makeApiKey().key,
+      generateApiKey().key,
       `${ADMIN_KEY}x`,
       ADMIN_KEY.slice(1),
       ADMIN_KEY.toUpperCase(),

@@ -4,7 +4,7 @@ import { basename } from 'node:path';
 import { connect } from '@lancedb/lancedb';
 import type { Connection, Table } from '@lancedb/lancedb';
 import { openConfiguredCatalog } from '../../src/app/offline.ts';
-import { makeApiKey } from '../../src/auth/api-key.ts';
+import { generateApiKey } from '../../src/auth/keys/secrets.ts';
 import type { Catalog } from '../../src/catalog/catalog.ts';
 import type { Config } from '../../src/config/config.ts';
 import type { Grant, Role } from '../../src/model/caller.ts';
@@ -86,7 +86,7 @@ export class ContractServer {
   }
 
   async key(grants: readonly Grant[], expiresAt?: number): Promise<string> {
-    const { key, digest } = makeApiKey();
+    const { key, digest } = generateApiKey();
     const expiry = expiresAt === undefined ? {} : { expiresAt };
     await this.catalog.keys.create({ name: this.name('key'), digest, grants, ...expiry });
     return key;

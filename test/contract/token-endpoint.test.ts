@@ -8,8 +8,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import type { TestContext } from 'node:test';
-import { makeClientSecret } from '../../src/auth/client-secret.ts';
-import { makeSigningKey } from '../../src/auth/signing-key.ts';
+import { generateClientSecret } from '../../src/auth/keys/secrets.ts';
+import { generateSigningKey } from '../../src/auth/keys/signing-keys.ts';
 import type { Client } from '../support/client.ts';
 import { EVERYTHING, askToken, makeClient, requireToken } from '../support/own-clients.ts';
 import type { OwnClient } from '../support/own-clients.ts';
@@ -170,7 +170,7 @@ suite('the token endpoint', () => {
   });
 
   test('never gives back a secret', async () => {
-    const { secret } = makeClientSecret();
+    const { secret } = generateClientSecret();
     const wrong = await askToken(server.url, { client_id: client.id, client_secret: secret });
     assert.ok(!JSON.stringify([wrong.json, [...wrong.headers]]).includes(secret));
   });
@@ -264,7 +264,7 @@ suite('a token of ours', () => {
   test('that is forged in any way is a 401', async () => {
     await assertLetIn(await forge({}));
     const seconds = Math.floor(Date.now() / 1000);
-    const stranger = await makeSigningKey();
+    const stranger = await generateSigningKey();
     const { id } = await ownKeys();
     const forged: Readonly<Record<string, Promise<string>>> = {
       expired: forge({ exp: seconds - 3600, iat: seconds - 7200 }),
@@ -340,7 +340,7 @@ suite('signing keys', () => {
     const one = await ContractServer.start({ folder });
     const caller = await makeClient(one.catalog);
     const early = await requireToken(one.url, caller);
-    const next = await makeSigningKey();
+    const next = await generateSigningKey();
     await one.catalog.signingKeys.rotate(next);
     const late = await requireToken(one.url, caller);
     assert.equal(decodeProtectedHeader(late).kid, next.id);
@@ -366,7 +366,7 @@ suite('signing keys', () => {
     const caller = await makeClient(one.catalog);
     const early = await requireToken(one.url, caller);
     assert.equal((await withToken(early, one).get('/v1/tables')).status, 200);
-    await one.catalog.signingKeys.rotate(await makeSigningKey(), { forgetEarlier: true });
+    await one.catalog.signingKeys.rotate(await generateSigningKey(), { forgetEarlier: true });
     await assertKeptOut(early, one);
     assert.equal((await withToken(await requireToken(one.url, caller), one).get('/v1/tables')).status, 200);
   });

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { makeClientSecret } from '../../src/auth/client-secret.ts';
+import { generateClientSecret } from '../../src/auth/keys/secrets.ts';
 import type { Catalog } from '../../src/catalog/catalog.ts';
 import type { Grant } from '../../src/model/caller.ts';
 
@@ -16,7 +16,7 @@ export async function makeClient(
   grants: readonly Grant[] = [EVERYTHING],
   expiresAt?: number,
 ): Promise<OwnClient> {
-  const { secret, digest } = makeClientSecret();
+  const { secret, digest } = generateClientSecret();
   const expiry = expiresAt === undefined ? {} : { expiresAt };
   const { id } = await catalog.clients.create({ name: 'loader', digest, grants, ...expiry });
   return { id, secret };

@@ -11,9 +11,8 @@ import {
 import type { Command } from '../command.ts';
 import { CommandFault, splitArguments, EXIT, requireConfig } from '../command.ts';
 import { withCatalog } from './catalog-command.ts';
-import { makeClientSecret } from '../../auth/client-secret.ts';
-import { ownIssuerOf } from '../../config/own-issuer.ts';
-import { makeApiKey } from '../../auth/api-key.ts';
+import { generateClientSecret, generateApiKey } from '../../auth/keys/secrets.ts';
+import { findOwnIssuer } from '../../config/config.ts';
 
 /** What commands about one kind of credential say, and where it is kept. */
 export interface CredentialKind {
@@ -83,9 +82,9 @@ Example:
     if (name === undefined || names.length > 1) throw new CommandFault(['Give the client one name.']);
     const grants = [readGrant(options)];
     const expiry = readExpiry(options['days'], Date.now());
-    const issuer = ownIssuerOf(requireConfig(settings, terminal));
+    const issuer = findOwnIssuer(requireConfig(settings, terminal));
     return withCatalog(settings, terminal, async (catalog) => {
-      const { secret, digest } = makeClientSecret();
+      const { secret, digest } = generateClientSecret();
       const record = await catalog.clients.create({ name, digest, grants, ...expiry });
       const shown = { issuer_url: issuer, client_id: record.id, client_secret: secret };
       if (switches.has('json')) terminal.out(toJsonText({ ...credentialToJson(record, Date.now()), ...shown }));
@@ -131,7 +130,7 @@ Example:
     const grants = [readGrant(options)];
     const expiry = readExpiry(options['days'], Date.now());
     return withCatalog(settings, terminal, async (catalog) => {
-      const { key, digest } = makeApiKey();
+      const { key, digest } = generateApiKey();
       const record = await catalog.keys.create({ name, digest, grants, ...expiry });
       if (switches.has('json')) terminal.out(toJsonText({ ...credentialToJson(record, Date.now()), key }));
       else terminal.out(`${key}\n`);

@@ -1,4 +1,4 @@
-import { makeSigningKey } from '../../auth/signing-key.ts';
+import { generateSigningKey } from '../../auth/keys/signing-keys.ts';
 import { toJsonText } from './grant-options.ts';
 import type { Command } from '../command.ts';
 import { splitArguments } from '../command.ts';
@@ -12,7 +12,7 @@ const rotateKey: Command = {
   async run(argv, terminal) {
     const { names, switches, settings } = splitArguments(argv, [], ['forget-earlier']);
     return withCatalog([...names, ...settings], terminal, async (catalog) => {
-      const key = await makeSigningKey();
+      const key = await generateSigningKey();
       await catalog.signingKeys.rotate(key, { forgetEarlier: switches.has('forget-earlier') });
       terminal.err(`Tokens are signed with the key ${key.id} from now on.\n`);
       return 0;

@@ -6,7 +6,7 @@ import { startIndex } from '../../client/indexes.ts';
 import { waitForJob } from '../../client/jobs.ts';
 import { createNamespace } from '../../client/namespaces.ts';
 import { countRows } from '../../client/rows.ts';
-import { nearNameHint } from '../../config/given.ts';
+import { nearNameHint } from '../../config/sources/names.ts';
 import { callTable, createTable } from '../../client/tables.ts';
 import type { TablePath } from '../../model/identifier.ts';
 import { formatCount } from '../../plans/format-figure.ts';

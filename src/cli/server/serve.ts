@@ -1,5 +1,5 @@
 import type { Config } from '../../config/config.ts';
-import { ownIssuerOf } from '../../config/own-issuer.ts';
+import { findOwnIssuer } from '../../config/config.ts';
 import { runSupervisor } from '../../process/supervisor.ts';
 import type { AppReady } from '../../app.ts';
 import { WORKER_FILE } from '../../release.ts';
@@ -47,7 +47,7 @@ function bannerText(config: Config, address: Address, ready: AppReady): string {
   if (ready.adopted > 0) lines.push(`  found  ${ready.adopted} tables that were there before`);
   if (ready.swept > 0) lines.push(`  swept  ${ready.swept} unfinished writes of an earlier run`);
   lines.push(`  ui     ${base}/ui/`, `  docs   ${base}/docs`);
-  const issuer = ownIssuerOf({ ...config, port: address.port });
+  const issuer = findOwnIssuer({ ...config, port: address.port });
   if (issuer !== undefined) lines.push(`  tokens ${issuer}`);
   if (ready.adminKey !== undefined) {
     lines.push(

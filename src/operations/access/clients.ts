@@ -21,7 +21,7 @@ export const createClient = defineServerOperation({
   replies: [{ mediaType: 'application/json', shape: CreateClientReply, description: 'The secret, for the only time.' }],
   statuses: [],
   async run({ body, caller }, services) {
-    const { secret, digest } = services.secrets.makeClientSecret();
+    const { secret, digest } = services.secrets.generateClientSecret();
     const { shown } = await createCredential(services.catalog.clients, 'client', { body, digest, caller }, services);
     const issuer = services.issuerUrl === undefined ? {} : { issuer_url: services.issuerUrl };
     return { kind: 'object', body: { ...shown, client_id: shown.id, client_secret: secret, ...issuer } };

@@ -1,0 +1,199 @@
+import { Provider, errors } from 'oidc-provider';
+import type { Context } from 'oidc-provider';
+import { ServiceError } from '../../errors/service-error.ts';
+import { digestClientSecret } from '../keys/secrets.ts';
+import type { FailedAttempts } from './failed-attempts.ts';
+import { OWN_ALGORITHM, toPrivateJwk } from '../keys/signing-keys.ts';
+import type { SigningKeyText } from '../keys/signing-keys.ts';
+
+export interface ProviderParts {
+  readonly settings: TokenEndpointSettings;
+  readonly keys: readonly SigningKeyText[];
+  readonly lookup: ClientLookup;
+  readonly failures: FailedAttempts;
+  readonly clock: () => number;
+}
+
+/** What a client may ask for. It neither gives nor takes: what a client may do is in its grants. */
+const SCOPE = 'tables';
+
+/** The library with everything off but the client credentials grant and signed tokens. */
+export function createProvider(parts: ProviderParts): Provider {
+  const { settings, keys } = parts;
+  const provider = new Provider(settings.issuer, {
+    adapter: makeAdapter(parts),
+    jwks: { keys: keys.map(toPrivateJwk) },
+    clientAuthMethods: ['client_secret_post', 'client_secret_basic'],
+    clientDefaults: { id_token_signed_response_alg: OWN_ALGORITHM },
+    scopes: [SCOPE],
+    responseTypes: [],
+    routes: { token: '/token', jwks: '/jwks' },
+    ttl: { ClientCredentials: settings.tokenSeconds },
+    // No route that sets a cookie can be reached; without keys the library warns all the same.
+    cookies: { keys: [] },
+    renderError: renderAsJson,
+    features: {
+      ...NOT_OFFERED,
+      clientCredentials: { enabled: true },
+      resourceIndicators: {
+        enabled: true,
+        defaultResource: () => settings.issuer,
+        getResourceServerInfo: (_context: Context, resource: string) => describeResource(parts, resource),
+      },
+    },
+  });
+  provider.Client.prototype.compareClientSecret = async function compareClientSecret(actual) {
+    return isSecret(parts, this.clientId, actual);
+  };
+  return provider.use(async (context, next) => {
+    await next();
+    if (context.oidc?.route === 'discovery') context.body = discoveryDocument(provider, settings.issuer);
+  });
+}
+
+const NOT_OFFERED = Object.fromEntries(
+  [
+    'devInteractions',
+    'userinfo',
+    'rpInitiatedLogout',
+    'pushedAuthorizationRequests',
+    'dPoP',
+    'claimsParameter',
+    'requestObjects',
+  ].map((feature) => [feature, { enabled: false }]),
+);
+
+/**
+ * Of the library's document only what is there. Its addresses come from the settings: the library takes the host that
+ * the request names, which is anybody's choice.
+ */
+function discoveryDocument(provider: Provider, issuer: string): object {
+  return {
+    issuer,
+    token_endpoint: provider.urlFor('token'),
+    jwks_uri: provider.urlFor('jwks'),
+    grant_types_supported: ['client_credentials'],
+    token_endpoint_auth_methods_supported: ['client_secret_post', 'client_secret_basic'],
+    scopes_supported: [SCOPE],
+    response_types_supported: [],
+    subject_types_supported: ['public'],
+    id_token_signing_alg_values_supported: [OWN_ALGORITHM],
+  };
+}
+
+function renderAsJson(context: Context, out: unknown): void {
+  context.type = 'json';
+  context.body = out;
+}
+
+function describeResource({ settings, keys }: ProviderParts, resource: string): object {
+  if (resource !== settings.issuer) throw new errors.InvalidTarget();
+  return {
+    audience: settings.issuer,
+    scope: SCOPE,
+    accessTokenFormat: 'jwt',
+    accessTokenTTL: settings.tokenSeconds,
+    jwt: { sign: { alg: OWN_ALGORITHM, kid: keys[0]?.id } },
+  };
+}
+
+/** Tokens are signed, not stored, so that clients are all that is ever looked for. */
+function makeAdapter(parts: ProviderParts): (model: string) => object {
+  return (model) => ({
+    find: async (id: string) => (model === 'Client' ? findClient(parts, id) : undefined),
+  });
+}
+
+/** Longer ids are nobody's. */
+const CLIENT_ID_CHARACTERS_MAX = 64;
+
+async function findClient(parts: ProviderParts, id: string): Promise<object | undefined> {
+  if (id.length > CLIENT_ID_CHARACTERS_MAX) return undefined;
+  refuseTooManyFailures(parts, id);
+  const client = await available(async () => parts.lookup.findClient(id));
+  const isValid = client !== undefined && (client.expiresAt === undefined || client.expiresAt > parts.clock());
+  if (!isValid) {
+    parts.failures.fail(sourceOf(id));
+    return undefined;
+  }
+  return {
+    client_id: id,
+    // The library wants one; the comparison is ours.
+    client_secret: 'kept as a digest',
+    grant_types: ['client_credentials'],
+    redirect_uris: [],
+    response_types: [],
+    token_endpoint_auth_method: 'client_secret_post',
+  };
+}
+
+async function isSecret(parts: ProviderParts, id: string, actual: string): Promise<boolean> {
+  const isRight = await available(async () => parts.lookup.isSecretOf(id, digestClientSecret(actual)));
+  if (!isRight) parts.failures.fail(sourceOf(id));
+  return isRight;
+}
+
+/**
+ * Failures count for an address and a client together: by the address alone one broken client would stop all others
+ * behind the same proxy, by the client alone a stranger could stop it.
+ */
+function sourceOf(clientId: string): string {
+  return `${Provider.ctx?.req.socket.remoteAddress ?? ''} ${clientId}`;
+}
+
+function refuseTooManyFailures({ failures }: ProviderParts, id: string): void {
+  const waitSeconds = failures.waitSeconds(sourceOf(id));
+  if (waitSeconds === 0) return;
+  throw later({ status: 429, error: 'too_many_requests', description: 'too many failed attempts', waitSeconds });
+}
+
+/** A catalog that is away is no fault of the client, nor one that a log should show with a stack. */
+async function available<T>(ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    throw later({
+      status: 503,
+      error: 'temporarily_unavailable',
+      description: 'clients cannot be looked up now',
+      waitSeconds: error.retryAfterSeconds ?? 1,
+    });
+  }
+}
+
+interface Later {
+  readonly status: number;
+  readonly error: string;
+  readonly description: string;
+  readonly waitSeconds: number;
+}
+
+function later({ status, error, description, waitSeconds }: Later): Error {
+  Provider.ctx?.set('retry-after', String(waitSeconds));
+  const refusal = new errors.CustomOIDCProviderError(error, description);
+  refusal.statusCode = status;
+  return refusal;
+}
+
+export interface TokenEndpointSettings {
+  /** As clients see it, without a slash at the end. Also the audience of its tokens. */
+  readonly issuer: string;
+  readonly tokenSeconds: number;
+  /** Wrong secrets that one address may give for one client in a minute. */
+  readonly failuresPerMinuteMax: number;
+}
+
+/** What the catalog knows of clients. */
+export interface ClientLookup {
+  /** A revoked client is unknown. */
+  findClient(id: string): Promise<ClientRecord | undefined>;
+  isSecretOf(id: string, digest: string): Promise<boolean>;
+  /** Newest first: the first signs. */
+  signingKeys(): Promise<readonly SigningKeyText[]>;
+}
+
+export interface ClientRecord {
+  readonly id: string;
+  readonly expiresAt?: number;
+}

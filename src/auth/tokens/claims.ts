@@ -1,0 +1,63 @@
+import { errors } from 'jose';
+import { ServiceError } from '../../errors/service-error.ts';
+import type { JWTPayload } from 'jose';
+import type { Grant } from '../../model/caller.ts';
+import type { ClaimGrant } from '../../model/issuer.ts';
+
+/** General on purpose: enough for the holder of a token to mend it, nothing of what it says. */
+export function tokenRefusal(fault: string, cause?: unknown): ServiceError {
+  return new ServiceError('Unauthenticated', `The access token is not valid: ${fault}.`, { cause });
+}
+
+/**
+ * Anything but a refusal of ours means that the token is no good. The library's errors carry the claims, which the log
+ * has no business to keep, so only their names and sentences go on.
+ */
+export function toRefusal(error: unknown): ServiceError {
+  if (error instanceof ServiceError) return error;
+  return tokenRefusal(faultOf(error), error instanceof Error ? `${error.name}: ${error.message}` : undefined);
+}
+
+const CLAIM_FAULTS: ReadonlyMap<string, string> = new Map([
+  ['iss', 'its issuer is not trusted here'],
+  ['aud', 'it is meant for another audience'],
+  ['exp', 'it has no expiry'],
+  ['nbf', 'it is not valid yet'],
+]);
+
+function faultOf(error: unknown): string {
+  if (error instanceof errors.JWTExpired) return 'it has expired';
+  if (error instanceof errors.JWTClaimValidationFailed) return CLAIM_FAULTS.get(error.claim) ?? UNREADABLE;
+  return isSignatureFault(error) ? 'its signature cannot be verified' : UNREADABLE;
+}
+
+const UNREADABLE = 'it cannot be read';
+
+function isSignatureFault(error: unknown): boolean {
+  if (!(error instanceof errors.JOSEError)) return true;
+  return !(error instanceof errors.JWSInvalid || error instanceof errors.JWTInvalid);
+}
+
+/** OpenID Connect Core 1.0, section 2, allows 255 characters. */
+const SUBJECT_CHARACTERS_MAX = 255;
+
+/** The subject, when it can stand in logs and records: text without control, invisible or separator characters. */
+export function findSubject(claims: JWTPayload, claim: string): string | undefined {
+  const subject = ownClaim(claims, claim);
+  if (typeof subject !== 'string' || subject.length === 0 || subject.length > SUBJECT_CHARACTERS_MAX) return undefined;
+  return /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u.test(subject) ? undefined : subject;
+}
+
+export function grantsOfClaims(claims: JWTPayload, rules: readonly ClaimGrant[]): readonly Grant[] {
+  return rules.filter((rule) => hasValue(ownClaim(claims, rule.claim), rule.value)).map((rule) => rule.grant);
+}
+
+function hasValue(claim: unknown, value: string): boolean {
+  if (typeof claim === 'string') return claim === value || claim.split(' ').includes(value);
+  return Array.isArray(claim) && claim.includes(value);
+}
+
+/** A rule may name anything, `constructor` too. */
+function ownClaim(claims: JWTPayload, claim: string): unknown {
+  return Object.hasOwn(claims, claim) ? claims[claim] : undefined;
+}

@@ -1,0 +1,76 @@
+import type { JSONWebKeySet } from 'jose';
+import type { IssuerSettings } from '../../model/issuer.ts';
+
+/** Real documents have 1 to 20 KB. */
+const DOCUMENT_BYTES_MAX = 256 * 1024;
+
+/** Fetches an issuer's keys, by discovery unless the settings say where they are. The faults are for the log. */
+export async function fetchKeySet(issuer: IssuerSettings, signal: AbortSignal): Promise<JSONWebKeySet> {
+  const address = issuer.keySetUrl ?? (await discoverKeySet(issuer.issuer, signal));
+  const document = await fetchDocument(address, signal);
+  const { keys } = document;
+  if (!Array.isArray(keys)) throw new Error('The key set has no list of keys.');
+  // The members are checked by the reader of key sets.
+  return { keys };
+}
+
+async function discoverKeySet(issuer: string, signal: AbortSignal): Promise<string> {
+  const { issuer: named, jwks_uri: address } = await fetchDocument(discoveryAddress(issuer), signal);
+  // OpenID Connect Discovery 1.0, section 4.3: a document about another issuer must not be used.
+  if (named !== issuer) throw new Error('The discovery document is about another issuer.');
+  if (typeof address !== 'string' || !isKeySetAddressOf(issuer, address)) {
+    throw new Error('The discovery document names no usable key set address.');
+  }
+  return address;
+}
+
+async function fetchDocument(address: string, signal: AbortSignal): Promise<Readonly<Record<string, unknown>>> {
+  // A redirect could lead to an address that nobody has checked.
+  const response = await fetch(address, { redirect: 'error', headers: { accept: 'application/json' }, signal });
+  if (response.status !== 200) {
+    await response.body?.cancel();
+    throw new Error(`The identity provider answered with status ${response.status}.`);
+  }
+  const document: unknown = JSON.parse(await readBounded(response));
+  if (!isRecord(document)) throw new Error('The document is not a JSON object.');
+  return document;
+}
+
+async function readBounded(response: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.byteLength;
+    if (bytes > DOCUMENT_BYTES_MAX) throw new Error(`The document has more than ${DOCUMENT_BYTES_MAX} bytes.`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
+}
+
+/** Whether keys may be fetched from there: over TLS, or without leaving the machine. */
+export function isProviderAddress(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const url = new URL(text);
+  if (url.username !== '' || url.password !== '' || text.includes('#')) return false;
+  return url.protocol === 'https:' || isLoopbackHttp(url);
+}
+
+/** A provider elsewhere must not point into this machine: only one that is itself here may name an http address. */
+export function isKeySetAddressOf(issuer: string, keySetUrl: string): boolean {
+  if (!isProviderAddress(keySetUrl)) return false;
+  return !isLoopbackHttp(new URL(keySetUrl)) || isLoopbackHttp(new URL(issuer));
+}
+
+/** OpenID Connect Discovery 1.0, section 4: appended to the issuer, whose last slash is dropped. */
+export function discoveryAddress(issuer: string): string {
+  return `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
+}
+
+function isLoopbackHttp(url: URL): boolean {
+  if (url.protocol !== 'http:') return false;
+  return url.hostname === 'localhost' || url.hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(url.hostname);
+}

@@ -1,0 +1,118 @@
+import { createLocalJWKSet, errors } from 'jose';
+import type { CryptoKey, JWSHeaderParameters } from 'jose';
+import { ServiceError } from '../../errors/service-error.ts';
+import { fetchKeySet } from './identity-provider.ts';
+import type { IssuerSettings } from '../../model/issuer.ts';
+import type { AuthSettings } from '../settings.ts';
+
+type KeySetTimes = Pick<AuthSettings, 'keySetCooldownSeconds' | 'keySetSeconds' | 'fetchSeconds'>;
+
+interface FetchedKeys {
+  readonly match: (header: JWSHeaderParameters) => Promise<CryptoKey>;
+  readonly fetchedAt: number;
+}
+
+/**
+ * The public keys of one issuer. The library's own remote key set is not used: its cool-down begins only after a
+ * success, so that a provider in trouble is asked for every token, and it sets no bound on the answer's size.
+ */
+export class KeySet {
+  readonly #issuer: IssuerSettings;
+  readonly #times: KeySetTimes;
+  readonly #clock: () => number;
+  #keys: FetchedKeys | undefined;
+  #attemptedAt = Number.NEGATIVE_INFINITY;
+  /** Why the latest attempt failed; `undefined` when it succeeded. */
+  #failure: unknown;
+  #fetching: Promise<void> | undefined;
+  #abort: ((reason: Error) => void) | undefined;
+
+  constructor(issuer: IssuerSettings, times: KeySetTimes, clock: () => number) {
+    this.#issuer = issuer;
+    this.#times = times;
+    this.#clock = clock;
+  }
+
+  /**
+   * The key that a token's header names. A name that is not in a fresh set throws `JWKSNoMatchingKey`; when the provider
+   * could not be asked about it, the token may still be good, and the refusal is `ServiceUnavailable`.
+   */
+  async find(header: JWSHeaderParameters): Promise<CryptoKey> {
+    const known = this.#keysYoungerThan(this.#times.keySetSeconds);
+    if (known !== undefined) {
+      this.#refreshAhead();
+      try {
+        return await known.match(header);
+      } catch (error) {
+        if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
+      }
+    }
+    const fresh = await this.#requireFreshKeys();
+    return fresh.match(header);
+  }
+
+  close(): void {
+    this.#abort?.(new Error('The authenticator was closed.'));
+  }
+
+  #keysYoungerThan(seconds: number): FetchedKeys | undefined {
+    return this.#keys !== undefined && this.#isWithin(seconds, this.#keys.fetchedAt) ? this.#keys : undefined;
+  }
+
+  #refreshAhead(): void {
+    const isOld = this.#keysYoungerThan(this.#times.keySetSeconds / 2) === undefined;
+    if (isOld && !this.#isCooling()) void this.#fetch();
+  }
+
+  async #requireFreshKeys(): Promise<FetchedKeys> {
+    if (this.#fetching !== undefined || !this.#isCooling()) await this.#fetch();
+    const keys = this.#keysYoungerThan(this.#times.keySetSeconds);
+    if (keys === undefined || this.#failure !== undefined) throw this.#unavailable();
+    return keys;
+  }
+
+  /** Never rejects: `#failure` tells. Whoever comes while a fetch is under way waits for the same one. */
+  #fetch(): Promise<void> {
+    this.#fetching ??= this.#load().finally(() => {
+      this.#fetching = undefined;
+    });
+    return this.#fetching;
+  }
+
+  async #load(): Promise<void> {
+    this.#attemptedAt = this.#clock();
+    const controller = new AbortController();
+    this.#abort = (reason) => controller.abort(reason);
+    const { fetchSeconds } = this.#times;
+    const timer = setTimeout(() => controller.abort(new Error(`No answer in ${fetchSeconds} s.`)), fetchSeconds * 1000);
+    try {
+      const keySet = await fetchKeySet(this.#issuer, controller.signal);
+      this.#keys = { match: createLocalJWKSet(keySet), fetchedAt: this.#clock() };
+      this.#failure = undefined;
+    } catch (error) {
+      this.#failure = error;
+    } finally {
+      clearTimeout(timer);
+      this.#abort = undefined;
+    }
+  }
+
+  #isCooling(): boolean {
+    return this.#isWithin(this.#times.keySetCooldownSeconds, this.#attemptedAt);
+  }
+
+  /** A moment that lies ahead, because the clock was set back, counts as long ago. */
+  #isWithin(seconds: number, since: number): boolean {
+    const elapsed = this.#clock() - since;
+    return elapsed >= 0 && elapsed < seconds * 1000;
+  }
+
+  #unavailable(): ServiceError {
+    const cooledAt = this.#attemptedAt + this.#times.keySetCooldownSeconds * 1000;
+    return new ServiceError('ServiceUnavailable', 'The access token cannot be checked: its issuer does not answer.', {
+      hint: 'Try again later.',
+      retryAfterSeconds: Math.max(1, Math.ceil((cooledAt - this.#clock()) / 1000)),
+      cause: this.#failure,
+    });
+  }
+}

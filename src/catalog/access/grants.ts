@@ -1,0 +1,187 @@
+import { ServiceError } from '../../errors/service-error.ts';
+import { ROLES } from '../../model/caller.ts';
+import type { Grant } from '../../model/caller.ts';
+import type { NamespacePath } from '../../model/identifier.ts';
+import { databaseNotFound } from '../../model/refusals.ts';
+import type { CatalogContext } from '../context.ts';
+import { fromPathText, rangeFrom, toPathText } from '../path-text.ts';
+import type { GrantRow } from '../schema/rows.ts';
+import type { Sql } from '../store.ts';
+
+export interface GrantRules {
+  /** For `add`: refuses with `DatabaseNotFound` when the database is not there. */
+  readonly knownDatabasesOnly?: boolean;
+  /** For `remove`: refuses with `LastAdministrator` when nobody could administer the server any more. */
+  readonly keepAdministrator?: boolean;
+}
+
+export interface GivenGrant extends Grant {
+  readonly principal: string;
+}
+
+export interface GrantPage {
+  readonly principal?: string;
+  /** Only grants on these databases; without it also those on all of them. */
+  readonly databases?: readonly string[];
+  /** Only grants at this path or below it. */
+  readonly under?: NamespacePath;
+  readonly after?: GivenGrant;
+  readonly limit: number;
+}
+
+/** A principal is the id of a caller, such as `key:…`, `client:…` or `token:<issuer>#<subject>`. */
+export interface GrantStore {
+  of(principal: string): Promise<readonly Grant[]>;
+  /** Giving a grant a second time changes nothing. */
+  add(principal: string, grant: Grant, rules?: GrantRules): Promise<void>;
+  /** False when there was no such grant. */
+  remove(principal: string, grant: Grant, rules?: GrantRules): Promise<boolean>;
+  /** By principal, database, path and role. */
+  list(page: GrantPage): Promise<readonly GivenGrant[]>;
+}
+
+export function createGrantStore({ read, write, caches, now }: CatalogContext): GrantStore {
+  const cache = caches.create<readonly Grant[]>();
+  return {
+    async of(principal) {
+      const grants = await cache.find(principal, async () =>
+        read(async (sql) => {
+          const rows = await sql.selectFrom('grants').selectAll().where('principal', '=', principal).execute();
+          return toGrants(rows);
+        }),
+      );
+      return grants ?? [];
+    },
+
+    async add(principal, grant, rules) {
+      await write(async (sql) => {
+        if (rules?.knownDatabasesOnly === true) await requireDatabases(sql, [grant]);
+        await insertGrants(sql, principal, [grant]);
+      });
+    },
+
+    async remove(principal, grant, rules) {
+      return write(async (sql) => {
+        const isGuarded = rules?.keepAdministrator === true && isAdministration(grant);
+        if (isGuarded) await refuseLastAdministrator(sql, principal, now());
+        return deleteGrant(sql, toGrantRow(principal, grant));
+      });
+    },
+
+    async list(page) {
+      const rows = await read(async (sql) => listRows(sql, page));
+      return rows.flatMap((row) => toGrants([row]).map((grant) => ({ ...grant, principal: row.principal })));
+    },
+  };
+}
+
+/** In the same transaction as the grant, so that none is left behind for a database that is being dropped. */
+export async function requireDatabases(sql: Sql, grants: readonly Grant[]): Promise<void> {
+  for (const { database } of grants) {
+    if (database === undefined) continue;
+    const row = await sql.selectFrom('databases').select('id').where('name', '=', database).executeTakeFirst();
+    if (row === undefined) throw databaseNotFound(database);
+  }
+}
+
+export async function insertGrants(sql: Sql, principal: string, grants: readonly Grant[]): Promise<void> {
+  if (grants.length === 0) return;
+  await sql
+    .insertInto('grants')
+    .values(grants.map((grant) => toGrantRow(principal, grant)))
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+}
+
+/** A role that this release does not know gives nothing. */
+export function toGrants(rows: readonly GrantRow[]): readonly Grant[] {
+  return rows
+    .filter((row) => ROLES.includes(row.role))
+    .map((row) => ({
+      role: row.role,
+      database: row.database_name === '' ? undefined : row.database_name,
+      path: fromPathText(row.path),
+    }));
+}
+
+function isAdministration({ role, database, path }: Grant): boolean {
+  return role === 'admin' && database === undefined && path.length === 0;
+}
+
+const ORDER = ['principal', 'database_name', 'path', 'role'] as const;
+
+async function listRows(sql: Sql, page: GrantPage): Promise<readonly GrantRow[]> {
+  const { principal, databases, under = [], after, limit } = page;
+  let query = sql.selectFrom('grants').selectAll();
+  if (principal !== undefined) query = query.where('principal', '=', principal);
+  if (databases !== undefined) {
+    if (databases.length === 0) return [];
+    query = query.where('database_name', 'in', databases);
+  }
+  const range = rangeFrom(under);
+  if (range !== undefined) query = query.where('path', '>=', range.from).where('path', '<', range.before);
+  if (after !== undefined) {
+    const last = toGrantRow(after.principal, after);
+    query = query.where((where) =>
+      where(where.refTuple(...ORDER), '>', where.tuple(last.principal, last.database_name, last.path, last.role)),
+    );
+  }
+  for (const column of ORDER) query = query.orderBy(column);
+  return query.limit(limit).execute();
+}
+
+async function deleteGrant(sql: Sql, row: GrantRow): Promise<boolean> {
+  const result = await sql
+    .deleteFrom('grants')
+    .where('principal', '=', row.principal)
+    .where('database_name', '=', row.database_name)
+    .where('path', '=', row.path)
+    .where('role', '=', row.role)
+    .executeTakeFirst();
+  return result.numDeletedRows > 0n;
+}
+
+function toGrantRow(principal: string, grant: Grant): GrantRow {
+  // Stored, an empty name stands for all databases: it must not be reached by a name that was left empty.
+  if (grant.database === '') throw new ServiceError('InvalidInput', 'The grant names a database without a name.');
+  return {
+    principal,
+    database_name: grant.database ?? '',
+    path: toPathText(grant.path),
+    role: grant.role,
+  };
+}
+
+/**
+ * Refuses when no valid API key would administer every database once `principal` does so no more. Only keys count: a
+ * client needs the token endpoint, and a token somebody else's issuer.
+ */
+export async function refuseLastAdministrator(sql: Sql, principal: string, now: number): Promise<void> {
+  const administrators = await listAdministrators(sql, now);
+  if (!administrators.includes(principal) || administrators.length > 1) return;
+  throw new ServiceError('LastAdministrator', 'Without this key nobody could administer the server.', {
+    hint: 'Make another API key with the role admin on all databases first.',
+  });
+}
+
+/** With two of them, either may go. */
+const ENOUGH = 2;
+
+async function listAdministrators(sql: Sql, now: number): Promise<readonly string[]> {
+  const rows = await sql
+    .selectFrom('grants')
+    .innerJoin('api_keys', (join) =>
+      join.on((on) => on(on.fn('substr', ['grants.principal', on.val('key:'.length + 1)]), '=', on.ref('api_keys.id'))),
+    )
+    .select('grants.principal')
+    .where('grants.principal', '>=', 'key:')
+    .where('grants.principal', '<', 'key;')
+    .where('database_name', '=', '')
+    .where('path', '=', '')
+    .where('role', '=', 'admin')
+    .where('revoked_at', 'is', null)
+    .where((where) => where.or([where('expires_at', 'is', null), where('expires_at', '>', now)]))
+    .limit(ENOUGH)
+    .execute();
+  return rows.map((row) => row.principal);
+}

@@ -1,0 +1,64 @@
+import { ServiceError } from '../../errors/service-error.ts';
+
+/** Primary result codes, from https://www.sqlite.org/rescode.html: what passes, or what an administrator can mend. */
+const UNAVAILABLE_CODES: ReadonlyMap<number, string> = new Map([
+  [3, 'PERM'],
+  [5, 'BUSY'],
+  [6, 'LOCKED'],
+  [7, 'NOMEM'],
+  [8, 'READONLY'],
+  [9, 'INTERRUPT'],
+  [10, 'IOERR'],
+  [13, 'FULL'],
+  [14, 'CANTOPEN'],
+  [15, 'PROTOCOL'],
+  [22, 'NOLFS'],
+  [23, 'AUTH'],
+]);
+const BUSY = 5;
+const NO_SPACE_CODES: ReadonlySet<number> = new Set([10, 13, 14]);
+const CONSTRAINT_FOREIGNKEY = 787;
+const RETRY_AFTER_SECONDS = 1;
+
+/** What callers of the catalog get for an error of SQLite. Errors that are not SQLite's stay as they are. */
+export function translateSqliteError(error: unknown): unknown {
+  const code = primaryCode(error);
+  if (code === undefined) return error;
+  if (isParentGone(error)) {
+    return new ServiceError('ConcurrentModification', 'What this belongs to was removed by another request.', {
+      cause: error,
+      retryAfterSeconds: RETRY_AFTER_SECONDS,
+    });
+  }
+  return UNAVAILABLE_CODES.has(code)
+    ? catalogUnavailable(error)
+    : new ServiceError('Internal', 'The catalog could not do what was asked of it.', { cause: error });
+}
+
+/** A row that others refer to goes only with its database or namespace, between a look at it and the write. */
+function isParentGone(error: unknown): boolean {
+  return error instanceof Error && 'rawCode' in error && error.rawCode === CONSTRAINT_FOREIGNKEY;
+}
+
+export function isBusy(error: unknown): boolean {
+  return primaryCode(error) === BUSY;
+}
+
+/** A full disk shows itself as FULL, as IOERR, or as a file that cannot be made. Takes translated errors. */
+export function mayLackSpace(error: unknown): boolean {
+  const code = primaryCode(error instanceof ServiceError ? error.cause : error);
+  return code !== undefined && NO_SPACE_CODES.has(code);
+}
+
+export function catalogUnavailable(cause: unknown): ServiceError {
+  return new ServiceError('ServiceUnavailable', 'The catalog is not available at the moment.', {
+    cause,
+    retryAfterSeconds: RETRY_AFTER_SECONDS,
+  });
+}
+
+/** The low byte: the bytes above it say which kind of, say, an input or output error it was. */
+function primaryCode(error: unknown): number | undefined {
+  if (!(error instanceof Error) || !('rawCode' in error) || typeof error.rawCode !== 'number') return undefined;
+  return error.rawCode & 0xff;
+}

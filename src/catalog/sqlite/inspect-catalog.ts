@@ -1,0 +1,31 @@
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import Database from 'libsql';
+import { APPLIED, MIGRATIONS_COUNT } from '../schema/migrations.ts';
+
+/** What a look at the file of a catalog tells, without changing anything in it. */
+export type CatalogState = 'absent' | 'current' | 'older' | 'newer' | 'damaged';
+
+/** Beside a server that may be running; a catalog of an older release is left for the next start to bring up to date. */
+export function inspectCatalog(file: string): CatalogState {
+  if (!existsSync(file)) return 'absent';
+  let database: Database.Database | undefined;
+  try {
+    // libsql takes a text such as "https:…" for a server's address; an absolute path is never one.
+    database = new Database(resolve(file));
+    database.exec('pragma query_only = on');
+    if (firstValue(database, 'pragma quick_check(1)') !== 'ok') return 'damaged';
+    const applied = Number(firstValue(database, `select value from settings where name = '${APPLIED}'`) ?? 0);
+    if (applied === MIGRATIONS_COUNT) return 'current';
+    return applied < MIGRATIONS_COUNT ? 'older' : 'newer';
+  } catch {
+    return 'damaged';
+  } finally {
+    database?.close();
+  }
+}
+
+function firstValue(database: Database.Database, sql: string): unknown {
+  const row: unknown = database.prepare(sql).raw().get();
+  return Array.isArray(row) ? row[0] : undefined;
+}

@@ -1,0 +1,89 @@
+import { open } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
+import { catalogUnavailable } from './errors.ts';
+
+/**
+ * Makes commits durable by syncing SQLite's write-ahead log, as `synchronous = full` would, but apart from the commit:
+ * commits that wait at the same time share one sync, and the next transaction runs meanwhile. SQLite's locks are on its
+ * other files, so that closing this one releases none.
+ */
+export class WriteAheadLog {
+  readonly #path: string;
+  readonly #empty: () => Promise<boolean>;
+  #file: Promise<FileHandle> | undefined;
+  #running: Promise<void> | undefined;
+  #waiting: Promise<void> | undefined;
+  #failure: unknown;
+  #count = 0;
+
+  /** `empty` moves all of the log to the database file, synced, and tells whether it could. */
+  constructor(path: string, empty: () => Promise<boolean>) {
+    this.#path = path;
+    this.#empty = empty;
+  }
+
+  /** Syncs since the start. */
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Refuses while something that is committed may not be on disk. Costs nothing unless a sync has failed. */
+  async requireDurable(): Promise<void> {
+    if (this.#failure !== undefined) await this.sync();
+  }
+
+  /** All that was committed before this call is on disk. */
+  async sync(): Promise<void> {
+    // A sync that is running may have started before this commit; the next one has not.
+    this.#waiting ??= this.#syncNext();
+    return this.#waiting;
+  }
+
+  async close(): Promise<void> {
+    await this.#waiting?.catch(() => {});
+    await this.#running?.catch(() => {});
+    await (await this.#file)?.close();
+    this.#file = undefined;
+  }
+
+  async #syncNext(): Promise<void> {
+    await this.#running?.catch(() => {});
+    this.#waiting = undefined;
+    this.#running = this.#syncNow();
+    return this.#running;
+  }
+
+  async #syncNow(): Promise<void> {
+    if (this.#failure === undefined && (await this.#syncFile())) return;
+    await this.#repair();
+  }
+
+  async #syncFile(): Promise<boolean> {
+    const file = await this.#open();
+    try {
+      await file.datasync();
+      this.#count += 1;
+      return true;
+    } catch (error) {
+      this.#failure = error;
+      return false;
+    }
+  }
+
+  /** After a failed sync the log is not trusted, even if a later one succeeds: what it holds is written once more. */
+  async #repair(): Promise<void> {
+    if (!(await this.#empty().catch(() => false))) throw catalogUnavailable(this.#failure);
+    this.#failure = undefined;
+  }
+
+  /** A file that cannot be opened now, for want of descriptors, has not failed. */
+  async #open(): Promise<FileHandle> {
+    this.#file ??= open(this.#path, 'r');
+    try {
+      return await this.#file;
+    } catch (error) {
+      this.#file = undefined;
+      throw catalogUnavailable(error);
+    }
+  }
+}

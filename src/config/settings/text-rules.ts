@@ -1,0 +1,73 @@
+import { isIP, isIPv4 } from 'node:net';
+import { mustBe, mustBeOnly } from './readings.ts';
+import type { Reading } from './readings.ts';
+
+const ADMIN_KEY_CHARACTERS_MIN = 32;
+const ADMIN_KEY_CHARACTERS_MAX = 512;
+const HOST_CHARACTERS_MAX = 253;
+const OBJECT_STORE = /^(s3|gs|az):\/\/[^/\s]+/;
+const ADDRESS = /^[a-z][a-z0-9+.-]*:\/\//i;
+
+export function readHost(text: string): Reading<string> {
+  return isIP(text) !== 0 || isHostName(text) ? { value: text } : mustBe('a host name or an IP address', text);
+}
+
+/** Kept in lower case and without the dot in front, as host names are compared. */
+export function readHostSuffix(text: string): Reading<string> {
+  const suffix = text.replace(/^\./, '').toLowerCase();
+  return isHostName(suffix) ? { value: suffix } : mustBe('a host name, such as tables.example.com', text);
+}
+
+/** `x/y/` becomes `/x/y`; the root becomes the empty text. */
+export function readBasePath(text: string): Reading<string> {
+  const trimmed = text.replace(/^\//, '').replace(/\/$/, '');
+  if (trimmed === '') return { value: '' };
+  const names = trimmed.split('/');
+  const isPlain = names.every((name) => /^[\w.~-]+$/.test(name) && name !== '.' && name !== '..');
+  return isPlain ? { value: `/${names.join('/')}` } : mustBe('a URL path of plain names, such as /lance', text);
+}
+
+/** A key travels in a header, which holds visible characters only. */
+export function readAdminKey(text: string): Reading<string> {
+  const isFit = text.length >= ADMIN_KEY_CHARACTERS_MIN && text.length <= ADMIN_KEY_CHARACTERS_MAX;
+  if (isFit && /^[\x21-\x7e]+$/.test(text)) return { value: text };
+  const bounds = `${ADMIN_KEY_CHARACTERS_MIN} to ${ADMIN_KEY_CHARACTERS_MAX}`;
+  return mustBeOnly(`${bounds} visible ASCII characters without spaces`);
+}
+
+/** The catalog is a local file, so that its folder has to be local too. */
+export function readDataFolder(text: string): Reading<string> {
+  if (text === '') return mustBeOnly('a folder');
+  if (!ADDRESS.test(text)) return { value: text };
+  return mustBe('a local folder (an object store is named by --storage-root)', text);
+}
+
+export function readStorageRoot(text: string): Reading<string> {
+  if (text !== '' && (isObjectStore(text) || !ADDRESS.test(text))) return { value: text };
+  return mustBe('a folder or an address that starts with s3://, gs:// or az:// and a bucket', text);
+}
+
+/** Secrets travel there: over TLS, or without leaving the machine. Kept without a slash at the end. */
+export function readIssuerUrl(text: string): Reading<string> {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const isSafe = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(url.hostname));
+  const isBare = url?.username === '' && url.password === '' && !/[?#]/.test(text);
+  if (isSafe && isBare) return { value: text.replace(/\/+$/, '') };
+  return mustBeOnly('an https address (http on a loopback host only), without user, password, query and fragment');
+}
+
+export function isObjectStore(root: string): boolean {
+  return OBJECT_STORE.test(root);
+}
+
+function isHostName(text: string): boolean {
+  if (text.length > HOST_CHARACTERS_MAX) return false;
+  return text.split('.').every((label) => /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/i.test(label));
+}
+
+/** Whether a host name or address reaches this machine only. Takes an IPv6 address with or without brackets. */
+export function isLoopback(host: string): boolean {
+  const bare = host.replace(/^\[(.*)\]$/, '$1').toLowerCase();
+  if (bare === 'localhost' || bare === '::1' || bare === '0:0:0:0:0:0:0:1') return true;
+  return isIPv4(bare) && bare.startsWith('127.');
+}

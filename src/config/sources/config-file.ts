@@ -1,0 +1,71 @@
+import { quoteForMessage } from '../../model/identifier.ts';
+import { addGiven, nearNameHint } from './names.ts';
+import type { OpenSource, Source } from './names.ts';
+import { SETTING_NAMES, isSettingName } from '../settings/settings.ts';
+
+/** Reads a JSON file of nested objects: `{"arrow": {"columnsMax": 100}}` gives `arrow.columnsMax`. */
+export function readConfigFile(file: string, readFile: (path: string) => string): Source {
+  const source: OpenSource = { given: [], faults: [] };
+  const text = readText(file, readFile, source);
+  const tree = text === undefined ? undefined : parseTree(file, text, source);
+  if (tree !== undefined) walk(tree, '', { file, source });
+  return source;
+}
+
+function readText(file: string, readFile: (path: string) => string, source: OpenSource): string | undefined {
+  try {
+    return readFile(file);
+  } catch (error) {
+    source.faults.push(`The config file ${file} cannot be read: ${reasonOf(error)}.`);
+    return undefined;
+  }
+}
+
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown reason';
+  return 'code' in error && error.code === 'ENOENT' ? 'it is not there' : error.message;
+}
+
+/** Gives the line of a mistake, not the parser's words: they quote the text, which may hold a secret. */
+function parseTree(file: string, text: string, source: OpenSource): object | undefined {
+  try {
+    const tree: unknown = JSON.parse(text.replace(/^\uFEFF/, ''));
+    if (isObject(tree)) return tree;
+    source.faults.push(`The config file ${file} must hold a JSON object.`);
+  } catch (error) {
+    const position = /position (\d+)/.exec(error instanceof Error ? error.message : '')?.[1];
+    const line = position === undefined ? '' : ` (line ${text.slice(0, Number(position)).split('\n').length})`;
+    source.faults.push(`The config file ${file} is not JSON${line}.`);
+  }
+  return undefined;
+}
+
+interface Walk {
+  readonly file: string;
+  readonly source: OpenSource;
+}
+
+/** Goes as deep as names of settings do. */
+function walk(tree: object, prefix: string, { file, source }: Walk): void {
+  for (const [key, raw] of Object.entries(tree)) {
+    const name = prefix + key;
+    if (isSettingName(name) && FILE_NAMES.includes(name)) addGiven(source, { name, origin: `${file}: ${name}`, raw });
+    else if (isObject(raw) && GROUPS.has(name)) walk(raw, `${name}.`, { file, source });
+    else source.faults.push(unknownKey(name, file));
+  }
+}
+
+/** A file cannot name itself. */
+const FILE_NAMES: readonly string[] = SETTING_NAMES.filter((name) => name !== 'config');
+
+const GROUPS: ReadonlySet<string> = new Set(FILE_NAMES.flatMap((name) => name.split('.').slice(0, -1)));
+
+function unknownKey(name: string, file: string): string {
+  if (GROUPS.has(name)) return `${file}: ${name} must be an object.`;
+  const hint = nearNameHint(name, [...FILE_NAMES, ...GROUPS]);
+  return `${file}: there is no setting ${quoteForMessage(name)}.${hint}`;
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

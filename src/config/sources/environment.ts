@@ -1,0 +1,45 @@
+import { quoteForMessage } from '../../model/identifier.ts';
+import { nearNameHint, VARIABLE_PREFIX, variableOf } from './names.ts';
+import type { OpenSource, Source } from './names.ts';
+import { settingRows } from '../settings/settings.ts';
+import type { SettingName } from '../settings/settings.ts';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Reads every variable that starts with `TILTYARD_`. An empty one counts as not given. */
+export function readEnvironment(environment: Environment): Source {
+  const source: OpenSource = { given: [], faults: [] };
+  for (const [variable, value] of Object.entries(environment)) {
+    if (!variable.startsWith(VARIABLE_PREFIX) || value === undefined || value === '') continue;
+    if (CLIENT_VARIABLES.has(variable) || isServiceLink(variable, value)) continue;
+    const name = VARIABLES.get(variable);
+    if (name === undefined) source.faults.push(unknownVariable(variable));
+    else source.given.push({ name, origin: variable, raw: value });
+  }
+  return source;
+}
+
+/** What clients of the server read, the examples of the docs among them: a shell that has them may start the server, too. */
+const CLIENT_VARIABLES: ReadonlySet<string> = new Set([
+  'TILTYARD_URL',
+  'TILTYARD_KEY',
+  'TILTYARD_TOKEN',
+  'TILTYARD_DATABASE',
+]);
+
+const VARIABLES: ReadonlyMap<string, SettingName> = new Map(settingRows().map(([name]) => [variableOf(name), name]));
+
+/**
+ * Kubernetes gives every container variables about each service of its namespace. For a service called `tiltyard` they
+ * start like ours, and one of them is TILTYARD_PORT=tcp://10.0.0.7:2333.
+ */
+function isServiceLink(variable: string, value: string): boolean {
+  if (/^TILTYARD_(\w+_)?SERVICE_(HOST|PORT(_\w+)?)$/.test(variable)) return true;
+  if (/^TILTYARD_(\w+_)?PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?$/.test(variable)) return true;
+  return /^TILTYARD_(\w+_)?PORT$/.test(variable) && /^(tcp|udp|sctp):\/\//.test(value);
+}
+
+function unknownVariable(variable: string): string {
+  const hint = nearNameHint(variable, [...VARIABLES.keys()]);
+  return `There is no setting for the variable ${quoteForMessage(variable)}.${hint}`;
+}

@@ -1,0 +1,173 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import fc from 'fast-check';
+import type { Catalog } from '../../../src/catalog/catalog.ts';
+import type { NamespacePath, TablePath } from '../../../src/model/identifier.ts';
+import { ODD_NAMES, namePaths, names } from '../names.ts';
+import { createTable, refusal, temporaryCatalog } from '../temporary-catalog.ts';
+
+let runs = 0;
+
+async function newDatabase(catalog: Catalog): Promise<string> {
+  runs += 1;
+  const { id } = await catalog.databases.create({ name: `run ${runs}`, root: `/run-${runs}` });
+  return id;
+}
+
+async function adopt(catalog: Catalog, databaseId: string, paths: readonly TablePath[]): Promise<void> {
+  const found = paths.map((path, index) => ({
+    path,
+    location: { kind: 'listed', root: `/${databaseId}`, directory: `t${index}` } as const,
+  }));
+  assert.equal(await catalog.tables.adopt(databaseId, found), paths.length);
+}
+
+async function listAll(
+  catalog: Catalog,
+  page: { databaseId: string; under?: NamespacePath; limit: number },
+): Promise<TablePath[]> {
+  const all: TablePath[] = [];
+  for (;;) {
+    const after = all.at(-1);
+    const tables = await catalog.tables.list({ ...page, ...(after === undefined ? {} : { after }) });
+    if (tables.length === 0) return all;
+    assert.ok(tables.length <= page.limit);
+    all.push(...tables.map(({ path }) => path));
+  }
+}
+
+function comparePaths(one: TablePath, other: TablePath): number {
+  const at = one.findIndex((name, index) => name !== other[index]);
+  if (at === -1) return one.length - other.length;
+  const against = other[at];
+  return against === undefined ? 1 : Buffer.compare(Buffer.from(one[at] ?? ''), Buffer.from(against));
+}
+
+const distinctPaths = fc.uniqueArray(namePaths, { maxLength: 25, selector: (path) => JSON.stringify(path) });
+
+test('pages of every size together are all tables in order', async (context) => {
+  const { catalog } = await temporaryCatalog(context);
+  const property = fc.asyncProperty(distinctPaths, fc.integer({ min: 1, max: 30 }), async (paths, limit) => {
+    const databaseId = await newDatabase(catalog);
+    await adopt(catalog, databaseId, paths);
+    assert.deepEqual(await listAll(catalog, { databaseId, limit }), paths.toSorted(comparePaths));
+  });
+  await fc.assert(property, { numRuns: 60 });
+});
+
+test('a listing under a path has what stands there and below it, in order, and nothing else', async (context) => {
+  const { catalog } = await temporaryCatalog(context);
+  const property = fc.asyncProperty(distinctPaths, namePaths, fc.nat(), async (paths, other, pick) => {
+    const databaseId = await newDatabase(catalog);
+    await adopt(catalog, databaseId, paths);
+    const chosen = paths[pick % Math.max(paths.length, 1)];
+    const under = chosen === undefined || chosen.length === 1 ? other : chosen.slice(0, -1);
+    const below = paths.filter((path) => under.every((name, index) => name === path[index]));
+    assert.deepEqual(await listAll(catalog, { databaseId, under, limit: 3 }), below.toSorted(comparePaths));
+  });
+  await fc.assert(property, { numRuns: 40 });
+});
+
+test('names that begin like a namespace are not below it', async (context) => {
+  const { catalog, database } = await temporaryCatalog(context);
+  await adopt(catalog, database.id, [['a'], ['a '], ['a', 'b'], ['a!'], ['ab'], ['a', ' ']]);
+  const below = await listAll(catalog, { databaseId: database.id, under: ['a'], limit: 10 });
+  assert.deepEqual(below, [['a'], ['a', ' '], ['a', 'b']]);
+});
+
+test('a page may start after a table that is gone or never was', async (context) => {
+  const { catalog, database } = await temporaryCatalog(context);
+  await adopt(catalog, database.id, [['a'], ['c']]);
+  const page = await catalog.tables.list({ databaseId: database.id, after: ['b', 'x'], limit: 10 });
+  assert.deepEqual(
+    page.map(({ path }) => path),
+    [['c']],
+  );
+});
+
+test('a listing shows the tables of its own database only', async (context) => {
+  const { catalog, database } = await temporaryCatalog(context);
+  const other = await newDatabase(catalog);
+  await adopt(catalog, database.id, [['mine']]);
+  await adopt(catalog, other, [['theirs']]);
+  assert.deepEqual(await listAll(catalog, { databaseId: database.id, limit: 10 }), [['mine']]);
+});
+
+test('names of every odd kind come back byte for byte and are tables of their own', async (context) => {
+  const { catalog, database } = await temporaryCatalog(context);
+  for (const name of ODD_NAMES) {
+    assert.equal(await catalog.tables.find(database.id, [name]), undefined, name);
+    await createTable(catalog, database.id, [name], { name });
+  }
+  for (const name of ODD_NAMES) {
+    const table = await catalog.tables.find(database.id, [name]);
+    assert.deepEqual(Buffer.from(table?.path[0] ?? ''), Buffer.from(name));
+    assert.deepEqual(table?.properties, { name });
+  }
+  assert.equal((await catalog.tables.list({ databaseId: database.id, limit: 1000 })).length, ODD_NAMES.length);
+});
+
+test('any allowed name comes back byte for byte', async (context) => {
+  const { catalog } = await temporaryCatalog(context);
+  const property = fc.asyncProperty(names, async (name) => {
+    const { id, path } = await createTable(catalog, await newDatabase(catalog), [name]);
+    assert.ok(id);
+    assert.deepEqual(Buffer.from(path[0]), Buffer.from(name));
+  });
+  await fc.assert(property, { numRuns: 50 });
+});
+
+test('any properties come back as they were', async (context) => {
+  const { catalog } = await temporaryCatalog(context);
+  const texts = fc.oneof(
+    fc.string({ unit: 'binary' }),
+    fc.constantFrom('__proto__', 'constructor', '\ud800', '\u0000'),
+  );
+  const property = fc.asyncProperty(fc.dictionary(texts, texts), async (properties) => {
+    const table = await createTable(catalog, await newDatabase(catalog), ['t'], properties);
+    assert.deepEqual(new Map(Object.entries(table.properties)), new Map(Object.entries(properties)));
+  });
+  await fc.assert(property, { numRuns: 50 });
+});
+
+describe('a held version', () => {
+  test('is seen until it is released', async (context) => {
+    const { catalog, database } = await temporaryCatalog(context);
+    const table = await createTable(catalog, database.id, ['orders']);
+    await catalog.tables.hold(table.id, { version: 4 });
+    const held = { ...table, heldVersion: 4 };
+    assert.deepEqual(await catalog.tables.find(database.id, ['orders']), held);
+    assert.deepEqual(await catalog.tables.unfinished(), { reservations: [], held: [held] });
+    await catalog.tables.release(table.id);
+    assert.deepEqual(await catalog.tables.find(database.id, ['orders']), table);
+    assert.deepEqual(await catalog.tables.unfinished(), { reservations: [], held: [] });
+  });
+
+  test('is not replaced by another one', async (context) => {
+    const { catalog, database } = await temporaryCatalog(context);
+    const table = await createTable(catalog, database.id, ['orders']);
+    await catalog.tables.hold(table.id, { version: 4 });
+    await catalog.tables.hold(table.id, { version: 4 });
+    await assert.rejects(catalog.tables.hold(table.id, { version: 5 }), refusal('ConcurrentModification'));
+    assert.equal((await catalog.tables.find(database.id, ['orders']))?.heldVersion, 4);
+  });
+
+  test('may be that of a branch, which then stays the one', async (context) => {
+    const { catalog, database } = await temporaryCatalog(context);
+    const table = await createTable(catalog, database.id, ['orders']);
+    await catalog.tables.hold(table.id, { version: 4, branch: 'trial' });
+    const held = { ...table, heldVersion: 4, heldBranch: 'trial' };
+    assert.deepEqual(await catalog.tables.find(database.id, ['orders']), held);
+    await assert.rejects(catalog.tables.hold(table.id, { version: 4 }), refusal('ConcurrentModification'));
+    await catalog.tables.release(table.id);
+    assert.deepEqual(await catalog.tables.find(database.id, ['orders']), table);
+  });
+
+  test('is refused for a table that is not there or not published', async (context) => {
+    const { catalog, database } = await temporaryCatalog(context);
+    const table = { databaseId: database.id, path: ['orders'] as const, root: '/data', caller: 'key:k' };
+    const { tableId } = await catalog.tables.reserve(table);
+    await assert.rejects(catalog.tables.hold(tableId, { version: 1 }), refusal('TableNotFound'));
+    await assert.rejects(catalog.tables.hold('none', { version: 1 }), refusal('TableNotFound'));
+  });
+});

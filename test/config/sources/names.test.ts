@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { editDistance, nearestName } from '../../../src/config/sources/names.ts';
+
+test('counts insertions, deletions and replacements', () => {
+  assert.equal(editDistance('', 'abc'), 3);
+  assert.equal(editDistance('abc', ''), 3);
+  assert.equal(editDistance('kitten', 'sitting'), 3);
+  assert.equal(editDistance('port', 'prot'), 2);
+});
+
+test('is a distance: nought only for equals, the same both ways, never longer than a detour', () => {
+  const word = fc.string({ maxLength: 8 });
+  fc.assert(
+    fc.property(word, word, word, (first, second, third) => {
+      assert.equal(editDistance(first, second) === 0, first === second);
+      assert.equal(editDistance(first, second), editDistance(second, first));
+      assert.ok(editDistance(first, third) <= editDistance(first, second) + editDistance(second, third));
+    }),
+  );
+});
+
+test('finds the nearest name, whatever its case, and none that is far', () => {
+  assert.equal(nearestName('--prot', ['--host', '--port']), '--port');
+  assert.equal(nearestName('arrow.columnmax', ['arrow.columnsMax', 'query.columnsMax']), 'arrow.columnsMax');
+  assert.equal(nearestName('--colour', ['--host', '--port']), undefined);
+  assert.equal(nearestName('--port', []), undefined);
+});
