@@ -17,6 +17,7 @@ import { compareQuery } from './scenarios/query.ts';
 import { compareUpdate, compareVersions } from './scenarios/update.ts';
 import type { Bench, Scenario } from './scenarios/scenario.ts';
 import { startServerProcess } from './server-process.ts';
+import { warmUp } from './warm-up.ts';
 
 const SCENARIOS: Readonly<Record<string, Scenario>> = {
   analysis: compareAnalysis,
@@ -50,6 +51,7 @@ async function main(): Promise<void> {
   try {
     const report = (line: string): void => void process.stderr.write(`${line}\n`);
     const bench: Bench = { port: server.port, flags, folder, raw, openRaw, report };
+    await warmUp(server.port);
     for (const [name, run] of Object.entries(SCENARIOS)) {
       if (wanted.length > 0 && !wanted.some((word) => isNamedBy(name, word))) continue;
       for await (const result of run(bench)) {

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { Comparison } from '../measure.ts';
 import { startServerProcess, withFlags } from '../server-process.ts';
+import { warmUp } from '../warm-up.ts';
 import { compareInsertCase } from './insert.ts';
 import type { InsertCase } from './insert.ts';
 import type { Bench } from './scenario.ts';
@@ -14,6 +15,7 @@ const CASES: readonly InsertCase[] = [
 export async function* compareInsertFull({ folder, flags, raw }: Bench): AsyncGenerator<Comparison> {
   const server = await startServerProcess(join(folder, 'full'), withFlags(flags, ['--storage-sync=full']));
   try {
+    await warmUp(server.port);
     for (const each of CASES) yield await compareInsertCase({ port: server.port, raw }, each);
   } finally {
     await server.close();

@@ -23,7 +23,7 @@ const CASES: readonly InsertCase[] = [
   { writers: 32, rows: 1, turns: 320, goal: 6 },
 ];
 
-const ROUNDS = 3;
+const ROUNDS = 5;
 const SEED = 2;
 
 /** Appends to one table; fresh tables for each case, so that none pays for the fragments of the one before. */

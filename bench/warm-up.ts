@@ -1,0 +1,29 @@
+import { joinStream, makeCounterParts } from './data.ts';
+import { jsonRequest } from './http-client.ts';
+import { openInserts } from './scenarios/insert.ts';
+import { expectSuccess, openClients, pick, uploadTable } from './scenarios/scenario.ts';
+import { BENCH_KEY } from './server-process.ts';
+
+const TABLE = 'warm-up';
+const REQUESTS = 1000;
+const ROWS = 100;
+
+/**
+ * Measures a server in its steady state: V8 compiles a path of the server after some hundred requests, while the engine
+ * was compiled long ago. Tables of the scenarios stay fresh.
+ */
+export async function warmUp(port: number): Promise<void> {
+  const inserts = await openInserts(port, `${TABLE}-inserts`, { writers: 1, rows: 1 });
+  const client = pick(await openClients(port, 1), 0);
+  await uploadTable(client, TABLE, joinStream(makeCounterParts(ROWS), 1));
+  const update = jsonRequest(`/v1/table/${TABLE}/update`, BENCH_KEY, {
+    updates: [['price', 'price + 1']],
+    predicate: 'id = 0',
+  });
+  for (let request = 0; request < REQUESTS; request += 1) {
+    if (request % 2 === 0) await inserts.work(0, request);
+    else expectSuccess(await client.send(update));
+  }
+  inserts.close();
+  client.close();
+}
