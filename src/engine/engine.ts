@@ -4,53 +4,53 @@ import type { Analysis } from '../model/plan.ts';
 import type { Query } from '../model/query.ts';
 import type { Schema } from '../model/schema.ts';
 import type { TableLocation, TableState } from '../model/table.ts';
-import { analyzeQuery } from './analyze-query.ts';
-import { createCommitsEngine } from './commits-engine.ts';
-import type { CommitsEngine } from './commits-engine.ts';
-import { findLatestVersion, restoreVersion, toWriteState } from './commit-target.ts';
-import type { WriteTarget } from './commit-target.ts';
-import { createTable } from './create-table.ts';
-import { engineCall, isRetryableConflict } from './engine-errors.ts';
-import { findTables } from './find-tables.ts';
-import type { FoundTable } from './find-tables.ts';
-import { createLifecycleEngine } from './lifecycle-engine.ts';
-import type { LifecycleEngine } from './lifecycle-engine.ts';
-import { createIndexesEngine } from './indexes-engine.ts';
-import type { IndexesEngine } from './indexes-engine.ts';
-import { createMaintenanceEngine } from './maintenance-engine.ts';
-import type { MaintenanceEngine } from './maintenance-engine.ts';
-import { loadNative } from './native.ts';
-import type { OpenTable, TableDescription } from './open-table.ts';
+import { analyzeQuery } from './plans/analyze-query.ts';
+import { createCommitsEngine } from './commits/commits.ts';
+import type { CommitsEngine } from './commits/commits.ts';
+import { findLatestVersion, restoreVersion, toWriteState } from './commits/commit-target.ts';
+import type { WriteTarget } from './commits/commit-target.ts';
+import { createTable } from './tables/write-table.ts';
+import { engineCall, isRetryableConflict } from './native/engine-errors.ts';
+import { findTables } from './tables/find-tables.ts';
+import type { FoundTable } from './tables/find-tables.ts';
+import { createLifecycleEngine } from './tables/lifecycle.ts';
+import type { LifecycleEngine } from './tables/lifecycle.ts';
+import { createIndexesEngine } from './indexes/indexes.ts';
+import type { IndexesEngine } from './indexes/indexes.ts';
+import { createMaintenanceEngine } from './maintenance.ts';
+import type { MaintenanceEngine } from './maintenance.ts';
+import { loadNative } from './native/native.ts';
+import type { OpenTable, TableDescription } from './tables/table-handle.ts';
 import { openParts } from './parts.ts';
 import type { EngineParts, EngineSettings } from './parts.ts';
-import { requireFit } from './schema-fit.ts';
-import { createRowsEngine } from './rows-engine.ts';
-import type { Patience, RowsEngine } from './rows-engine.ts';
-import { createVersionsEngine } from './versions-engine.ts';
-import type { VersionsEngine } from './versions-engine.ts';
-import type { WriteOutcome } from './write-stream.ts';
+import { requireFit } from './commits/schema-fit.ts';
+import { createRowsEngine } from './queries/rows.ts';
+import type { QueryTimeout, RowsEngine } from './queries/rows.ts';
+import { createVersionsEngine } from './versions/versions.ts';
+import type { VersionsEngine } from './versions/versions.ts';
+import type { WriteOutcome } from './tables/write-table.ts';
 
-export type { AppendedRows } from './append-commit.ts';
-export type { Assignment } from './assignment-tree.ts';
-export type { ColumnAlteration, NewColumn } from './column-changes.ts';
-export type { CommitGroup, CommitPlan, Committed, MultiCommitPlan, PreparedCommit } from './commit-plan.ts';
-export type { CommitsEngine, DeletedRows } from './commits-engine.ts';
-export type { WriteTarget } from './commit-target.ts';
-export type { FieldMetadataEntry, FieldMetadataOutcome } from './field-metadata.ts';
-export type { FoundTable } from './find-tables.ts';
-export type { IndexCommit } from './indexes-engine.ts';
-export type { LifecycleEngine } from './lifecycle-engine.ts';
-export type { Condition, MaintenanceEngine, Optimization, OptimizeRequest, VersionAge } from './maintenance-engine.ts';
-export type { MergeCounts, MergeRequest } from './merge-commit.ts';
-export type { OpenTable, TableDescription } from './open-table.ts';
+export type { AppendedRows } from './commits/append.ts';
+export type { Assignment } from './updates/assignments.ts';
+export type { ColumnAlteration, NewColumn } from './commits/columns.ts';
+export type { CommitGroup, CommitPlan, Committed, MultiCommitPlan, PreparedCommit } from './commits/commit-plan.ts';
+export type { CommitsEngine, DeletedRows } from './commits/commits.ts';
+export type { WriteTarget } from './commits/commit-target.ts';
+export type { FieldMetadataEntry, FieldMetadataOutcome } from './commits/metadata.ts';
+export type { FoundTable } from './tables/find-tables.ts';
+export type { IndexCommit } from './indexes/indexes.ts';
+export type { LifecycleEngine } from './tables/lifecycle.ts';
+export type { Condition, MaintenanceEngine, Optimization, OptimizeRequest, VersionAge } from './maintenance.ts';
+export type { MergeCounts, MergeRequest } from './commits/merge.ts';
+export type { OpenTable, TableDescription } from './tables/table-handle.ts';
 export type { EngineSettings } from './parts.ts';
-export type { RowsEngine } from './rows-engine.ts';
-export type { SchemaMetadataOutcome } from './schema-metadata.ts';
-export type { Branch } from './table-branches.ts';
-export type { Tag } from './table-tags.ts';
-export type { TableVersion, VersionRange } from './table-versions.ts';
-export type { UpdatedRows, UpdateRequest } from './update-commit.ts';
-export type { WriteOutcome } from './write-stream.ts';
+export type { RowsEngine } from './queries/rows.ts';
+export type { SchemaMetadataOutcome } from './commits/metadata.ts';
+export type { Branch } from './versions/branches.ts';
+export type { Tag } from './versions/tags.ts';
+export type { TableVersion, VersionRange } from './versions/versions.ts';
+export type { UpdatedRows, UpdateRequest } from './updates/update.ts';
+export type { WriteOutcome } from './tables/write-table.ts';
 
 /** As of now, but for hits and misses: those are since the start. */
 export interface EngineCounts {
@@ -76,7 +76,7 @@ export interface Engine {
     storageOptions: Readonly<Record<string, string>>,
   ): Promise<WriteOutcome>;
   describeTable(state: TableState): Promise<TableDescription>;
-  analyzeQuery(state: TableState, query: Query, patience?: Patience): Promise<Analysis>;
+  analyzeQuery(state: TableState, query: Query, patience?: QueryTimeout): Promise<Analysis>;
   /** The latest state of a branch, for work that commits to it. */
   useLatest<Value>(target: WriteTarget, work: (table: OpenTable) => Promise<Value>): Promise<Value>;
   /** Refuses rows that do not fit the table as it is now. */
@@ -139,7 +139,7 @@ export class NativeBackedEngine implements Engine {
     return this.#parts.tables.describe(state);
   }
 
-  async analyzeQuery(state: TableState, query: Query, patience?: Patience): Promise<Analysis> {
+  async analyzeQuery(state: TableState, query: Query, patience?: QueryTimeout): Promise<Analysis> {
     return analyzeQuery(this.#parts, state, query, patience);
   }
 

@@ -1,13 +1,13 @@
 import type { EngineLimits } from '../model/limits.ts';
 import type { Storages } from '../storage/storages.ts';
-import { AbandonedWork } from './abandoned-work.ts';
-import { Connections } from './connections.ts';
-import type { TornManifest } from './connections.ts';
-import type { NativeEngine } from './native.ts';
-import { OpenReaders } from './open-readers.ts';
-import { OpenTables } from './open-tables.ts';
-import { lowerEngineThreads } from './thread-priority.ts';
-import type { ThreadPriority } from './thread-priority.ts';
+import { OrphanedQueries } from './native/query-deadline.ts';
+import { Connections } from './native/connections.ts';
+import type { TornManifest } from './native/connections.ts';
+import type { NativeEngine } from './native/native.ts';
+import { OpenReaders } from './tables/open-readers.ts';
+import { OpenTables } from './tables/open-tables.ts';
+import { lowerEngineThreads } from './native/thread-priority.ts';
+import type { ThreadPriority } from './native/thread-priority.ts';
 import { Turns } from './turns.ts';
 
 export interface EngineSettings {
@@ -29,7 +29,7 @@ export interface EngineParts {
   readonly tables: OpenTables;
   readonly storages: Storages;
   readonly readers: OpenReaders;
-  readonly abandoned: AbandonedWork;
+  readonly abandoned: OrphanedQueries;
   readonly threads: ThreadPriority;
   /** For writes of many rows: each takes much memory inside the engine. */
   readonly bulk: Turns;
@@ -48,7 +48,7 @@ export function openParts(native: NativeEngine, settings: EngineSettings): Engin
     tables,
     storages,
     readers: new OpenReaders(() => performance.now()),
-    abandoned: new AbandonedWork(limits.abandonedMax),
+    abandoned: new OrphanedQueries(limits.abandonedMax),
     threads: lowerEngineThreads(limits.threadNice),
     bulk: new Turns(limits.bulkWritesMax),
   };

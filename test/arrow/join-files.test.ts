@@ -21,7 +21,7 @@ import { openArrowStream } from '../../src/arrow/checked-stream.ts';
 import type { CheckedStream } from '../../src/arrow/checked-stream.ts';
 import { hasSameSchema, isJoinable, joinFiles } from '../../src/arrow/join-files.ts';
 import type { JoinableChunk } from '../../src/arrow/join-files.ts';
-import { ARROW_LIMITS, openFixture, pieces, toChunk, toStream } from '../engine/engine-room.ts';
+import { ARROW_LIMITS, openFixture, pieces, toChunk, toStream } from '../engine/test-engine.ts';
 import { toItems, toTable } from '../engine/sample-tables.ts';
 import { NativeEngine } from './native-engine.ts';
 import { plainRows } from './plain-rows.ts';

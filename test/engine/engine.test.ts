@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import type { Engine, WriteTarget } from '../../src/engine/engine.ts';
 import { ServiceError } from '../../src/errors/service-error.ts';
 import { refusal } from '../support/refusal.ts';
-import { commitPlan, latest, openRoom, openTable, readRows, sql, toStream } from './engine-room.ts';
+import { commitPlan, latest, openTestEngine, openTable, readRows, sql, toStream } from './test-engine.ts';
 import { toItems } from './sample-tables.ts';
 
 const UPDATE = { assignments: [{ path: ['score'] as const, expression: sql('score + 1') }], predicate: undefined };
@@ -39,7 +39,7 @@ test('refuses to bring back a version that is not there', async (t) => {
 });
 
 test('a storage root that is missing is refused, and not made', async (t) => {
-  const { engine, root } = await openRoom(t);
+  const { engine, root } = await openTestEngine(t);
   const location = { kind: 'listed', root: join(root, 'data'), directory: 'table' } as const;
   const creating = engine.createTable(location, await toStream(toItems(3)), {});
   await assert.rejects(creating, refusal('ServiceUnavailable', /storage root of the database is missing/));
@@ -47,7 +47,7 @@ test('a storage root that is missing is refused, and not made', async (t) => {
 });
 
 test('refuses a storage root that is a file, and works once it is not', async (t) => {
-  const { engine, root } = await openRoom(t);
+  const { engine, root } = await openTestEngine(t);
   const file = join(root, 'file');
   await writeFile(file, 'text');
   const location = { kind: 'listed', root: file, directory: 'table' } as const;
@@ -66,7 +66,7 @@ test('drops a table, and lets go of one that is not there', async (t) => {
 });
 
 test('answers a probe', async (t) => {
-  const { engine } = await openRoom(t);
+  const { engine } = await openTestEngine(t);
   await engine.probe();
 });
 

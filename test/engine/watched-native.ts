@@ -1,5 +1,5 @@
-import { loadNative } from '../../src/engine/native.ts';
-import type { NativeConnection, NativeEngine, NativeTable } from '../../src/engine/native.ts';
+import { loadNative } from '../../src/engine/native/native.ts';
+import type { NativeConnection, NativeEngine, NativeTable } from '../../src/engine/native/native.ts';
 
 const WATCHED = ['add', 'update', 'delete', 'restore', 'addColumns', 'dropColumns', 'dropIndex'] as const;
 

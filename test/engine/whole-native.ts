@@ -1,11 +1,11 @@
-import { loadNative } from '../../src/engine/native.ts';
+import { loadNative } from '../../src/engine/native/native.ts';
 import type {
   NativeBranches,
   NativeConnection,
   NativeConnectionOptions,
   NativeEngine,
   NativeTable,
-} from '../../src/engine/native.ts';
+} from '../../src/engine/native/native.ts';
 
 /** The engine with those parts that the room does not use, and tests need to set a scene. */
 export interface WholeNative extends Omit<NativeEngine, 'Connection' | 'Index'> {

@@ -7,7 +7,7 @@ import type { Table } from 'apache-arrow';
 import { ServiceError } from '../../src/errors/service-error.ts';
 import type { IndexRequest, IndexSpec } from '../../src/model/index-spec.ts';
 import { locationUri } from '../../src/model/table.ts';
-import { openApart, readRows } from '../engine/engine-room.ts';
+import { openApart, readRows } from '../engine/test-engine.ts';
 import { toDocuments, toItems, toTable, vectorType } from '../engine/sample-tables.ts';
 import { openWriteFixture } from './write-fixture.ts';
 

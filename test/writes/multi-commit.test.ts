@@ -6,7 +6,7 @@ import type { TestContext } from 'node:test';
 import type { ArrowChunk, CheckedStream } from '../../src/arrow/checked-stream.ts';
 import type { Journal } from '../../src/catalog/catalog.ts';
 import type { WriteStep } from '../../src/writes/writes.ts';
-import { openApart, openFixture, readRows } from '../engine/engine-room.ts';
+import { openApart, openFixture, readRows } from '../engine/test-engine.ts';
 import { toItems } from '../engine/sample-tables.ts';
 import { watchCommits } from '../engine/watched-native.ts';
 import { eventually } from '../support/eventually.ts';

@@ -8,7 +8,7 @@ import type { Catalog } from '../../src/catalog/catalog.ts';
 import { createSingleProcess } from '../../src/coordination/coordination.ts';
 import { NativeBackedEngine, openEngine } from '../../src/engine/engine.ts';
 import type { Engine, FieldMetadataEntry, MergeRequest } from '../../src/engine/engine.ts';
-import type { NativeEngine } from '../../src/engine/native.ts';
+import type { NativeEngine } from '../../src/engine/native/native.ts';
 import { openParts } from '../../src/engine/parts.ts';
 import type { EngineLimits, JournalLimits } from '../../src/model/limits.ts';
 import type { TableLocation, TableRecord, TableState } from '../../src/model/table.ts';
@@ -18,8 +18,8 @@ import type { StorageSettings, Storages } from '../../src/storage/storages.ts';
 import type { TelemetryEvent } from '../../src/telemetry/events.ts';
 import { Writes } from '../../src/writes/writes.ts';
 import type { InsertMode, SucceededWrite, WriteRequest, WriteResult, WritesSettings } from '../../src/writes/writes.ts';
-import { ENGINE_LIMITS, latest, sql, toChunk, toStream } from '../engine/engine-room.ts';
-import type { Owner } from '../engine/engine-room.ts';
+import { ENGINE_LIMITS, latest, sql, toChunk, toStream } from '../engine/test-engine.ts';
+import type { Owner } from '../engine/test-engine.ts';
 import { testLimits } from '../support/limits.ts';
 
 /** What comes with a write beside its data. */

@@ -5,7 +5,7 @@ import { suite, test } from 'node:test';
 import { Int32, Utf8 } from 'apache-arrow';
 import { ServiceError } from '../../src/errors/service-error.ts';
 import type { WriteStep } from '../../src/writes/writes.ts';
-import { latest, openApart, readRows, toQuery, toStream } from '../engine/engine-room.ts';
+import { latest, openApart, readRows, toQuery, toStream } from '../engine/test-engine.ts';
 import { toItems, toTable } from '../engine/sample-tables.ts';
 import { refusal } from '../support/refusal.ts';
 import { openWriteFixture } from './write-fixture.ts';

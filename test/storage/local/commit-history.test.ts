@@ -10,7 +10,7 @@ import { isMaintenance } from '../../../src/model/commit.ts';
 import type { Commit } from '../../../src/model/commit.ts';
 import { locationUri } from '../../../src/model/table.ts';
 import { readCommitsAfter } from '../../../src/storage/local/commit-history.ts';
-import { commitPlan, openTable as openRoom } from '../../engine/engine-room.ts';
+import { commitPlan, openTable as openTestEngine } from '../../engine/test-engine.ts';
 import { toItems } from '../../engine/sample-tables.ts';
 
 const ROW = { id: 1, value: 1 };
@@ -134,7 +134,7 @@ function shown(commit: Commit | undefined) {
 }
 
 test('metadata of fields is configuration; that of the schema comes as a merge without columns', async (t) => {
-  const { engine, location } = await openRoom(t, toItems(3));
+  const { engine, location } = await openTestEngine(t, toItems(3));
   const target = { location: location(), branch: undefined };
   const { commits } = engine;
   await commitPlan(engine, target, commits.fieldMetadata([{ path: ['id'], metadata: { unit: 'm' }, replace: false }]));

@@ -6,8 +6,8 @@ import type { TestContext } from 'node:test';
 import { manifestName } from '../../../src/storage/format/manifest.ts';
 import { locationUri } from '../../../src/model/table.ts';
 import { refusal } from '../../support/refusal.ts';
-import { commitPlan, latest, openRoom, readRows, sql, toStream } from '../../engine/engine-room.ts';
-import type { EngineRoom } from '../../engine/engine-room.ts';
+import { commitPlan, latest, openTestEngine, readRows, sql, toStream } from '../../engine/test-engine.ts';
+import type { TestEngine } from '../../engine/test-engine.ts';
 import { toItems } from '../../engine/sample-tables.ts';
 
 type Tear = (path: string) => Promise<void>;
@@ -19,7 +19,7 @@ const TEARS: readonly (readonly [string, Tear])[] = [
   ['all zeros', async (path) => writeFile(path, Buffer.alloc((await readFile(path)).length))],
 ];
 
-async function bump(room: EngineRoom, branch?: string): Promise<void> {
+async function bump(room: TestEngine, branch?: string): Promise<void> {
   const assignments = [{ path: ['score'], expression: sql('score + 1') }] as const;
   const target = { location: room.location(), branch };
   await commitPlan(room.engine, target, room.engine.commits.update(target, { assignments, predicate: undefined }));
@@ -27,12 +27,12 @@ async function bump(room: EngineRoom, branch?: string): Promise<void> {
 
 /** A room with a table of three versions, seen by an engine that has not opened it yet. */
 async function reopen(t: TestContext, branch?: string) {
-  const first = await openRoom(t);
+  const first = await openTestEngine(t);
   await first.engine.createTable(first.location(), await toStream(toItems(3)), {});
   if (branch !== undefined) await first.engine.versions.createBranch(latest(first.location()), branch);
   for (const _ of [2, 3]) await bump(first, branch);
   const quarantined: unknown[] = [];
-  const { engine } = await openRoom(t, { onQuarantine: (found) => quarantined.push(found) });
+  const { engine } = await openTestEngine(t, { onQuarantine: (found) => quarantined.push(found) });
   const folder = locationUri(first.location());
   const versions = join(folder, ...(branch === undefined ? [] : ['tree', branch]), '_versions');
   return { ...first, engine, folder, versions, quarantined };

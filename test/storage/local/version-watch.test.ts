@@ -9,7 +9,7 @@ import { watchVersions } from '../../../src/storage/local/version-watch.ts';
 import { OBJECT_STORAGE } from '../../../src/storage/object-storage.ts';
 import type { VersionWatch } from '../../../src/storage/storage.ts';
 import { locationUri } from '../../../src/model/table.ts';
-import { commitPlan, openTable, sql } from '../../engine/engine-room.ts';
+import { commitPlan, openTable, sql } from '../../engine/test-engine.ts';
 import { toItems } from '../../engine/sample-tables.ts';
 
 const LONG_AGO = 1_600_000_000.25;

@@ -7,9 +7,9 @@ import { DISK } from '../../../src/storage/sync/file-sync.ts';
 import type { FileSync } from '../../../src/storage/sync/file-sync.ts';
 import { locationUri } from '../../../src/model/table.ts';
 import { refusal } from '../../support/refusal.ts';
-import { latest, toStream } from '../../engine/engine-room.ts';
+import { latest, toStream } from '../../engine/test-engine.ts';
 import { toItems } from '../../engine/sample-tables.ts';
-import { openWriteFixture as openRoom } from '../../writes/write-fixture.ts';
+import { openWriteFixture as openTestEngine } from '../../writes/write-fixture.ts';
 import type { WriteFixture } from '../../writes/write-fixture.ts';
 
 /** A disk that tells what was synced, and may be told to wait or to fail. */
@@ -129,7 +129,7 @@ async function buildIndex(room: WriteFixture) {
 
 test('every file and folder that a commit made is synced before it is told, folders after their files', async (t) => {
   const disk = new TestDisk();
-  const room = await openRoom(t, { disk });
+  const room = await openTestEngine(t, { disk });
   const folder = locationUri(room.location());
   const write = async (name: string, work: Write): Promise<void> =>
     t.test(name, async () => {
@@ -147,7 +147,7 @@ test('every file and folder that a commit made is synced before it is told, fold
 
 test('an insert costs four syncs: its data, its manifest, and the folders of both', async (t) => {
   const disk = new TestDisk();
-  const room = await openRoom(t, { disk });
+  const room = await openTestEngine(t, { disk });
   await room.create(toItems(3));
   await insert(room, 1);
   disk.synced.length = 0;
@@ -157,7 +157,7 @@ test('an insert costs four syncs: its data, its manifest, and the folders of bot
 
 test('a tag that is called like the hint of versions is synced', async (t) => {
   const disk = new TestDisk();
-  const room = await openRoom(t, { disk });
+  const room = await openTestEngine(t, { disk });
   await room.create(toItems(3));
   const tag = { tag: 'latest_version_hint', version: 1 };
   await exclusive(room, async () => room.engine.versions.createTag(target(room), tag));
@@ -167,7 +167,7 @@ test('a tag that is called like the hint of versions is synced', async (t) => {
 
 test('a clone is synced whole, with its own entry', async (t) => {
   const disk = new TestDisk();
-  const room = await openRoom(t, { disk });
+  const room = await openTestEngine(t, { disk });
   await room.create(toItems(3));
   disk.synced.length = 0;
   const clone = room.location('clone');
@@ -179,10 +179,10 @@ test('a clone is synced whole, with its own entry', async (t) => {
 });
 
 test('the first write to a table of a former process is synced as well', async (t) => {
-  const first = await openRoom(t);
+  const first = await openTestEngine(t);
   await first.create(toItems(3));
   const disk = new TestDisk();
-  const room = await openRoom(t, { disk, folder: first.folder });
+  const room = await openTestEngine(t, { disk, folder: first.folder });
   const folder = locationUri(room.location());
   const before = await listEntries(folder);
   await increment(room);
@@ -191,7 +191,7 @@ test('the first write to a table of a former process is synced as well', async (
 
 test('the next write runs while the disk works, and is told no earlier than the one before', async (t) => {
   const disk = new TestDisk();
-  const room = await openRoom(t, { disk });
+  const room = await openTestEngine(t, { disk });
   await room.create(toItems(3));
   let open: () => void = () => {};
   disk.gate = new Promise<void>((resolve) => {
@@ -211,7 +211,7 @@ test('the next write runs while the disk works, and is told no earlier than the 
 
 test('a failed sync fails the write and those after it; reads go on, and so do other tables', async (t) => {
   const disk = new TestDisk();
-  const room = await openRoom(t, { disk });
+  const room = await openTestEngine(t, { disk });
   await room.create(toItems(3));
   await room.create(toItems(3), 'other');
   disk.fault = new Error('EIO: i/o error, fsync');
@@ -222,7 +222,7 @@ test('a failed sync fails the write and those after it; reads go on, and so do o
   await room.version();
   await increment(room, undefined, 'other');
   // As after a restart.
-  await increment(await openRoom(t, { folder: room.folder }));
+  await increment(await openTestEngine(t, { folder: room.folder }));
 });
 
 /** As `open` fails when the process has no file handle left. */
@@ -232,7 +232,7 @@ function shortage(): Error {
 
 test('a sync that finds no free file handle is tried again until there is one', async (t) => {
   const disk = new TestDisk();
-  const room = await openRoom(t, { disk });
+  const room = await openTestEngine(t, { disk });
   await room.create(toItems(3));
   disk.fault = shortage();
   const before = disk.failures;
@@ -244,7 +244,7 @@ test('a sync that finds no free file handle is tried again until there is one', 
 
 test('a lasting lack of file handles fails the write, not the table, and what it made is synced by the next', async (t) => {
   const disk = new TestDisk();
-  const room = await openRoom(t, { disk, shortageMilliseconds: 50 });
+  const room = await openTestEngine(t, { disk, shortageMilliseconds: 50 });
   await room.create(toItems(3));
   const folder = locationUri(room.location());
   const before = await listEntries(folder);
@@ -261,7 +261,7 @@ test('a lasting lack of file handles fails the write, not the table, and what it
 
 test('what a failed sync did not sync is kept, however many other tables are written meanwhile', async (t) => {
   const disk = new TestDisk();
-  const room = await openRoom(t, { disk, shortageMilliseconds: 50, watchedTablesMax: 1 });
+  const room = await openTestEngine(t, { disk, shortageMilliseconds: 50, watchedTablesMax: 1 });
   for (const name of ['table', 'other', 'third']) {
     await room.create(toItems(3), name);
   }
@@ -278,7 +278,7 @@ test('what a failed sync did not sync is kept, however many other tables are wri
 
 test('without syncs nothing is synced', async (t) => {
   const disk = new TestDisk();
-  const room = await openRoom(t, { disk, sync: 'os' });
+  const room = await openTestEngine(t, { disk, sync: 'os' });
   await room.create(toItems(3));
   await increment(room);
   assert.deepEqual(disk.synced, []);

@@ -8,7 +8,7 @@ import { Idempotency } from '../../../src/writes/idempotency/idempotency.ts';
 import { ResponseMarks } from '../../../src/writes/idempotency/response-marks.ts';
 import type { ResponseRef, WriteRequest, WriteResult } from '../../../src/writes/write.ts';
 import { createTable, temporaryCatalog } from '../../catalog/temporary-catalog.ts';
-import { readRows } from '../../engine/engine-room.ts';
+import { readRows } from '../../engine/test-engine.ts';
 import { toItems } from '../../engine/sample-tables.ts';
 import { eventually } from '../../support/eventually.ts';
 import { refusal } from '../../support/refusal.ts';

@@ -5,7 +5,7 @@ import { Dictionary, Field, Float64, Int32, Schema, Table, Utf8, vectorFromArray
 import type { ArrowChunk, CheckedStream } from '../../../src/arrow/checked-stream.ts';
 import { ServiceError } from '../../../src/errors/service-error.ts';
 import type { SucceededWrite } from '../../../src/writes/writes.ts';
-import { openApart, openFixture, readRows, toChunk, toStream } from '../../engine/engine-room.ts';
+import { openApart, openFixture, readRows, toChunk, toStream } from '../../engine/test-engine.ts';
 import { toItems, toTable } from '../../engine/sample-tables.ts';
 import { watchCommits } from '../../engine/watched-native.ts';
 import { refusal } from '../../support/refusal.ts';

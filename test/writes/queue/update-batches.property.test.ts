@@ -5,7 +5,7 @@ import { Bool, Float32, Float64, Int32, Int64, Int8, Uint64, Utf8, tableToIPC } 
 import type { Table } from 'apache-arrow';
 import fc from 'fast-check';
 import { ServiceError } from '../../../src/errors/service-error.ts';
-import { openApart, readRows } from '../../engine/engine-room.ts';
+import { openApart, readRows } from '../../engine/test-engine.ts';
 import { toTable } from '../../engine/sample-tables.ts';
 import { openWriteFixture } from '../write-fixture.ts';
 import type { WriteFixture } from '../write-fixture.ts';

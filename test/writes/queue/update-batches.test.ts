@@ -4,7 +4,7 @@ import type { TestContext } from 'node:test';
 import { Float64, Int32, Schema, Struct, Table, Utf8, tableToIPC, vectorFromArray } from 'apache-arrow';
 import { ServiceError } from '../../../src/errors/service-error.ts';
 import type { SucceededWrite } from '../../../src/writes/writes.ts';
-import { openApart, readRows } from '../../engine/engine-room.ts';
+import { openApart, readRows } from '../../engine/test-engine.ts';
 import { optional, required, toItems, toPeople, toTable } from '../../engine/sample-tables.ts';
 import { watchCommits } from '../../engine/watched-native.ts';
 import { openWriteFixture } from '../write-fixture.ts';

@@ -8,7 +8,7 @@ import { locationUri } from '../../../src/model/table.ts';
 import type { TableLocation } from '../../../src/model/table.ts';
 import { manifestName } from '../../../src/storage/format/manifest.ts';
 import type { SucceededWrite, WriteStep } from '../../../src/writes/writes.ts';
-import { openApart, readRows } from '../../engine/engine-room.ts';
+import { openApart, readRows } from '../../engine/test-engine.ts';
 import { toItems } from '../../engine/sample-tables.ts';
 import { loseReplies, watchCommits } from '../../engine/watched-native.ts';
 import { eventually } from '../../support/eventually.ts';

@@ -5,7 +5,7 @@ import { suite, test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { crc32 } from 'node:zlib';
 import type { WriteStep } from '../../../src/writes/writes.ts';
-import { openApart, openFixture, readRows, sql } from '../../engine/engine-room.ts';
+import { openApart, openFixture, readRows, sql } from '../../engine/test-engine.ts';
 import { toItems } from '../../engine/sample-tables.ts';
 import { watchCommits } from '../../engine/watched-native.ts';
 import { eventually } from '../../support/eventually.ts';

@@ -1,0 +1,48 @@
+import type { CommitKind } from '../../model/commit.ts';
+import type { OpenTable } from '../tables/table-handle.ts';
+
+export interface Committed<Outcome> {
+  readonly version: number;
+  readonly outcome: Outcome;
+}
+
+/** One commit that was checked against the table as it is now. */
+export interface PreparedCommit<Outcome> {
+  /** Rows that it will add, when that is known: they tell its commit from others. */
+  readonly addedRows?: number | undefined;
+  /** The outcome, when it is known before the commit. */
+  readonly expected?: Outcome | undefined;
+  /** Rows that the commit must have stored: with fewer, a batch was malformed. */
+  readonly storedRows?: number;
+  /** One commit of the engine. A refusal has changed nothing; after any other failure it may have been committed. */
+  commit(): Promise<Committed<Outcome>>;
+}
+
+/** A write that is one commit. Nothing happens before the table's write queue comes to it. */
+export interface CommitPlan<Outcome> {
+  /** What the engine may store for the commit. */
+  readonly kinds: readonly CommitKind[];
+  /** Data that is not there is made: the table then shows version 0 and nothing else. */
+  readonly mayBeMissing?: true;
+  /** Refuses what cannot be done to the table as it is now. Changes nothing. */
+  prepare(table: OpenTable): Promise<PreparedCommit<Outcome>>;
+  /** Starts a group that this plan is in; `undefined` when it has to run alone. */
+  startGroup?(table: OpenTable): Promise<CommitGroup<Outcome> | undefined>;
+}
+
+/** Plans that one commit can carry, each with an outcome as if it had run alone. */
+export interface CommitGroup<Outcome> {
+  readonly membersMax: number;
+  /** Whether the plan now belongs to the group; nothing changes when it does not. */
+  add(plan: CommitPlan<unknown>): boolean;
+  /** The outcomes are in the order of the plans. `undefined` when they cannot share a commit on the table as it is now. */
+  prepare(table: OpenTable): Promise<PreparedCommit<readonly Outcome[]> | undefined>;
+}
+
+/** A write of several commits, one for each chunk of its data. The pipeline hides them from readers, and undoes them. */
+export interface MultiCommitPlan<Outcome> {
+  /** Refuses what cannot be done; gives the version that the write follows. Changes nothing. */
+  prepare(): Promise<{ readonly baseVersion: number }>;
+  write(): Promise<Committed<Outcome>>;
+  close(): void;
+}

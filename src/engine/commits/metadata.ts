@@ -1,0 +1,135 @@
+import { formatFieldPath, requireField, resolveField } from '../../model/field-path.ts';
+import type { FieldPath } from '../../model/field-path.ts';
+import type { Schema } from '../../model/schema.ts';
+import type { CommitPlan } from './commit-plan.ts';
+import { engineCall } from '../native/engine-errors.ts';
+import { readSchema } from '../tables/table-handle.ts';
+import type { OpenTable } from '../tables/table-handle.ts';
+import { metadataFile } from '../../arrow/metadata-file.ts';
+import { ServiceError } from '../../errors/service-error.ts';
+import { isReservedKey } from '../../guard/metadata.ts';
+import { quoteForMessage } from '../../model/identifier.ts';
+
+export interface FieldMetadataEntry {
+  readonly path: FieldPath;
+  /** `null` deletes a key. */
+  readonly metadata: Readonly<Record<string, string | null>>;
+  readonly replace: boolean;
+}
+
+export interface FieldMetadataOutcome {
+  /** By canonical path. */
+  readonly fields: ReadonlyMap<string, Readonly<Record<string, string>>>;
+}
+
+/** All entries or none, in order. */
+export function planFieldMetadata(entries: readonly FieldMetadataEntry[]): CommitPlan<FieldMetadataOutcome> {
+  return {
+    kinds: ['config', 'project', 'merge'],
+    async prepare(table) {
+      const wanted = applyEntries(entries, await table.schema());
+      const updates = [...wanted.values()].map(({ path, metadata }) => ({
+        path: formatFieldPath(path),
+        metadata: Object.fromEntries(metadata),
+        replace: true,
+      }));
+      const expected = new Map([...wanted].map(([path, { metadata }]) => [path, Object.fromEntries(metadata)]));
+      return {
+        expected: { fields: expected },
+        async commit() {
+          const { version } = await engineCall(async () => table.native.updateFieldMetadata(updates));
+          table.forget();
+          return { version, outcome: { fields: await readBack(table, wanted) } };
+        },
+      };
+    },
+  };
+}
+
+interface WantedMetadata {
+  readonly path: FieldPath;
+  readonly metadata: Map<string, string>;
+}
+
+/** One whole map for each field: given several entries for a field, the engine loses keys. */
+function applyEntries(entries: readonly FieldMetadataEntry[], schema: Schema): Map<string, WantedMetadata> {
+  const wanted = new Map<string, WantedMetadata>();
+  for (const entry of entries) {
+    const canonical = formatFieldPath(entry.path);
+    const field = requireField(schema, entry.path);
+    const present = wanted.get(canonical) ?? { path: entry.path, metadata: new Map(field.metadata) };
+    wanted.set(canonical, present);
+    applyEntry(present.metadata, entry);
+  }
+  return wanted;
+}
+
+function applyEntry(metadata: Map<string, string>, entry: FieldMetadataEntry): void {
+  if (entry.replace) {
+    for (const key of metadata.keys()) if (!isStorageKey(key)) metadata.delete(key);
+  }
+  for (const [key, value] of Object.entries(entry.metadata)) {
+    if (value === null) metadata.delete(key);
+    else metadata.set(key, value);
+  }
+}
+
+/** Callers cannot set these, so replacing the metadata keeps them: without them the column loses its type. */
+function isStorageKey(key: string): boolean {
+  return /^(?:ARROW:extension:|lance-|lance:)/.test(key) || key === 'packed';
+}
+
+/** What was committed is never answered with an error: if it cannot be read again, what was written stands for it. */
+async function readBack(
+  table: OpenTable,
+  wanted: ReadonlyMap<string, WantedMetadata>,
+): Promise<ReadonlyMap<string, Readonly<Record<string, string>>>> {
+  const schema = await readSchema(table.native).catch(() => undefined);
+  return new Map(
+    [...wanted].map(([canonical, { path, metadata }]) => {
+      const field = schema === undefined ? undefined : resolveField(schema, path);
+      return [canonical, Object.fromEntries(field?.metadata ?? metadata)];
+    }),
+  );
+}
+
+export interface SchemaMetadataOutcome {
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+/**
+ * Makes these pairs the metadata of the schema. The engine sets keys, with a schema that adds no column, but removes none;
+ * so a key that would have to go is refused. Keys of the storage format, which callers cannot set, stay.
+ */
+export function planSchemaMetadata(metadata: Readonly<Record<string, string>>): CommitPlan<SchemaMetadataOutcome> {
+  return {
+    kinds: ['merge', 'project', 'config'],
+    async prepare(table) {
+      const present = (await table.schema()).metadata;
+      const left = [...present.keys()].filter((key) => !Object.hasOwn(metadata, key) && !isReservedKey(key));
+      if (left.length > 0) throw cannotRemove(left);
+      const file = metadataFile(Object.entries(metadata));
+      return {
+        expected: { metadata: { ...Object.fromEntries(present), ...metadata } },
+        async commit() {
+          const { version } = await engineCall(async () => table.native.addColumnsWithSchema(file));
+          table.forget();
+          // The commit is made: if it cannot be read back, what was written stands for it.
+          const written = await readSchema(table.native).catch(() => undefined);
+          return { version, outcome: { metadata: Object.fromEntries(written?.metadata ?? Object.entries(metadata)) } };
+        },
+      };
+    },
+  };
+}
+
+const NAMED_KEYS_MAX = 5;
+
+function cannotRemove(keys: readonly string[]): ServiceError {
+  const named = keys.slice(0, NAMED_KEYS_MAX).map(quoteForMessage).join(', ');
+  return new ServiceError(
+    'Unsupported',
+    `The schema metadata has keys that were not given, and the storage engine cannot remove any: ${named}.`,
+    { hint: 'Give these keys too, with the values that they are to have.' },
+  );
+}

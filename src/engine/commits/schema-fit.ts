@@ -1,0 +1,90 @@
+import { describeType } from '../../arrow/type-name.ts';
+import { ServiceError } from '../../errors/service-error.ts';
+import { formatFieldPath } from '../../model/field-path.ts';
+import type { FieldPath } from '../../model/field-path.ts';
+import { quoteForMessage } from '../../model/identifier.ts';
+import type { DataType, Field, Schema } from '../../model/schema.ts';
+
+/**
+ * Holds the columns of rows that are to be added against those of the table. The engine would say the same later and less
+ * clearly, or convert in silence what then is another value: 1.5 to 1.
+ */
+export function requireFit(rows: Schema, table: Schema): void {
+  requireKnown(rows.fields, table.fields);
+  const given = new Set(rows.fields.map(({ name }) => name));
+  const missing = table.fields.find(({ name, nullable }) => !nullable && !given.has(name));
+  if (missing === undefined) return;
+  throw new ServiceError('TableSchemaValidationError', `The column ${quote([missing.name])} is missing.`, {
+    hint: 'A column may only be left out when it may be null.',
+  });
+}
+
+/** Every column is one of the table's, of a type that can become its type. */
+export function requireKnown(given: readonly Field[], wanted: readonly Field[], above?: FieldPath): void {
+  const byName = new Map(wanted.map((field) => [field.name, field]));
+  for (const field of given) {
+    const path: FieldPath = above === undefined ? [field.name] : [...above, field.name];
+    const known = byName.get(field.name);
+    if (known === undefined) throw unknownColumn(path, wanted);
+    requireType(field.type, known.type, path);
+  }
+}
+
+function requireType(given: DataType, wanted: DataType, path: FieldPath): void {
+  if (given.kind === 'dictionary') return requireType(given.value, wanted, path);
+  if (wanted.kind === 'dictionary') return requireType(given, wanted.value, path);
+  if (given.kind === 'struct' && wanted.kind === 'struct') return requireKnown(given.children, wanted.children, path);
+  if (given.kind === 'fixed-size-list' && wanted.kind === 'fixed-size-list' && given.length !== wanted.length) {
+    throw new ServiceError(
+      'TableSchemaValidationError',
+      `The column ${quote(path)} has lists of ${given.length} where the table has lists of ${wanted.length}.`,
+    );
+  }
+  if (!isConvertible(given, wanted)) throw wrongType(given, wanted, path);
+}
+
+type Family = 'number' | 'text' | 'bytes' | 'list' | DataType['kind'];
+
+/** Within a family the engine converts, and refuses a value that is out of range. */
+function isConvertible(given: DataType, wanted: DataType): boolean {
+  if (given.kind === 'null') return true;
+  // A fraction would be cut off.
+  if (given.kind === 'float' && wanted.kind === 'int') return false;
+  // JSON is stored in a binary form of its own.
+  if (given.kind === 'utf8' && wanted.kind === 'binary') return true;
+  return familyOf(given) === familyOf(wanted);
+}
+
+function familyOf({ kind }: DataType): Family {
+  switch (kind) {
+    case 'int':
+    case 'float':
+    case 'decimal':
+      return 'number';
+    case 'binary':
+    case 'fixed-size-binary':
+      return 'bytes';
+    case 'list':
+    case 'fixed-size-list':
+      return 'list';
+    default:
+      return kind;
+  }
+}
+
+function unknownColumn(path: FieldPath, wanted: readonly Field[]): ServiceError {
+  const namesake = wanted.find(({ name }) => name.toLowerCase() === path.at(-1)?.toLowerCase());
+  const hint = namesake === undefined ? {} : { hint: `Did you mean ${quoteForMessage(namesake.name)}?` };
+  return new ServiceError('TableSchemaValidationError', `The table has no column ${quote(path)}.`, hint);
+}
+
+function wrongType(given: DataType, wanted: DataType, path: FieldPath): ServiceError {
+  return new ServiceError(
+    'TableSchemaValidationError',
+    `The column ${quote(path)} has the type ${describeType(given)} where the table has ${describeType(wanted)}.`,
+  );
+}
+
+function quote(path: FieldPath): string {
+  return quoteForMessage(formatFieldPath(path));
+}

@@ -1,0 +1,138 @@
+import { ServiceError } from '../../errors/service-error.ts';
+import type { TableLocation } from '../../model/table.ts';
+import type { Storages } from '../../storage/storages.ts';
+import { engineCall } from './engine-errors.ts';
+import type { NativeConnection, NativeEngine, NativeSession, NativeTable } from './native.ts';
+
+export interface ConnectionSettings {
+  readonly native: NativeEngine;
+  readonly session: NativeSession;
+  readonly storages: Storages;
+  readonly storageOptions: Readonly<Record<string, string>>;
+  readonly onQuarantine: (found: TornManifest) => void;
+}
+
+/** The newest version of a table that could not be read: it was moved aside, and the one before is served. */
+export interface TornManifest {
+  readonly directory: string;
+  /** The main one when absent. */
+  readonly branch: string | undefined;
+  readonly version: number;
+}
+
+/** How the engine is asked for a table: by a name, below a namespace of the engine's own. */
+export interface EngineName {
+  readonly name: string;
+  readonly namespace: readonly string[];
+}
+
+type Mode = TableLocation['kind'];
+
+/**
+ * One connection for each storage root and mode. Listed tables are opened without the engine's own catalog: it costs ten
+ * milliseconds for each create and takes `$` in a name for a separator. Only tables that stand in that catalog need it.
+ */
+export class Connections {
+  readonly #settings: ConnectionSettings;
+  readonly #open = new Map<string, Promise<NativeConnection>>();
+  #isClosed = false;
+
+  constructor(settings: ConnectionSettings) {
+    this.#settings = settings;
+  }
+
+  get storages(): Storages {
+    return this.#settings.storages;
+  }
+
+  async find(root: string, mode: Mode): Promise<NativeConnection> {
+    if (this.#isClosed) throw shuttingDown();
+    const key = `${mode}\u0000${root}`;
+    const open = this.#open.get(key);
+    if (open !== undefined) return open;
+    const opening = this.#connect(root, mode);
+    this.#open.set(key, opening);
+    try {
+      return await opening;
+    } catch (error) {
+      this.#open.delete(key);
+      throw error;
+    }
+  }
+
+  async openTable(location: TableLocation): Promise<NativeTable> {
+    const connection = await this.find(location.root, location.kind);
+    const { name, namespace } = engineName(location);
+    return this.openWhole(location, undefined, async () =>
+      engineCall(async () => connection.openTable(name, namespace, this.#settings.storageOptions)),
+    );
+  }
+
+  /** Opens a table or a branch; again without its newest manifest when that turns out to be torn. */
+  async openWhole<Value>(
+    location: TableLocation,
+    branch: string | undefined,
+    open: () => Promise<Value>,
+  ): Promise<Value> {
+    for (;;) {
+      try {
+        return await open();
+      } catch (error) {
+        const version = this.storages.of(location.root).quarantineTornManifest(location, branch);
+        if (version === undefined) throw error;
+        this.#settings.onQuarantine({ directory: location.directory, branch, version });
+      }
+    }
+  }
+
+  async writeTable(location: TableLocation, file: Buffer, options: WriteTableOptions): Promise<NativeTable> {
+    const connection = await this.find(location.root, location.kind);
+    const { name, namespace } = engineName(location);
+    const storageOptions = { ...this.#settings.storageOptions, ...options.storageOptions };
+    return engineCall(async () => connection.createTable(name, file, options.mode, namespace, storageOptions));
+  }
+
+  /** Also removes what an unfinished create left behind. Data that is not there is fine. */
+  async dropTable(location: TableLocation): Promise<void> {
+    const connection = await this.find(location.root, location.kind);
+    const { name, namespace } = engineName(location);
+    try {
+      await engineCall(async () => connection.dropTable(name, namespace));
+    } catch (error) {
+      if (error instanceof ServiceError && error.kind === 'TableNotFound') return;
+      throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    const connections = await Promise.allSettled(this.#open.values());
+    this.#open.clear();
+    for (const outcome of connections) if (outcome.status === 'fulfilled') outcome.value.close();
+  }
+
+  async #connect(root: string, mode: Mode): Promise<NativeConnection> {
+    await this.storages.of(root).requireRoot();
+    const { native, session, storageOptions } = this.#settings;
+    const manifestEnabled = mode === 'namespaced';
+    // The engine makes its catalog in every root that it connects to, unless it is told twice.
+    const namespaceClientProperties = { manifest_enabled: String(manifestEnabled) };
+    return engineCall(async () =>
+      native.Connection.new(root, { manifestEnabled, namespaceClientProperties, storageOptions, session }),
+    );
+  }
+}
+
+export interface WriteTableOptions {
+  readonly mode: 'create' | 'overwrite';
+  readonly storageOptions: Readonly<Record<string, string>>;
+}
+
+function engineName(location: TableLocation): EngineName {
+  if (location.kind === 'listed') return { name: location.directory, namespace: [] };
+  return { name: location.enginePath.at(-1) ?? '', namespace: location.enginePath.slice(0, -1) };
+}
+
+function shuttingDown(): ServiceError {
+  return new ServiceError('ServiceUnavailable', 'The service is shutting down.', { retryAfterSeconds: 1 });
+}

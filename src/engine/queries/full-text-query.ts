@@ -1,0 +1,160 @@
+import { ServiceError } from '../../errors/service-error.ts';
+import { formatFieldPath, requireField } from '../../model/field-path.ts';
+import type { FieldPath } from '../../model/field-path.ts';
+import { quoteForMessage } from '../../model/identifier.ts';
+import type { FullTextQuery } from '../../model/query.ts';
+import type { DataType, Schema } from '../../model/schema.ts';
+import { engineCall } from '../native/engine-errors.ts';
+import type {
+  NativeFullTextFactory,
+  NativeFullTextQuery,
+  NativeFullTextSearch,
+  NativeTable,
+} from '../native/native.ts';
+
+export interface SearchedTable {
+  readonly native: NativeTable;
+  readonly schema: Schema;
+  readonly factory: NativeFullTextFactory;
+}
+
+/** Checks the columns first: the engine analyses a search that it cannot run as one that found nothing. */
+export async function toNativeSearch(query: FullTextQuery, table: SearchedTable): Promise<NativeFullTextSearch> {
+  const columns = columnsOf(query);
+  for (const path of columns) if (path !== undefined) requireText(table.schema, path);
+  const needsIndexes = columns.some((path) => path === undefined || path.length > 1);
+  const indexed = needsIndexes ? await findIndexed(table.native) : [];
+  for (const path of columns) if (path !== undefined) requireSearchable(path, indexed);
+  if (query.kind === 'text') {
+    return { query: query.terms, columns: query.columns.length === 0 ? null : query.columns.map(engineColumn) };
+  }
+  return { query: new FullTextBuilder(table.factory, indexed).build(query), columns: null };
+}
+
+/** In all parts of the query; `undefined` for a part that names none and so means every column with an index. */
+function columnsOf(query: FullTextQuery): readonly (FieldPath | undefined)[] {
+  switch (query.kind) {
+    case 'text':
+    case 'multi-match':
+      return query.columns;
+    case 'match':
+    case 'phrase':
+      return [query.column];
+    case 'boost':
+      return [...columnsOf(query.positive), ...columnsOf(query.negative)];
+    default:
+      return [...query.must, ...query.should, ...query.mustNot].flatMap(columnsOf);
+  }
+}
+
+class FullTextBuilder {
+  readonly #factory: NativeFullTextFactory;
+  readonly #indexed: readonly string[];
+
+  constructor(factory: NativeFullTextFactory, indexed: readonly string[]) {
+    this.#factory = factory;
+    this.#indexed = indexed;
+  }
+
+  build(query: FullTextQuery): NativeFullTextQuery {
+    switch (query.kind) {
+      case 'text':
+        return this.#buildMultiMatch({ ...query, kind: 'multi-match', boosts: undefined, operator: 'or' });
+      case 'multi-match':
+        return this.#buildMultiMatch(query);
+      case 'match':
+        if (query.column === undefined && isExact(query)) return this.#buildMultiMatch(toMultiMatch(query));
+        return this.#inColumns(query.column, (column) => this.#buildMatch(query, column));
+      case 'phrase':
+        return this.#inColumns(query.column, (column) => this.#factory.phraseQuery(query.terms, column, query.slop));
+      case 'boost':
+        return this.#factory.boostQuery(this.build(query.positive), this.build(query.negative), query.negativeBoost);
+      default:
+        return this.#buildBoolean(query);
+    }
+  }
+
+  #buildMatch(query: Extract<FullTextQuery, { kind: 'match' }>, column: string): NativeFullTextQuery {
+    const { terms, boost, fuzziness = null, maxExpansions, operator, prefixLength } = query;
+    return this.#factory.matchQuery(terms, column, boost, fuzziness, maxExpansions, operator, prefixLength);
+  }
+
+  #buildMultiMatch(query: Extract<FullTextQuery, { kind: 'multi-match' }>): NativeFullTextQuery {
+    const columns = query.columns.length === 0 ? this.#requireIndexed() : query.columns.map(engineColumn);
+    return this.#factory.multiMatchQuery(query.terms, columns, query.boosts ?? null, query.operator);
+  }
+
+  #buildBoolean(query: Extract<FullTextQuery, { kind: 'boolean' }>): NativeFullTextQuery {
+    const clauses = (occur: string, parts: readonly FullTextQuery[]) =>
+      parts.map((part) => [occur, this.build(part)] as const);
+    return this.#factory.booleanQuery([
+      ...clauses('must', query.must),
+      ...clauses('should', query.should),
+      ...clauses('must_not', query.mustNot),
+    ]);
+  }
+
+  /** The engine wants a column for each part; without one, any column that has an index may match. */
+  #inColumns(path: FieldPath | undefined, build: (column: string) => NativeFullTextQuery): NativeFullTextQuery {
+    if (path !== undefined) return build(engineColumn(path));
+    const parts = this.#requireIndexed().map(build);
+    const [only] = parts;
+    if (only !== undefined && parts.length === 1) return only;
+    return this.#factory.booleanQuery(parts.map((part) => ['should', part] as const));
+  }
+
+  #requireIndexed(): readonly string[] {
+    if (this.#indexed.length > 0) return this.#indexed;
+    throw new ServiceError('InvalidInput', 'The full-text query names no column, and none has a full-text index.', {
+      hint: 'Name a column, or create an index.',
+    });
+  }
+}
+
+type Match = Extract<FullTextQuery, { kind: 'match' }>;
+
+/** A query for several columns knows neither misspellings nor prefixes, nor one weight for all. */
+function isExact({ fuzziness, prefixLength, boost }: Match): boolean {
+  return fuzziness === 0 && prefixLength === 0 && boost === 1;
+}
+
+/** As the engine itself takes plain words: a row counts by the column that fits best, not by all of them together. */
+function toMultiMatch({ terms, operator }: Match): Extract<FullTextQuery, { kind: 'multi-match' }> {
+  return { kind: 'multi-match', terms, columns: [], boosts: undefined, operator };
+}
+
+async function findIndexed(native: NativeTable): Promise<readonly string[]> {
+  const indexes = await engineCall(async () => native.listIndices());
+  return indexes.filter(({ indexType }) => indexType === 'FTS').flatMap(({ columns }) => columns);
+}
+
+function requireText(schema: Schema, path: FieldPath): void {
+  if (holdsText(requireField(schema, path).type)) return;
+  throw new ServiceError('InvalidInput', `The column ${quoteForMessage(formatFieldPath(path))} does not hold text.`, {
+    hint: 'Search columns of strings.',
+  });
+}
+
+/** A top-level column can be searched word by word without an index; for a field inside a struct the engine cannot. */
+function requireSearchable(path: FieldPath, indexed: readonly string[]): void {
+  if (path.length === 1 || indexed.includes(engineColumn(path))) return;
+  const name = quoteForMessage(formatFieldPath(path));
+  throw new ServiceError('InvalidInput', `The nested field ${name} has no full-text index.`, {
+    hint: 'Create one; only top-level columns can be searched without.',
+  });
+}
+
+function holdsText(type: DataType): boolean {
+  if (type.kind === 'list') return holdsText(type.item.type);
+  // JSON is stored in a binary form and can have a full-text index.
+  return type.kind === 'utf8' || (type.kind === 'binary' && type.layout === 'large');
+}
+
+/**
+ * The name by which a search names a column. Unlike SQL it wants names bare, and quoted only where a dot or a backtick in
+ * a nested name would be misread.
+ */
+export function engineColumn(path: FieldPath): string {
+  if (path.length === 1) return path[0];
+  return path.map((name) => (/[.`]/.test(name) ? `\`${name.replaceAll('`', '``')}\`` : name)).join('.');
+}

@@ -1,0 +1,144 @@
+import { describeType } from '../../arrow/type-name.ts';
+import { ServiceError } from '../../errors/service-error.ts';
+import { formatFieldPath, requireField } from '../../model/field-path.ts';
+import type { FieldPath } from '../../model/field-path.ts';
+import { quoteForMessage } from '../../model/identifier.ts';
+import type { Query } from '../../model/query.ts';
+import type { DataType, Field, Schema } from '../../model/schema.ts';
+
+export interface VectorColumn {
+  readonly path: FieldPath;
+  /** Each row has a list of vectors, and several query vectors make one search. */
+  readonly isMultiVector: boolean;
+}
+
+/** The column that the query's vectors are compared with: the one it names, else the only one that fits. */
+export function requireVectorColumn(query: Query, schema: Schema): VectorColumn {
+  const dimension = requireDimension(query.vectors);
+  const { path, type } =
+    query.vectorColumn === undefined
+      ? requireOnlyCandidate(schema, dimension)
+      : requireNamed(schema, query.vectorColumn, dimension);
+  requireValuesFit(query.vectors, type, path);
+  return { path, isMultiVector: type.isMultiVector };
+}
+
+interface VectorType {
+  readonly dimension: number;
+  readonly isMultiVector: boolean;
+  /** Vectors of bytes are compared bit by bit. */
+  readonly isBytes: boolean;
+}
+
+interface Candidate {
+  readonly path: FieldPath;
+  readonly type: VectorType;
+}
+
+/** The engine ends with a panic when the vectors of one query differ in length. */
+function requireDimension(vectors: Query['vectors']): number {
+  const [first, ...others] = vectors;
+  const dimension = first?.length ?? 0;
+  const odd = others.find((vector) => vector.length !== dimension);
+  if (odd === undefined && dimension > 0) return dimension;
+  throw new ServiceError(
+    'InvalidInput',
+    odd === undefined
+      ? 'The query vector is empty.'
+      : `The query vectors differ in length: ${dimension} and ${odd.length}.`,
+  );
+}
+
+function requireNamed(schema: Schema, path: FieldPath, dimension: number): Candidate {
+  const field = requireField(schema, path);
+  const type = findVectorType(field.type);
+  if (type?.dimension === dimension) return { path, type };
+  const name = quoteForMessage(formatFieldPath(path));
+  if (type === undefined) {
+    throw new ServiceError('InvalidInput', `The column ${name} is not a vector that can be searched.`, {
+      hint: `It is ${describeType(field.type)}; a vector is a fixed-size list of floats or of uint8.`,
+    });
+  }
+  throw new ServiceError(
+    'InvalidInput',
+    `The query vector has ${dimension} dimensions, and the column ${name} has ${type.dimension}.`,
+  );
+}
+
+function requireOnlyCandidate(schema: Schema, dimension: number): Candidate {
+  const candidates = schema.fields.flatMap((field) => findVectors(field, [field.name]));
+  const fitting = candidates.filter(({ type }) => type.dimension === dimension);
+  const [only] = fitting;
+  if (only !== undefined && fitting.length === 1) return only;
+  if (fitting.length > 1) {
+    throw new ServiceError(
+      'InvalidInput',
+      `Several columns are vectors of ${dimension} dimensions: ${list(fitting)}.`,
+      {
+        hint: 'Name one of them as vector_column.',
+      },
+    );
+  }
+  const others = candidates.length === 0 ? 'It has no vector column.' : `Its vectors are ${list(candidates)}.`;
+  throw new ServiceError('InvalidInput', `The table has no vector column of ${dimension} dimensions.`, {
+    hint: others,
+  });
+}
+
+function findVectors(field: Field, path: FieldPath): readonly Candidate[] {
+  const type = findVectorType(field.type);
+  if (type !== undefined) return [{ path, type }];
+  if (field.type.kind !== 'struct') return [];
+  return field.type.children.flatMap((child) => findVectors(child, [...path, child.name]));
+}
+
+/** Signed bytes are left out: the engine stores such vectors, but has no distance for them. */
+function findVectorType(type: DataType): VectorType | undefined {
+  if (type.kind === 'list') {
+    const inner = findVectorType(type.item.type);
+    return inner === undefined || inner.isMultiVector ? undefined : { ...inner, isMultiVector: true };
+  }
+  if (type.kind !== 'fixed-size-list') return undefined;
+  const item = type.item.type;
+  const isBytes = item.kind === 'int' && item.bits === 8 && !item.signed;
+  if (!isBytes && item.kind !== 'float') return undefined;
+  return { dimension: type.length, isMultiVector: false, isBytes };
+}
+
+/** Query vectors reach the engine as 32-bit floats, which it converts: outside the column's range without a word. */
+function requireValuesFit(vectors: Query['vectors'], type: VectorType, path: FieldPath): void {
+  const fits = type.isBytes ? isByte : isSingleFloat;
+  const odd = findValue(vectors, (value) => !fits(value));
+  if (odd === undefined) return;
+  const range = type.isBytes ? 'a whole number from 0 to 255' : 'a 32-bit float';
+  throw new ServiceError(
+    'InvalidInput',
+    `The query vector has the value ${odd}, which is not ${range}, as the column ${quoteForMessage(formatFieldPath(path))} needs.`,
+  );
+}
+
+/** A plain loop: vectors are long, and every search passes here. */
+function findValue(vectors: Query['vectors'], isMatch: (value: number) => boolean): number | undefined {
+  for (const vector of vectors) {
+    for (const value of vector) if (isMatch(value)) return value;
+  }
+  return undefined;
+}
+
+function isByte(value: number): boolean {
+  return Number.isInteger(value) && value >= 0 && value <= 255;
+}
+
+function isSingleFloat(value: number): boolean {
+  return Number.isFinite(Math.fround(value));
+}
+
+const LISTED_MAX = 20;
+
+function list(candidates: readonly Candidate[]): string {
+  const names = candidates.slice(0, LISTED_MAX).map(({ path, type }) => {
+    const name = quoteForMessage(formatFieldPath(path));
+    return `${name} (${type.dimension})`;
+  });
+  return candidates.length > LISTED_MAX ? `${names.join(', ')} and more` : names.join(', ');
+}

@@ -1,4 +1,0 @@
-/** A text as an SQL string literal. */
-export function sqlString(text: string): string {
-  return `'${text.replaceAll("'", "''")}'`;
-}

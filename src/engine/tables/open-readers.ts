@@ -1,0 +1,67 @@
+import { locationKey } from '../../model/table.ts';
+import type { TableLocation } from '../../model/table.ts';
+
+interface Reader {
+  readonly version: number;
+  readonly sinceMilliseconds: number;
+}
+
+/** A reader of whom nothing was heard for so long has been forgotten by whoever started it. */
+const FORGOTTEN_MILLISECONDS = 3_600_000;
+
+/**
+ * Results that are still being read, at the pace of their clients. The engine opens files as it comes to them, so that
+ * the versions which they belong to must stay.
+ */
+export class OpenReaders {
+  readonly #now: () => number;
+  readonly #readers = new Map<string, Set<Reader>>();
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /** The same files; the version counts as being read until their end, or until the reader leaves. */
+  track(location: TableLocation, version: number, files: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
+    const release = this.#add(locationKey(location), { version, sinceMilliseconds: this.#now() });
+    return { [Symbol.asyncIterator]: () => releasing(files[Symbol.asyncIterator](), release) };
+  }
+
+  oldestVersion(location: TableLocation): number | undefined {
+    const since = this.#now() - FORGOTTEN_MILLISECONDS;
+    const versions = [...(this.#readers.get(locationKey(location)) ?? [])]
+      .filter(({ sinceMilliseconds }) => sinceMilliseconds >= since)
+      .map(({ version }) => version);
+    return versions.length === 0 ? undefined : Math.min(...versions);
+  }
+
+  #add(key: string, reader: Reader): () => void {
+    const readers = this.#readers.get(key) ?? new Set();
+    this.#readers.set(key, readers.add(reader));
+    return () => {
+      readers.delete(reader);
+      if (readers.size === 0 && this.#readers.get(key) === readers) this.#readers.delete(key);
+    };
+  }
+}
+
+/** Not a generator: one that was never started would not notice that its reader has left. */
+function releasing(files: AsyncIterator<Buffer>, release: () => void): AsyncIterator<Buffer> {
+  return {
+    async next() {
+      try {
+        const next = await files.next();
+        if (next.done === true) release();
+        return next;
+      } catch (error) {
+        release();
+        throw error;
+      }
+    },
+    async return() {
+      release();
+      await files.return?.();
+      return { done: true, value: undefined };
+    },
+  };
+}

@@ -1,0 +1,161 @@
+import { ServiceError } from '../../errors/service-error.ts';
+import { formatFieldPath, requireField, sqlFieldReference } from '../../model/field-path.ts';
+import type { FieldPath } from '../../model/field-path.ts';
+import { quoteForMessage } from '../../model/identifier.ts';
+import type { GuardedSql } from '../../model/query.ts';
+import { formatArrowCast } from '../../arrow/type-name.ts';
+import { childFields } from '../../model/schema.ts';
+import type { DataType, Field, Schema } from '../../model/schema.ts';
+
+export interface Assignment {
+  readonly path: FieldPath;
+  readonly expression: GuardedSql;
+}
+
+/** Assignments by field, as nested as the fields are: a field has an expression of its own or fields below it. */
+export type AssignmentTree = ReadonlyMap<string, AssignmentNode>;
+
+export type AssignmentNode =
+  | { readonly kind: 'value'; readonly expression: GuardedSql }
+  | { readonly kind: 'fields'; readonly fields: Map<string, AssignmentNode> };
+
+/** Refuses a field that is assigned twice, or together with a field inside it: the engine would let the last win. */
+export function toAssignmentTree(assignments: readonly Assignment[]): AssignmentTree {
+  const tree = new Map<string, AssignmentNode>();
+  for (const assignment of assignments) insert(tree, assignment);
+  return tree;
+}
+
+function insert(tree: Map<string, AssignmentNode>, { path, expression }: Assignment): void {
+  let fields = tree;
+  for (const [index, name] of path.slice(0, -1).entries()) {
+    const node = fields.get(name) ?? { kind: 'fields', fields: new Map<string, AssignmentNode>() };
+    if (node.kind === 'value') throw assignedWithParent(path, path.slice(0, index + 1));
+    fields.set(name, node);
+    fields = node.fields;
+  }
+  const last = path[path.length - 1] ?? path[0];
+  const present = fields.get(last);
+  if (present?.kind === 'value') throw assignedTwice(path);
+  if (present !== undefined) throw assignedWithParent(undefined, path);
+  fields.set(last, { kind: 'value', expression });
+}
+
+function assignedTwice(path: FieldPath): ServiceError {
+  return new ServiceError('InvalidInput', `The field ${quoteForMessage(formatFieldPath(path))} is updated twice.`, {
+    hint: 'Give each field once.',
+  });
+}
+
+function assignedWithParent(path: FieldPath | undefined, parent: readonly string[]): ServiceError {
+  const [first = '', ...rest] = parent;
+  const struct = quoteForMessage(formatFieldPath([first, ...rest]));
+  const field = path === undefined ? 'a field inside it' : `its field ${quoteForMessage(formatFieldPath(path))}`;
+  return new ServiceError('InvalidInput', `The struct ${struct} is updated together with ${field}.`, {
+    hint: 'Update either the whole struct or its fields.',
+  });
+}
+
+/** A text as an SQL string literal. */
+export function sqlString(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}
+
+/** A top-level column, by its raw name, and the SQL of its new value. */
+export type ColumnUpdate = readonly [column: string, expression: string];
+
+/**
+ * The engine updates top-level columns only. A field inside a struct is updated by writing the whole struct again: the
+ * new value in its place, every sibling from the row, and null where the struct was null.
+ */
+export function toColumnUpdates(tree: AssignmentTree, schema: Schema): readonly ColumnUpdate[] {
+  return [...tree].map(([name, node]) => [name, toExpression(node, [name], schema)]);
+}
+
+function toExpression(node: AssignmentNode, path: FieldPath, schema: Schema): string {
+  const field = requireField(schema, path);
+  return node.kind === 'value'
+    ? toTypedValue(node.expression, field, path)
+    : toStruct(node.fields, field, path, schema);
+}
+
+/**
+ * Cast to the column's exact type. Left to itself, the engine turns a vector of the wrong length, or a number out of
+ * range inside a list, into null without a word. Structs it matches by field name, which a cast would not.
+ */
+function toTypedValue(expression: GuardedSql, field: Field, path: FieldPath): string {
+  if (isJson(field)) return requireNull(expression, path);
+  const type = hasFields(field.type) ? undefined : formatArrowCast(field.type);
+  return type === undefined ? expression : `arrow_cast(${expression}, ${sqlString(type)})`;
+}
+
+function toStruct(
+  assigned: ReadonlyMap<string, AssignmentNode>,
+  struct: Field,
+  path: FieldPath,
+  schema: Schema,
+): string {
+  const children = requireStruct(struct, path, assigned);
+  for (const name of assigned.keys()) requireField(schema, [...path, name]);
+  for (const child of children) requireNullable(child, path);
+  const parts = children.map((child) => {
+    const childPath: FieldPath = [...path, child.name];
+    const node = assigned.get(child.name);
+    const value = node === undefined ? sqlFieldReference(childPath) : toExpression(node, childPath, schema);
+    return `${sqlString(child.name)}, ${value}`;
+  });
+  const rewritten = `named_struct(${parts.join(', ')})`;
+  return struct.nullable ? `nvl2(${sqlFieldReference(path)}, ${rewritten}, NULL)` : rewritten;
+}
+
+function requireStruct(field: Field, path: FieldPath, assigned: ReadonlyMap<string, AssignmentNode>): readonly Field[] {
+  if (field.type.kind === 'struct') return field.type.children;
+  const inside = quoteForMessage(formatFieldPath([...path, ...firstPath(assigned)]));
+  if (childFields(field.type).length === 0) {
+    throw new ServiceError('TableColumnNotFound', `The field ${inside} was not found.`, {
+      hint: `${quoteForMessage(formatFieldPath(path))} has no fields.`,
+    });
+  }
+  const outer = quoteForMessage(formatFieldPath(path));
+  throw new ServiceError(
+    'InvalidInput',
+    `The field ${inside} cannot be updated, because ${outer} is a list or a map.`,
+    {
+      hint: `Update the whole of ${outer}.`,
+    },
+  );
+}
+
+/** The way to the first field that is assigned. */
+function firstPath(assigned: ReadonlyMap<string, AssignmentNode>): readonly string[] {
+  for (const [name, node] of assigned) return node.kind === 'value' ? [name] : [name, ...firstPath(node.fields)];
+  return [];
+}
+
+/** What `named_struct` gives may be null in the engine's eyes, and it refuses to store that as a field that may not. */
+function requireNullable(child: Field, parent: FieldPath): void {
+  if (child.nullable) return;
+  const struct = quoteForMessage(formatFieldPath(parent));
+  const field = quoteForMessage(formatFieldPath([...parent, child.name]));
+  throw new ServiceError(
+    'InvalidInput',
+    `No field of the struct ${struct} can be updated, because its field ${field} may not be null.`,
+    { hint: 'The storage engine cannot rewrite such a struct.' },
+  );
+}
+
+/** Columns of JSON hold a binary form. The engine's SQL cannot make it, and would store the text in its place. */
+function requireNull(expression: GuardedSql, path: FieldPath): string {
+  if (/^[\s(]*null[\s)]*$/i.test(expression)) return expression;
+  const name = quoteForMessage(formatFieldPath(path));
+  throw new ServiceError('InvalidInput', `The field ${name} holds JSON, which can only be set to NULL by an update.`);
+}
+
+function isJson(field: Field): boolean {
+  const extension = field.metadata.get('ARROW:extension:name');
+  return extension === 'lance.json' || extension === 'arrow.json';
+}
+
+function hasFields(type: DataType): boolean {
+  return type.kind === 'struct' || childFields(type).some((child) => hasFields(child.type));
+}

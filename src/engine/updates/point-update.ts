@@ -1,0 +1,184 @@
+import { readTokens } from '../../guard/sql-tokens.ts';
+import type { SqlToken } from '../../guard/sql-tokens.ts';
+import { sqlFieldReference } from '../../model/field-path.ts';
+import type { GuardedSql } from '../../model/query.ts';
+import type { AssignmentTree } from './assignments.ts';
+import type { DataType, Field } from '../../model/schema.ts';
+
+/** What an update asks for, each field once. Without a predicate it is about every row. */
+export interface UpdatePlan {
+  readonly tree: AssignmentTree;
+  readonly predicate: GuardedSql | undefined;
+}
+
+/** An update of whole columns in the rows where one column has one value: `column = literal` and nothing else. */
+export interface PointUpdate {
+  readonly key: KeyName;
+  readonly literal: SqlLiteral;
+  readonly expressions: ReadonlyMap<string, GuardedSql>;
+}
+
+/** A column as the caller named it. `sql` keeps that form, so that the engine finds whatever it would have found. */
+export interface KeyName {
+  readonly name: string;
+  readonly sql: string;
+}
+
+export function toPointUpdate({ tree, predicate }: UpdatePlan): PointUpdate | undefined {
+  const condition = predicate === undefined ? undefined : toKeyCondition(predicate);
+  const expressions = wholeColumns(tree);
+  return condition === undefined || expressions === undefined ? undefined : { ...condition, expressions };
+}
+
+/** An expression that is nothing but a literal, in any number of parentheses. */
+export function toLiteralExpression(expression: GuardedSql): SqlLiteral | undefined {
+  return toLiteral(withoutParentheses(readTokensMax(expression)));
+}
+
+/** The longest condition in question, `-1 = column`, in a dozen parentheses. */
+const TOKENS_MAX = 28;
+
+function toKeyCondition(predicate: GuardedSql): Pick<PointUpdate, 'key' | 'literal'> | undefined {
+  const tokens = withoutParentheses(readTokensMax(predicate));
+  const equals = tokens.findIndex(({ kind, text }) => kind === 'symbol' && text === '=');
+  if (equals === -1) return undefined;
+  const [left, right] = [tokens.slice(0, equals), tokens.slice(equals + 1)];
+  const [key, literal] = [toKeyName(left) ?? toKeyName(right), toLiteral(left) ?? toLiteral(right)];
+  return key === undefined || literal === undefined ? undefined : { key, literal };
+}
+
+function toKeyName(tokens: readonly SqlToken[]): KeyName | undefined {
+  const [token, ...more] = tokens;
+  if (token === undefined || more.length > 0) return undefined;
+  if (token.kind === 'quoted-name') return { name: token.text, sql: sqlFieldReference([token.text]) };
+  return token.kind === 'word' ? { name: token.text, sql: token.text } : undefined;
+}
+
+/** None when there are more: then it is neither a literal nor a condition on a key. */
+function readTokensMax(text: GuardedSql): readonly SqlToken[] {
+  const tokens: SqlToken[] = [];
+  for (const token of readTokens(text)) {
+    if (tokens.length === TOKENS_MAX) return [];
+    tokens.push(token);
+  }
+  return tokens;
+}
+
+function withoutParentheses(tokens: readonly SqlToken[]): readonly SqlToken[] {
+  let depth = 0;
+  while (isSymbol(tokens[depth], '(') && isSymbol(tokens[tokens.length - 1 - depth], ')')) depth += 1;
+  return tokens.slice(depth, tokens.length - depth);
+}
+
+function isSymbol(token: SqlToken | undefined, symbol: string): boolean {
+  return token?.kind === 'symbol' && token.text === symbol;
+}
+
+function wholeColumns(tree: AssignmentTree): ReadonlyMap<string, GuardedSql> | undefined {
+  const columns = new Map<string, GuardedSql>();
+  for (const [name, node] of tree) {
+    if (node.kind !== 'value') return undefined;
+    columns.set(name, node.expression);
+  }
+  return columns;
+}
+
+/** A value of the column that tells members of a group apart: equal texts in `value` are equal keys. */
+export interface GroupKey {
+  readonly value: string;
+  readonly sql: string;
+}
+
+/** `undefined` when the engine would convert the literal, or refuse it, before it compares. */
+export function toGroupKey(literal: SqlLiteral, { type, metadata }: Field): GroupKey | undefined {
+  if (isExtension(metadata)) return undefined;
+  if (literal.kind === 'integer') {
+    return isInRange(literal.value, type) ? { value: String(literal.value), sql: literal.sql } : undefined;
+  }
+  return literal.kind === 'text' && isText(type) ? { value: literal.value, sql: literal.sql } : undefined;
+}
+
+/**
+ * The literal as it may stand in a list with others for the same column, all of one type. `undefined` when the engine
+ * would not convert it without loss, because what it makes of a list might then differ from what it makes of one.
+ */
+export function toGroupValue(literal: SqlLiteral, { type, metadata }: Field): string | undefined {
+  if (isExtension(metadata)) return undefined;
+  switch (literal.kind) {
+    case 'integer':
+      if (isFloat(type)) return isExact(literal.value) ? `${literal.sql}.0` : undefined;
+      return isInRange(literal.value, type) ? literal.sql : undefined;
+    case 'decimal':
+      return isFloat(type) ? literal.sql : undefined;
+    case 'text':
+      return isText(type) ? literal.sql : undefined;
+    case 'boolean':
+      return type.kind === 'bool' ? literal.sql : undefined;
+  }
+}
+
+function isExtension(metadata: Field['metadata']): boolean {
+  return metadata.has('ARROW:extension:name');
+}
+
+function isInRange(value: bigint, type: DataType): boolean {
+  if (type.kind !== 'int') return false;
+  return (type.signed ? BigInt.asIntN(type.bits, value) : BigInt.asUintN(type.bits, value)) === value;
+}
+
+function isFloat(type: DataType): boolean {
+  return type.kind === 'float' && type.bits >= 32;
+}
+
+/** Whether a 64-bit floating number is the same number, so that it does not matter when it becomes one. */
+function isExact(value: bigint): boolean {
+  return value >= BigInt(Number.MIN_SAFE_INTEGER) && value <= BigInt(Number.MAX_SAFE_INTEGER);
+}
+
+function isText(type: DataType): boolean {
+  return type.kind === 'utf8' && type.layout !== 'view';
+}
+
+/** A value that is written out, by the type that the engine gives it. `sql` writes it again, as the engine reads it. */
+export type SqlLiteral =
+  | { readonly kind: 'integer'; readonly value: bigint; readonly sql: string }
+  | { readonly kind: 'decimal'; readonly sql: string }
+  | { readonly kind: 'text'; readonly value: string; readonly sql: string }
+  | { readonly kind: 'boolean'; readonly sql: string };
+
+/** Beyond it the engine reads a whole number as a floating one. */
+const INTEGER_MAX = 2n ** 63n - 1n;
+
+/** What all of the tokens are, if that is one plain literal: a number with or without a sign, a text, true or false. */
+export function toLiteral(tokens: readonly SqlToken[]): SqlLiteral | undefined {
+  const [first, second, ...more] = tokens;
+  if (first === undefined || more.length > 0) return undefined;
+  if (second !== undefined) return isMinus(first) ? toNumber(second, '-') : undefined;
+  switch (first.kind) {
+    case 'number':
+      return toNumber(first, '');
+    case 'string':
+      return { kind: 'text', value: first.text.slice(1, -1).replaceAll("''", "'"), sql: first.text };
+    case 'word':
+      return toBoolean(first.text.toLowerCase());
+    default:
+      return undefined;
+  }
+}
+
+function toNumber({ kind, text }: SqlToken, sign: '' | '-'): SqlLiteral | undefined {
+  if (kind !== 'number') return undefined;
+  if (!/^\d+$/.test(text)) return { kind: 'decimal', sql: sign + text };
+  const size = BigInt(text);
+  if (size > INTEGER_MAX) return undefined;
+  const value = sign === '-' ? -size : size;
+  return { kind: 'integer', value, sql: String(value) };
+}
+
+function toBoolean(word: string): SqlLiteral | undefined {
+  return word === 'true' || word === 'false' ? { kind: 'boolean', sql: word } : undefined;
+}
+
+function isMinus({ kind, text }: SqlToken): boolean {
+  return kind === 'symbol' && text === '-';
+}

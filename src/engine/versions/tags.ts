@@ -1,0 +1,122 @@
+import { ServiceError } from '../../errors/service-error.ts';
+import type { TableLocation } from '../../model/table.ts';
+import { engineCall } from '../native/engine-errors.ts';
+import type { NativeTag, NativeTags } from '../native/native.ts';
+import type { OpenTables } from '../tables/open-tables.ts';
+import type { WriteTarget } from '../commits/commit-target.ts';
+
+export interface Tag {
+  readonly name: string;
+  readonly version: number;
+  /** Absent for the main branch. */
+  readonly branch: string | undefined;
+  readonly manifestBytes: number;
+  /** As RFC 3339; unknown on an object store. */
+  readonly createdAt: string | undefined;
+}
+
+export interface TagChange {
+  readonly tag: string;
+  readonly version: number;
+}
+
+/** A tag or a branch that needs a version of another branch; `branch` is absent for the main one. */
+export interface Pin {
+  readonly kind: 'tag' | 'branch';
+  readonly name: string;
+  readonly branch: string | undefined;
+  readonly version: number;
+}
+
+/** In the order of their names, those after a name. */
+export interface NameWindow {
+  readonly after: string | undefined;
+  readonly limit: number | undefined;
+}
+
+export async function listTags(
+  tables: OpenTables,
+  location: TableLocation,
+  window: NameWindow,
+): Promise<readonly Tag[]> {
+  const found = await useTags(tables, { location, branch: undefined }, async (tags) => tags.list());
+  const names = namesWithin(Object.keys(found), window);
+  return Promise.all(names.map(async (name) => completeTag(tables, location, { name, known: found[name] })));
+}
+
+export async function requireTag(tables: OpenTables, location: TableLocation, name: string): Promise<Tag> {
+  const version = await useTags(tables, { location, branch: undefined }, async (tags) => tags.getVersion(name));
+  return completeTag(tables, location, { name, known: { version, manifestSize: 0 } });
+}
+
+export async function createTag(tables: OpenTables, target: WriteTarget, change: TagChange): Promise<void> {
+  const { tag, version } = change;
+  await useTags(tables, target, async (tags) => tags.create(tag, version));
+}
+
+export async function updateTag(tables: OpenTables, target: WriteTarget, change: TagChange): Promise<void> {
+  const { tag, version } = change;
+  await useTags(tables, target, async (tags) => tags.update(tag, version));
+}
+
+/** Gives what the tag was. */
+export async function removeTag(tables: OpenTables, location: TableLocation, name: string): Promise<Tag> {
+  const tag = await requireTag(tables, location, name);
+  await useTags(tables, { location, branch: undefined }, async (tags) => tags.delete(name));
+  return tag;
+}
+
+export async function listTagTargets(tables: OpenTables, location: TableLocation): Promise<readonly Pin[]> {
+  const tags = await listTags(tables, location, { after: undefined, limit: undefined });
+  return tags.map(({ name, branch, version }) => ({ kind: 'tag', name, branch, version }));
+}
+
+export function namesWithin(names: readonly string[], { after, limit }: NameWindow): readonly string[] {
+  const wanted = names.filter((name) => after === undefined || name > after);
+  return wanted.toSorted((one, other) => (one < other ? -1 : 1)).slice(0, limit);
+}
+
+async function useTags<Value>(
+  tables: OpenTables,
+  target: WriteTarget,
+  work: (tags: NativeTags) => Promise<Value>,
+): Promise<Value> {
+  // A handle of its own: one that is held at a version, or shared, would do as well, but tags are few and rare.
+  return tables.usePrivate({ ...target, version: undefined }, async ({ native }) =>
+    engineCall(async () => work(await native.tags())),
+  );
+}
+
+interface FoundTag {
+  readonly name: string;
+  readonly known: NativeTag | undefined;
+}
+
+async function completeTag(tables: OpenTables, location: TableLocation, { name, known }: FoundTag): Promise<Tag> {
+  const file = await tables.storages.of(location.root).readRefFile(location, 'tags', name);
+  const version = numberOf(file?.['version']) ?? known?.version ?? 0;
+  const manifestBytes = numberOf(file?.['manifestSize']) ?? known?.manifestSize ?? 0;
+  const branch = file === undefined ? await branchOf(tables, location, name) : textOf(file['branch']);
+  return { name, version, branch, manifestBytes, createdAt: textOf(file?.['createdAt']) };
+}
+
+/** The engine goes to the tag's branch together with the tag. A tag whose branch is gone leads nowhere. */
+async function branchOf(tables: OpenTables, location: TableLocation, tag: string): Promise<string | undefined> {
+  return tables
+    .usePrivate({ location, branch: undefined, version: undefined }, async ({ native }) => {
+      await engineCall(async () => native.checkoutTag(tag));
+      return native.currentBranch() ?? undefined;
+    })
+    .catch((error: unknown) => {
+      if (error instanceof ServiceError && error.kind === 'TableVersionNotFound') return undefined;
+      throw error;
+    });
+}
+
+function numberOf(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isSafeInteger(value) ? value : undefined;
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}

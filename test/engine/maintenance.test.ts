@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { readdir, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { TestContext } from 'node:test';
+import type { Optimization, OptimizeRequest } from '../../src/engine/engine.ts';
+import { parseFieldPath } from '../../src/model/field-path.ts';
+import { locationUri } from '../../src/model/table.ts';
+import type { TableState } from '../../src/model/table.ts';
+import type { TestEngine } from './test-engine.ts';
+import { commitPlan, openApart, openTable, readRows, sql, toQuery } from './test-engine.ts';
+import { toItems } from './sample-tables.ts';
+
+const NOBODY = { seconds: undefined, signal: new AbortController().signal };
+const ALL_OLD = { isInLane: true, olderThanMilliseconds: 0 };
+
+type Scene = TestEngine & { readonly table: TableState };
+
+async function openScene(t: TestContext, rows: number): Promise<Scene> {
+  return openTable(t, toItems(rows));
+}
+
+async function update({ engine, table }: Scene, predicate?: string): Promise<void> {
+  const assignments = [{ path: parseFieldPath('score'), expression: sql('score + 1') }];
+  const request = { assignments, predicate: predicate === undefined ? undefined : sql(predicate) };
+  await commitPlan(engine, table, engine.commits.update(table, request));
+}
+
+async function optimize({ engine, table }: Scene, request: OptimizeRequest): Promise<Optimization | undefined> {
+  return (await engine.maintenance.startOptimize(table.location, request)).finish();
+}
+
+test('a merge leaves one fragment and the same rows, and the next read sees its version', async (t) => {
+  const scene = await openScene(t, 50);
+  const { engine, table } = scene;
+  for (let id = 0; id < 10; id += 1) await update(scene, `id = ${id}`);
+  const before = await engine.maintenance.assess(table.location);
+  assert.deepEqual([before.fragments, before.smallFragments, before.rows], [11, 11, 50]);
+  const rows = await readRows(t, table);
+  const done = await optimize(scene, { isInLane: true, olderThanMilliseconds: undefined });
+  assert.deepEqual([done?.fragmentsRemoved, done?.fragmentsAdded, done?.versionsRemoved], [11, 1, 0]);
+  const after = await engine.maintenance.assess(table.location);
+  assert.deepEqual([after.fragments, after.rows, after.version], [1, 50, done?.version]);
+  assert.equal((await engine.describeTable(table)).version, done?.version);
+  const byId = (one: Record<string, unknown>, other: Record<string, unknown>) =>
+    Number(one['id']) - Number(other['id']);
+  assert.deepEqual((await readRows(t, table)).toSorted(byId), rows.toSorted(byId));
+});
+
+test('a result that is still being read pins its version; when it is over or left, it does not', async (t) => {
+  const scene = await openScene(t, 200);
+  const { engine, table } = scene;
+  const pinned = async () => (await engine.maintenance.readHistory(table.location)).keptFromVersion;
+  assert.equal(await pinned(), Infinity);
+  const [first, second] = [
+    await engine.rows.query(table, toQuery({}), NOBODY),
+    await engine.rows.query(table, toQuery({}), NOBODY),
+  ];
+  await update(scene);
+  assert.equal(await pinned(), 1);
+  for await (const file of first.files) assert.ok(file.length > 0);
+  assert.equal(await pinned(), 1);
+  await second.files[Symbol.asyncIterator]().return?.();
+  assert.equal(await pinned(), Infinity);
+});
+
+test('a tag pins its version, and a removal that would take it is refused as a conflict', async (t) => {
+  const scene = await openScene(t, 5);
+  const { engine, table } = scene;
+  await engine.versions.createTag(table, { tag: 'kept', version: 1 });
+  await update(scene);
+  assert.equal((await engine.maintenance.readHistory(table.location)).keptFromVersion, 1);
+  await assert.rejects(optimize(scene, ALL_OLD), { kind: 'ConcurrentModification' });
+  await engine.versions.removeTag(table.location, 'kept');
+  const done = await optimize(scene, ALL_OLD);
+  assert.ok(done !== undefined && done.versionsRemoved > 0);
+  const { versions, diskBytes } = await engine.maintenance.readHistory(table.location);
+  assert.equal(versions.length, 1);
+  assert.ok(diskBytes !== undefined && diskBytes > 0);
+});
+
+test('branches keep their rows when the versions that they started at are removed', async (t) => {
+  const scene = await openScene(t, 30);
+  const { engine, table } = scene;
+  await engine.versions.createBranch(table, 'side');
+  for (let turn = 0; turn < 5; turn += 1) await update(scene);
+  await optimize(scene, ALL_OLD);
+  const side = await openApart(t, { ...table, branch: 'side' });
+  assert.equal(await side.countRows(), 30);
+  assert.equal(await side.countRows('score = 1'), 30);
+});
+
+test('what a dead writer left half written is swept once it is old; what is young or named stays', async (t) => {
+  const { engine, table } = await openScene(t, 5);
+  const folder = join(locationUri(table.location), '_versions');
+  const [old, young] = ['5.manifest#1', '6.manifest#1'];
+  for (const name of [old, young, '.tmp_kept']) await writeFile(join(folder, name), 'half');
+  await utimes(join(folder, old), 1, 1);
+  const named = (await readdir(folder)).filter((name) => name !== old);
+  assert.equal(await engine.maintenance.sweep(table.location, 60_000), 1);
+  assert.deepEqual((await readdir(folder)).toSorted(), named.toSorted());
+});

@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { chooseBatchRows } from '../../../src/engine/queries/result-batches.ts';
+import type { QueryPlan } from '../../../src/engine/queries/native-query.ts';
+import type { NativeTable } from '../../../src/engine/native/native.ts';
+import type { Query } from '../../../src/model/query.ts';
+import type { DataType, Field } from '../../../src/model/schema.ts';
+
+const KIBIBYTE = 1024;
+const FLOAT: DataType = { kind: 'float', bits: 32 };
+const TEXT: DataType = { kind: 'utf8', layout: 'plain' };
+
+function field(name: string, type: DataType): Field {
+  return { name, type, nullable: true, metadata: new Map() };
+}
+
+const SCHEMA = {
+  fields: [
+    field('id', { kind: 'int', bits: 64, signed: true }),
+    field('vec', { kind: 'fixed-size-list', length: 254, item: field('item', FLOAT) }),
+    field('text', TEXT),
+  ],
+  metadata: new Map<string, string>(),
+};
+
+async function choose(
+  query: Partial<Query>,
+  stored = { totalBytes: 0, numRows: 0 },
+  vectorColumn?: QueryPlan['vectorColumn'],
+): Promise<number> {
+  const whole = {
+    vectors: [],
+    prefilter: true,
+    bypassVectorIndex: false,
+    fastSearch: false,
+    withRowId: false,
+    ...query,
+  };
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Nothing but the statistics is asked for.
+  const table = { stats: async () => stored } as unknown as NativeTable;
+  return chooseBatchRows(table, { query: whole, schema: SCHEMA, vectorColumn, search: undefined }, 64 * KIBIBYTE);
+}
+
+test('takes as many rows of a known width as make a batch', async () => {
+  assert.equal(await choose({ projection: { kind: 'names', paths: [['vec'], ['id']] } }), 64);
+  assert.equal(await choose({ projection: { kind: 'names', paths: [['id']] } }), 8192);
+});
+
+test('takes the average of what is stored where there is text, and never trusts that it is small', async () => {
+  const stored = (rowBytes: number) => ({ totalBytes: 100 * rowBytes, numRows: 100 });
+  assert.equal(await choose({}, stored(8 * KIBIBYTE)), 8);
+  assert.equal(await choose({}, stored(100 * KIBIBYTE)), 1);
+  assert.equal(await choose({}, stored(1)), 32);
+  assert.equal(await choose({}), 1024);
+});
+
+test('asks nothing about a result of a few rows', async () => {
+  assert.equal(await choose({ k: 10 }), 1024);
+});
+
+test('lets a search for a few rows look through the table in large batches', async () => {
+  const column = { path: ['vec'], field: field('vec', FLOAT) } as unknown as QueryPlan['vectorColumn'];
+  assert.equal(await choose({ k: 10 }, undefined, column), 8192);
+});

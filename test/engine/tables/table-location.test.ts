@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { mkdir, mkdtemp, rm, symlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import fc from 'fast-check';
+import { locateTable } from '../../../src/engine/tables/lifecycle.ts';
+import { ServiceError } from '../../../src/errors/service-error.ts';
+import { locationUri } from '../../../src/model/table.ts';
+import { openStorages } from '../../../src/storage/storages.ts';
+
+const storages = openStorages({ sync: 'os', watchedTablesMax: 1 });
+let folder: string;
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'location-'));
+  await mkdir(join(folder, 'root', 'a', 'b', 'x.lance'), { recursive: true });
+  await mkdir(join(folder, 'root', 'x.lance'));
+  await mkdir(join(folder, 'outside.lance'));
+  await symlink(join(folder, 'outside.lance'), join(folder, 'root', 'out.lance'));
+  await symlink(folder, join(folder, 'root', 'up'));
+});
+after(async () => rm(folder, { recursive: true, force: true }));
+
+test('finds a directory below the root, written from there on or in full', async () => {
+  const root = join(folder, 'root');
+  for (const text of ['x.lance', 'x.lance/', 'a/b/x.lance', `${root}/x.lance`]) {
+    const location = await locateTable(storages, `${root}/`, text);
+    assert.equal(locationUri(location), join(root, text.replace(`${root}/`, '').replace(/\/$/, '')));
+  }
+});
+
+test('finds what the address of an object store says, without looking', async () => {
+  const location = await locateTable(storages, 's3://bucket/root', 'a/x.lance');
+  assert.deepEqual(location, { kind: 'listed', root: 's3://bucket/root/a', directory: 'x' });
+});
+
+test('follows no link out of the root, nor inside of it', async () => {
+  for (const location of ['out.lance', 'up/outside.lance', 'up/root/x.lance']) {
+    await assert.rejects(locateTable(storages, join(folder, 'root'), location), isRefusal);
+  }
+});
+
+test('whatever a caller writes, the location is below the root or refused', async () => {
+  const segment = fc.constantFrom(
+    '..',
+    '.',
+    '',
+    'a',
+    'x.lance',
+    'up',
+    '%2e%2e',
+    '..\\',
+    '\u0000',
+    '~',
+    'file:',
+    'x.lance ',
+  );
+  const texts = fc.oneof(
+    fc.array(segment, { maxLength: 6 }).map((segments) => segments.join('/')),
+    fc.string(),
+    fc.string().map((text) => `${text}.lance`),
+  );
+  await fc.assert(
+    fc.asyncProperty(texts, fc.constantFrom(join(folder, 'root'), 's3://bucket/root'), async (location, root) => {
+      try {
+        const found = locationUri(await locateTable(storages, root, location));
+        assert.ok(found.startsWith(`${root}/`) && found.endsWith('.lance'), found);
+        assert.ok(!found.slice(root.length).split('/').includes('..'), found);
+      } catch (error) {
+        assert.ok(isRefusal(error), String(error));
+      }
+    }),
+    { numRuns: 500 },
+  );
+});
+
+function isRefusal(error: unknown): boolean {
+  return error instanceof ServiceError && (error.kind === 'InvalidInput' || error.kind === 'TableNotFound');
+}

@@ -1,0 +1,179 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { tableFromIPC, tableToIPC } from 'apache-arrow';
+import type { Table } from 'apache-arrow';
+import { openArrowStream } from '../../src/arrow/checked-stream.ts';
+import type { ArrowChunk, CheckedStream } from '../../src/arrow/checked-stream.ts';
+import { pullChunks } from '../../src/arrow/chunk-source.ts';
+import { openEngine } from '../../src/engine/engine.ts';
+import type { CommitPlan, Engine, EngineSettings, WriteTarget } from '../../src/engine/engine.ts';
+import type { ArrowLimits, EngineLimits } from '../../src/model/limits.ts';
+import type { GuardedSql, Query } from '../../src/model/query.ts';
+import type { TableLocation, TableState } from '../../src/model/table.ts';
+import { openStorages } from '../../src/storage/storages.ts';
+import type { StorageSettings, Storages } from '../../src/storage/storages.ts';
+import { loadWholeNative } from './whole-native.ts';
+import type { WholeConnection, WholeTable } from './whole-native.ts';
+
+const MiB = 2 ** 20;
+
+export const ARROW_LIMITS: ArrowLimits = {
+  streamBytesMax: 64 * MiB,
+  messageBytesMax: 32 * MiB,
+  metadataBytesMax: 4 * MiB,
+  decodedBytesMax: 256 * MiB,
+  decodedRatioMax: 100,
+  decodedFloorBytes: 64 * MiB,
+  columnsMax: 4000,
+  depthMax: 32,
+  rowsPerBatchMax: 10_000_000,
+  dictionaryBytesMax: 16 * MiB,
+  chunkBytes: 16 * MiB,
+  chunksMax: 1000,
+  keptChunksMax: 4,
+};
+
+export const ENGINE_LIMITS: EngineLimits = {
+  openTablesMax: 16,
+  laneWaitingMax: 64,
+  laneWaitSeconds: 30,
+  laneTurnSeconds: 600,
+  writeAttemptsMax: 5,
+  abandonedMax: 16,
+  bulkWritesMax: 4,
+  threadNice: 0,
+  updateGroupMax: 64,
+  insertGroupMax: 64,
+  insertGroupRowsMax: 100_000,
+  insertGroupBytesMax: 16 * MiB,
+  batchGatherMilliseconds: 0,
+  indexCacheBytes: 64 * MiB,
+  metadataCacheBytes: 64 * MiB,
+  resultBatchBytes: MiB,
+  mergeBytesMax: 16 * MiB,
+  spoolBytesMax: 256 * MiB,
+  uploadSessionsMax: 4,
+  uploadPartsMax: 8,
+  uploadIdleSeconds: 60,
+};
+
+/** Whoever lives long enough to clean up: a test, or a suite of them. */
+export interface Owner {
+  after(work: () => unknown): void;
+}
+
+/** An engine and a storage root of its own, both gone after the test. */
+export interface TestEngine {
+  readonly root: string;
+  readonly engine: Engine;
+  readonly storages: Storages;
+  readonly location: (directory?: string) => TableLocation;
+}
+
+export type TestEngineSettings = Partial<EngineSettings & StorageSettings>;
+
+export async function openTestEngine(test: Owner, settings: TestEngineSettings = {}): Promise<TestEngine> {
+  const root = await mkdtemp(join(tmpdir(), 'tiltyard-engine-'));
+  const defaults = { limits: ENGINE_LIMITS, storageOptions: {}, querySeconds: 30 };
+  const storages = openStorages({ sync: 'full', watchedTablesMax: 16, ...settings });
+  const engine = await openEngine({ ...defaults, storages, ...settings });
+  test.after(async () => {
+    await engine.close();
+    storages.close();
+    await rm(root, { recursive: true, force: true });
+  });
+  return { root, engine, storages, location: (directory = 'table') => ({ kind: 'listed', root, directory }) };
+}
+
+/** A room with one table in it. */
+export async function openTable(test: Owner, table: Table): Promise<TestEngine & { readonly table: TableState }> {
+  const room = await openTestEngine(test);
+  await room.engine.createTable(room.location(), await toStream(table), {});
+  return { ...room, table: latest(room.location()) };
+}
+
+/** Commits a plan as the write pipeline would, but without queue, journal and sync. */
+export async function commitPlan<Outcome>(
+  engine: Engine,
+  target: WriteTarget,
+  plan: CommitPlan<Outcome>,
+): Promise<Outcome & { readonly version: number }> {
+  const { version, outcome } = await engine.useLatest(target, async (table) => (await plan.prepare(table)).commit());
+  return { ...outcome, version };
+}
+
+/** The first chunk of a stream: all of it, when it is short. */
+export async function toChunk(stream: CheckedStream): Promise<ArrowChunk> {
+  const [chunk] = (await pullChunks(stream, 1)).pulled;
+  if (chunk === undefined) throw new Error('The stream gave no chunk.');
+  return chunk;
+}
+
+export async function toStream(table: Table, limits: Partial<ArrowLimits> = {}): Promise<CheckedStream> {
+  return openArrowStream(pieces(tableToIPC(table, 'stream')), { ...ARROW_LIMITS, ...limits });
+}
+
+export async function readFixture(name: string): Promise<Buffer> {
+  return readFile(new URL(`../../../test/fixtures/arrow/${name}.stream`, import.meta.url));
+}
+
+export async function openFixture(name: string, limits: Partial<ArrowLimits> = {}): Promise<CheckedStream> {
+  return openArrowStream(pieces(await readFixture(name)), { ...ARROW_LIMITS, ...limits });
+}
+
+export async function* pieces(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
+}
+
+export function latest(location: TableLocation): TableState {
+  return { location, branch: undefined, version: undefined };
+}
+
+/** What a guard would have passed. */
+export function sql(text: string): GuardedSql {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Only a guard makes such texts; here the test vouches.
+  return `(${text})` as GuardedSql;
+}
+
+export function toQuery(query: Partial<Query>): Query {
+  return { vectors: [], prefilter: true, bypassVectorIndex: false, fastSearch: false, withRowId: false, ...query };
+}
+
+/** A connection that shares nothing with the engine under test: what another process would have. */
+export async function connectApart(test: Owner, root: string, manifestEnabled = false): Promise<WholeConnection> {
+  const native = loadWholeNative();
+  const session = new native.Session(BigInt(MiB), BigInt(MiB));
+  const namespaceClientProperties = { manifest_enabled: String(manifestEnabled) };
+  const options = { manifestEnabled, namespaceClientProperties, storageOptions: {}, session };
+  const connection = await native.Connection.new(root, options);
+  test.after(() => connection.close());
+  return connection;
+}
+
+export async function openApart(test: Owner, { location, branch, version }: TableState): Promise<WholeTable> {
+  const connection = await connectApart(test, location.root);
+  const main = await connection.openTable(location.directory, [], {});
+  const table = branch === undefined ? main : await (await main.branches()).checkout(branch, null);
+  if (version !== undefined) await table.checkout(version);
+  return table;
+}
+
+export type Row = Record<string, unknown>;
+
+/** All rows, decoded. Without a filter, because filtered reads lose null structs. */
+export async function readRows(test: Owner, state: TableState): Promise<readonly Row[]> {
+  const table = await openApart(test, state);
+  const batches = await table.query().execute(1_000_000, -1);
+  const rows: Row[] = [];
+  for (let batch = await batches.next(); batch !== null; batch = await batches.next()) {
+    rows.push(...tableFromIPC(batch).toArray().map(toPlain));
+  }
+  return rows;
+}
+
+function toPlain(row: unknown): Row {
+  const text = JSON.stringify(row, (_, value: unknown) => (typeof value === 'bigint' ? Number(value) : value));
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- A row of a table is an object of its columns.
+  return JSON.parse(text) as Row;
+}

@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict';
+import { stat } from 'node:fs/promises';
+import { suite, test } from 'node:test';
+import type { TestContext } from 'node:test';
+import type { TableLocation, TableState } from '../../../src/model/table.ts';
+import type { VersionsEngine } from '../../../src/engine/versions/versions.ts';
+import { OBJECT_STORAGE } from '../../../src/storage/object-storage.ts';
+import type { Storages } from '../../../src/storage/storages.ts';
+import { commitPlan, openTestEngine, toStream } from '../test-engine.ts';
+import { toItems } from '../sample-tables.ts';
+
+interface Scene {
+  readonly versions: VersionsEngine;
+  readonly location: TableLocation;
+  readonly latest: TableState;
+}
+
+type Kind = 'path' | 'address' | 'object store';
+
+/** To the service a folder like this is an object store; the engine does not care. */
+const OBJECT_STORES: Storages = { of: () => OBJECT_STORAGE, syncCount: () => 0, close: () => {} };
+
+/** A table of two versions. */
+async function openScene(t: TestContext, kind: Kind, options: Record<string, string> = {}): Promise<Scene> {
+  const { engine, root } = await openTestEngine(t, kind === 'object store' ? { storages: OBJECT_STORES } : {});
+  const location: TableLocation = {
+    kind: 'listed',
+    root: kind === 'address' ? `file://${root}` : root,
+    directory: 'table',
+  };
+  await engine.createTable(location, await toStream(toItems(3)), options);
+  const target = { location, branch: undefined };
+  await commitPlan(engine, target, engine.commits.restore(target, 1));
+  return { versions: engine.versions, location, latest: { location, branch: undefined, version: undefined } };
+}
+
+const ALL = { after: undefined, limit: undefined };
+
+for (const kind of ['path', 'address', 'object store'] as const) {
+  suite(kind === 'object store' ? 'on an object store' : `on a local disk that is given as ${kind}`, () => {
+    test('tags know their branch', async (t) => {
+      const { versions, location, latest } = await openScene(t, kind);
+      await versions.createBranch({ ...latest, version: 1 }, 'side');
+      await versions.createTag({ location, branch: 'side' }, { tag: 'a', version: 1 });
+      await versions.createTag({ location, branch: undefined }, { tag: 'b', version: 2 });
+      const tags = await versions.listTags(location, ALL);
+      assert.deepEqual(
+        tags.map(({ name, version, branch }) => [name, version, branch]),
+        [
+          ['a', 1, 'side'],
+          ['b', 2, undefined],
+        ],
+      );
+      assert.equal((await versions.requireTag(location, 'a')).branch, 'side');
+      assert.ok(tags.every(({ manifestBytes }) => manifestBytes > 0));
+      assert.ok(tags.every(({ createdAt }) => (createdAt === undefined) === (kind === 'object store')));
+    });
+
+    test('branches know when and where they started', async (t) => {
+      const { versions, location, latest } = await openScene(t, kind);
+      assert.equal(await versions.createBranch(latest, 'one'), 2);
+      assert.equal(await versions.createBranch({ location, branch: 'one', version: 2 }, 'two/three'), 2);
+      const branches = await versions.listBranches(location, ALL);
+      assert.deepEqual(
+        branches.map(({ name, parentBranch, parentVersion }) => [name, parentBranch, parentVersion]),
+        [
+          ['one', undefined, 2],
+          ['two/three', 'one', 2],
+        ],
+      );
+      for (const { createdAtSeconds } of branches) assert.ok(Math.abs(createdAtSeconds - Date.now() / 1000) < 600);
+      assert.equal(await versions.removeBranch(location, 'two/three'), 2);
+    });
+  });
+}
+
+test('sizes of manifests are told, and versions removed, on a local disk alone', async (t) => {
+  for (const kind of ['path', 'address'] as const) {
+    const { versions, location, latest } = await openScene(t, kind);
+    const [first] = await versions.list(latest);
+    assert.ok(first !== undefined);
+    const path = first.manifestPath.replace(/^file:\/\//, '');
+    assert.equal(await versions.measure(location, first), (await stat(path)).size);
+    await versions.remove({ location, branch: undefined }, [{ start: 1, end: 2 }]);
+    await assert.rejects(stat(path), { code: 'ENOENT' });
+  }
+  const remote = await openScene(t, 'object store');
+  const [same] = await remote.versions.list(remote.latest);
+  assert.ok(same !== undefined);
+  assert.equal(await remote.versions.measure(remote.location, same), undefined);
+  const target = { location: remote.location, branch: undefined };
+  await assert.rejects(remote.versions.remove(target, [{ start: 1, end: 2 }]), { kind: 'Unsupported' });
+});
+
+test('the manifests of old tables are named by their numbers', async (t) => {
+  const { versions, location, latest } = await openScene(t, 'path', { new_table_enable_v2_manifest_paths: 'false' });
+  const listed = await versions.list(latest);
+  assert.deepEqual(
+    listed.map(({ manifestPath }) => manifestPath.slice(manifestPath.lastIndexOf('/') + 1)),
+    ['1.manifest', '2.manifest'],
+  );
+  for (const { manifestPath } of listed) assert.ok((await stat(manifestPath)).isFile());
+  assert.deepEqual(await versions.remove({ location, branch: undefined }, [{ start: 0, end: 2 }]), {
+    count: 1,
+    latest: 2,
+  });
+  assert.equal((await versions.list(latest)).length, 1);
+});
+
+test('readers who are held at a version are told of no later one', async (t) => {
+  const { versions, latest } = await openScene(t, 'path');
+  const listed = await versions.list({ ...latest, version: 1 });
+  assert.deepEqual(
+    listed.map(({ version }) => version),
+    [1],
+  );
+});
