@@ -1,5 +1,6 @@
 import { ServiceError } from '../../errors/service-error.ts';
-import { NGRAM_PARAMETERS, TEXT_PARAMETERS, type IndexType } from '../../model/index-spec.ts';
+import { NGRAM_PARAMETERS, TEXT_PARAMETERS } from '../../model/index-spec.ts';
+import type { IndexType } from '../../model/index-spec.ts';
 import type { CreateIndexBody } from '../../wire/indexes.ts';
 import { isVectorType } from './index-type.ts';
 

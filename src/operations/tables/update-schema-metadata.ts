@@ -17,10 +17,10 @@ export const updateSchemaMetadata = defineTableOperation({
   query: BranchQuery,
   replies: [{ mediaType: 'application/json', shape: StringMap, description: 'The resulting metadata.' }],
   statuses: [406, 412],
-  run: replace,
+  run: replaceMetadata,
 });
 
-async function replace(request: TableRequest<SchemaMetadataBody>, services: Services): Promise<Reply> {
+async function replaceMetadata(request: TableRequest<SchemaMetadataBody>, services: Services): Promise<Reply> {
   const { query, body } = request;
   guardMetadata(body.metadata, 'metadata', services.limits.metadata);
   const success = requireSuccess(
