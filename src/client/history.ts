@@ -1,7 +1,7 @@
 import type { TablePath } from '../model/identifier.ts';
-import type { BranchShape, CreateBranchBody, ListBranchesReply } from '../wire/branches.ts';
-import type { ListTagsReply, TagChangeBody, TagShape, TagVersionReply } from '../wire/tags.ts';
-import type { ChangeReply, ListVersionsReply, TableVersionShape } from '../wire/versions.ts';
+import type { BranchShape, CreateBranchBody, ListBranchesReply } from '../wire/history/branches.ts';
+import type { ListTagsReply, TagChangeBody, TagShape, TagVersionReply } from '../wire/history/tags.ts';
+import type { ChangeReply, ListVersionsReply, TableVersionShape } from '../wire/history/versions.ts';
 import { tableAddress, postPages } from './calls.ts';
 import type { ApiClient } from './api-client.ts';
 import { callTable } from './tables.ts';

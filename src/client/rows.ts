@@ -1,7 +1,15 @@
 import type { TablePath } from '../model/identifier.ts';
 import type { PlanStep } from '../model/plan.ts';
-import type { CountRowsBody, QueryTableBody, UpdateTableBody, UpdateTableReply } from '../wire/data.ts';
-import type { DeleteBody, DeleteReply, InsertReply, MergeInsertReply } from '../wire/writes.ts';
+import type {
+  CountRowsBody,
+  QueryTableBody,
+  UpdateTableBody,
+  UpdateTableReply,
+  DeleteBody,
+  DeleteReply,
+  InsertReply,
+  MergeInsertReply,
+} from '../wire/data.ts';
 import { tableAddress } from './calls.ts';
 import { ARROW_STREAM, NDJSON } from './api-client.ts';
 import type { ApiClient, BytesToSend } from './api-client.ts';

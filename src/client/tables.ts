@@ -1,9 +1,15 @@
 import type { NamespacePath, TablePath } from '../model/identifier.ts';
 import { DEFAULT_DELIMITER } from '../model/identifier.ts';
-import type { GoneTableReply, RenameTableReply } from '../wire/lifecycle.ts';
+import type {
+  GoneTableReply,
+  RenameTableReply,
+  CreateTableReply,
+  DescribeTableBody,
+  DescribeTableReply,
+  ListTablesReply,
+} from '../wire/tables.ts';
 import type { DescribeMaintenanceReply, RunMaintenanceReply } from '../wire/maintenance.ts';
-import type { CreateTableReply, DescribeTableBody, DescribeTableReply, ListTablesReply } from '../wire/tables.ts';
-import type { RestoreTableReply, TableStatsReply } from '../wire/versions.ts';
+import type { RestoreTableReply, TableStatsReply } from '../wire/history/versions.ts';
 import { namespaceAddress, tableAddress, listPages } from './calls.ts';
 import type { ApiClient, BytesToSend } from './api-client.ts';
 

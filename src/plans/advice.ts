@@ -1,8 +1,8 @@
 import type { PlanStep } from '../model/plan.ts';
 import type { QueryTableBody } from '../wire/data.ts';
 import type { IndexContent } from '../wire/indexes.ts';
-import type { SchemaJson } from '../wire/schema-json.ts';
-import type { TableStatsReply } from '../wire/versions.ts';
+import type { SchemaJson } from '../wire/schema/schema-json.ts';
+import type { TableStatsReply } from '../wire/history/versions.ts';
 
 /** What is known beside the plan, as the API gave it; the more there is, the more can be found. */
 export interface PlanContext {

@@ -1,7 +1,7 @@
 import { formatFieldPath } from '../model/field-path.ts';
 import type { FieldPath } from '../model/field-path.ts';
 import type { IndexContent } from '../wire/indexes.ts';
-import type { SchemaJson, TypeJson } from '../wire/schema-json.ts';
+import type { SchemaJson, TypeJson } from '../wire/schema/schema-json.ts';
 
 export interface ColumnFact {
   /** As a field path. */

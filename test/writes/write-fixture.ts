@@ -12,7 +12,7 @@ import type { NativeEngine } from '../../src/engine/native/native.ts';
 import { openParts } from '../../src/engine/parts.ts';
 import type { EngineLimits, JournalLimits } from '../../src/model/limits.ts';
 import type { TableLocation, TableRecord, TableState } from '../../src/model/table.ts';
-import { requireSuccess } from '../../src/operations/write-reply.ts';
+import { requireSuccess } from '../../src/operations/shared/write-reply.ts';
 import { openStorages } from '../../src/storage/storages.ts';
 import type { StorageSettings, Storages } from '../../src/storage/storages.ts';
 import type { TelemetryEvent } from '../../src/telemetry/events.ts';

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { cancelJob } from '../../../src/client/jobs.ts';
 import type { ListJobsReply } from '../../../src/wire/jobs.ts';
-import type { ListTransactionsReply, Transaction } from '../../../src/wire/transactions.ts';
+import type { ListTransactionsReply, Transaction } from '../../../src/wire/history/transactions.ts';
 import { useClient } from '../api.ts';
 import { Button } from '../parts/button.tsx';
 import { ErrorBox } from '../parts/error-box.tsx';

@@ -6,8 +6,8 @@ import type { TablePath } from '../../../src/model/identifier.ts';
 import { findDimension, listColumns } from '../../../src/plans/table-facts.ts';
 import type { ColumnFact } from '../../../src/plans/table-facts.ts';
 import type { IndexContent } from '../../../src/wire/indexes.ts';
-import type { SchemaJson } from '../../../src/wire/schema-json.ts';
-import type { TableStatsReply } from '../../../src/wire/versions.ts';
+import type { SchemaJson } from '../../../src/wire/schema/schema-json.ts';
+import type { TableStatsReply } from '../../../src/wire/history/versions.ts';
 
 /** What the lab knows of its table. */
 export interface TableFacts {

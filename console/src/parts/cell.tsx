@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import type { JsonValue } from '../../../src/client/exact-json.ts';
-import type { TypeJson } from '../../../src/wire/schema-json.ts';
+import type { TypeJson } from '../../../src/wire/schema/schema-json.ts';
 import { isBinary, isVector } from './field-type.ts';
 import { formatBytes } from './format.ts';
 import { Sparkline } from './sparkline.tsx';

@@ -1,6 +1,6 @@
 import { formatFieldPath } from '../../../src/model/field-path.ts';
 import type { FieldPath } from '../../../src/model/field-path.ts';
-import type { SchemaJson, TypeJson } from '../../../src/wire/schema-json.ts';
+import type { SchemaJson, TypeJson } from '../../../src/wire/schema/schema-json.ts';
 
 export type FieldShape = SchemaJson['fields'][number];
 

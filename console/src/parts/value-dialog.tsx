@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import type { JsonValue } from '../../../src/client/exact-json.ts';
-import type { TypeJson } from '../../../src/wire/schema-json.ts';
+import type { TypeJson } from '../../../src/wire/schema/schema-json.ts';
 import { Button } from './button.tsx';
 import { byteCount, imageAddress, toNumbers, toText } from './cell.tsx';
 import { Dialog } from './dialog.tsx';

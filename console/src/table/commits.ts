@@ -1,6 +1,6 @@
 import type { ApiClient } from '../../../src/client/api-client.ts';
 import type { TablePath } from '../../../src/model/identifier.ts';
-import type { ListTransactionsReply, Transaction } from '../../../src/wire/transactions.ts';
+import type { ListTransactionsReply, Transaction } from '../../../src/wire/history/transactions.ts';
 
 /** Pages of the feed that are looked through; older versions then show no operation. */
 const PAGES_MAX = 5;

@@ -2,9 +2,9 @@ import type { ApiClient } from '../../../src/client/api-client.ts';
 import { listBranches, listTags } from '../../../src/client/history.ts';
 import { describeTable } from '../../../src/client/tables.ts';
 import type { TablePath } from '../../../src/model/identifier.ts';
-import type { BranchShape } from '../../../src/wire/branches.ts';
-import type { SchemaJson } from '../../../src/wire/schema-json.ts';
-import type { TagShape } from '../../../src/wire/tags.ts';
+import type { BranchShape } from '../../../src/wire/history/branches.ts';
+import type { SchemaJson } from '../../../src/wire/schema/schema-json.ts';
+import type { TagShape } from '../../../src/wire/history/tags.ts';
 import type { AskedAt, At } from '../links.ts';
 
 /** A table at a place of its history, and the places that it can be looked at. */

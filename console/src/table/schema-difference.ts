@@ -1,4 +1,4 @@
-import type { SchemaJson } from '../../../src/wire/schema-json.ts';
+import type { SchemaJson } from '../../../src/wire/schema/schema-json.ts';
 import { listFields, typeText } from '../parts/field-type.ts';
 
 export interface FieldDifference {

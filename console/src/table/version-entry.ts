@@ -1,6 +1,6 @@
-import type { TagShape } from '../../../src/wire/tags.ts';
-import type { Transaction } from '../../../src/wire/transactions.ts';
-import type { TableVersionShape } from '../../../src/wire/versions.ts';
+import type { TagShape } from '../../../src/wire/history/tags.ts';
+import type { Transaction } from '../../../src/wire/history/transactions.ts';
+import type { TableVersionShape } from '../../../src/wire/history/versions.ts';
 import type { DescribedTable } from './described-table.ts';
 
 /** A point of the timeline, with all that is known of it. */

@@ -10,7 +10,7 @@ import { recallOf } from '../../plans/recall.ts';
 import type { RowId } from '../../plans/recall.ts';
 import { totalTime } from '../../plans/step-times.ts';
 import type { QueryTableBody } from '../../wire/data.ts';
-import type { SchemaJson } from '../../wire/schema-json.ts';
+import type { SchemaJson } from '../../wire/schema/schema-json.ts';
 import { answer, defineClientCommand, requireTable } from '../client-command.ts';
 import type { Session } from '../client-command.ts';
 import type { Command } from '../command.ts';

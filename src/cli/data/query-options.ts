@@ -12,7 +12,7 @@ import type { ApiClient } from '../../client/api-client.ts';
 import type { State } from '../../client/indexes.ts';
 import { describeTable } from '../../client/tables.ts';
 import { findDimension, listColumns } from '../../plans/table-facts.ts';
-import type { SchemaJson } from '../../wire/schema-json.ts';
+import type { SchemaJson } from '../../wire/schema/schema-json.ts';
 
 /** Which rows and columns. */
 export const CHOICE_OPTIONS: readonly Option[] = [

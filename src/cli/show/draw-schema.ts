@@ -1,4 +1,4 @@
-import type { SchemaJson, TypeJson } from '../../wire/schema-json.ts';
+import type { SchemaJson, TypeJson } from '../../wire/schema/schema-json.ts';
 import type { Canvas } from './draw-table.ts';
 import { cutText, padText, textWidth, visibleText } from './text.ts';
 import type { IndexContent } from '../../wire/indexes.ts';

@@ -2,7 +2,7 @@ import type { ApiClient } from '../../client/api-client.ts';
 import { createTag, deleteTag, listTags, updateTag } from '../../client/history.ts';
 import { describeTable } from '../../client/tables.ts';
 import type { TablePath } from '../../model/identifier.ts';
-import type { TagChangeBody } from '../../wire/tags.ts';
+import type { TagChangeBody } from '../../wire/history/tags.ts';
 import { answerList, BRANCH_OPTION, readBranch } from '../session.ts';
 import { answer, defineClientCommand, requireTable, showPath } from '../client-command.ts';
 import type { Command } from '../command.ts';

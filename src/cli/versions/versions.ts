@@ -1,7 +1,7 @@
 import { listTags, listVersions } from '../../client/history.ts';
 import { restoreTable } from '../../client/tables.ts';
 import { formatCount } from '../../plans/format-figure.ts';
-import type { TagShape } from '../../wire/tags.ts';
+import type { TagShape } from '../../wire/history/tags.ts';
 import { answer, defineClientCommand, requireTable, showPath } from '../client-command.ts';
 import { CommandFault } from '../command.ts';
 import type { Command } from '../command.ts';

@@ -8,7 +8,7 @@ import { notPermitted } from '../../model/refusals.ts';
 import type { CreateCredentialBody, Credential, PageBody } from '../../wire/access.ts';
 import type { Services } from '../services.ts';
 import { readGrant, requireGivable, showGrant } from './read-grant.ts';
-import { readPageSize } from './page.ts';
+import { readPageSize } from '../shared/pages.ts';
 
 /** Keys and clients differ in their secrets; the rules about them are the same. */
 export type CredentialPrefix = 'key' | 'client';

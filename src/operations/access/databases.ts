@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { isVisible } from '../../model/caller.ts';
 import { DatabaseBody, DatabaseReply, ListDatabasesReply, PageBody } from '../../wire/access.ts';
 import { defineServerOperation } from '../operation.ts';
-import { readPageSize, readPageToken, toPageToken } from './page.ts';
+import { readPageSize, readPageToken, toPageToken } from '../shared/pages.ts';
 import { requireServerAdministrator } from './read-grant.ts';
 
 /** Where its tables live is never the caller's choice: a folder of its own below the storage root. */

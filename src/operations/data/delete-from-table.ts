@@ -1,11 +1,11 @@
 import { guardSql } from '../../guard/sql.ts';
 import { DelimiterQuery } from '../../wire/tables.ts';
-import { DeleteBody, DeleteReply } from '../../wire/writes.ts';
+import { DeleteBody, DeleteReply } from '../../wire/data.ts';
 import { defineTableOperation } from '../operation.ts';
 import type { Reply, TableRequest } from '../operation.ts';
 import type { Services } from '../services.ts';
-import { describeWrite, replyToWrite } from '../write-reply.ts';
-import { readBranch } from './write-target.ts';
+import { describeWrite, replyToWrite } from '../shared/write-reply.ts';
+import { readBranch } from '../shared/table-state.ts';
 
 export const deleteFromTable = defineTableOperation({
   id: 'delete_from_table',

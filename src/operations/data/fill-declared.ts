@@ -5,7 +5,7 @@ import type { TableIngestRequest } from '../operation.ts';
 import type { Services } from '../services.ts';
 import { fillTable } from '../tables/create-table.ts';
 import { isOnlyDeclared } from '../tables/declared-tables.ts';
-import { readBranch } from './write-target.ts';
+import { readBranch } from '../shared/table-state.ts';
 
 /** The table that rows are for; or, when it was only declared, the result of making it from them. */
 export type Filled =

@@ -2,15 +2,15 @@ import { giveBack, pullChunks } from '../../arrow/chunk-source.ts';
 import type { MergeCounts } from '../../engine/engine.ts';
 import { ServiceError } from '../../errors/service-error.ts';
 import type { Limits } from '../../model/limits.ts';
-import { MergeInsertQuery, MergeInsertReply } from '../../wire/writes.ts';
+import { MergeInsertQuery, MergeInsertReply } from '../../wire/data.ts';
 import type { Fields } from '../../writes/writes.ts';
 import { defineTableIngest } from '../operation.ts';
 import type { Reply, TableIngestRequest } from '../operation.ts';
 import type { Services } from '../services.ts';
-import { describeWrite, replyToWrite } from '../write-reply.ts';
+import { describeWrite, replyToWrite } from '../shared/write-reply.ts';
 import { findFilled } from './fill-declared.ts';
 import { readMergeSettings } from './merge-settings.ts';
-import { readBranch } from './write-target.ts';
+import { readBranch } from '../shared/table-state.ts';
 
 export const mergeInsertIntoTable = defineTableIngest({
   id: 'merge_insert_into_table',

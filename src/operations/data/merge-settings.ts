@@ -6,7 +6,7 @@ import { quoteForMessage } from '../../model/identifier.ts';
 import type { SqlLimits } from '../../model/limits.ts';
 import type { GuardedSql } from '../../model/query.ts';
 import type { QueryValues, TableIngestRequest } from '../operation.ts';
-import { readFlag } from '../query-flags.ts';
+import { readFlag } from '../shared/parameters.ts';
 
 export type MergeAsked = Pick<TableIngestRequest, 'query' | 'queryLists' | 'dialect' | 'header'>;
 

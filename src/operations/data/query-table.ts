@@ -2,19 +2,17 @@ import { Type } from 'typebox';
 import { writeDocument, writeLines } from '../../arrow/json-rows.ts';
 import { frameAsFile, frameAsStream } from '../../arrow/result-framing.ts';
 import type { ResultFiles } from '../../arrow/result-framing.ts';
-import { QueryTableBody, RowsReply } from '../../wire/data.ts';
+import { QueryTableBody, RowsReply, CountRowsBody } from '../../wire/data.ts';
 import { toContractQuery } from '../../wire/query-forms.ts';
 import { DelimiterQuery } from '../../wire/tables.ts';
-import { chooseMediaType } from '../media-type.ts';
+import { chooseMediaType } from './media-type.ts';
 import { defineTableOperation } from '../operation.ts';
 import type { Reply, TableRequest } from '../operation.ts';
 import type { Services } from '../services.ts';
-import { toTableState } from '../table-state.ts';
-import { readPatience } from './patience.ts';
-import { toQueryShape } from './query-shape.ts';
-import { readQuery } from './read-query.ts';
-import { VERSION_HEADER } from './version-header.ts';
-import { watchQuery } from './watch-query.ts';
+import { toTableState } from '../shared/table-state.ts';
+import { readPatience, readQuery } from './read-query.ts';
+import { toQueryShape, watchQuery, toFilterShape } from './watch-query.ts';
+import { guardSql } from '../../guard/sql.ts';
 
 const ARROW_FILE = 'application/vnd.apache.arrow.file';
 const ARROW_STREAM = 'application/vnd.apache.arrow.stream';
@@ -66,3 +64,32 @@ function write(mediaType: string, rows: ResultFiles): AsyncIterable<Uint8Array> 
       return frameAsFile(rows);
   }
 }
+
+export const countRows = defineTableOperation({
+  id: 'count_table_rows',
+  methods: ['POST', 'GET'],
+  path: '/v1/table/:id/count_rows',
+  summary: 'Count rows',
+  permission: 'read',
+  body: { kind: 'json', shape: CountRowsBody },
+  query: DelimiterQuery,
+  replies: [{ mediaType: 'application/json', shape: Type.Integer({ minimum: 0 }), description: 'The number of rows.' }],
+  statuses: [],
+  run: count,
+});
+
+async function count(request: TableRequest<CountRowsBody>, services: Services): Promise<Reply> {
+  const { body, table } = request;
+  const predicate =
+    body.predicate === undefined
+      ? undefined
+      : guardSql(body.predicate, { name: 'predicate', field: 'predicate' }, services.limits.sql);
+  const watched = { operation: countRows.id, request, shape: () => toFilterShape(predicate) };
+  const { rows, version } = await watchQuery(watched, services, async () =>
+    services.engine.rows.count(toTableState(table, body), predicate, readPatience(request)),
+  );
+  return { kind: 'value', value: rows, headers: { [VERSION_HEADER]: String(version) } };
+}
+
+/** Tells the LanceDB client which version it has seen; from then on it asks for no older one. */
+export const VERSION_HEADER = 'x-lancedb-version';

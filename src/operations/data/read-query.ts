@@ -10,6 +10,7 @@ import type { DistanceType, FullTextQuery, Order, Probes, Projection, Query } fr
 import type { QueryTableBody } from '../../wire/data.ts';
 import { readStructuredQuery } from '../../wire/full-text.ts';
 import { UNLIMITED } from '../../wire/query-forms.ts';
+import type { RequestFacts } from '../operation.ts';
 
 /** Turns a query body into the house's own query; every text and number in it passes its guard here. */
 export function readQuery(body: QueryTableBody, limits: Limits): Query {
@@ -147,4 +148,16 @@ function requireOneOf(field: string, choices: Readonly<Record<string, unknown>>)
   throw new ServiceError('InvalidInput', `${field} has ${chosen.length === 0 ? 'neither' : 'both'} of ${names}.`, {
     hint: 'Give exactly one of the two.',
   });
+}
+
+export interface Patience {
+  readonly seconds: number | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** How long the caller says that it waits; whatever it says, the service's own bound holds too. */
+export function readPatience(request: Pick<RequestFacts, 'header' | 'signal'>): Patience {
+  const text = request.header('x-request-timeout-ms') ?? '';
+  const seconds = /^\d{1,12}$/.test(text) && Number(text) > 0 ? Number(text) / 1000 : undefined;
+  return { seconds, signal: request.signal() };
 }

@@ -8,7 +8,7 @@ import { DelimiterQuery } from '../../wire/tables.ts';
 import { defineTableOperation } from '../operation.ts';
 import type { Reply, TableRequest } from '../operation.ts';
 import type { Services } from '../services.ts';
-import { describeWrite, requireSuccess, toFrame } from '../write-reply.ts';
+import { describeWrite, requireSuccess, toFrame } from '../shared/write-reply.ts';
 
 export const updateTable = defineTableOperation({
   id: 'update_table',

@@ -5,10 +5,9 @@ import { CreateIndexBody, CreateIndexReply } from '../../wire/indexes.ts';
 import { DelimiterQuery } from '../../wire/tables.ts';
 import { defineTableOperation } from '../operation.ts';
 import type { Operation, Reply, TableRequest } from '../operation.ts';
-import { readPreferredWait } from '../preferred-wait.ts';
-import { recordCommit } from '../record-commit.ts';
+import { readPreferredWait, waitFor } from '../shared/wait-for-job.ts';
+import { recordCommit } from '../shared/record-commit.ts';
 import type { Services } from '../services.ts';
-import { waitFor } from '../wait-for.ts';
 import { readIndexRequest } from './read-index.ts';
 
 type CreateIndexRequest = TableRequest<CreateIndexBody>;

@@ -3,7 +3,14 @@ import { checkIndexName } from '../../guard/index-names.ts';
 import { requireInteger } from '../../guard/numbers.ts';
 import { formatFieldPath, parseFieldPath } from '../../model/field-path.ts';
 import { quoteForMessage } from '../../model/identifier.ts';
-import { FULL_TEXT_LANGUAGES, FULL_TEXT_TOKENIZERS } from '../../model/index-spec.ts';
+import {
+  FULL_TEXT_LANGUAGES,
+  FULL_TEXT_TOKENIZERS,
+  NGRAM_PARAMETERS,
+  TEXT_PARAMETERS,
+  SCALAR_INDEX_TYPES,
+  VECTOR_INDEX_TYPES,
+} from '../../model/index-spec.ts';
 import type {
   FullTextIndexSpec,
   IndexRequest,
@@ -16,8 +23,6 @@ import type { IndexLimits } from '../../model/limits.ts';
 import { DISTANCE_TYPES } from '../../model/query.ts';
 import type { DistanceType } from '../../model/query.ts';
 import type { CreateIndexBody } from '../../wire/indexes.ts';
-import { refuseForeignParameters } from './index-parameters.ts';
-import { isVectorType, readIndexType } from './index-type.ts';
 
 export interface IndexReading {
   readonly limits: IndexLimits;
@@ -141,4 +146,94 @@ function oneOf(
   throw new ServiceError('InvalidInput', `${name} is ${quoteForMessage(value)}, which is not known.`, {
     hint: `Use one of ${allowed.join(', ')}.`,
   });
+}
+
+type Parameter = Exclude<
+  keyof CreateIndexBody,
+  'identity' | 'context' | 'id' | 'column' | 'index_type' | 'name' | 'replace' | 'branch'
+>;
+
+const VECTOR: readonly Parameter[] = [
+  'distance_type',
+  'metric_type',
+  'num_partitions',
+  'target_partition_size',
+  'sample_rate',
+  'max_iterations',
+];
+
+const FULL_TEXT: readonly Parameter[] = [
+  ...TEXT_PARAMETERS,
+  ...NGRAM_PARAMETERS,
+  'custom_stop_words',
+  'lance_tokenizer',
+];
+
+const QUANTIZER: readonly Parameter[] = ['num_sub_vectors', 'num_bits'];
+const GRAPH: readonly Parameter[] = ['m', 'ef_construction'];
+
+/** A parameter that the type does not have would be ignored, and its sender deceived. */
+export function refuseForeignParameters(body: CreateIndexBody, type: IndexType): void {
+  const own = parametersOf(type);
+  const foreign = [...VECTOR, ...QUANTIZER, ...GRAPH, ...FULL_TEXT].find(
+    (name) => body[name] !== undefined && !own.includes(name),
+  );
+  if (foreign === undefined) return;
+  throw new ServiceError('InvalidInput', `${foreign} is not a parameter of ${type} indexes.`, {
+    hint: own.length === 0 ? 'They have none.' : `They have ${own.join(', ')}.`,
+  });
+}
+
+function parametersOf(type: IndexType): readonly Parameter[] {
+  if (type === 'FTS') return FULL_TEXT;
+  if (!isVectorType(type)) return [];
+  switch (type) {
+    case 'IVF_FLAT':
+      return VECTOR;
+    case 'IVF_PQ':
+      return [...VECTOR, ...QUANTIZER];
+    case 'IVF_RQ':
+      return [...VECTOR, 'num_bits'];
+    case 'IVF_HNSW_SQ':
+      return [...VECTOR, ...GRAPH];
+    case 'IVF_HNSW_PQ':
+      return [...VECTOR, 'num_sub_vectors', ...GRAPH];
+  }
+}
+
+const OFFERED: readonly IndexType[] = [...VECTOR_INDEX_TYPES, ...SCALAR_INDEX_TYPES, 'FTS'];
+
+/** Other words for the same; clients also write CamelCase. */
+const SYNONYMS: ReadonlyMap<string, IndexType> = new Map([
+  ...OFFERED.map((type) => [plain(type), type] as const),
+  ['INVERTED', 'FTS'],
+  ['FMINDEX', 'FM'],
+  ['HNSWSQ', 'IVF_HNSW_SQ'],
+  ['HNSWPQ', 'IVF_HNSW_PQ'],
+]);
+
+/** Known to the storage format, but not to the part of the engine that this service drives. */
+const NOT_OFFERED: ReadonlySet<string> = new Set(['IVFSQ', 'IVFHNSWFLAT', 'NGRAM', 'ZONEMAP', 'BLOOMFILTER', 'RTREE']);
+
+export function readIndexType(text: string): IndexType {
+  const type = SYNONYMS.get(plain(text));
+  if (type !== undefined) return type;
+  const hint = `Use one of ${OFFERED.join(', ')}.`;
+  if (NOT_OFFERED.has(plain(text))) {
+    throw new ServiceError('Unsupported', `Indexes of type ${quoteForMessage(text)} are not offered.`, { hint });
+  }
+  throw new ServiceError('InvalidInput', `index_type is ${quoteForMessage(text)}, which is not known.`, { hint });
+}
+
+export function isVectorType(type: IndexType): type is VectorIndexType {
+  return VECTOR_INDEX_TYPES.some((each) => each === type);
+}
+
+/** Whether the LanceDB client knows the word; one that it does not know makes it refuse the whole list. */
+export function isKnownToClients(type: string): boolean {
+  return SYNONYMS.has(plain(type)) || ['IVFSQ', 'IVFHNSWFLAT'].includes(plain(type));
+}
+
+function plain(type: string): string {
+  return type.replaceAll('_', '').toUpperCase();
 }

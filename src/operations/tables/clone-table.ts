@@ -3,12 +3,11 @@ import { guardTagName } from '../../guard/ref-names.ts';
 import { isPermitted } from '../../model/caller.ts';
 import { locationUri } from '../../model/table.ts';
 import type { TableRecord, TableState } from '../../model/table.ts';
-import { CloneTableBody, CloneTableReply } from '../../wire/lifecycle.ts';
-import { DelimiterQuery } from '../../wire/tables.ts';
+import { CloneTableBody, CloneTableReply, DelimiterQuery } from '../../wire/tables.ts';
 import { defineNewTableOperation } from '../operation.ts';
 import type { NewTableRequest, Reply } from '../operation.ts';
 import type { Services } from '../services.ts';
-import { toTableState } from '../table-state.ts';
+import { toTableState } from '../shared/table-state.ts';
 import { discard, publish } from './create-table.ts';
 import type { Reservation } from './name-claim.ts';
 

@@ -3,7 +3,7 @@ import { parseStrictText } from '../../model/strict-json.ts';
 import { guardProperties, guardStorageOptions } from '../../guard/metadata.ts';
 import type { QueryValues } from '../operation.ts';
 import type { Services } from '../services.ts';
-import { readWord } from '../words.ts';
+import { readWord } from '../shared/parameters.ts';
 
 export const CREATE_MODES = ['create', 'exist_ok', 'overwrite'] as const;
 export type CreateMode = (typeof CREATE_MODES)[number];

@@ -5,15 +5,23 @@ import { nameOf, namespaceOf } from '../../model/identifier.ts';
 import { tableNotFound } from '../../model/refusals.ts';
 import { locationUri } from '../../model/table.ts';
 import type { TableState } from '../../model/table.ts';
-import { toSchemaJson } from '../../wire/schema-json.ts';
-import { DescribeTableBody, DescribeTableQuery, DescribeTableReply } from '../../wire/tables.ts';
+import { toSchemaJson } from '../../wire/schema/schema-json.ts';
+import {
+  DescribeTableBody,
+  DescribeTableQuery,
+  DescribeTableReply,
+  TableExistsBody,
+  DelimiterQuery,
+} from '../../wire/tables.ts';
 import { defineTableOperation } from '../operation.ts';
 import type { Reply, TableRequest } from '../operation.ts';
-import { readFlag } from '../query-flags.ts';
+import { readFlag } from '../shared/parameters.ts';
 import type { Services } from '../services.ts';
-import { toShownPath } from '../shown-path.ts';
-import { toTableState } from '../table-state.ts';
+import { toShownPath } from '../shared/shown-path.ts';
+import { toTableState } from '../shared/table-state.ts';
 import { isOnlyDeclared } from './declared-tables.ts';
+import { NoContent } from '../../wire/shapes.ts';
+import { BranchQuery, TableStatsBody, TableStatsReply } from '../../wire/history/versions.ts';
 
 export const describeTable = defineTableOperation({
   id: 'describe_table',
@@ -95,4 +103,59 @@ function toFrame(request: Request) {
     storage_options: {},
     properties: { ...table.properties },
   };
+}
+
+export const tableExists = defineTableOperation({
+  id: 'table_exists',
+  methods: ['POST'],
+  path: '/v1/table/:id/exists',
+  summary: 'Tell by the status whether a table, or a version of it, exists',
+  permission: 'read',
+  followsRename: 'never',
+  body: { kind: 'json', shape: TableExistsBody },
+  query: DelimiterQuery,
+  replies: [{ mediaType: 'application/json', shape: NoContent, description: 'It exists. No body.' }],
+  statuses: [],
+  run: exists,
+});
+
+/** As the description would answer, without it. */
+async function exists(request: TableRequest<TableExistsBody>, services: Services): Promise<Reply> {
+  const { table, body, dialect, delimiter } = request;
+  if (await isOnlyDeclared(table, services)) {
+    if (dialect === 'lance' && body.version === undefined) return { kind: 'empty' };
+    throw tableNotFound(table.path, delimiter);
+  }
+  await services.engine.describeTable(toTableState(table, body));
+  return { kind: 'empty' };
+}
+
+export const tableStats = defineTableOperation({
+  id: 'get_table_stats',
+  methods: ['POST', 'GET'],
+  path: '/v1/table/:id/stats',
+  summary: 'Tell how many rows, bytes, indexes and fragments a table has',
+  permission: 'read',
+  body: { kind: 'json', shape: TableStatsBody },
+  query: BranchQuery,
+  replies: [{ mediaType: 'application/json', shape: TableStatsReply, description: 'Whole numbers.' }],
+  statuses: [],
+  run: tell,
+});
+
+async function tell(request: TableRequest<TableStatsBody>, services: Services): Promise<Reply> {
+  const { table, query, body } = request;
+  const state = toTableState(table, { branch: query['branch'] ?? body.branch });
+  const { totalBytes, numRows, numIndices, fragmentStats } = await services.engine.versions.stats(state);
+  const reply: TableStatsReply = {
+    total_bytes: totalBytes,
+    num_rows: numRows,
+    num_indices: numIndices,
+    fragment_stats: {
+      num_fragments: fragmentStats.numFragments,
+      num_small_fragments: fragmentStats.numSmallFragments,
+      lengths: { ...fragmentStats.lengths },
+    },
+  };
+  return { kind: 'object', body: reply };
 }

@@ -1,13 +1,12 @@
 import type { TableRecord } from '../../model/table.ts';
 import { locationUri } from '../../model/table.ts';
-import { GoneTableReply, TableBody } from '../../wire/lifecycle.ts';
-import { DelimiterQuery } from '../../wire/tables.ts';
-import { toNameEntry } from '../name-entry.ts';
+import { GoneTableReply, TableBody, DelimiterQuery } from '../../wire/tables.ts';
+import { toNameEntry } from '../shared/record-commit.ts';
 import { defineTableOperation } from '../operation.ts';
 import type { Reply, RequestFacts, TableRequest } from '../operation.ts';
-import { removeData } from '../remove-data.ts';
+import { removeData } from '../shared/remove-data.ts';
 import type { Services } from '../services.ts';
-import { toShownPath } from '../shown-path.ts';
+import { toShownPath } from '../shared/shown-path.ts';
 
 export const dropTable = defineTableOperation({
   id: 'drop_table',

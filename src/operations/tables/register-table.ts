@@ -4,13 +4,12 @@ import { isPermitted } from '../../model/caller.ts';
 import { notPermitted } from '../../model/refusals.ts';
 import { locationUri } from '../../model/table.ts';
 import type { TableLocation } from '../../model/table.ts';
-import { RegisterTableBody, RegisterTableReply } from '../../wire/lifecycle.ts';
-import { DelimiterQuery } from '../../wire/tables.ts';
-import { toNameEntry } from '../name-entry.ts';
+import { RegisterTableBody, RegisterTableReply, DelimiterQuery } from '../../wire/tables.ts';
+import { toNameEntry } from '../shared/record-commit.ts';
 import { defineNewTableOperation } from '../operation.ts';
 import type { NewTableRequest, Reply } from '../operation.ts';
 import type { Services } from '../services.ts';
-import { readWord } from '../words.ts';
+import { readWord } from '../shared/parameters.ts';
 
 export const registerTable = defineNewTableOperation({
   id: 'register_table',

@@ -3,13 +3,12 @@ import { isPermitted, isVisible } from '../../model/caller.ts';
 import { namespaceOf, toTablePath } from '../../model/identifier.ts';
 import type { TablePath } from '../../model/identifier.ts';
 import { namespaceNotFound, notPermitted } from '../../model/refusals.ts';
-import { RenameTableBody, RenameTableReply } from '../../wire/lifecycle.ts';
-import { DelimiterQuery } from '../../wire/tables.ts';
-import { toNameEntry } from '../name-entry.ts';
+import { RenameTableBody, RenameTableReply, DelimiterQuery } from '../../wire/tables.ts';
+import { toNameEntry } from '../shared/record-commit.ts';
 import { defineTableOperation } from '../operation.ts';
 import type { Reply, TableRequest } from '../operation.ts';
 import type { Services } from '../services.ts';
-import { toShownPath } from '../shown-path.ts';
+import { toShownPath } from '../shared/shown-path.ts';
 
 export const renameTable = defineTableOperation({
   id: 'rename_table',

@@ -1,0 +1,41 @@
+import { ServiceError } from '../../errors/service-error.ts';
+
+interface Preference {
+  readonly range: string;
+  readonly quality: number;
+}
+
+/**
+ * The offered media type that an `Accept` header likes best (RFC 9110, section 12.5.1); the first one on a tie, and when
+ * the caller has no wish.
+ */
+export function chooseMediaType(accept: string | undefined, offered: readonly [string, ...string[]]): string {
+  if (accept === undefined || accept.trim() === '') return offered[0];
+  const preferences = accept.split(',').map(readPreference);
+  let best: { readonly type: string; readonly quality: number } | undefined;
+  for (const type of offered) {
+    const quality = qualityOf(type, preferences);
+    if (quality > (best?.quality ?? 0)) best = { type, quality };
+  }
+  if (best !== undefined) return best.type;
+  throw new ServiceError('NotAcceptable', 'None of the media types in Accept is offered here.', {
+    hint: `Offered are ${offered.join(', ')}.`,
+  });
+}
+
+function readPreference(text: string): Preference {
+  const [range = '', ...parameters] = text.split(';').map((part) => part.trim().toLowerCase());
+  const weight = parameters.find((parameter) => parameter.startsWith('q='));
+  const quality = weight === undefined ? 1 : Number(weight.slice(2));
+  return { range, quality: Number.isFinite(quality) ? Math.min(Math.max(quality, 0), 1) : 0 };
+}
+
+/** The most specific range that fits decides. */
+function qualityOf(type: string, preferences: readonly Preference[]): number {
+  const [family = ''] = type.split('/');
+  for (const range of [type, `${family}/*`, '*/*']) {
+    const fitting = preferences.filter((preference) => preference.range === range);
+    if (fitting.length > 0) return Math.max(...fitting.map((preference) => preference.quality));
+  }
+  return 0;
+}
