@@ -9,7 +9,7 @@ import { promisify } from 'node:util';
 import { settingsReference } from '../src/config/format-config.ts';
 import { loadConfig } from '../src/config/load-config.ts';
 import { SHUTDOWN_GRACE_SECONDS } from '../src/model/limits.ts';
-import { metricsReference } from '../src/telemetry/metric-rows.ts';
+import { metricsReference } from '../src/telemetry/metrics/metric-rows.ts';
 
 const run = promisify(execFile);
 const can = async (command: string, args: readonly string[]): Promise<boolean> =>

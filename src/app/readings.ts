@@ -1,12 +1,12 @@
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Engine } from '../engine/engine.ts';
-import type { Load } from '../http/load.ts';
-import { WORK_CLASSES } from '../http/work-class.ts';
-import type { WorkClass } from '../http/work-class.ts';
+import type { Load } from '../http/admission/load.ts';
+import { WORK_CLASSES } from '../http/admission/admission-control.ts';
+import type { WorkClass } from '../http/admission/admission-control.ts';
 import type { Jobs } from '../jobs/jobs.ts';
 import type { Storages } from '../storage/storages.ts';
 import type { Writes } from '../writes/writes.ts';
-import type { Readings } from '../telemetry/metric-rows.ts';
+import type { Readings } from '../telemetry/metrics/metric-rows.ts';
 
 export interface ReadParts {
   readonly catalog: Catalog;

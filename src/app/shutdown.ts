@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { WriteGate } from '../coordination/write-gate.ts';
-import type { Load } from '../http/load.ts';
+import type { Load } from '../http/admission/load.ts';
 import type { Jobs } from '../jobs/jobs.ts';
 import type { Maintenance } from '../maintenance/maintenance.ts';
 import type { Writes } from '../writes/writes.ts';

@@ -1,21 +1,21 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { performance } from 'node:perf_hooks';
 import { ServiceError } from '../errors/service-error.ts';
-import type { RequestTracer } from '../telemetry/open-telemetry.ts';
+import type { RequestTracer } from '../telemetry/traces/open-telemetry.ts';
 import type { Operation } from '../operations/operation.ts';
-import { DISCARD_BOUNDS, discardRest } from './body.ts';
+import { DISCARD_BOUNDS, discardRest } from './request/body.ts';
 import { whenClientGone } from './client-gone.ts';
 import { chooseDialect } from './dialects.ts';
-import { toErrorReply, toServiceError } from './error-reply.ts';
-import type { KnownFlood } from './known-flood.ts';
-import { commonHeaders, toJsonOutgoing, toOutgoing } from './reply.ts';
-import type { Outgoing } from './reply.ts';
-import { answer } from './request-life.ts';
-import { gather, sendPieces } from './send-pieces.ts';
-import type { Begun } from './send-pieces.ts';
-import type { Findings, LifeParts } from './request-life.ts';
-import { createShapeCheck } from './shape-check.ts';
-import type { ShapeCheck } from './shape-check.ts';
+import { toErrorReply, toServiceError } from './reply/error-reply.ts';
+import type { KnownFlood } from './admission/refusal-cache.ts';
+import { commonHeaders, toJsonOutgoing, toOutgoing } from './reply/reply.ts';
+import type { Outgoing } from './reply/reply.ts';
+import { answer } from './handle-request.ts';
+import { gather, sendPieces } from './reply/stream-reply.ts';
+import type { Begun } from './reply/stream-reply.ts';
+import type { Findings, LifeParts } from './handle-request.ts';
+import { createShapeCheck } from '../invoke/shape-check.ts';
+import type { ShapeCheck } from '../invoke/shape-check.ts';
 
 export interface MountParts extends LifeParts {
   readonly basePath: string;

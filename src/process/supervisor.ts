@@ -2,17 +2,15 @@ import type { Server } from 'node:net';
 import type { Config } from '../config/config.ts';
 import { SHUTDOWN_GRACE_SECONDS } from '../model/limits.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
-import { listen } from './listen.ts';
-import type { Address } from './listen.ts';
 import { EXIT_START_FAILED } from './messages.ts';
 import type { FromWorker } from './messages.ts';
-import { restartWaitMilliseconds } from './restart-wait.ts';
 import { WaitingSockets } from './waiting-sockets.ts';
 import { startWatchdog } from './watchdog.ts';
 import type { Watchdog } from './watchdog.ts';
 import type { AppReady } from '../app.ts';
 import { startWorker } from './worker-process.ts';
 import type { WorkerEnd, WorkerProcess } from './worker-process.ts';
+import { createServer } from 'node:net';
 
 export interface SupervisorOptions {
   readonly config: Config;
@@ -205,3 +203,50 @@ class Supervisor {
 }
 
 function ignore(): void {}
+
+export interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
+export type Listening = { readonly server: Server; readonly address: Address } | { readonly fault: string };
+
+/** Accepts connections without reading them: the first byte is for the worker. */
+export async function listen(config: Config): Promise<Listening> {
+  const { host, port } = config;
+  const server = createServer({ pauseOnConnect: true, noDelay: true });
+  const error = await new Promise<NodeJS.ErrnoException | undefined>((resolve) => {
+    server.once('error', resolve);
+    server.listen({ host, port }, () => resolve(undefined));
+  });
+  if (error !== undefined) return { fault: explain(error, config) };
+  const bound = server.address();
+  return { server, address: { host, port: typeof bound === 'object' && bound !== null ? bound.port : port } };
+}
+
+function explain(error: NodeJS.ErrnoException, { host, port }: Config): string {
+  switch (error.code) {
+    case 'EADDRINUSE':
+      return `Port ${port} of ${host} is already in use: stop the other program, or choose a port with --port.`;
+    case 'EACCES':
+      return `Port ${port} of ${host} may not be used by this user: choose one above 1023 with --port.`;
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return `The host ${host} is not an address of this machine: choose another with --host.`;
+    default:
+      return `Port ${port} of ${host} cannot be opened: ${error.message}.`;
+  }
+}
+
+const FIRST_MILLISECONDS = 50;
+const LONGEST_MILLISECONDS = 2000;
+
+/**
+ * How long to wait before the next worker. `youngDeaths` counts the workers in a row, the last one included, that died
+ * before their engine had answered once: a worker that served before it died is replaced without delay.
+ */
+export function restartWaitMilliseconds(youngDeaths: number): number {
+  const doublings = Math.min(Math.max(youngDeaths - 1, 0), 16);
+  return Math.min(FIRST_MILLISECONDS * 2 ** doublings, LONGEST_MILLISECONDS);
+}

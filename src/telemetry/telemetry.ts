@@ -1,8 +1,7 @@
 import type { TelemetryEvent } from './events.ts';
-import { writeJsonLines } from './json-log.ts';
-import { toLogLine } from './log-line.ts';
-import type { LogLevel, LogStream, LogWriter } from './log-line.ts';
-import { writeTextLines } from './text-log.ts';
+import { writeJsonLines, writeTextLines } from './log/log-writers.ts';
+import { toLogLine } from './log/log-line.ts';
+import type { LogLevel, LogStream, LogWriter } from './log/log-line.ts';
 
 export interface Telemetry {
   emit(event: TelemetryEvent): void;

@@ -3,7 +3,7 @@ import { findOwnIssuer } from '../../config/config.ts';
 import { runSupervisor } from '../../process/supervisor.ts';
 import type { AppReady } from '../../app.ts';
 import { WORKER_FILE } from '../../release.ts';
-import { openLogOutput } from '../../telemetry/log-output.ts';
+import { openLogOutput } from '../../telemetry/log/log-output.ts';
 import { createTelemetry } from '../../telemetry/telemetry.ts';
 import type { Command } from '../command.ts';
 import { requireConfig } from '../command.ts';

@@ -1,0 +1,62 @@
+import type { Type } from 'typebox';
+import { ServiceError } from '../../errors/service-error.ts';
+import { quoteForMessage } from '../../model/identifier.ts';
+import type { Dialect, QueryLists, QueryValues } from '../../operations/operation.ts';
+import type { IncomingMessage } from 'node:http';
+
+export interface QueryParameters {
+  readonly query: QueryValues;
+  readonly queryLists: QueryLists;
+}
+
+/**
+ * The query parameters that an operation knows, each given at most once, unless its shape is an array. Others are refused,
+ * so that a misspelt one does not pass; from the LanceDB client, whose newer releases add some, they are ignored.
+ */
+export function readQueryValues(url: string, shape: Type.TObject, dialect: Dialect): QueryParameters {
+  const query: Record<string, string> = {};
+  const queryLists: Record<string, string[]> = {};
+  const start = url.indexOf('?');
+  if (start < 0) return { query, queryLists };
+  const text = url.slice(start + 1);
+  requireWellFormed(text);
+  const known: Readonly<Record<string, Type.TSchema & { readonly type?: unknown }>> = shape.properties;
+  for (const [name, value] of new URLSearchParams(text)) {
+    const parameter = Object.hasOwn(known, name) ? known[name] : undefined;
+    if (parameter === undefined) {
+      if (dialect === 'lancedb') continue;
+      throw unknownParameter(name, Object.keys(known));
+    }
+    if (parameter.type === 'array') (queryLists[name] ??= []).push(value);
+    else if (query[name] === undefined) query[name] = value;
+    else throw new ServiceError('InvalidInput', `The query parameter ${name} is given twice.`);
+  }
+  return { query, queryLists };
+}
+
+function unknownParameter(name: string, known: readonly string[]): ServiceError {
+  return new ServiceError('InvalidInput', `The query parameter ${quoteForMessage(name)} is not known here.`, {
+    hint: `Known are ${known.join(', ')}.`,
+  });
+}
+
+/** `URLSearchParams` replaces what it cannot decode, so that the caller's value would silently become another. */
+function requireWellFormed(text: string): void {
+  try {
+    decodeURIComponent(text);
+  } catch (error) {
+    throw new ServiceError('InvalidInput', 'The query of the address is not valid percent-encoded UTF-8.', {
+      cause: error,
+    });
+  }
+}
+
+/**
+ * The Rust client of the REST namespace form-encodes identifiers also in the path, so that a space arrives as a plus sign;
+ * from everybody else a plus sign is one. It is the only client that does not say its name.
+ */
+export function decodePlusSigns({ url = '', headers }: Pick<IncomingMessage, 'url' | 'headers'>): string {
+  if (headers['user-agent'] !== undefined) return url;
+  const [path = '', ...query] = url.split('?');
+  return [path.replaceAll('+', '%20'), ...query].join('?');
+}

@@ -1,0 +1,108 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { ROOT_CONTEXT, SpanKind, SpanStatusCode, createTraceState, trace } from '@opentelemetry/api';
+import type { Attributes, Context, Span, Tracer } from '@opentelemetry/api';
+import type { RequestFinished } from '../events.ts';
+import type { RequestTracer, TraceHeaders } from './open-telemetry.ts';
+
+interface Active {
+  readonly span: Span;
+  readonly context: Context;
+}
+
+/** One span for each request, and below it one for each call of the engine. */
+export class RequestSpans implements RequestTracer {
+  readonly #tracer: Tracer;
+  readonly #active = new AsyncLocalStorage<Active>();
+
+  constructor(tracer: Tracer) {
+    this.#tracer = tracer;
+  }
+
+  run<Value>(headers: TraceHeaders, onSpan: (traceresponse: string) => void, work: () => Value): Value {
+    const parent = readParent(headers);
+    // Its name is known when the request has ended.
+    const span = this.#tracer.startSpan('request', { kind: SpanKind.SERVER }, parent);
+    onSpan(formatTraceparent(span));
+    return this.#active.run({ span, context: trace.setSpan(parent, span) }, work);
+  }
+
+  currentContext(): Context | undefined {
+    return this.#active.getStore()?.context;
+  }
+
+  /** A request that met no operation has no span yet. */
+  finish(event: RequestFinished): void {
+    const active = this.#active.getStore();
+    const span = active?.span ?? this.#startLate(event);
+    span.updateName(`${event.method}${event.route === undefined ? '' : ` ${toRoute(event.route)}`}`);
+    span.setAttributes(toAttributes(event));
+    if (event.status >= 500) span.setStatus({ code: SpanStatusCode.ERROR });
+    span.end();
+  }
+
+  /** Work that outlasts its request is nobody's part. */
+  addCall(call: string, startedAt: number, endedAt: number): void {
+    const active = this.#active.getStore();
+    if (active === undefined || !active.span.isRecording()) return;
+    const options = { kind: SpanKind.INTERNAL, startTime: toEpoch(startedAt) };
+    this.#tracer.startSpan(`engine ${call}`, options, active.context).end(toEpoch(endedAt));
+  }
+
+  #startLate({ milliseconds }: RequestFinished): Span {
+    const startTime = toEpoch(performance.now() - milliseconds);
+    return this.#tracer.startSpan('request', { kind: SpanKind.SERVER, startTime }, ROOT_CONTEXT);
+  }
+}
+
+const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(?:-.*)?$/;
+const TRACESTATE_CHARACTERS_MAX = 512;
+
+/** W3C Trace Context: what cannot be read counts as not sent. */
+function readParent(headers: TraceHeaders): Context {
+  const { traceparent, tracestate } = headers;
+  const [, traceId, spanId, flags] = TRACEPARENT.exec(typeof traceparent === 'string' ? traceparent : '') ?? [];
+  if (traceId === undefined || spanId === undefined || flags === undefined) return ROOT_CONTEXT;
+  const isKept = typeof tracestate === 'string' && tracestate.length <= TRACESTATE_CHARACTERS_MAX;
+  return trace.setSpanContext(ROOT_CONTEXT, {
+    traceId,
+    spanId,
+    traceFlags: Number.parseInt(flags, 16) % 2,
+    isRemote: true,
+    ...(isKept ? { traceState: createTraceState(tracestate) } : {}),
+  });
+}
+
+function formatTraceparent(span: Span): string {
+  const { traceId, spanId, traceFlags } = span.spanContext();
+  return `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`;
+}
+
+/** The names of the semantic conventions for HTTP; the address itself may hold what callers did not mean to be kept. */
+function toAttributes(event: RequestFinished): Attributes {
+  return {
+    'http.request.method': event.method,
+    'http.response.status_code': event.status,
+    'http.request.body.size': event.bytesIn,
+    'http.response.body.size': event.bytesOut,
+    ...given('http.route', event.route === undefined ? undefined : toRoute(event.route)),
+    ...given('error.type', event.errorKind),
+    ...given('tiltyard.operation', event.operation),
+    ...given('tiltyard.database', event.database),
+    ...given('enduser.id', event.caller),
+    'tiltyard.dialect': event.dialect,
+    'tiltyard.request_id': event.requestId,
+  };
+}
+
+function given(name: string, value: string | undefined): Attributes {
+  return value === undefined ? {} : { [name]: value };
+}
+
+function toRoute(route: string): string {
+  return route.replaceAll(/:(\w+)/g, '{$1}');
+}
+
+/** The SDK would take a small number for one of its own clock. */
+function toEpoch(now: number): Date {
+  return new Date(performance.timeOrigin + now);
+}

@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { ByteBudget } from '../../../src/http/admission/memory-budget.ts';
+import type { Account } from '../../../src/http/admission/memory-budget.ts';
+import type { ServiceError } from '../../../src/errors/service-error.ts';
+
+function budget(bytesMax: number, waitSeconds = 60): ByteBudget {
+  return new ByteBudget({ bytesMax, waitSeconds });
+}
+
+async function isSettled(promise: Promise<unknown> | undefined): Promise<boolean> {
+  const pending = {};
+  await new Promise((resolve) => setImmediate(resolve));
+  return (await Promise.race([promise, Promise.resolve(pending)])) !== pending;
+}
+
+test('gives memory at once, without a promise, while there is some', () => {
+  const memory = budget(100);
+  const account = memory.open();
+  assert.equal(account.take(60), undefined);
+  assert.equal(account.take(40), undefined);
+  assert.equal(memory.usedBytes, 100);
+  account.close();
+  assert.equal(memory.usedBytes, 0);
+});
+
+test('lets one go on when there is none left, and makes the others wait until some is given back', async () => {
+  const memory = budget(100);
+  const [first, second, third] = [memory.open(), memory.open(), memory.open()];
+  assert.equal(first.take(60), undefined);
+  assert.equal(second.take(40), undefined);
+  assert.equal(first.take(30), undefined, 'the first that needs more gets it in any case');
+  const waits = [second.take(10), third.take(10)];
+  assert.equal(await isSettled(waits[0]), false);
+  first.close();
+  for (const wait of waits) await wait;
+  assert.equal(memory.usedBytes, 60);
+});
+
+test('takes back what one no longer needs, and the rest at the end', () => {
+  const memory = budget(100);
+  const account = memory.open();
+  void account.take(30);
+  void account.take(20);
+  account.give(30);
+  assert.equal(account.heldBytes, 20);
+  assert.equal(memory.usedBytes, 20);
+  account.close();
+  account.close();
+  account.give(20);
+  assert.equal(memory.usedBytes, 0);
+});
+
+test('asks for memory that others do not use while somebody waits, and only then', async () => {
+  const slow: Account[] = [];
+  let asked = 0;
+  const memory = new ByteBudget({
+    bytesMax: 10,
+    waitSeconds: 60,
+    onWaiting: () => {
+      asked += 1;
+      slow.pop()?.close();
+    },
+  });
+  slow.push(memory.open());
+  void slow[0]?.take(10);
+  void slow[0]?.take(1);
+  await memory.open().take(5);
+  assert.equal(asked, 1);
+  assert.equal(memory.usedBytes, 5);
+});
+
+test('refuses who has waited too long, and who left meanwhile', async () => {
+  const memory = budget(10, 0.02);
+  const [first, second, third] = [memory.open(), memory.open(), memory.open()];
+  void first.take(10);
+  void first.take(10);
+  await assert.rejects(second.take(5) ?? Promise.resolve(), (error: ServiceError) => {
+    assert.match(error.message, /0\.02 seconds/);
+    return error.kind === 'ServiceUnavailable';
+  });
+  const leaving = third.take(5);
+  third.close();
+  await assert.rejects(leaving ?? Promise.resolve(), /connection ended/);
+  assert.throws(() => third.take(1), /connection ended/);
+  first.close();
+  assert.equal(memory.usedBytes, 0);
+});
+
+test('never stands still: whoever takes what it needs and then leaves lets all others do the same', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.array(fc.integer({ min: 1, max: 40 }), { maxLength: 6 }), { maxLength: 12 }),
+      async (needs) => {
+        const memory = budget(50);
+        const run = async (account: Account, sizes: readonly number[]): Promise<void> => {
+          for (const size of sizes) {
+            await account.take(size);
+            if (size % 3 === 0) account.give(size);
+            await Promise.resolve();
+          }
+          account.close();
+        };
+        await Promise.all(needs.map(async (sizes) => run(memory.open(), sizes)));
+        assert.equal(memory.usedBytes, 0);
+      },
+    ),
+  );
+});

@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Compile } from 'typebox/compile';
+import { ERROR_KINDS, STATUS_TEXTS } from '../../../src/errors/codes.ts';
+import type { ErrorName } from '../../../src/errors/codes.ts';
+import { ServiceError } from '../../../src/errors/service-error.ts';
+import { toErrorReply, toServiceError } from '../../../src/http/reply/error-reply.ts';
+import { ErrorBody } from '../../../src/wire/shapes.ts';
+
+const PLACE = { instance: '/v1/table/a/update', dialect: 'lance' } as const;
+const KINDS = Object.keys(ERROR_KINDS) as ErrorName[];
+
+test('gives every refusal a whole error body that agrees with its status', () => {
+  const shape = Compile(ErrorBody);
+  for (const kind of KINDS) {
+    const { status, body } = toErrorReply(new ServiceError(kind, 'Wrong.', { hint: 'Right.' }), PLACE);
+    assert.ok(shape.Check(body), kind);
+    assert.deepEqual(body, {
+      ...STATUS_TEXTS[status],
+      status: ERROR_KINDS[kind].status,
+      detail: 'Wrong. Right.',
+      instance: '/v1/table/a/update',
+      code: ERROR_KINDS[kind].code,
+      error: 'Wrong.',
+    });
+  }
+});
+
+test('words the statuses of the contract as the contract does', () => {
+  const words = (kind: ErrorName): readonly unknown[] => {
+    const { status, body } = toErrorReply(new ServiceError(kind, ''), PLACE);
+    return [status, body.type, body.title];
+  };
+  assert.deepEqual(words('InvalidInput'), [400, '/errors/bad-request', 'Malformed request']);
+  assert.deepEqual(words('Unauthenticated'), [
+    401,
+    '/errors/unauthorized-request',
+    'No valid authentication credentials for the operation',
+  ]);
+  assert.deepEqual(words('PermissionDenied'), [
+    403,
+    '/errors/forbidden-request',
+    'Not authorized to make this request',
+  ]);
+  assert.deepEqual(words('TableNotFound'), [404, '/errors/not-found-error', 'Not found Error']);
+  assert.deepEqual(words('TableAlreadyExists'), [
+    409,
+    '/errors/conflict',
+    'The namespace has been concurrently modified',
+  ]);
+  assert.deepEqual(words('Internal'), [500, '/errors/server-error', 'Internal Server Error']);
+  assert.deepEqual(words('Throttling'), [503, '/errors/service-unavailable', 'Slow down']);
+});
+
+test('follows the status that the LanceDB client gets', () => {
+  const { status, body } = toErrorReply(new ServiceError('TableAlreadyExists', 'It already exists.'), {
+    ...PLACE,
+    dialect: 'lancedb',
+  });
+  assert.equal(status, 400);
+  assert.equal(body.status, 400);
+  assert.equal(body.type, '/errors/bad-request');
+  assert.equal(body.code, 5);
+  assert.match(body.error, /already exists/);
+});
+
+test('challenges a caller without a credential, and no other', () => {
+  for (const kind of KINDS) {
+    const challenge = toErrorReply(new ServiceError(kind, ''), PLACE).headers['www-authenticate'];
+    assert.equal(challenge !== undefined, kind === 'Unauthenticated', kind);
+  }
+});
+
+test('says when to come back exactly where coming back may help', () => {
+  for (const kind of KINDS) {
+    const after = toErrorReply(new ServiceError(kind, ''), PLACE).headers['retry-after'];
+    assert.equal(after, ERROR_KINDS[kind].retryable ? '1' : undefined, kind);
+  }
+  const later = new ServiceError('ServiceUnavailable', '', { retryAfterSeconds: 7 });
+  assert.equal(toErrorReply(later, PLACE).headers['retry-after'], '7');
+});
+
+test('shortens an address of absurd length', () => {
+  const { body } = toErrorReply(new ServiceError('RouteNotFound', ''), {
+    ...PLACE,
+    instance: `/${'a'.repeat(30_000)}`,
+  });
+  assert.equal(body.instance.length, 2048);
+});
+
+test('tells the caller nothing of a failure of ours', () => {
+  const failure = new Error('ENOENT: /srv/data/secret');
+  const refusal = toServiceError(failure);
+  assert.equal(refusal.kind, 'Internal');
+  assert.equal(refusal.cause, failure);
+  assert.ok(!JSON.stringify(toErrorReply(refusal, PLACE)).includes('secret'));
+});
+
+test('passes a refusal on as it is', () => {
+  const refusal = new ServiceError('InvalidInput', 'Wrong.');
+  assert.equal(toServiceError(refusal), refusal);
+});

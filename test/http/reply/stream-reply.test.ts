@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, get } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { test } from 'node:test';
+import { gather, sendPieces } from '../../../src/http/reply/stream-reply.ts';
+import type { PiecesSent } from '../../../src/http/reply/stream-reply.ts';
+
+interface Served {
+  readonly reply: IncomingMessage;
+  readonly outcome: Promise<PiecesSent>;
+  close(): void;
+}
+
+async function serve(pieces: AsyncIterable<Uint8Array>, idleSeconds: number): Promise<Served> {
+  let resolve: (sent: PiecesSent) => void = () => {};
+  const outcome = new Promise<PiecesSent>((done) => (resolve = done));
+  const server = createServer((_request, response: ServerResponse) => {
+    const begun = { first: [], rest: pieces[Symbol.asyncIterator]() };
+    void sendPieces(response, begun, idleSeconds).then(resolve);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const [reply] = (await once(get({ port, host: '127.0.0.1' }), 'response')) as [IncomingMessage];
+  return { reply, outcome, close: () => server.close() };
+}
+
+test('sends every piece in order, and says how much it was', async () => {
+  const served = await serve(letters('abc'), 10);
+  const received = await readAll(served.reply);
+  assert.equal(received, 'abc');
+  assert.deepEqual(await served.outcome, { bytes: 3, failure: undefined });
+  served.close();
+});
+
+test('breaks the connection when a piece fails, so that half a reply is not taken for a whole one', async () => {
+  let fail: () => void = () => {};
+  const failed = new Promise<void>((resolve) => (fail = resolve));
+  const failing = (async function* () {
+    yield Buffer.from('a');
+    await failed;
+    throw new Error('lost');
+  })();
+  const served = await serve(failing, 10);
+  fail();
+  await assert.rejects(readAll(served.reply), { code: 'ECONNRESET' });
+  assert.equal(((await served.outcome).failure as Error).message, 'lost');
+  served.close();
+});
+
+test('stops to pull, and lets the source clean up, when the client goes', async () => {
+  let pulled = 0;
+  let cleaned = false;
+  const endless = (async function* () {
+    try {
+      for (;;) {
+        pulled += 1;
+        yield Buffer.alloc(1 << 16);
+      }
+    } finally {
+      cleaned = true;
+    }
+  })();
+  const served = await serve(endless, 10);
+  served.reply.destroy();
+  assert.equal((await served.outcome).failure, undefined);
+  assert.ok(cleaned);
+  assert.ok(pulled < 1000);
+  served.close();
+});
+
+test('gives up a client that takes nothing', async () => {
+  const endless = (async function* () {
+    for (;;) yield Buffer.alloc(1 << 20);
+  })();
+  const served = await serve(endless, 0.05);
+  served.reply.pause();
+  served.reply.on('error', () => {});
+  assert.equal((await served.outcome).failure, undefined);
+  served.close();
+});
+
+test('gathers a small reply whole, and only the beginning of a large one', async () => {
+  assert.deepEqual(await gather(letters('abc')), Buffer.from('abc'));
+  const large = (async function* () {
+    for (let count = 0; count < 10; count += 1) yield Buffer.alloc(30_000, count);
+  })();
+  const begun = await gather(large);
+  assert.ok(!(begun instanceof Uint8Array));
+  assert.equal(begun.first.length, 3);
+  const fourth = await begun.rest.next();
+  assert.deepEqual(fourth.value, Buffer.alloc(30_000, 3));
+});
+
+test('throws what fails before the reply has begun', async () => {
+  const failing = (async function* () {
+    yield Buffer.from('a');
+    throw new Error('lost');
+  })();
+  await assert.rejects(gather(failing), /lost/);
+});
+
+async function* letters(text: string): AsyncGenerator<Uint8Array> {
+  for (const letter of text) yield Buffer.from(letter);
+}
+
+async function readAll(reply: IncomingMessage): Promise<string> {
+  let text = '';
+  for await (const piece of reply as AsyncIterable<Buffer>) text += piece.toString();
+  return text;
+}

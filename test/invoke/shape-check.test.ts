@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { Type } from 'typebox';
+import { createShapeCheck } from '../../src/invoke/shape-check.ts';
+import { UpdateFieldMetadataBody } from '../../src/wire/columns.ts';
+import { QueryTableBody, UpdateTableBody } from '../../src/wire/data.ts';
+import { refusalOf } from '../support/refusal.ts';
+
+const update = createShapeCheck(UpdateTableBody);
+const query = createShapeCheck(QueryTableBody);
+const metadata = createShapeCheck(UpdateFieldMetadataBody);
+
+const cases: readonly (readonly [check: typeof update, body: Record<string, unknown>, message: string])[] = [
+  [update, {}, 'The body lacks the field updates.'],
+  [update, { updates: 'x' }, 'updates must be array.'],
+  [update, { updates: [['a']] }, 'updates[0] has fewer than 2 elements.'],
+  [update, { updates: [['a', 'b', 'c']] }, 'updates[0][2] is one element too many.'],
+  [update, { updates: [['a', 1]] }, 'updates[0][1] must be string.'],
+  [update, { updates: [], properties: { a: 1 } }, 'properties.a must be string.'],
+  [update, { updates: [], context: 'x' }, 'context must be object.'],
+  [update, { updates: [], id: 'a' }, 'id must be array.'],
+  [query, { k: -1 }, 'k must be >= 0.'],
+  [query, { k: 1.5 }, 'k must be integer.'],
+  [query, { k: '3' }, 'k must be integer.'],
+  [query, { prefilter: 'true' }, 'prefilter must be boolean.'],
+  [query, { vector: { single_vector: [1, '2'] } }, 'vector.single_vector[1] must be number.'],
+  [query, { vector: { single_vector: [Number.POSITIVE_INFINITY] } }, 'vector.single_vector[0] must be number.'],
+  [query, { vector_column: '' }, 'vector_column is empty.'],
+  [query, { columns: { column_names: [''] } }, 'columns.column_names[0] is empty.'],
+  [metadata, { updates: [{}] }, 'updates[0] lacks the fields path, metadata.'],
+  [metadata, { updates: [{ path: 'a', metadata: { x: 1 } }] }, 'updates[0].metadata.x must be string or null.'],
+];
+
+for (const [check, body, message] of cases) {
+  test(`refuses ${JSON.stringify(body)} by its place`, () => {
+    const refusal = refusalOf(() => check.check(body, false));
+    assert.equal(refusal.kind, 'InvalidInput');
+    assert.equal(refusal.message, message);
+  });
+}
+
+test('refuses an unknown field by its name and where it stands', () => {
+  const unknown = (body: Record<string, unknown>): string => refusalOf(() => update.check(body, false)).message;
+  assert.equal(unknown({ updates: [], predikate: 'id = 1' }), 'The field "predikate" is not known in the body.');
+  const identity = { api_key: 'k', 'a/b~c': 1 };
+  assert.equal(unknown({ updates: [], identity }), 'The field "a/b~c" is not known in identity.');
+});
+
+test('names an unknown field before anything else that is wrong', () => {
+  const refusal = refusalOf(() => update.check({ update: [['a', 'b']] }, false));
+  assert.equal(refusal.message, 'The field "update" is not known in the body.');
+});
+
+test('shows names that callers made up quoted, and never at length', () => {
+  const place = (name: string): string =>
+    refusalOf(() => metadata.check({ updates: [{ path: 'a', metadata: { [name]: 1 } }] }, false)).message;
+  assert.equal(place('a\u202eb/c~d'), 'updates[0].metadata["a\\u{202e}b/c~d"] must be string or null.');
+  assert.equal(place(''), 'updates[0].metadata[""] must be string or null.');
+  assert.ok(place('n'.repeat(100_000)).length < 300);
+});
+
+test('leaves a body that fits as it is, lenient or not', () => {
+  for (const lenient of [false, true]) {
+    const body = { updates: [['a', 'b']], context: { anything: [1] }, properties: { x: 'y' } };
+    const before = structuredClone(body);
+    assert.deepEqual(update.check(body, lenient), []);
+    assert.deepEqual(body, before);
+  }
+});
+
+test('drops every unknown field when lenient, and tells where each was', () => {
+  const body = {
+    updates: Array.from({ length: 30 }, () => ({ path: 'a', metadata: { keep: 'x' }, later: { deep: 1 } })),
+    newer: true,
+  };
+  const dropped = metadata.check(body, true);
+  assert.equal(dropped.length, 31);
+  assert.ok(dropped.includes('newer') && dropped.includes('updates[29].later'));
+  assert.deepEqual(body, { updates: Array.from({ length: 30 }, () => ({ path: 'a', metadata: { keep: 'x' } })) });
+});
+
+test('does not let a value of the wrong type go as an unknown field when lenient', () => {
+  const refusal = refusalOf(() => update.check({ updates: [], properties: { price: 1 }, newer: 1 }, true));
+  assert.equal(refusal.message, 'properties.price must be string.');
+});
+
+test('never drops what the caller may name freely', () => {
+  const body = { updates: [{ path: 'a', metadata: { unknown: 'x' } }], context: { unknown: 1 }, newer: 1 };
+  assert.deepEqual(metadata.check(body, true), ['newer']);
+  assert.deepEqual(body, { updates: [{ path: 'a', metadata: { unknown: 'x' } }], context: { unknown: 1 } });
+});
+
+test('accepts or refuses any object, and throws nothing but refusals', () => {
+  const names = fc.constantFrom('a', 'b', 'c', 'items', 'd/~');
+  const shape = Type.Object(
+    { a: Type.Optional(Type.Integer()), items: Type.Optional(Type.Array(Type.Tuple([Type.String()]))) },
+    { additionalProperties: false },
+  );
+  const check = createShapeCheck(shape);
+  fc.assert(
+    fc.property(fc.dictionary(names, fc.jsonValue({ maxDepth: 3 })), fc.boolean(), (body, lenient) => {
+      const before = structuredClone(body);
+      try {
+        const dropped = check.check(body, lenient);
+        const known = Object.fromEntries(Object.entries(before).filter(([name]) => name === 'a' || name === 'items'));
+        assert.deepEqual({ ...body }, known);
+        assert.equal(dropped.length, Object.keys(before).length - Object.keys(known).length);
+      } catch (error) {
+        assert.equal((error as Error).name, 'ServiceError');
+      }
+    }),
+  );
+});

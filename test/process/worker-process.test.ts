@@ -1,0 +1,15 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { toWorkerEnvironment } from '../../src/process/worker-process.ts';
+
+test('the worker keeps the memory that large blocks of the engine come from', () => {
+  const environment = toWorkerEnvironment({ HOME: 'home' });
+  assert.equal(environment['HOME'], 'home');
+  assert.equal(environment['MALLOC_MMAP_THRESHOLD_'], '33554432');
+  assert.equal(environment['MALLOC_TRIM_THRESHOLD_'], '134217728');
+  assert.ok(Number(environment['MALLOC_ARENA_MAX']) >= 4);
+});
+
+test("the operator's word on memory counts", () => {
+  assert.equal(toWorkerEnvironment({ MALLOC_TRIM_THRESHOLD_: '1' })['MALLOC_TRIM_THRESHOLD_'], '1');
+});

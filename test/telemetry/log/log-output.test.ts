@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict';
+import { closeSync, openSync } from 'node:fs';
+import { readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { openLogOutput, gatherLines } from '../../../src/telemetry/log/log-output.ts';
+import { fillDisk, mountSmallDisk } from '../../support/small-disk.ts';
+
+test('a log file on a full disk loses lines, and gets them again when there is space', async (t) => {
+  const folder = await mountSmallDisk(t, 1024 ** 2);
+  if (folder === undefined) return t.skip('no permission to mount a disk');
+  const ballast = await fillDisk(folder);
+  const fd = openSync(join(folder, 'log'), 'a');
+  t.after(() => closeSync(fd));
+  const output = openLogOutput({ fd, write: () => assert.fail('a file is written directly') });
+  output.write('lost\n');
+  await rm(ballast);
+  output.write('kept\n');
+  assert.equal(await readFile(join(folder, 'log'), 'utf8'), 'kept\n');
+});
+
+test('a log that is no file is left to its stream', () => {
+  const stream = { fd: -1, write: () => true };
+  assert.equal(openLogOutput(stream), stream);
+});
+
+function open() {
+  const written: string[] = [];
+  let wake = (): void => {};
+  const lines = gatherLines({
+    write(text) {
+      written.push(text);
+      wake();
+    },
+  });
+  const nextWrite = new Promise<void>((resolve) => {
+    wake = resolve;
+  });
+  return { lines, written, nextWrite };
+}
+
+test('lines that come together are written together, in their order', async () => {
+  const { lines, written, nextWrite } = open();
+  // Without one that counts, nothing keeps the process waiting.
+  const alive = setTimeout(() => assert.fail('nothing was written'), 10_000);
+  for (const line of ['one\n', 'two\n', 'three\n']) lines.write(line);
+  assert.deepEqual(written, []);
+  await nextWrite;
+  clearTimeout(alive);
+  lines.close();
+  assert.deepEqual(written, ['one\ntwo\nthree\n']);
+});
+
+test('much is not held back', () => {
+  const { lines, written } = open();
+  for (let count = 0; count < 70; count += 1) lines.write('x'.repeat(1024));
+  assert.equal(written.length, 1);
+  lines.close();
+  assert.equal(written.join('').length, 70 * 1024);
+});
+
+test('what was gathered is written when it closes, and what comes later at once', () => {
+  const { lines, written } = open();
+  lines.write('last\n');
+  lines.close();
+  lines.write('after\n');
+  assert.deepEqual(written, ['last\n', 'after\n']);
+});
