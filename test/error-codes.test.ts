@@ -3,7 +3,7 @@ import { readdir, writeFile } from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
 import { after, before, suite, test } from 'node:test';
 import type { TestContext } from 'node:test';
-import { ERROR_KINDS } from '../src/errors/codes.ts';
+import { ERROR_KINDS } from '../src/errors/service-error.ts';
 import { ContractServer } from './contract/contract-server.ts';
 import type { MadeTable } from './contract/contract-server.ts';
 import { Int32, streamOf } from './contract/contract-tables.ts';

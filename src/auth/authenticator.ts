@@ -1,5 +1,5 @@
 import { ServiceError } from '../errors/service-error.ts';
-import type { Caller, Grant } from '../model/caller.ts';
+import type { Caller, Grant } from '../model/access.ts';
 import { digestApiKey, isApiKey, looksLikeToken } from './keys/secrets.ts';
 import { OwnKeys } from './keys/signing-keys.ts';
 import { checkIssuerSettings } from './settings.ts';
@@ -11,7 +11,7 @@ import type { OwnToken } from './tokens/verified-tokens.ts';
 
 export { checkIssuerSettings } from './settings.ts';
 export type { AuthSettings } from './settings.ts';
-export type { ClaimGrant, IssuerSettings } from '../model/issuer.ts';
+export type { ClaimGrant, IssuerSettings } from '../model/access.ts';
 
 /** As sent. `undefined` means that the request has no such header; an empty text is a credential, and a bad one. */
 export interface Credentials {

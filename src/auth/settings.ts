@@ -1,5 +1,5 @@
-import { SIGNATURE_ALGORITHMS } from '../model/issuer.ts';
-import type { ClaimGrant, IssuerSettings } from '../model/issuer.ts';
+import { SIGNATURE_ALGORITHMS } from '../model/access.ts';
+import type { ClaimGrant, IssuerSettings } from '../model/access.ts';
 import { isProviderAddress } from './tokens/identity-provider.ts';
 
 export interface AuthSettings {

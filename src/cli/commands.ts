@@ -1,6 +1,5 @@
 import { nearNameHint } from '../config/sources/names.ts';
-import { ERROR_KINDS } from '../errors/codes.ts';
-import { ServiceError } from '../errors/service-error.ts';
+import { ERROR_KINDS, ServiceError } from '../errors/service-error.ts';
 import { readRelease } from '../release.ts';
 import { toJsonText } from './access/grant-options.ts';
 import { branchCommands } from './versions/branches.ts';

@@ -1,5 +1,5 @@
 import type { TablePath } from '../model/identifier.ts';
-import type { PlanStep } from '../model/plan.ts';
+import type { PlanStep } from '../model/query.ts';
 import type {
   CountRowsBody,
   QueryTableBody,

@@ -1,5 +1,5 @@
 import type { Limits } from '../model/limits.ts';
-import type { IssuerSettings } from '../model/issuer.ts';
+import type { IssuerSettings } from '../model/access.ts';
 import { LIMIT_SETTINGS, SETTING_NAMES } from './settings/settings.ts';
 import type { SettingName, SettingValues } from './settings/settings.ts';
 import { isLoopback } from './settings/text-rules.ts';

@@ -1,7 +1,6 @@
 import type { CheckedStream } from '../arrow/checked-stream.ts';
 import { pullChunks } from '../arrow/chunk-source.ts';
-import type { Analysis } from '../model/plan.ts';
-import type { Query } from '../model/query.ts';
+import type { Analysis, Query } from '../model/query.ts';
 import type { Schema } from '../model/schema.ts';
 import type { TableLocation, TableState } from '../model/table.ts';
 import { analyzeQuery } from './plans/analyze-query.ts';

@@ -1,6 +1,3 @@
-import { ERROR_KINDS, STATUS_TEXTS } from './codes.ts';
-import type { ErrorKind, ErrorName, StatusText } from './codes.ts';
-
 export interface ServiceErrorOptions {
   /** What would be right, as a second sentence for the caller. */
   readonly hint?: string;
@@ -38,3 +35,81 @@ export class ServiceError extends Error {
 export function statusText(status: number): StatusText {
   return STATUS_TEXTS[status] ?? { type: '/errors/server-error', title: 'Internal Server Error' };
 }
+
+/**
+ * Every way in which the service refuses, in one table. `type` and `title` follow the HTTP status alone, as the contract
+ * wants; `code` is the number that Lance clients read; `retryable` says that the same request may succeed later.
+ */
+export interface ErrorKind {
+  readonly code: number;
+  readonly status: number;
+  readonly retryable: boolean;
+}
+
+export const ERROR_KINDS = {
+  Unsupported: { code: 0, status: 406, retryable: false },
+  NamespaceNotFound: { code: 1, status: 404, retryable: false },
+  NamespaceAlreadyExists: { code: 2, status: 409, retryable: false },
+  NamespaceNotEmpty: { code: 3, status: 409, retryable: false },
+  TableNotFound: { code: 4, status: 404, retryable: false },
+  TableAlreadyExists: { code: 5, status: 409, retryable: false },
+  TableIndexNotFound: { code: 6, status: 404, retryable: false },
+  TableIndexAlreadyExists: { code: 7, status: 409, retryable: false },
+  TableTagNotFound: { code: 8, status: 404, retryable: false },
+  TableTagAlreadyExists: { code: 9, status: 409, retryable: false },
+  TransactionNotFound: { code: 10, status: 404, retryable: false },
+  TableVersionNotFound: { code: 11, status: 404, retryable: false },
+  TableColumnNotFound: { code: 12, status: 404, retryable: false },
+  InvalidInput: { code: 13, status: 400, retryable: false },
+  ConcurrentModification: { code: 14, status: 503, retryable: true },
+  PermissionDenied: { code: 15, status: 403, retryable: false },
+  Unauthenticated: { code: 16, status: 401, retryable: false },
+  ServiceUnavailable: { code: 17, status: 503, retryable: true },
+  Internal: { code: 18, status: 500, retryable: false },
+  InvalidTableState: { code: 19, status: 409, retryable: false },
+  TableSchemaValidationError: { code: 20, status: 400, retryable: false },
+  Throttling: { code: 21, status: 503, retryable: true },
+  TableBranchNotFound: { code: 22, status: 404, retryable: false },
+  TableBranchAlreadyExists: { code: 23, status: 409, retryable: false },
+  DatabaseNotFound: { code: 1, status: 404, retryable: false },
+  DatabaseAlreadyExists: { code: 2, status: 409, retryable: false },
+  DatabaseNotEmpty: { code: 3, status: 409, retryable: false },
+  CredentialNotFound: { code: 13, status: 404, retryable: false },
+  GrantNotFound: { code: 13, status: 404, retryable: false },
+  LastAdministrator: { code: 13, status: 409, retryable: false },
+  RouteNotFound: { code: 13, status: 404, retryable: false },
+  MethodNotAllowed: { code: 13, status: 405, retryable: false },
+  NotAcceptable: { code: 13, status: 406, retryable: false },
+  RequestTimeout: { code: 13, status: 408, retryable: true },
+  PreconditionFailed: { code: 13, status: 412, retryable: false },
+  PayloadTooLarge: { code: 13, status: 413, retryable: false },
+  UriTooLong: { code: 13, status: 414, retryable: false },
+  UnsupportedMediaType: { code: 13, status: 415, retryable: false },
+  HeadersTooLarge: { code: 13, status: 431, retryable: false },
+} as const satisfies Record<string, ErrorKind>;
+
+export type ErrorName = keyof typeof ERROR_KINDS;
+
+export interface StatusText {
+  readonly type: string;
+  readonly title: string;
+}
+
+/** `type` and `title` per status: 400 to 503 as the contract words them, the rest in the same manner. */
+export const STATUS_TEXTS: Readonly<Record<number, StatusText>> = {
+  400: { type: '/errors/bad-request', title: 'Malformed request' },
+  401: { type: '/errors/unauthorized-request', title: 'No valid authentication credentials for the operation' },
+  403: { type: '/errors/forbidden-request', title: 'Not authorized to make this request' },
+  404: { type: '/errors/not-found-error', title: 'Not found Error' },
+  405: { type: '/errors/method-not-allowed', title: 'Method not allowed' },
+  406: { type: '/errors/unsupported-operation', title: 'Not offered by this deployment' },
+  408: { type: '/errors/request-timeout', title: 'The request took too long to arrive' },
+  409: { type: '/errors/conflict', title: 'The namespace has been concurrently modified' },
+  412: { type: '/errors/precondition-failed', title: 'The table has another version' },
+  413: { type: '/errors/payload-too-large', title: 'The body is too large' },
+  414: { type: '/errors/uri-too-long', title: 'The address is too long' },
+  415: { type: '/errors/unsupported-media-type', title: 'Unsupported media type' },
+  431: { type: '/errors/headers-too-large', title: 'The headers are too large' },
+  500: { type: '/errors/server-error', title: 'Internal Server Error' },
+  503: { type: '/errors/service-unavailable', title: 'Slow down' },
+};

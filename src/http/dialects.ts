@@ -1,5 +1,5 @@
-import { ERROR_KINDS } from '../errors/codes.ts';
-import type { ErrorName } from '../errors/codes.ts';
+import { ERROR_KINDS } from '../errors/service-error.ts';
+import type { ErrorName } from '../errors/service-error.ts';
 import type { Dialect } from '../operations/operation.ts';
 
 /**

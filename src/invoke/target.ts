@@ -1,10 +1,7 @@
 import type { Catalog } from '../catalog/catalog.ts';
 import { ServiceError } from '../errors/service-error.ts';
-import { administersAnything } from '../model/administration.ts';
-import { authorize } from '../model/authorize.ts';
-import type { Decision } from '../model/authorize.ts';
-import { isPermitted, isVisible } from '../model/caller.ts';
-import type { Caller, Permission } from '../model/caller.ts';
+import { administersAnything, authorize, isPermitted, isVisible } from '../model/access.ts';
+import type { Decision, Caller, Permission } from '../model/access.ts';
 import {
   namespaceOf,
   checkNames,

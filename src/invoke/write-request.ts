@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { ServiceError } from '../errors/service-error.ts';
-import type { Caller } from '../model/caller.ts';
+import type { Caller } from '../model/access.ts';
 import type { Database } from '../model/table.ts';
 import type { Operation, RequestFacts } from '../operations/operation.ts';
 

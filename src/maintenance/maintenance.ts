@@ -1,18 +1,16 @@
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Jobs, StartedJob } from '../jobs/jobs.ts';
-import { isMaintenancePaused } from '../model/maintenance.ts';
+import { isMaintenancePaused, locationKey } from '../model/table.ts';
 import { formatPath } from '../model/identifier.ts';
-import { locationKey } from '../model/table.ts';
 import type { TableRecord } from '../model/table.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
-import { Pace, restAfter } from './pace.ts';
-import { walkTables } from './rounds.ts';
-import { toRunRecord } from './run-record.ts';
-import type { RunRecord, Upkeep } from './run-record.ts';
-import { TableWatches } from './table-watch.ts';
-import type { TableWatch } from './table-watch.ts';
-import { hasWork, planUpkeep, runUpkeep } from './upkeep.ts';
-import type { UpkeepContext, UpkeepPlan } from './upkeep.ts';
+import { Pace, restAfter, walkTables } from './schedule.ts';
+import { toRunRecord } from './maintenance-run.ts';
+import type { RunRecord, Upkeep } from './maintenance-run.ts';
+import { TableWatches } from './table-activity.ts';
+import type { TableWatch } from './table-activity.ts';
+import { hasWork, planUpkeep, runUpkeep } from './maintenance-plan.ts';
+import type { UpkeepContext, UpkeepPlan } from './maintenance-plan.ts';
 
 export interface MaintenanceParts extends UpkeepContext {
   readonly catalog: Catalog;

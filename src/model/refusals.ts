@@ -1,5 +1,5 @@
 import { ServiceError } from '../errors/service-error.ts';
-import type { Permission } from './caller.ts';
+import type { Permission } from './access.ts';
 import { formatPath, quoteForMessage } from './identifier.ts';
 import type { NamespacePath, TablePath } from './identifier.ts';
 

@@ -5,7 +5,7 @@ import { DelimiterQuery } from '../wire/tables.ts';
 import { defineDatabaseOperation } from './operation.ts';
 import type { DatabaseRequest, Reply, RequestFacts } from './operation.ts';
 import type { Services } from './services.ts';
-import { isPermitted } from '../model/caller.ts';
+import { isPermitted } from '../model/access.ts';
 import { notPermitted } from '../model/refusals.ts';
 import { ServiceError } from '../errors/service-error.ts';
 import type { Job } from '../jobs/jobs.ts';

@@ -10,7 +10,7 @@ import { defineTableOperation } from './operation.ts';
 import type { Reply, TableRequest, Operation } from './operation.ts';
 import type { Services } from './services.ts';
 import { ServiceError } from '../errors/service-error.ts';
-import { MAINTENANCE_AUTOMATIC, MAINTENANCE_PAUSED, MAINTENANCE_PROPERTY } from '../model/maintenance.ts';
+import { MAINTENANCE_AUTOMATIC, MAINTENANCE_PAUSED, MAINTENANCE_PROPERTY } from '../model/table.ts';
 import { readPreferredWait, waitFor } from './shared/wait-for-job.ts';
 
 export const describeMaintenance = defineTableOperation({

@@ -1,6 +1,6 @@
 import { ServiceError } from '../errors/service-error.ts';
 import { guardProperties } from '../guard/metadata.ts';
-import { isPermitted, visibleNamespaces } from '../model/caller.ts';
+import { isPermitted, visibleNamespaces } from '../model/access.ts';
 import { notPermitted, namespaceNotFound } from '../model/refusals.ts';
 import {
   CreateNamespaceBody,

@@ -1,6 +1,6 @@
 import type { Type } from 'typebox';
 import type { CheckedStream } from '../arrow/checked-stream.ts';
-import type { Caller, Permission } from '../model/caller.ts';
+import type { Caller, Permission } from '../model/access.ts';
 import type { NamespacePath, TablePath } from '../model/identifier.ts';
 import type { ArrowLimits } from '../model/limits.ts';
 import type { Database, TableRecord } from '../model/table.ts';

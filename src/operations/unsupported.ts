@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { ServiceError } from '../errors/service-error.ts';
-import type { Permission } from '../model/caller.ts';
+import type { Permission } from '../model/access.ts';
 import { requestFields } from '../wire/shapes.ts';
 import { DelimiterQuery } from '../wire/tables.ts';
 import { defineDatabaseOperation, defineNewTableOperation, defineTableOperation } from './operation.ts';

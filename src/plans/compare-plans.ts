@@ -1,6 +1,5 @@
-import type { PlanStep } from '../model/plan.ts';
-import { figureOf, listSteps, resultRows } from './plan-steps.ts';
-import { ownTimes, totalTime } from './step-times.ts';
+import type { PlanStep } from '../model/query.ts';
+import { figureOf, listSteps, resultRows, ownTimes, totalTime } from './plan-steps.ts';
 
 /** The same figure of two runs; `ratio` is the second by the first, `undefined` where the first is nothing. */
 export interface Pair {
@@ -123,3 +122,16 @@ function timeOf(step: DeepStep | undefined, times: ReadonlyMap<PlanStep, number>
 function rowsOf(step: DeepStep | undefined): number {
   return step === undefined ? 0 : figureOf(step.step, 'output_rows');
 }
+
+/**
+ * Which part of the rows of an exact search another search found, from 0 to 1. `undefined` when the exact search found
+ * nothing, of which there is no part. The same id twice counts once.
+ */
+export function recallOf(found: readonly RowId[], exact: readonly RowId[]): number | undefined {
+  const [have, want] = [new Set(found.map(String)), new Set(exact.map(String))];
+  if (want.size === 0) return undefined;
+  return [...want].filter((id) => have.has(id)).length / want.size;
+}
+
+/** Row ids are whole numbers of 64 bits: a text where they do not fit a number. */
+export type RowId = string | number | bigint;

@@ -1,4 +1,4 @@
-import type { PlanStep } from '../model/plan.ts';
+import type { PlanStep } from '../model/query.ts';
 import type { Evidence, Finding } from './advice.ts';
 import { formatCount, formatRows, formatShare } from './format-figure.ts';
 import { figureOf, findBelow, resultRows } from './plan-steps.ts';

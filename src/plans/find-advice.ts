@@ -1,11 +1,9 @@
-import type { PlanStep } from '../model/plan.ts';
+import type { PlanStep } from '../model/query.ts';
 import type { Evidence, Finding, PlanContext, Severity } from './advice.ts';
 import { findFilterAdvice } from './filter-advice.ts';
-import { listSteps } from './plan-steps.ts';
+import { listSteps, timeShares } from './plan-steps.ts';
 import { findReadAdvice } from './read-advice.ts';
-import { findSearchAdvice } from './search-advice.ts';
-import { timeShares } from './step-times.ts';
-import { findTextAdvice } from './text-advice.ts';
+import { findSearchAdvice, findTextAdvice } from './search-advice.ts';
 
 const RULES: readonly ((evidence: Evidence) => readonly Finding[])[] = [
   findSearchAdvice,

@@ -1,4 +1,4 @@
-import type { MetricUnit } from '../model/plan.ts';
+import type { MetricUnit } from '../model/query.ts';
 
 /** A figure for people: three digits and a unit. */
 export function formatFigure(value: number, unit: MetricUnit): string {

@@ -1,4 +1,4 @@
-import type { PlanStep } from '../model/plan.ts';
+import type { PlanStep } from '../model/query.ts';
 import type { Evidence, Finding } from './advice.ts';
 import { formatBytes, formatCount, formatRows } from './format-figure.ts';
 import { figureOf, namesOf, resultRows } from './plan-steps.ts';

@@ -2,8 +2,7 @@ import type { Engine } from '../engine/engine.ts';
 import type { TablePath } from '../model/identifier.ts';
 import { formatPath } from '../model/identifier.ts';
 import type { LogLimits } from '../model/limits.ts';
-import type { PlanStep } from '../model/plan.ts';
-import type { Query } from '../model/query.ts';
+import type { PlanStep, Query } from '../model/query.ts';
 import type { TableState } from '../model/table.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 

@@ -1,4 +1,4 @@
-import type { ErrorName } from '../errors/codes.ts';
+import type { ErrorName } from '../errors/service-error.ts';
 
 /**
  * All that is observable. The log and the metrics are two readers of it. Its fields are safe to print: no credential,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { openArrowStream } from '../../src/arrow/checked-stream.ts';
 import { ServiceError } from '../../src/errors/service-error.ts';
-import type { ErrorName } from '../../src/errors/codes.ts';
+import type { ErrorName } from '../../src/errors/service-error.ts';
 import type { ArrowLimits } from '../../src/model/limits.ts';
 import { ARROW_LIMITS, whole } from '../support/arrow-fixtures.ts';
 

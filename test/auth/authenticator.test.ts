@@ -4,7 +4,7 @@ import { digestApiKey, generateApiKey } from '../../src/auth/keys/secrets.ts';
 import { createAuthenticator } from '../../src/auth/authenticator.ts';
 import type { AuthSettings, CredentialLookup } from '../../src/auth/authenticator.ts';
 import { ServiceError } from '../../src/errors/service-error.ts';
-import type { Grant } from '../../src/model/caller.ts';
+import type { Grant } from '../../src/model/access.ts';
 import { startIdentityProvider } from '../support/identity-provider.ts';
 import type { IdentityProvider } from '../support/identity-provider.ts';
 import { assertRefused, issuerOf, lookupOf, makeClock, refusalOf, settingsFor, TOKEN_BYTES_MAX } from './trial.ts';

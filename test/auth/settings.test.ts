@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { createAuthenticator } from '../../src/auth/authenticator.ts';
 import { checkIssuerSettings } from '../../src/auth/settings.ts';
-import { SIGNATURE_ALGORITHMS } from '../../src/model/issuer.ts';
+import { SIGNATURE_ALGORITHMS } from '../../src/model/access.ts';
 import { issuerOf, lookupOf, settingsFor } from './trial.ts';
 
 const GOOD = issuerOf({ issuer: 'https://login.example.test/tenant', audience: 'tables' });

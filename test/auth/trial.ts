@@ -3,7 +3,7 @@ import type { JWTHeaderParameters, JWTPayload } from 'jose';
 import assert from 'node:assert/strict';
 import type { AuthSettings, CredentialLookup, IssuerSettings, KeyRecord } from '../../src/auth/authenticator.ts';
 import { ServiceError } from '../../src/errors/service-error.ts';
-import type { Grant } from '../../src/model/caller.ts';
+import type { Grant } from '../../src/model/access.ts';
 import type { IdentityProvider } from '../support/identity-provider.ts';
 
 export const COOLDOWN_SECONDS = 30;

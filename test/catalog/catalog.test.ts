@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import type { Catalog } from '../../src/catalog/catalog.ts';
-import type { Grant } from '../../src/model/caller.ts';
+import type { Grant } from '../../src/model/access.ts';
 import { ENTRY, createTable, open, recordCommit, refusal, temporaryCatalog } from './temporary-catalog.ts';
 
 const GRANT: Grant = { role: 'writer', database: 'sales', path: ['a'] };

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { openCatalog } from '../../src/catalog/catalog.ts';
 import type { Catalog, CommitEntry, NewCommit, RecordedCommit } from '../../src/catalog/catalog.ts';
 import { ServiceError } from '../../src/errors/service-error.ts';
-import type { ErrorName } from '../../src/errors/codes.ts';
+import type { ErrorName } from '../../src/errors/service-error.ts';
 import type { Database, TableRecord } from '../../src/model/table.ts';
 import type { TablePath } from '../../src/model/identifier.ts';
 

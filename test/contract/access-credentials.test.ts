@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
-import type { Grant } from '../../src/model/caller.ts';
+import type { Grant } from '../../src/model/access.ts';
 import type { Answer, Client } from '../support/client.ts';
 import { requireToken } from '../support/own-clients.ts';
 import { ADMIN_KEY } from '../support/server.ts';

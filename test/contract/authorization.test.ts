@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
-import { ROLES } from '../../src/model/caller.ts';
-import type { Grant } from '../../src/model/caller.ts';
+import { ROLES } from '../../src/model/access.ts';
+import type { Grant } from '../../src/model/access.ts';
 import { sampleStream } from '../support/arrow-tables.ts';
 import type { Answer, Client } from '../support/client.ts';
 import { ContractServer } from './contract-server.ts';

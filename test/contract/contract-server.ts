@@ -7,7 +7,7 @@ import { openConfiguredCatalog } from '../../src/app/offline.ts';
 import { generateApiKey } from '../../src/auth/keys/secrets.ts';
 import type { Catalog } from '../../src/catalog/catalog.ts';
 import type { Config } from '../../src/config/config.ts';
-import type { Grant, Role } from '../../src/model/caller.ts';
+import type { Grant, Role } from '../../src/model/access.ts';
 import { sampleStream } from '../support/arrow-tables.ts';
 import { Client } from '../support/client.ts';
 import type { Answer, ClientOptions } from '../support/client.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ERROR_KINDS } from '../../src/errors/codes.ts';
-import type { ErrorName } from '../../src/errors/codes.ts';
+import { ERROR_KINDS } from '../../src/errors/service-error.ts';
+import type { ErrorName } from '../../src/errors/service-error.ts';
 import { LANCEDB_PROTOCOL, chooseDialect, statusFor } from '../../src/http/dialects.ts';
 
 test('knows the LanceDB client by the slash at the end of its addresses', () => {

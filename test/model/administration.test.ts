@@ -7,9 +7,11 @@ import {
   administersEverything,
   mayChange,
   mayGive,
-} from '../../src/model/administration.ts';
-import { ROLES, isPermitted, isVisible } from '../../src/model/caller.ts';
-import type { Caller, Grant } from '../../src/model/caller.ts';
+  ROLES,
+  isPermitted,
+  isVisible,
+} from '../../src/model/access.ts';
+import type { Caller, Grant } from '../../src/model/access.ts';
 
 const DATABASES = ['a', 'b'];
 const PERMISSIONS = ['read', 'write', 'manage', 'administer'] as const;

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { authorize } from '../../src/model/authorize.ts';
-import type { Decision, Target } from '../../src/model/authorize.ts';
-import type { Caller, Grant, Permission, Role } from '../../src/model/caller.ts';
+import { authorize } from '../../src/model/access.ts';
+import type { Decision, Target, Caller, Grant, Permission, Role } from '../../src/model/access.ts';
 
 const MAY: Readonly<Record<Role, readonly Permission[]>> = {
   reader: ['read'],

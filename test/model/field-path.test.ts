@@ -11,7 +11,7 @@ import {
 } from '../../src/model/field-path.ts';
 import type { FieldPath } from '../../src/model/field-path.ts';
 import type { DataType, Field, Schema } from '../../src/model/schema.ts';
-import { EngineProcess } from '../guard/engine-process.ts';
+import { EngineProcess } from '../guard/sql/engine-process.ts';
 
 const name = fc.oneof(
   fc.string({ maxLength: 12 }),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { PlanContext } from '../../src/plans/advice.ts';
-import type { PlanStep } from '../../src/model/plan.ts';
-import { readPlan } from '../../src/plans/read-plan.ts';
+import type { PlanStep } from '../../src/model/query.ts';
+import { readPlan } from '../../src/plans/plan-steps.ts';
 import type { QueryTableBody } from '../../src/wire/data.ts';
 import { Field, FixedSizeList, Float32, Int32, Utf8, toStream } from '../support/arrow-tables.ts';
 import { Client } from '../support/client.ts';

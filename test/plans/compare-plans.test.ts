@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { comparePlans } from '../../src/plans/compare-plans.ts';
-import { listSteps, resultRows } from '../../src/plans/plan-steps.ts';
-import { recallOf } from '../../src/plans/recall.ts';
-import { ownTimes, timeShares, totalTime } from '../../src/plans/step-times.ts';
+import { comparePlans, recallOf } from '../../src/plans/compare-plans.ts';
+import { listSteps, resultRows, ownTimes, timeShares, totalTime } from '../../src/plans/plan-steps.ts';
 import { AnalysedTable, VECTOR } from './analysed-table.ts';
 
 let table: AnalysedTable;

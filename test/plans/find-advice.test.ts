@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import type { Finding, FindingKind } from '../../src/plans/advice.ts';
-import { describeRemedy } from '../../src/plans/describe-remedy.ts';
+import { describeRemedy } from '../../src/plans/advice.ts';
 import { findAdvice } from '../../src/plans/find-advice.ts';
 import type { QueryTableBody } from '../../src/wire/data.ts';
 import { AnalysedTable, VECTOR } from './analysed-table.ts';

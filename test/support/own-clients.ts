@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { generateClientSecret } from '../../src/auth/keys/secrets.ts';
 import type { Catalog } from '../../src/catalog/catalog.ts';
-import type { Grant } from '../../src/model/caller.ts';
+import type { Grant } from '../../src/model/access.ts';
 
 export interface OwnClient {
   readonly id: string;

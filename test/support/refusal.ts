@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { ErrorName } from '../../src/errors/codes.ts';
+import type { ErrorName } from '../../src/errors/service-error.ts';
 import { ServiceError } from '../../src/errors/service-error.ts';
 
 /** The refusal that `action` ends in; anything else fails the test. */

@@ -1,6 +1,6 @@
 import { OPERATIONS } from '../../src/operations/registry.ts';
 import type { Operation } from '../../src/operations/operation.ts';
-import type { Permission } from '../../src/model/caller.ts';
+import type { Permission } from '../../src/model/access.ts';
 import { sampleStream } from '../../test/support/arrow-tables.ts';
 import type { Campaign, Figure, Trust } from '../campaign.ts';
 import { none, told } from '../campaign.ts';

@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { formatBytes, formatCount, formatShare, formatTime } from '../../../src/plans/format-figure.ts';
 import { comparePlans } from '../../../src/plans/compare-plans.ts';
 import type { Pair, StepPair } from '../../../src/plans/compare-plans.ts';
-import { wordsOfStep } from '../../../src/plans/step-words.ts';
+import { wordsOfStep } from '../../../src/plans/plan-steps.ts';
 import { Heads, hidden, right } from '../parts/heads.tsx';
 import { PlanDrawing } from './plan-drawing.tsx';
 import type { Run } from './run-lab.ts';

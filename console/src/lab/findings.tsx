@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { TablePath } from '../../../src/model/identifier.ts';
 import type { Finding, Remedy, Severity } from '../../../src/plans/advice.ts';
-import { describeRemedy } from '../../../src/plans/describe-remedy.ts';
+import { describeRemedy } from '../../../src/plans/advice.ts';
 import { useClient } from '../api.ts';
 import { Button } from '../parts/button.tsx';
 import { ErrorBox } from '../parts/error-box.tsx';

@@ -1,9 +1,8 @@
 import type { JSX } from 'preact';
 import { useMemo, useRef, useState } from 'preact/hooks';
-import type { PlanStep } from '../../../src/model/plan.ts';
+import type { PlanStep } from '../../../src/model/query.ts';
 import { formatBytes, formatCount, formatRows, formatShare, formatTime } from '../../../src/plans/format-figure.ts';
-import { figureOf } from '../../../src/plans/plan-steps.ts';
-import { wordsOfStep } from '../../../src/plans/step-words.ts';
+import { figureOf, wordsOfStep } from '../../../src/plans/plan-steps.ts';
 import { layOutPlan } from './plan-layout.ts';
 import type { DrawnStep } from './plan-layout.ts';
 import { StepDetails } from './step-details.tsx';

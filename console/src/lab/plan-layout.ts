@@ -1,7 +1,5 @@
-import type { PlanStep } from '../../../src/model/plan.ts';
-import { figureOf } from '../../../src/plans/plan-steps.ts';
-import { isFrameStep } from '../../../src/plans/step-words.ts';
-import { ownTimes, timeShares } from '../../../src/plans/step-times.ts';
+import type { PlanStep } from '../../../src/model/query.ts';
+import { figureOf, isFrameStep, ownTimes, timeShares } from '../../../src/plans/plan-steps.ts';
 
 export interface DrawnStep {
   readonly step: PlanStep;

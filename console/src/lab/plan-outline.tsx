@@ -1,9 +1,7 @@
 import type { JSX } from 'preact';
-import type { PlanStep } from '../../../src/model/plan.ts';
+import type { PlanStep } from '../../../src/model/query.ts';
 import { formatBytes, formatCount, formatShare, formatTime } from '../../../src/plans/format-figure.ts';
-import { figureOf, placeSteps } from '../../../src/plans/plan-steps.ts';
-import { wordsOfStep } from '../../../src/plans/step-words.ts';
-import { ownTimes, timeShares } from '../../../src/plans/step-times.ts';
+import { figureOf, placeSteps, wordsOfStep, ownTimes, timeShares } from '../../../src/plans/plan-steps.ts';
 import { Heads, right } from '../parts/heads.tsx';
 
 /** The same plan as a table, for those who read it rather than look at it. */

@@ -1,9 +1,8 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import type { PlanStep } from '../../../src/model/plan.ts';
+import type { PlanStep } from '../../../src/model/query.ts';
 import { formatRows, formatTime } from '../../../src/plans/format-figure.ts';
-import { resultRows } from '../../../src/plans/plan-steps.ts';
-import { totalTime } from '../../../src/plans/step-times.ts';
+import { resultRows, totalTime } from '../../../src/plans/plan-steps.ts';
 import { PlanDrawing } from './plan-drawing.tsx';
 import { PlanOutline } from './plan-outline.tsx';
 import { Segments } from './segments.tsx';

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { formatFigure, formatShare, formatTime } from '../../../src/plans/format-figure.ts';
-import { wordsOfStep } from '../../../src/plans/step-words.ts';
+import { wordsOfStep } from '../../../src/plans/plan-steps.ts';
 import type { DrawnStep } from './plan-layout.ts';
 
 /** Everything that the engine told of one step. */

@@ -1,8 +1,7 @@
 import { errors } from 'jose';
 import { ServiceError } from '../../errors/service-error.ts';
 import type { JWTPayload } from 'jose';
-import type { Grant } from '../../model/caller.ts';
-import type { ClaimGrant } from '../../model/issuer.ts';
+import type { Grant, ClaimGrant } from '../../model/access.ts';
 
 /** General on purpose: enough for the holder of a token to mend it, nothing of what it says. */
 export function tokenRefusal(fault: string, cause?: unknown): ServiceError {

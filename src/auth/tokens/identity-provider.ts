@@ -1,5 +1,5 @@
 import type { JSONWebKeySet } from 'jose';
-import type { IssuerSettings } from '../../model/issuer.ts';
+import type { IssuerSettings } from '../../model/access.ts';
 
 /** Real documents have 1 to 20 KB. */
 const DOCUMENT_BYTES_MAX = 256 * 1024;

@@ -2,7 +2,7 @@ import { createLocalJWKSet, errors } from 'jose';
 import type { CryptoKey, JWSHeaderParameters } from 'jose';
 import { ServiceError } from '../../errors/service-error.ts';
 import { fetchKeySet } from './identity-provider.ts';
-import type { IssuerSettings } from '../../model/issuer.ts';
+import type { IssuerSettings } from '../../model/access.ts';
 import type { AuthSettings } from '../settings.ts';
 
 type KeySetTimes = Pick<AuthSettings, 'keySetCooldownSeconds' | 'keySetSeconds' | 'fetchSeconds'>;

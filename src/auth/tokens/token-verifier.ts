@@ -3,7 +3,7 @@ import type { CryptoKey, JWSHeaderParameters, JWTPayload, JWTVerifyResult } from
 import { hash } from 'node:crypto';
 import { findSubject, grantsOfClaims, tokenRefusal, toRefusal } from './claims.ts';
 import { KeySet } from './key-set.ts';
-import type { IssuerSettings } from '../../model/issuer.ts';
+import type { IssuerSettings } from '../../model/access.ts';
 import type { OwnKeys } from '../keys/signing-keys.ts';
 import type { AuthSettings } from '../settings.ts';
 import { OWN_ALGORITHM } from '../keys/signing-keys.ts';

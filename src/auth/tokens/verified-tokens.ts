@@ -1,4 +1,4 @@
-import type { Grant } from '../../model/caller.ts';
+import type { Grant } from '../../model/access.ts';
 
 /** What a good token says: never the token itself. */
 export interface VerifiedToken {

@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import { ServiceError } from '../../errors/service-error.ts';
-import type { Grant } from '../../model/caller.ts';
+import type { Grant } from '../../model/access.ts';
 import { refuseLastAdministrator, insertGrants, requireDatabases, toGrants } from './grants.ts';
 import type { CatalogContext } from '../context.ts';
 import { createId } from '../ids.ts';

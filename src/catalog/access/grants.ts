@@ -1,6 +1,6 @@
 import { ServiceError } from '../../errors/service-error.ts';
-import { ROLES } from '../../model/caller.ts';
-import type { Grant } from '../../model/caller.ts';
+import { ROLES } from '../../model/access.ts';
+import type { Grant } from '../../model/access.ts';
 import type { NamespacePath } from '../../model/identifier.ts';
 import { databaseNotFound } from '../../model/refusals.ts';
 import type { CatalogContext } from '../context.ts';

@@ -1,4 +1,4 @@
-import type { Role } from '../../model/caller.ts';
+import type { Role } from '../../model/access.ts';
 
 /** The tables of the catalog, column by column. Times are in milliseconds since 1970; maps and lists are JSON. */
 export interface CatalogTables {

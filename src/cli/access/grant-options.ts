@@ -1,6 +1,6 @@
 import type { CredentialRecord } from '../../catalog/catalog.ts';
-import { ROLES } from '../../model/caller.ts';
-import type { Grant, Role } from '../../model/caller.ts';
+import { ROLES } from '../../model/access.ts';
+import type { Grant, Role } from '../../model/access.ts';
 import { DEFAULT_DELIMITER, formatPath, parseNamespacePath } from '../../model/identifier.ts';
 import { CommandFault } from '../command.ts';
 import { padText, textWidth } from '../show/text.ts';

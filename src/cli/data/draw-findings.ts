@@ -1,6 +1,6 @@
 import type { TablePath } from '../../model/identifier.ts';
 import type { Finding, Remedy, Severity } from '../../plans/advice.ts';
-import { describeRemedy } from '../../plans/describe-remedy.ts';
+import { describeRemedy } from '../../plans/advice.ts';
 import { showPath } from '../client-command.ts';
 import type { Canvas } from '../show/draw-table.ts';
 import { visibleText, wrapText } from '../show/text.ts';

@@ -1,7 +1,6 @@
-import type { PlanStep } from '../../model/plan.ts';
+import type { PlanStep } from '../../model/query.ts';
 import { formatBytes, formatCount, formatTime, formatShare } from '../../plans/format-figure.ts';
-import { figureOf } from '../../plans/plan-steps.ts';
-import { ownTimes } from '../../plans/step-times.ts';
+import { figureOf, ownTimes } from '../../plans/plan-steps.ts';
 import type { Canvas, Cell } from '../show/draw-table.ts';
 import { cutText, padText, textWidth, visibleText } from '../show/text.ts';
 import type { Pair, PlanComparison } from '../../plans/compare-plans.ts';

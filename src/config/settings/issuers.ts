@@ -1,8 +1,7 @@
-import { ROLES } from '../../model/caller.ts';
+import { ROLES, SIGNATURE_ALGORITHMS } from '../../model/access.ts';
 import { ServiceError } from '../../errors/service-error.ts';
 import { DEFAULT_DELIMITER, checkName, parseNamespacePath, quoteForMessage } from '../../model/identifier.ts';
-import { SIGNATURE_ALGORITHMS } from '../../model/issuer.ts';
-import type { ClaimGrant, IssuerSettings } from '../../model/issuer.ts';
+import type { ClaimGrant, IssuerSettings } from '../../model/access.ts';
 import { isLoopback } from './text-rules.ts';
 import { nameRaw } from './readings.ts';
 import type { Reading } from './readings.ts';

@@ -1,4 +1,4 @@
-import type { ErrorName } from '../../errors/codes.ts';
+import type { ErrorName } from '../../errors/service-error.ts';
 
 /**
  * One way in which the engine fails, known only by its message. `sentence` gets the captured parts: names and types,

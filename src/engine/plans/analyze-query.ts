@@ -1,5 +1,4 @@
-import type { Analysis } from '../../model/plan.ts';
-import type { Query } from '../../model/query.ts';
+import type { Analysis, Query } from '../../model/query.ts';
 import type { TableState } from '../../model/table.ts';
 import type { OrphanedQueries } from '../native/query-deadline.ts';
 import { engineCall } from '../native/engine-errors.ts';

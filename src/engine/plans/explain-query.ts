@@ -1,5 +1,4 @@
-import type { Analysis } from '../../model/plan.ts';
-import type { Query } from '../../model/query.ts';
+import type { Analysis, Query } from '../../model/query.ts';
 import type { TableState } from '../../model/table.ts';
 import { engineCall } from '../native/engine-errors.ts';
 import { FUSION_CONSTANT, ROWS_DEFAULT, requireOneSearch } from './hybrid-analysis.ts';

@@ -1,6 +1,5 @@
 import { ServiceError } from '../../errors/service-error.ts';
-import type { Analysis, Metric, PlanStep } from '../../model/plan.ts';
-import type { Query } from '../../model/query.ts';
+import type { Analysis, Metric, PlanStep, Query } from '../../model/query.ts';
 import { engineCall } from '../native/engine-errors.ts';
 import { buildScan, buildVectorSearch } from '../queries/native-query.ts';
 import type { QueryPlan } from '../queries/native-query.ts';

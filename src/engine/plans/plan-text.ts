@@ -1,4 +1,4 @@
-import type { Metric, PlanStep, Analysis } from '../../model/plan.ts';
+import type { Metric, PlanStep, Analysis } from '../../model/query.ts';
 import { locationUri } from '../../model/table.ts';
 import type { TableLocation } from '../../model/table.ts';
 

@@ -1,6 +1,5 @@
 import type { ResultFiles } from '../../arrow/result-framing.ts';
-import type { Analysis } from '../../model/plan.ts';
-import type { GuardedSql, Query } from '../../model/query.ts';
+import type { Analysis, GuardedSql, Query } from '../../model/query.ts';
 import type { TableState } from '../../model/table.ts';
 import { QueryDeadline } from '../native/query-deadline.ts';
 import { engineCall } from '../native/engine-errors.ts';

@@ -1,5 +1,5 @@
-import { readTokens } from '../../guard/sql-tokens.ts';
-import type { SqlToken } from '../../guard/sql-tokens.ts';
+import { readTokens } from '../../guard/sql/tokenizer.ts';
+import type { SqlToken } from '../../guard/sql/tokenizer.ts';
 import { sqlFieldReference } from '../../model/field-path.ts';
 import type { GuardedSql } from '../../model/query.ts';
 import type { AssignmentTree } from './assignments.ts';

@@ -6,7 +6,7 @@ import { toGroupKey, toPointUpdate, toGroupValue, toLiteralExpression } from './
 import type { GroupKey, KeyName, PointUpdate, UpdatePlan } from './point-update.ts';
 import { REPEATS_MAX, isRepeatable, repeatExpression } from './repeated-expression.ts';
 import { sqlString } from './assignments.ts';
-import { readTokens } from '../../guard/sql-tokens.ts';
+import { readTokens } from '../../guard/sql/tokenizer.ts';
 
 /** Of all keys and expressions in one group. A list of values is repeated for every row in the engine's memory. */
 const CHARACTERS_MAX = 16_384;

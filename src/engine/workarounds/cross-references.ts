@@ -1,6 +1,6 @@
 import { ServiceError } from '../../errors/service-error.ts';
-import { readTokens } from '../../guard/sql-tokens.ts';
-import type { SqlToken } from '../../guard/sql-tokens.ts';
+import { readTokens } from '../../guard/sql/tokenizer.ts';
+import type { SqlToken } from '../../guard/sql/tokenizer.ts';
 import { formatFieldPath } from '../../model/field-path.ts';
 import { quoteForMessage } from '../../model/identifier.ts';
 import type { GuardedSql } from '../../model/query.ts';

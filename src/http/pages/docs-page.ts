@@ -1,5 +1,5 @@
 import type { Type } from 'typebox';
-import { ERROR_KINDS, STATUS_TEXTS } from '../../errors/codes.ts';
+import { ERROR_KINDS, STATUS_TEXTS } from '../../errors/service-error.ts';
 import type { Operation } from '../../operations/operation.ts';
 import type { OpenApiSettings } from './openapi.ts';
 import type { FastifyInstance } from 'fastify';

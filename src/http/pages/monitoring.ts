@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Authenticator } from '../../auth/authenticator.ts';
 import { ServiceError } from '../../errors/service-error.ts';
-import { administersEverything } from '../../model/administration.ts';
+import { administersEverything } from '../../model/access.ts';
 import type { MetricsText } from '../../telemetry/metrics/metrics.ts';
 import { readHeaderCredentials, refuseDoubledHeaders } from '../request/headers.ts';
 import type { KnownFlood } from '../admission/refusal-cache.ts';

@@ -1,5 +1,5 @@
 import type { Type } from 'typebox';
-import { STATUS_TEXTS } from '../../errors/codes.ts';
+import { STATUS_TEXTS } from '../../errors/service-error.ts';
 import type { Operation } from '../../operations/operation.ts';
 import { ErrorBody } from '../../wire/shapes.ts';
 

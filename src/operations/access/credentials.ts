@@ -1,8 +1,8 @@
 import type { CredentialRecord, CredentialStore } from '../../catalog/catalog.ts';
 import { ServiceError } from '../../errors/service-error.ts';
 import { requireInteger } from '../../guard/numbers.ts';
-import { administeredDatabases, administersEverything, mayChange, mayGive } from '../../model/administration.ts';
-import type { Caller } from '../../model/caller.ts';
+import { administeredDatabases, administersEverything, mayChange, mayGive } from '../../model/access.ts';
+import type { Caller } from '../../model/access.ts';
 import { quoteForMessage } from '../../model/identifier.ts';
 import { notPermitted } from '../../model/refusals.ts';
 import type { CreateCredentialBody, Credential, PageBody } from '../../wire/access.ts';

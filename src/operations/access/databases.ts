@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { isVisible } from '../../model/caller.ts';
+import { isVisible } from '../../model/access.ts';
 import { DatabaseBody, DatabaseReply, ListDatabasesReply, PageBody } from '../../wire/access.ts';
 import { defineServerOperation } from '../operation.ts';
 import { readPageSize, readPageToken, toPageToken } from '../shared/pages.ts';

@@ -1,9 +1,8 @@
 import { Type } from 'typebox';
 import type { GivenGrant, Catalog } from '../../catalog/catalog.ts';
 import { ServiceError } from '../../errors/service-error.ts';
-import { administeredDatabases, mayGive } from '../../model/administration.ts';
-import type { Caller } from '../../model/caller.ts';
-import { ROLES } from '../../model/caller.ts';
+import { administeredDatabases, mayGive, ROLES } from '../../model/access.ts';
+import type { Caller } from '../../model/access.ts';
 import { GrantBody, GrantReply, ListGrantsBody, ListGrantsReply } from '../../wire/access.ts';
 import { defineServerOperation } from '../operation.ts';
 import type { Services } from '../services.ts';

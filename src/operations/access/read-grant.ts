@@ -1,7 +1,6 @@
 import { ServiceError } from '../../errors/service-error.ts';
-import { administersEverything, mayGive } from '../../model/administration.ts';
-import { ROLES, isVisible } from '../../model/caller.ts';
-import type { Caller, Grant } from '../../model/caller.ts';
+import { administersEverything, mayGive, ROLES, isVisible } from '../../model/access.ts';
+import type { Caller, Grant } from '../../model/access.ts';
 import { DEFAULT_DELIMITER, checkNames, quoteForMessage } from '../../model/identifier.ts';
 import { databaseNotFound, notPermitted } from '../../model/refusals.ts';
 import type { GrantShape } from '../../wire/access.ts';

@@ -1,6 +1,6 @@
 import { ServiceError } from '../../errors/service-error.ts';
 import type { NewColumn, ColumnAlteration } from '../../engine/engine.ts';
-import { guardSql } from '../../guard/sql.ts';
+import { guardSql } from '../../guard/sql/guard-sql.ts';
 import type { SqlLimits } from '../../model/limits.ts';
 import { AddColumnsBody, ColumnsReply, AlterColumnsBody, DropColumnsBody } from '../../wire/columns.ts';
 import { readDataType } from '../../wire/schema/read-data-type.ts';

@@ -1,4 +1,4 @@
-import { guardSql } from '../../guard/sql.ts';
+import { guardSql } from '../../guard/sql/guard-sql.ts';
 import { DelimiterQuery } from '../../wire/tables.ts';
 import { DeleteBody, DeleteReply } from '../../wire/data.ts';
 import { defineTableOperation } from '../operation.ts';

@@ -1,6 +1,6 @@
 import type { MergeRequest } from '../../engine/engine.ts';
 import { ServiceError } from '../../errors/service-error.ts';
-import { guardSql } from '../../guard/sql.ts';
+import { guardSql } from '../../guard/sql/guard-sql.ts';
 import { parseFieldPath } from '../../model/field-path.ts';
 import { quoteForMessage } from '../../model/identifier.ts';
 import type { SqlLimits } from '../../model/limits.ts';

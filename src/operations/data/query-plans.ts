@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import type { Analysis } from '../../model/plan.ts';
+import type { Analysis } from '../../model/query.ts';
 import { PlanReply, QueryTableBody, ExplainPlanBody } from '../../wire/data.ts';
 import { chooseMediaType } from './media-type.ts';
 import type { Reply, ReplyShape, TableRequest } from '../operation.ts';

@@ -12,7 +12,7 @@ import type { Services } from '../services.ts';
 import { toTableState } from '../shared/table-state.ts';
 import { readPatience, readQuery } from './read-query.ts';
 import { toQueryShape, watchQuery, toFilterShape } from './watch-query.ts';
-import { guardSql } from '../../guard/sql.ts';
+import { guardSql } from '../../guard/sql/guard-sql.ts';
 
 const ARROW_FILE = 'application/vnd.apache.arrow.file';
 const ARROW_STREAM = 'application/vnd.apache.arrow.stream';

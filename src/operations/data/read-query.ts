@@ -1,7 +1,7 @@
 import { ServiceError } from '../../errors/service-error.ts';
 import { guardFullText } from '../../guard/full-text.ts';
 import { guardVectors, requireFinite, requireInteger } from '../../guard/numbers.ts';
-import { guardSql } from '../../guard/sql.ts';
+import { guardSql } from '../../guard/sql/guard-sql.ts';
 import { parseFieldPath } from '../../model/field-path.ts';
 import { quoteForMessage } from '../../model/identifier.ts';
 import type { Limits, QueryLimits } from '../../model/limits.ts';

@@ -1,6 +1,6 @@
 import { ServiceError } from '../../errors/service-error.ts';
 import { guardProperties } from '../../guard/metadata.ts';
-import { guardSql } from '../../guard/sql.ts';
+import { guardSql } from '../../guard/sql/guard-sql.ts';
 import { parseFieldPath } from '../../model/field-path.ts';
 import type { SqlLimits } from '../../model/limits.ts';
 import { UpdateTableBody, UpdateTableReply } from '../../wire/data.ts';

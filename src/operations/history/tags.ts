@@ -12,7 +12,7 @@ import { defineTableOperation } from '../operation.ts';
 import type { Reply, TableRequest } from '../operation.ts';
 import { cutPage, limitWithNext, readPage } from '../shared/pages.ts';
 import type { Services } from '../services.ts';
-import { guardTagName } from '../../guard/ref-names.ts';
+import { guardTagName } from '../../guard/names.ts';
 import { DelimiterQuery } from '../../wire/tables.ts';
 import { ChangeReply } from '../../wire/history/versions.ts';
 import { recordChange } from '../shared/record-commit.ts';

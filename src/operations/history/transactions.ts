@@ -14,7 +14,7 @@ import { readFlag, readWord } from '../shared/parameters.ts';
 import type { Services } from '../services.ts';
 import { formatPath, quoteForMessage } from '../../model/identifier.ts';
 import { DelimiterQuery } from '../../wire/tables.ts';
-import { isPermitted } from '../../model/caller.ts';
+import { isPermitted } from '../../model/access.ts';
 import type { Transaction } from '../../wire/history/transactions.ts';
 import { toShownPath } from '../shared/shown-path.ts';
 

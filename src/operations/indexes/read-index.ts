@@ -1,5 +1,5 @@
 import { ServiceError } from '../../errors/service-error.ts';
-import { checkIndexName } from '../../guard/index-names.ts';
+import { checkIndexName } from '../../guard/names.ts';
 import { requireInteger } from '../../guard/numbers.ts';
 import { formatFieldPath, parseFieldPath } from '../../model/field-path.ts';
 import { quoteForMessage } from '../../model/identifier.ts';

@@ -1,6 +1,6 @@
 import { ServiceError } from '../../errors/service-error.ts';
-import { guardTagName } from '../../guard/ref-names.ts';
-import { isPermitted } from '../../model/caller.ts';
+import { guardTagName } from '../../guard/names.ts';
+import { isPermitted } from '../../model/access.ts';
 import { locationUri } from '../../model/table.ts';
 import type { TableRecord, TableState } from '../../model/table.ts';
 import { CloneTableBody, CloneTableReply, DelimiterQuery } from '../../wire/tables.ts';

@@ -1,6 +1,6 @@
 import { pathToFileURL } from 'node:url';
 import { ServiceError } from '../../errors/service-error.ts';
-import { guardTagName } from '../../guard/ref-names.ts';
+import { guardTagName } from '../../guard/names.ts';
 import { nameOf, namespaceOf } from '../../model/identifier.ts';
 import { tableNotFound } from '../../model/refusals.ts';
 import { locationUri } from '../../model/table.ts';

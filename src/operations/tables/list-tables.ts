@@ -1,4 +1,4 @@
-import { readableScopes, readableTables } from '../../model/caller.ts';
+import { readableScopes, readableTables } from '../../model/access.ts';
 import { formatPath, parseTablePath, toTablePath, nameOf } from '../../model/identifier.ts';
 import type { NamespacePath, TablePath } from '../../model/identifier.ts';
 import type { TableRecord } from '../../model/table.ts';

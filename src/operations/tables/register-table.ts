@@ -1,6 +1,6 @@
 import { ServiceError } from '../../errors/service-error.ts';
 import { guardProperties } from '../../guard/metadata.ts';
-import { isPermitted } from '../../model/caller.ts';
+import { isPermitted } from '../../model/access.ts';
 import { notPermitted } from '../../model/refusals.ts';
 import { locationUri } from '../../model/table.ts';
 import type { TableLocation } from '../../model/table.ts';

@@ -1,5 +1,5 @@
 import { ServiceError } from '../../errors/service-error.ts';
-import { isPermitted, isVisible } from '../../model/caller.ts';
+import { isPermitted, isVisible } from '../../model/access.ts';
 import { namespaceOf, toTablePath } from '../../model/identifier.ts';
 import type { TablePath } from '../../model/identifier.ts';
 import { namespaceNotFound, notPermitted } from '../../model/refusals.ts';

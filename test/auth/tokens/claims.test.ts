@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { findSubject, grantsOfClaims } from '../../../src/auth/tokens/claims.ts';
-import type { Grant } from '../../../src/model/caller.ts';
+import type { Grant } from '../../../src/model/access.ts';
 
 const GRANT: Grant = { role: 'writer', database: 'main', path: ['sales'] };
 

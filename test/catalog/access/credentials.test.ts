@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Grant } from '../../../src/model/caller.ts';
+import type { Grant } from '../../../src/model/access.ts';
 import { NOW, nextMessage, open, refusal, startChild, temporaryCatalog } from '../temporary-catalog.ts';
 
 const DIGEST = 'ab'.repeat(32);

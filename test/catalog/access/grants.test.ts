@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import Database from 'libsql';
 import type { GivenGrant } from '../../../src/catalog/catalog.ts';
-import type { Grant } from '../../../src/model/caller.ts';
+import type { Grant } from '../../../src/model/access.ts';
 import { open, refusal, temporaryCatalog } from '../temporary-catalog.ts';
 
 const PRINCIPAL = 'token:https://issuer.example#someone';

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import type { ErrorName } from '../../../src/errors/codes.ts';
+import type { ErrorName } from '../../../src/errors/service-error.ts';
 import { ServiceError } from '../../../src/errors/service-error.ts';
 import type { Engine } from '../../../src/engine/engine.ts';
-import type { Analysis, PlanStep } from '../../../src/model/plan.ts';
-import type { FullTextQuery, Query } from '../../../src/model/query.ts';
+import type { Analysis, PlanStep, FullTextQuery, Query } from '../../../src/model/query.ts';
 import type { TableState } from '../../../src/model/table.ts';
 import { latest, openApart, openFixture, openTestEngine, sql, toQuery, toStream } from '../test-engine.ts';
 import { toDocuments, toItems } from '../sample-tables.ts';

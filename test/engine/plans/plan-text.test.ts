@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { parseMetric, formatStepLine, indentPlan, parsePlan } from '../../../src/engine/plans/plan-text.ts';
-import type { PlanStep } from '../../../src/model/plan.ts';
+import type { PlanStep } from '../../../src/model/query.ts';
 
 const PLAN = `AnalyzeExec verbose=true, elapsed=2.24ms, metrics=[]
   TracedExec, elapsed=2.24ms, metrics=[]

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { requireVectorColumn } from '../../../src/engine/queries/vector-column.ts';
-import type { ErrorName } from '../../../src/errors/codes.ts';
+import type { ErrorName } from '../../../src/errors/service-error.ts';
 import { ServiceError } from '../../../src/errors/service-error.ts';
 import type { FieldPath } from '../../../src/model/field-path.ts';
 import type { DataType, Field, Schema } from '../../../src/model/schema.ts';

@@ -14,7 +14,7 @@ import {
   vectorFromArray,
 } from 'apache-arrow';
 import type { UpdateRequest } from '../../../src/engine/engine.ts';
-import type { ErrorName } from '../../../src/errors/codes.ts';
+import type { ErrorName } from '../../../src/errors/service-error.ts';
 import { ServiceError } from '../../../src/errors/service-error.ts';
 import type { FieldPath } from '../../../src/model/field-path.ts';
 import { commitPlan, latest, openFixture, openTestEngine, openTable, readRows, sql } from '../test-engine.ts';

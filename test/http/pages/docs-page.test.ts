@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Type } from 'typebox';
-import { ERROR_KINDS } from '../../../src/errors/codes.ts';
+import { ERROR_KINDS } from '../../../src/errors/service-error.ts';
 import { renderDocsPage } from '../../../src/http/pages/docs-page.ts';
 import { defineDatabaseOperation } from '../../../src/operations/operation.ts';
 import { OPERATIONS } from '../../../src/operations/registry.ts';

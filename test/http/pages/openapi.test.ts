@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ERROR_KINDS, STATUS_TEXTS } from '../../../src/errors/codes.ts';
+import { ERROR_KINDS, STATUS_TEXTS } from '../../../src/errors/service-error.ts';
 import { SHARED_STATUSES, toOpenApi } from '../../../src/http/pages/openapi.ts';
 import { OPERATIONS } from '../../../src/operations/registry.ts';
 

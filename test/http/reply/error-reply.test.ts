@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Compile } from 'typebox/compile';
-import { ERROR_KINDS, STATUS_TEXTS } from '../../../src/errors/codes.ts';
-import type { ErrorName } from '../../../src/errors/codes.ts';
-import { ServiceError } from '../../../src/errors/service-error.ts';
+import { ERROR_KINDS, STATUS_TEXTS, ServiceError } from '../../../src/errors/service-error.ts';
+import type { ErrorName } from '../../../src/errors/service-error.ts';
 import { toErrorReply, toServiceError } from '../../../src/http/reply/error-reply.ts';
 import { ErrorBody } from '../../../src/wire/shapes.ts';
 

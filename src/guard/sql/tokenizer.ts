@@ -1,5 +1,5 @@
-import { refuseAt } from './sql-refusal.ts';
-import type { SqlRefusal } from './sql-refusal.ts';
+import { refuseAt } from './refusal.ts';
+import type { SqlRefusal } from './refusal.ts';
 
 export type SqlTokenKind = 'word' | 'quoted-name' | 'number' | 'string' | 'hex' | 'symbol';
 

@@ -4,8 +4,8 @@ import type { TableLocation } from '../model/table.ts';
 import { chooseAge, findReasons, isHistoryTooLarge, shouldWaitForMerge } from './policy.ts';
 import type { Past, Reason } from './policy.ts';
 import type { BackgroundWork, TimedOptimization } from '../writes/writes.ts';
-import type { Upkeep } from './run-record.ts';
-import type { TableWatch } from './table-watch.ts';
+import type { Upkeep } from './maintenance-run.ts';
+import type { TableWatch } from './table-activity.ts';
 
 export interface UpkeepContext {
   readonly engine: Engine;

@@ -9,8 +9,8 @@ import {
   readableScopes,
   readableTables,
   visibleNamespaces,
-} from '../../src/model/caller.ts';
-import type { Caller, Grant, Permission, Role } from '../../src/model/caller.ts';
+} from '../../src/model/access.ts';
+import type { Caller, Grant, Permission, Role } from '../../src/model/access.ts';
 
 const NEEDS: readonly (readonly [Permission, Role])[] = [
   ['read', 'reader'],

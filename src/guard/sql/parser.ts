@@ -1,10 +1,10 @@
-import type { SqlLimits } from '../model/limits.ts';
-import { SqlBrackets } from './sql-brackets.ts';
-import { SqlBudget } from './sql-budget.ts';
-import type { FrameKind, SqlFrame } from './sql-frame.ts';
-import { refuseAt } from './sql-refusal.ts';
-import type { SqlRefusal } from './sql-refusal.ts';
-import type { SqlToken } from './sql-tokens.ts';
+import type { SqlLimits } from '../../model/limits.ts';
+import { SqlBrackets } from './scope-stack.ts';
+import { SqlBudget } from './cost-budget.ts';
+import type { FrameKind, SqlFrame } from './scope.ts';
+import { refuseAt } from './refusal.ts';
+import type { SqlRefusal } from './refusal.ts';
+import type { SqlToken } from './tokenizer.ts';
 import {
   INFIX_WORDS,
   INTERVAL_UNITS,
@@ -14,7 +14,7 @@ import {
   REFUSED_VALUE_WORDS,
   TYPE_WORDS,
   VALUE_WORDS,
-} from './sql-words.ts';
+} from './keywords.ts';
 
 /** What may come next. `value` and `operator` take turns; the others are inside a construct of several words. */
 type Expectation =

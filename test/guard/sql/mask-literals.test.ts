@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { maskLiterals } from '../../src/guard/sql-mask.ts';
-import { guardSql } from '../../src/guard/sql.ts';
-import { testLimits } from '../support/limits.ts';
+import { maskLiterals } from '../../../src/guard/sql/mask-literals.ts';
+import { guardSql } from '../../../src/guard/sql/guard-sql.ts';
+import { testLimits } from '../../support/limits.ts';
 
 const mask = (sql: string): string =>
   maskLiterals(guardSql(sql, { name: 'filter', field: 'filter' }, testLimits().sql));

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { guardNewBranchName, guardTagName } from '../../src/guard/ref-names.ts';
+import { guardNewBranchName, guardTagName, checkIndexName } from '../../src/guard/names.ts';
 import { refusalOf } from '../support/refusal.ts';
 
 const BAD_SEGMENTS = ['', '.', '..', 'a..b', '.hidden', 'a.', 'x.lock', 'a b', 'é', 'a\n', 'a\\b', 'a:b', '%2e', 'a\0'];
@@ -53,4 +53,15 @@ test('no name that passes leaves its folder', () => {
     }),
     { numRuns: 2000 },
   );
+});
+
+test('a name that can stand in an address passes, with or without the delimiter of tables', () => {
+  for (const name of ['vec_idx', 'st.n_idx', 'a b', 'é', 'a$b', 'a:b']) checkIndexName(name);
+});
+
+test('a name that cannot, or that belongs to the engine, is refused', () => {
+  for (const name of ['', '.', '..', 'a/b', 'a%b', 'a?b', 'a#b', 'a\\b', 'a\nb', '\u202ea', 'x'.repeat(256)]) {
+    assert.equal(refusalOf(() => checkIndexName(name)).kind, 'InvalidInput', JSON.stringify(name));
+  }
+  assert.match(refusalOf(() => checkIndexName('__lance_mem_wal')).message, /reserved/);
 });

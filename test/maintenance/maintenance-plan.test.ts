@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
-import { TableWatches } from '../../src/maintenance/table-watch.ts';
-import { planUpkeep, runUpkeep } from '../../src/maintenance/upkeep.ts';
+import { TableWatches } from '../../src/maintenance/table-activity.ts';
+import { planUpkeep, runUpkeep } from '../../src/maintenance/maintenance-plan.ts';
 import type { BackgroundWork } from '../../src/writes/writes.ts';
 import { toItems } from '../engine/sample-tables.ts';
 import { testLimits } from '../support/limits.ts';

@@ -1,5 +1,5 @@
 import { ServiceError } from '../errors/service-error.ts';
-import { quoteForMessage } from '../model/identifier.ts';
+import { quoteForMessage, checkName } from '../model/identifier.ts';
 
 /** Names become file names, with an ending and the marks of an unfinished write behind them. */
 const NAME_BYTES_MAX = 200;
@@ -48,4 +48,18 @@ export function isBranchName(name: string): boolean {
 
 function isSegment(text: string): boolean {
   return SEGMENT.test(text) && !text.includes('..') && !text.endsWith('.') && !text.endsWith('.lock');
+}
+
+/** Names of indexes stand in addresses, as names of tables do. No delimiter ever divides them. */
+const NO_DELIMITER = '\u0000';
+
+/** The engine keeps notes of its own as indexes with such names; one of ours would make the table unreadable. */
+const ENGINE_PREFIX = '__lance';
+
+export function checkIndexName(name: string): void {
+  checkName(name, NO_DELIMITER);
+  if (!name.startsWith(ENGINE_PREFIX)) return;
+  throw new ServiceError('InvalidInput', `The index name ${quoteForMessage(name)} is reserved.`, {
+    hint: `Names that start with ${ENGINE_PREFIX} belong to the storage engine.`,
+  });
 }

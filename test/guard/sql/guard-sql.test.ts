@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { ServiceError } from '../../src/errors/service-error.ts';
-import { guardSql } from '../../src/guard/sql.ts';
-import type { SqlUse } from '../../src/guard/sql.ts';
-import type { SqlLimits } from '../../src/model/limits.ts';
-import { sqlLimits } from './limits.ts';
+import { ServiceError } from '../../../src/errors/service-error.ts';
+import { guardSql } from '../../../src/guard/sql/guard-sql.ts';
+import type { SqlUse } from '../../../src/guard/sql/guard-sql.ts';
+import type { SqlLimits } from '../../../src/model/limits.ts';
+import { sqlLimits } from '../limits.ts';
 import { ATTACKS, GOOD_FILTERS } from './sql-corpus.ts';
 import { mutated, sqlTexts } from './sql-generator.ts';
 

@@ -1,6 +1,6 @@
-import type { SqlLimits } from '../model/limits.ts';
-import type { SqlFrame } from './sql-frame.ts';
-import { refuseAt } from './sql-refusal.ts';
+import type { SqlLimits } from '../../model/limits.ts';
+import type { SqlFrame } from './scope.ts';
+import { refuseAt } from './refusal.ts';
 
 const NAMES_PER_OPERATOR = 4;
 /** So many that operators and calls without any doubling fit. */

@@ -90,3 +90,95 @@ function isAbove(database: string, path: NamespacePath, grant: Grant): boolean {
 function isPrefix(prefix: NamespacePath, path: NamespacePath): boolean {
   return prefix.length <= path.length && prefix.every((name, index) => name === path[index]);
 }
+
+/** Whether the caller administers every database, and so the server. */
+export function administersEverything(caller: Caller): boolean {
+  return caller.grants.some(({ role, database, path }) => {
+    return role === 'admin' && database === undefined && path.length === 0;
+  });
+}
+
+export function administersAnything(caller: Caller): boolean {
+  return caller.grants.some(({ role }) => role === 'admin');
+}
+
+/**
+ * Whether the caller may give or take a grant: on what it administers itself, and nowhere else. No role is more than
+ * `admin`, so that within that scope any of them may be given.
+ */
+export function mayGive(caller: Caller, { database, path }: Grant): boolean {
+  if (administersEverything(caller)) return true;
+  return database !== undefined && isPermitted(caller, 'administer', database, path);
+}
+
+/**
+ * Whether the caller may change a key or a client with these grants: only when it administers all that they are for.
+ * One without any grant is nobody's but the server's.
+ */
+export function mayChange(caller: Caller, grants: readonly Grant[]): boolean {
+  if (administersEverything(caller)) return true;
+  return grants.length > 0 && grants.every((grant) => mayGive(caller, grant));
+}
+
+/** The databases in which the caller administers something; `undefined` stands for all of them. */
+export function administeredDatabases(caller: Caller): readonly string[] | undefined {
+  if (administersEverything(caller)) return undefined;
+  const names = caller.grants.filter(({ role }) => role === 'admin').map(({ database }) => database);
+  return [...new Set(names.filter((name) => name !== undefined))];
+}
+
+export interface Target {
+  readonly database: string;
+  readonly path: NamespacePath;
+  readonly kind: 'database' | 'namespace' | 'table';
+}
+
+/** `hidden` is answered like absence, `forbidden` with 403. */
+export type Decision = 'permitted' | 'forbidden' | 'hidden';
+
+export function authorize(caller: Caller, permission: Permission, target: Target): Decision {
+  if (isPermitted(caller, permission, target.database, target.path)) return 'permitted';
+  return mayKnow(caller, target) ? 'forbidden' : 'hidden';
+}
+
+/**
+ * A table has nothing below it. A grant whose path goes on past the table's belongs to a namespace of the same name, and
+ * tells nothing about the table.
+ */
+function mayKnow(caller: Caller, { database, path, kind }: Target): boolean {
+  return kind === 'table' ? isPermitted(caller, 'read', database, path) : isVisible(caller, database, path);
+}
+
+/** An identity provider whose access tokens are believed, and what their claims permit. */
+export interface IssuerSettings {
+  /** Exactly as tokens spell it in `iss`. */
+  readonly issuer: string;
+  readonly audience: string;
+  readonly algorithms: readonly string[];
+  /** Where the keys are. Without it the issuer's discovery document says so. */
+  readonly keySetUrl?: string;
+  readonly subjectClaim: string;
+  readonly grants: readonly ClaimGrant[];
+}
+
+/** Gives `grant` when the claim equals `value`, has it as an element, or as a word of a space-separated text. */
+export interface ClaimGrant {
+  readonly claim: string;
+  readonly value: string;
+  readonly grant: Grant;
+}
+
+/** Signatures that a holder of the public key cannot make: neither `none` nor any HMAC. */
+export const SIGNATURE_ALGORITHMS: readonly string[] = [
+  'RS256',
+  'RS384',
+  'RS512',
+  'PS256',
+  'PS384',
+  'PS512',
+  'ES256',
+  'ES384',
+  'ES512',
+  'EdDSA',
+  'Ed25519',
+];

@@ -1,4 +1,7 @@
 import type { MaintenanceLimits } from '../model/limits.ts';
+import type { Catalog } from '../catalog/catalog.ts';
+import type { TablePath } from '../model/identifier.ts';
+import type { TableRecord } from '../model/table.ts';
 
 export interface PaceSettings {
   readonly limits: MaintenanceLimits;
@@ -82,5 +85,24 @@ export class Pace {
     );
     timer.unref();
     this.#timers.add(timer);
+  }
+}
+
+const PAGE_TABLES = 100;
+
+/** All tables of all databases, a page at a time; whoever pulls decides how fast. */
+export async function* walkTables(catalog: Pick<Catalog, 'databases' | 'tables'>): AsyncGenerator<TableRecord> {
+  for (const { id: databaseId } of await catalog.databases.list()) {
+    let after: TablePath | undefined;
+    for (let isLast = false; !isLast;) {
+      const page = await catalog.tables.list({
+        databaseId,
+        limit: PAGE_TABLES,
+        ...(after === undefined ? {} : { after }),
+      });
+      yield* page;
+      after = page.at(-1)?.path;
+      isLast = page.length < PAGE_TABLES;
+    }
   }
 }

@@ -1,5 +1,5 @@
-import { ServiceError } from '../errors/service-error.ts';
-import { quoteForMessage } from '../model/identifier.ts';
+import { ServiceError } from '../../errors/service-error.ts';
+import { quoteForMessage } from '../../model/identifier.ts';
 
 /** What the text is for, and how messages call it, such as `updates[2] expression`. */
 export interface SqlUse {

@@ -1,12 +1,12 @@
-import type { SqlLimits } from '../model/limits.ts';
-import type { GuardedSql } from '../model/query.ts';
-import { refuseOpposedLists } from './opposed-lists.ts';
-import { SqlReader } from './sql-reader.ts';
-import { SqlRefusal, refuseAt, toServiceError } from './sql-refusal.ts';
-import type { SqlUse } from './sql-refusal.ts';
-import { readTokens } from './sql-tokens.ts';
+import type { SqlLimits } from '../../model/limits.ts';
+import type { GuardedSql } from '../../model/query.ts';
+import { refuseOpposedLists } from './contradictory-lists.ts';
+import { SqlReader } from './parser.ts';
+import { SqlRefusal, refuseAt, toServiceError } from './refusal.ts';
+import type { SqlUse } from './refusal.ts';
+import { readTokens } from './tokenizer.ts';
 
-export type { SqlUse } from './sql-refusal.ts';
+export type { SqlUse } from './refusal.ts';
 
 /**
  * Lets a text through to the engine only when the whole of it is one expression within the bounds. The result stands in

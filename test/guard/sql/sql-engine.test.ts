@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
-import { LINEAR_FUNCTIONS, functionRule } from '../../src/guard/sql-functions.ts';
-import { guardSql } from '../../src/guard/sql.ts';
+import { LINEAR_FUNCTIONS, functionRule } from '../../../src/guard/sql/functions.ts';
+import { guardSql } from '../../../src/guard/sql/guard-sql.ts';
 import { EngineProcess } from './engine-process.ts';
 import type { EngineAnswer } from './engine-worker.ts';
-import { sqlLimits } from './limits.ts';
+import { sqlLimits } from '../limits.ts';
 import { GOOD_FILTERS } from './sql-corpus.ts';
 import { mutated, nestedConditions, sqlTexts } from './sql-generator.ts';
 

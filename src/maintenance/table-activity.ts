@@ -1,5 +1,5 @@
 import type { TableRecord } from '../model/table.ts';
-import type { Upkeep } from './run-record.ts';
+import type { Upkeep } from './maintenance-run.ts';
 
 /** What is remembered of a table that was written, or put in order, since the service started. */
 export interface TableWatch {

@@ -1,5 +1,5 @@
-import type { GuardedSql } from '../model/query.ts';
-import { readTokens } from './sql-tokens.ts';
+import type { GuardedSql } from '../../model/query.ts';
+import { readTokens } from './tokenizer.ts';
 
 const LITERALS: ReadonlySet<string> = new Set(['string', 'number', 'hex']);
 

@@ -1,5 +1,5 @@
-import type { FunctionRule } from './sql-functions.ts';
-import type { SqlToken } from './sql-tokens.ts';
+import type { FunctionRule } from './functions.ts';
+import type { SqlToken } from './tokenizer.ts';
 
 export type FrameKind = 'text' | 'group' | 'call' | 'in-list' | 'array' | 'index' | 'type' | 'cast-type';
 

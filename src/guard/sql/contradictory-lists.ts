@@ -1,7 +1,7 @@
-import { quoteForMessage } from '../model/identifier.ts';
-import { refuseAt } from './sql-refusal.ts';
-import { readTokens } from './sql-tokens.ts';
-import type { SqlToken } from './sql-tokens.ts';
+import { quoteForMessage } from '../../model/identifier.ts';
+import { refuseAt } from './refusal.ts';
+import { readTokens } from './tokenizer.ts';
+import type { SqlToken } from './tokenizer.ts';
 
 const TWO_LISTS = /\bin\b[^]*\bin\b/i;
 const NO_CALLEES = new Set(['AND', 'OR', 'NOT', 'IN', 'BETWEEN', 'LIKE', 'ILIKE']);
