@@ -8,7 +8,7 @@ import { readSchema } from './schema-reader.ts';
 const TRAILER_BYTES = 4 + FILE_MAGIC.length;
 
 /** What the engine writes is trusted to be sane, but not without end. */
-const BOUNDS = { columnsMax: 1_000_000, depthMax: 256 } as const;
+export const BOUNDS = { columnsMax: 1_000_000, depthMax: 256 } as const;
 
 /** The schema of an Arrow IPC file that the engine made. It is read from the footer: the head may be padded. */
 export function readFileSchema(file: Uint8Array): Schema {

@@ -1,6 +1,6 @@
 import { RecordBatchStreamWriter } from 'apache-arrow';
 import type { RecordBatch, Schema } from 'apache-arrow';
-import type { RowWriter } from './row-writer.ts';
+import type { RowWriter } from './source.ts';
 
 export const END_OF_STREAM_BYTES = 8;
 

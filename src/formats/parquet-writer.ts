@@ -3,7 +3,7 @@ import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
 import { toBase64 } from './base64.ts';
 import { END_OF_STREAM_BYTES, toStreamBytes } from './arrow-stream.ts';
 import { toElements, toParquet } from './parquet-schema.ts';
-import type { RowWriter } from './row-writer.ts';
+import type { RowWriter } from './source.ts';
 import { valuesOf } from './values-of.ts';
 
 /** Rows that one row group holds at most; batches are gathered until then. */

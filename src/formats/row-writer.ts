@@ -1,15 +1,9 @@
 import type { RecordBatch, Schema } from 'apache-arrow';
+import type { RowWriter } from './source.ts';
 import { plainValue } from './plain-value.ts';
 import { toJsonText } from './json-text.ts';
 import { LongNumber } from './long-json.ts';
 import { valuesOf } from './values-of.ts';
-
-/** Turns batches into the bytes of a file, piece by piece. */
-export interface RowWriter {
-  begin(): Uint8Array;
-  add(batch: RecordBatch): Uint8Array;
-  end(): Uint8Array;
-}
 
 const encoder = new TextEncoder();
 const NOTHING = new Uint8Array();

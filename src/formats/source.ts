@@ -39,3 +39,10 @@ export interface Source {
   readonly metadata: ReadonlyMap<string, string>;
   batches(columns: readonly PlannedColumn[], bounds: BatchBounds): AsyncGenerator<SourceBatch>;
 }
+
+/** Turns batches into the bytes of a file, piece by piece. */
+export interface RowWriter {
+  begin(): Uint8Array;
+  add(batch: RecordBatch): Uint8Array;
+  end(): Uint8Array;
+}

@@ -3,7 +3,7 @@ import { arrowStreamWriter } from './arrow-stream.ts';
 import type { Format } from './format.ts';
 import { parquetWriter } from './parquet-writer.ts';
 import { csvWriter, ndjsonWriter } from './row-writer.ts';
-import type { RowWriter } from './row-writer.ts';
+import type { RowWriter } from './source.ts';
 
 export interface WriteOptions {
   /** Of CSV; a comma when absent. */
