@@ -10,7 +10,7 @@ import {
   tableToIPC,
   vectorFromArray,
 } from 'apache-arrow';
-import { openArrowStream } from '../src/arrow/checked-stream.ts';
+import { openArrowStream } from '../src/arrow/stream/checked-stream.ts';
 import type { ArrowLimits } from '../src/model/limits.ts';
 
 export const DIMENSION = 128;

@@ -1,5 +1,5 @@
-import type { CheckedStream } from '../arrow/checked-stream.ts';
-import { pullChunks } from '../arrow/chunk-source.ts';
+import type { CheckedStream } from '../arrow/stream/checked-stream.ts';
+import { pullChunks } from '../arrow/stream/chunk-source.ts';
 import type { Analysis, Query } from '../model/query.ts';
 import type { Schema } from '../model/schema.ts';
 import type { TableLocation, TableState } from '../model/table.ts';

@@ -1,20 +1,19 @@
 import { util } from 'apache-arrow';
 import type { DataType, Schema } from 'apache-arrow';
 import { ServiceError } from '../errors/service-error.ts';
-import { openArrow } from './arrow-source.ts';
-import { converterFor } from './convert-value.ts';
-import { openCsv } from './csv-source.ts';
+import { openArrow } from './arrow/arrow-source.ts';
+import { converterFor } from './types/convert-value.ts';
+import { openCsv } from './csv/csv-source.ts';
 import { detectFormat } from './format.ts';
-import type { Format } from './format.ts';
+import type { Format, PlannedColumn, Source, SourceBatch, SourceColumn } from './format.ts';
 import type { Input } from './input.ts';
-import { LongNumber } from './long-json.ts';
-import { openNdjson } from './ndjson-source.ts';
-import { openParquet } from './parquet-source.ts';
-import { plainValue } from './plain-value.ts';
+import { LosslessNumber } from './json/exact-json.ts';
+import { openNdjson } from './json/ndjson-source.ts';
+import { openParquet } from './parquet/parquet-source.ts';
+import { plainValue } from './types/plain-value.ts';
 import { schemaOf } from './row-batches.ts';
-import type { PlannedColumn, Source, SourceBatch, SourceColumn } from './source.ts';
-import { formatType, parseType } from './type-text.ts';
-import { valuesOf } from './values-of.ts';
+import { formatType, parseType } from './types/type-text.ts';
+import { valuesOf } from './types/values-of.ts';
 
 /** What the caller wants of one column of a file. */
 export interface ColumnChoice {
@@ -157,7 +156,7 @@ async function readPreview(batches: AsyncGenerator<SourceBatch>, wanted: number)
 
 /** Plain JSON: a long number becomes its text. */
 function shown(value: unknown): unknown {
-  if (value instanceof LongNumber) return value.text;
+  if (value instanceof LosslessNumber) return value.text;
   if (Array.isArray(value)) return value.map(shown);
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([name, part]: [string, unknown]) => [name, shown(part)]));

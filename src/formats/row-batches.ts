@@ -1,10 +1,12 @@
 import { Field, RecordBatch, Schema, Struct, makeData } from 'apache-arrow';
-import type { Data } from 'apache-arrow';
+import type { Data, DataType } from 'apache-arrow';
 import { ServiceError } from '../errors/service-error.ts';
-import { buildData } from './build-data.ts';
-import { Misfit, converterFor } from './convert-value.ts';
-import type { Convert } from './convert-value.ts';
-import type { BatchBounds, PlannedColumn, SourceBatch } from './source.ts';
+import { buildData } from './types/build-data.ts';
+import { ConversionError, converterFor } from './types/convert-value.ts';
+import type { Convert } from './types/convert-value.ts';
+import type { BatchBounds, PlannedColumn, SourceBatch } from './format.ts';
+import { plainValue } from './types/plain-value.ts';
+import { valuesOf } from './types/values-of.ts';
 
 export interface TextRow {
   readonly line: number;
@@ -73,9 +75,32 @@ function convertCell(convert: Convert | undefined, row: TextRow, index: number, 
   try {
     return convert?.(row.cells[index]) ?? null;
   } catch (error) {
-    if (!(error instanceof Misfit)) throw error;
+    if (!(error instanceof ConversionError)) throw error;
     throw new ServiceError('InvalidInput', `Line ${row.line}: the value of "${column.source.name}" ${error.fault}.`, {
       hint: 'Mend the line, or give the column another type: utf8 takes everything.',
     });
   }
+}
+
+/** A column that is to have another type than in the file. */
+export function convertColumn(data: Data, column: PlannedColumn, firstRow: number): Data {
+  return convertValues(valuesOf(data), data.type, column, firstRow);
+}
+
+export function convertValues(
+  values: readonly unknown[],
+  from: DataType,
+  { convert, type, source }: PlannedColumn,
+  firstRow: number,
+): Data {
+  const converted = values.map((value, index) => {
+    try {
+      return convert?.(plainValue(value, from)) ?? null;
+    } catch (error) {
+      if (!(error instanceof ConversionError)) throw error;
+      const place = `Row ${firstRow + index + 1}: the value of "${source.name}"`;
+      throw new ServiceError('InvalidInput', `${place} ${error.fault}.`, { hint: 'Give the column another type.' });
+    }
+  });
+  return buildData(type, converted);
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { openArrowStream, pullFirst } from '../arrow/checked-stream.ts';
+import { openArrowStream, pullFirst } from '../arrow/stream/checked-stream.ts';
 import type { Authenticator } from '../auth/authenticator.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { WriteGate } from '../coordination/write-gate.ts';

@@ -1,5 +1,5 @@
 import type { Type } from 'typebox';
-import type { CheckedStream } from '../arrow/checked-stream.ts';
+import type { CheckedStream } from '../arrow/stream/checked-stream.ts';
 import type { Caller, Permission } from '../model/access.ts';
 import type { NamespacePath, TablePath } from '../model/identifier.ts';
 import type { ArrowLimits } from '../model/limits.ts';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { randomUUID } from 'node:crypto';
-import type { CheckedStream } from '../arrow/checked-stream.ts';
+import type { CheckedStream } from '../arrow/stream/checked-stream.ts';
 import type { Catalog, CompletedRequest } from '../catalog/catalog.ts';
 import type { Coordination } from '../coordination/coordination.ts';
 import type { Engine, WriteOutcome } from '../engine/engine.ts';

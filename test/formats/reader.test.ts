@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { tableFromIPC } from 'apache-arrow';
 import { bytesInput } from '../../src/formats/input.ts';
 import type { Input } from '../../src/formats/input.ts';
-import { toStreamBytes } from '../../src/formats/arrow-stream.ts';
+import { toStreamBytes } from '../../src/formats/arrow/arrow-stream.ts';
 import { openReader } from '../../src/formats/open-reader.ts';
 import type { ReadOptions } from '../../src/formats/open-reader.ts';
 import { fixtureStream } from '../support/arrow-fixtures.ts';

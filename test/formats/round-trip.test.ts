@@ -3,13 +3,13 @@ import { test } from 'node:test';
 import { Field, Schema, Table, tableToIPC } from 'apache-arrow';
 import type { DataType } from 'apache-arrow';
 import fc from 'fast-check';
-import { buildData } from '../../src/formats/build-data.ts';
+import { buildData } from '../../src/formats/types/build-data.ts';
 import type { Format } from '../../src/formats/format.ts';
 import { bytesInput } from '../../src/formats/input.ts';
 import { openReader } from '../../src/formats/open-reader.ts';
 import { makeBatch } from '../../src/formats/row-batches.ts';
-import { parseType, formatType } from '../../src/formats/type-text.ts';
-import { valuesOf } from '../../src/formats/values-of.ts';
+import { parseType, formatType } from '../../src/formats/types/type-text.ts';
+import { valuesOf } from '../../src/formats/types/values-of.ts';
 import { writeRows } from '../../src/formats/write-rows.ts';
 
 const RUNS = 30;

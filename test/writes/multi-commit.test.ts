@@ -3,7 +3,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import type { TestContext } from 'node:test';
-import type { ArrowChunk, CheckedStream } from '../../src/arrow/checked-stream.ts';
+import type { ArrowChunk, CheckedStream } from '../../src/arrow/stream/checked-stream.ts';
 import type { Journal } from '../../src/catalog/catalog.ts';
 import type { WriteStep } from '../../src/writes/writes.ts';
 import { openApart, openFixture, readRows } from '../engine/test-engine.ts';

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Table } from 'apache-arrow';
-import type { CheckedStream } from '../../src/arrow/checked-stream.ts';
+import type { CheckedStream } from '../../src/arrow/stream/checked-stream.ts';
 import { openCatalog } from '../../src/catalog/catalog.ts';
 import type { Catalog } from '../../src/catalog/catalog.ts';
 import { createSingleProcess } from '../../src/coordination/coordination.ts';

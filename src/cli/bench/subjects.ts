@@ -8,7 +8,7 @@ import { CommandFault } from '../command.ts';
 import { toNumbers, listVectorColumns } from '../data/query-options.ts';
 import { countOf } from '../show/text.ts';
 import { requireAssignments } from '../data/change-rows.ts';
-import { columnsToStream } from '../../formats/columns-to-stream.ts';
+import { columnsToStream } from '../../formats/arrow/arrow-stream.ts';
 import type { ApiClient } from '../../client/api-client.ts';
 import { createTable } from '../../client/tables.ts';
 

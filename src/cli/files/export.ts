@@ -2,7 +2,7 @@ import { access } from 'node:fs/promises';
 import { ARROW_FILE, ARROW_STREAM, NDJSON } from '../../client/api-client.ts';
 import { ConnectionError } from '../../client/client-error.ts';
 import { countRows, openQuery } from '../../client/rows.ts';
-import { readStream } from '../../formats/arrow-source.ts';
+import { readStream } from '../../formats/arrow/arrow-source.ts';
 import { FORMATS, formatOfName } from '../../formats/format.ts';
 import type { Format } from '../../formats/format.ts';
 import { writeRows } from '../../formats/write-rows.ts';

@@ -1,12 +1,11 @@
 import { ServiceError } from '../../errors/service-error.ts';
-import { startsWithSchema } from '../../formats/arrow-messages.ts';
+import { startsWithSchema } from '../../formats/arrow/arrow-messages.ts';
 import { detectFormat } from '../../formats/format.ts';
 import type { Input } from '../../formats/input.ts';
 import { openReader } from '../../formats/open-reader.ts';
 import type { Column, ColumnChoice, ReadOptions, Reader } from '../../formats/open-reader.ts';
-import { passArrow } from '../../formats/pass-arrow.ts';
-import { readParts } from '../../formats/read-parts.ts';
-import type { Part } from '../../formats/read-parts.ts';
+import { splitArrow, readParts } from '../../formats/parts.ts';
+import type { Part } from '../../formats/parts.ts';
 import { withInput } from './local-files.ts';
 import type { InputFile } from './local-files.ts';
 
@@ -30,7 +29,7 @@ export async function eachPart(
   return withInput(file, async (input) => {
     try {
       if (await isPassedOn(input, file, options)) {
-        for await (const part of passArrow(input, { bytes: PART_BYTES })) await send(part);
+        for await (const part of splitArrow(input, { bytes: PART_BYTES })) await send(part);
         return await knownColumns(input);
       }
       const read = { ...options, name: file.path, batchRows: Math.min(options.partRows, BATCH_ROWS) };

@@ -1,6 +1,6 @@
-import type { ArrowChunk } from '../../arrow/checked-stream.ts';
-import { hasSameSchema, isJoinable, joinFiles } from '../../arrow/join-files.ts';
-import type { JoinableChunk } from '../../arrow/join-files.ts';
+import type { ArrowChunk } from '../../arrow/stream/checked-stream.ts';
+import { hasSameSchema, isJoinable, joinFiles } from '../../arrow/stream/join-files.ts';
+import type { JoinableChunk } from '../../arrow/stream/join-files.ts';
 import type { EngineLimits } from '../../model/limits.ts';
 import type { Schema } from '../../model/schema.ts';
 import type { CommitGroup, CommitPlan, PreparedCommit, Committed, MultiCommitPlan } from './commit-plan.ts';
@@ -13,8 +13,8 @@ import type { WriteTarget } from './commit-target.ts';
 import type { NativeTable } from '../native/native.ts';
 import { readSchema } from '../tables/table-handle.ts';
 import type { EngineParts } from '../parts.ts';
-import { writeChunks } from '../../arrow/chunk-source.ts';
-import type { ChunkSource } from '../../arrow/chunk-source.ts';
+import { writeChunks } from '../../arrow/stream/chunk-source.ts';
+import type { ChunkSource } from '../../arrow/stream/chunk-source.ts';
 
 export interface AppendedRows {
   readonly rows: number;

@@ -7,8 +7,8 @@ import type { NativeAlteration, NativeCommit, NativeTable } from '../native/nati
 import { readSchema } from '../tables/table-handle.ts';
 import type { OpenTable } from '../tables/table-handle.ts';
 import type { GuardedSql } from '../../model/query.ts';
-import { checkColumnName } from '../../arrow/schema-rules.ts';
-import { describeType, formatArrowCast } from '../../arrow/type-name.ts';
+import { checkColumnName } from '../../arrow/schema/schema-rules.ts';
+import { describeType, formatArrowCast } from '../../arrow/schema/type-name.ts';
 import { ServiceError } from '../../errors/service-error.ts';
 import { quoteForMessage } from '../../model/identifier.ts';
 import { childFields } from '../../model/schema.ts';

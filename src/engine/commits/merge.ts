@@ -1,4 +1,4 @@
-import type { ArrowChunk } from '../../arrow/checked-stream.ts';
+import type { ArrowChunk } from '../../arrow/stream/checked-stream.ts';
 import { ServiceError } from '../../errors/service-error.ts';
 import { formatFieldPath, requireField } from '../../model/field-path.ts';
 import type { FieldPath } from '../../model/field-path.ts';

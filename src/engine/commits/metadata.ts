@@ -5,7 +5,7 @@ import type { CommitPlan } from './commit-plan.ts';
 import { engineCall } from '../native/engine-errors.ts';
 import { readSchema } from '../tables/table-handle.ts';
 import type { OpenTable } from '../tables/table-handle.ts';
-import { metadataFile } from '../../arrow/metadata-file.ts';
+import { metadataFile } from '../../arrow/format/metadata-file.ts';
 import { ServiceError } from '../../errors/service-error.ts';
 import { isReservedKey } from '../../guard/metadata.ts';
 import { quoteForMessage } from '../../model/identifier.ts';

@@ -1,4 +1,4 @@
-import { describeType } from '../../arrow/type-name.ts';
+import { describeType } from '../../arrow/schema/type-name.ts';
 import { ServiceError } from '../../errors/service-error.ts';
 import { formatFieldPath } from '../../model/field-path.ts';
 import type { FieldPath } from '../../model/field-path.ts';

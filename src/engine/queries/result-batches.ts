@@ -1,12 +1,12 @@
-import { fixedWidthBytes } from '../../arrow/fixed-width.ts';
+import { fixedWidthBytes } from '../../arrow/format/column-layout.ts';
 import { resolveField } from '../../model/field-path.ts';
 import type { Query } from '../../model/query.ts';
 import type { DataType, Schema } from '../../model/schema.ts';
 import { engineCall } from '../native/engine-errors.ts';
 import type { QueryPlan } from './native-query.ts';
 import type { NativeTable } from '../native/native.ts';
-import { HEADER_KIND, readMessageHeader } from '../../arrow/message-header.ts';
-import { MessagePlace } from '../../arrow/message-place.ts';
+import { HEADER_KIND, readMessageHeader } from '../../arrow/format/message-header.ts';
+import { MessageContext } from '../../arrow/format/flatbuffer.ts';
 
 const ROWS_MAX = 8192;
 const ROWS_UNKNOWN = 1024;
@@ -95,7 +95,7 @@ export function countResultRows(file: Buffer): number {
     const metadataBytes = file.readUInt32LE(at + 4);
     if (file.readUInt32LE(at) !== CONTINUATION || metadataBytes === 0) return rows;
     const bodyAt = at + PREFIX_BYTES + metadataBytes;
-    const header = readMessageHeader(file.subarray(at + PREFIX_BYTES, bodyAt), new MessagePlace('A result', at));
+    const header = readMessageHeader(file.subarray(at + PREFIX_BYTES, bodyAt), new MessageContext('A result', at));
     if (header.kind === HEADER_KIND.recordBatch) rows += header.flatbuffer.i64Field(header.table, 0, 0);
     at = bodyAt + header.bodyBytes;
   }

@@ -1,4 +1,4 @@
-import type { ResultFiles } from '../../arrow/result-framing.ts';
+import type { ResultFiles } from '../../arrow/results/result-framing.ts';
 import type { Analysis, GuardedSql, Query } from '../../model/query.ts';
 import type { TableState } from '../../model/table.ts';
 import { QueryDeadline } from '../native/query-deadline.ts';

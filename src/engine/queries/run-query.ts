@@ -1,5 +1,5 @@
-import { hideLastColumn } from '../../arrow/hidden-column.ts';
-import type { ResultFiles } from '../../arrow/result-framing.ts';
+import { hideLastColumn } from '../../arrow/results/result-file.ts';
+import type { ResultFiles } from '../../arrow/results/result-framing.ts';
 import { sqlFieldReference } from '../../model/field-path.ts';
 import type { Query } from '../../model/query.ts';
 import { chooseBatchRows, countResultRows } from './result-batches.ts';

@@ -1,4 +1,4 @@
-import { readFileSchema } from '../../arrow/schema-file.ts';
+import { readFileSchema } from '../../arrow/schema/schema-reader.ts';
 import type { Schema } from '../../model/schema.ts';
 import { engineCall } from '../native/engine-errors.ts';
 import type { Stamp, VersionWatch } from '../../storage/storage.ts';

@@ -1,12 +1,12 @@
-import { needsStorageVersion22 } from '../../arrow/storage-version.ts';
+import { needsStorageVersion22 } from '../../arrow/schema/type-rules.ts';
 import type { Schema } from '../../model/schema.ts';
 import type { TableLocation } from '../../model/table.ts';
 import type { Connections } from '../native/connections.ts';
-import type { ChunkSource } from '../../arrow/chunk-source.ts';
+import type { ChunkSource } from '../../arrow/stream/chunk-source.ts';
 import { ServiceError } from '../../errors/service-error.ts';
 import { engineCall, isPanic } from '../native/engine-errors.ts';
 import type { NativeTable } from '../native/native.ts';
-import { writeChunks } from '../../arrow/chunk-source.ts';
+import { writeChunks } from '../../arrow/stream/chunk-source.ts';
 
 /** The data of a table, or of a new version of it. */
 export interface TableData {

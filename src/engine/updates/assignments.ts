@@ -3,7 +3,7 @@ import { formatFieldPath, requireField, sqlFieldReference } from '../../model/fi
 import type { FieldPath } from '../../model/field-path.ts';
 import { quoteForMessage } from '../../model/identifier.ts';
 import type { GuardedSql } from '../../model/query.ts';
-import { formatArrowCast } from '../../arrow/type-name.ts';
+import { formatArrowCast } from '../../arrow/schema/type-name.ts';
 import { childFields } from '../../model/schema.ts';
 import type { DataType, Field, Schema } from '../../model/schema.ts';
 

@@ -2,10 +2,10 @@ import { ServiceError } from '../../errors/service-error.ts';
 import type { Field } from '../../model/schema.ts';
 import { engineCall } from '../native/engine-errors.ts';
 import type { NativeQuery, NativeTable } from '../native/native.ts';
-import { isValid, readColumns } from '../../arrow/result-columns.ts';
-import type { ResultColumn } from '../../arrow/result-columns.ts';
-import { readResultFile } from '../../arrow/result-file.ts';
-import { readFileSchema } from '../../arrow/schema-file.ts';
+import { isValid, readColumns } from '../../arrow/results/result-columns.ts';
+import type { ResultColumn } from '../../arrow/results/result-columns.ts';
+import { readResultFile } from '../../arrow/results/result-file.ts';
+import { readFileSchema } from '../../arrow/schema/schema-reader.ts';
 
 /** How many rows each key has; one without rows is not in it. */
 export type KeyCounts = ReadonlyMap<string, number>;

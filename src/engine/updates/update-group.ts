@@ -1,4 +1,4 @@
-import { formatArrowCast } from '../../arrow/type-name.ts';
+import { formatArrowCast } from '../../arrow/schema/type-name.ts';
 import type { GuardedSql } from '../../model/query.ts';
 import type { Field, Schema } from '../../model/schema.ts';
 import type { AssignmentTree } from './assignments.ts';

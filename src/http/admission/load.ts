@@ -1,4 +1,4 @@
-import { BufferPool } from '../../arrow/buffer-pool.ts';
+import { BufferPool } from '../../arrow/stream/buffer-pool.ts';
 import type { Limits } from '../../model/limits.ts';
 import { Admission } from './admission-control.ts';
 import { ByteBudget } from './memory-budget.ts';

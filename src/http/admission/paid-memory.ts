@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { BufferPool, ChunkMemory } from '../../arrow/buffer-pool.ts';
+import type { BufferPool, ChunkMemory } from '../../arrow/stream/buffer-pool.ts';
 import { FREE_BYTES, takeUnlessGone } from '../request/body.ts';
 import type { Account } from './memory-budget.ts';
 

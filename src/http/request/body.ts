@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { freeMemory } from '../../arrow/free-memory.ts';
+import { freeMemory } from '../../arrow/stream/buffer-pool.ts';
 import { ServiceError } from '../../errors/service-error.ts';
 import type { HttpLimits } from '../../model/limits.ts';
 import type { Account } from '../admission/memory-budget.ts';

@@ -1,4 +1,4 @@
-import { giveBack, pullChunks } from '../../arrow/chunk-source.ts';
+import { releaseChunks, pullChunks } from '../../arrow/stream/chunk-source.ts';
 import type { MergeCounts } from '../../engine/engine.ts';
 import { ServiceError } from '../../errors/service-error.ts';
 import type { Limits } from '../../model/limits.ts';
@@ -49,7 +49,7 @@ async function mergeInsert(request: TableIngestRequest, services: Services): Pro
     return replyToWrite(result);
   } finally {
     if (source.pulled.length > 1) await source.rest.return?.();
-    giveBack(source);
+    releaseChunks(source);
   }
 }
 

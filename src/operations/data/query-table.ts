@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
-import { writeDocument, writeLines } from '../../arrow/json-rows.ts';
-import { frameAsFile, frameAsStream } from '../../arrow/result-framing.ts';
-import type { ResultFiles } from '../../arrow/result-framing.ts';
+import { writeDocument, writeLines } from '../../arrow/results/json-rows.ts';
+import { frameAsFile, frameAsStream } from '../../arrow/results/result-framing.ts';
+import type { ResultFiles } from '../../arrow/results/result-framing.ts';
 import { QueryTableBody, RowsReply, CountRowsBody } from '../../wire/data.ts';
 import { toContractQuery } from '../../wire/query-forms.ts';
 import { DelimiterQuery } from '../../wire/tables.ts';

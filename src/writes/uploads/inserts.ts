@@ -1,6 +1,6 @@
-import { giveBack, pullChunks } from '../../arrow/chunk-source.ts';
-import type { ChunkSource } from '../../arrow/chunk-source.ts';
-import type { CheckedStream } from '../../arrow/checked-stream.ts';
+import { releaseChunks, pullChunks } from '../../arrow/stream/chunk-source.ts';
+import type { ChunkSource } from '../../arrow/stream/chunk-source.ts';
+import type { CheckedStream } from '../../arrow/stream/checked-stream.ts';
 import type { AppendedRows, Engine, WriteTarget } from '../../engine/engine.ts';
 import type { Schema } from '../../model/schema.ts';
 import type { JournaledWrite } from '../journal-entries.ts';
@@ -46,7 +46,7 @@ export class Inserts {
         await this.#parts.spool.remove(chunks);
       }
     } finally {
-      giveBack(source);
+      releaseChunks(source);
     }
   }
 

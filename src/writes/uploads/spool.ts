@@ -1,9 +1,9 @@
 import { mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { ArrowChunk } from '../../arrow/checked-stream.ts';
+import type { ArrowChunk } from '../../arrow/stream/checked-stream.ts';
 import { ServiceError } from '../../errors/service-error.ts';
-import { pullChunks } from '../../arrow/chunk-source.ts';
-import type { ChunkSource } from '../../arrow/chunk-source.ts';
+import { pullChunks } from '../../arrow/stream/chunk-source.ts';
+import type { ChunkSource } from '../../arrow/stream/chunk-source.ts';
 
 export interface SpoolSettings {
   /** Of this service alone; what a run that crashed has left in it is removed. */

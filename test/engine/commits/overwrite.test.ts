@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Table } from 'apache-arrow';
-import type { ArrowChunk, CheckedStream } from '../../../src/arrow/checked-stream.ts';
-import { pullChunks } from '../../../src/arrow/chunk-source.ts';
+import type { ArrowChunk, CheckedStream } from '../../../src/arrow/stream/checked-stream.ts';
+import { pullChunks } from '../../../src/arrow/stream/chunk-source.ts';
 import type { Engine } from '../../../src/engine/engine.ts';
 import type { TableState } from '../../../src/model/table.ts';
 import { refusal } from '../../support/refusal.ts';

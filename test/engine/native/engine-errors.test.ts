@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { Int32, Schema, Struct, Table, tableToIPC, Utf8, vectorFromArray } from 'apache-arrow';
-import { openArrowStream } from '../../../src/arrow/checked-stream.ts';
+import { openArrowStream } from '../../../src/arrow/stream/checked-stream.ts';
 import { findErrorRule, toServiceError } from '../../../src/engine/native/engine-errors.ts';
 import { ERROR_RULES } from '../../../src/engine/native/error-rules.ts';
 import type { NativeQuery, NativeTable, NativeVectorQuery } from '../../../src/engine/native/native.ts';

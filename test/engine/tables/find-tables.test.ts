@@ -3,7 +3,7 @@ import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { tableToIPC } from 'apache-arrow';
-import { pullChunks } from '../../../src/arrow/chunk-source.ts';
+import { pullChunks } from '../../../src/arrow/stream/chunk-source.ts';
 import { locationUri } from '../../../src/model/table.ts';
 import { refusal } from '../../support/refusal.ts';
 import { commitPlan, connectApart, latest, openTestEngine, sql, toStream } from '../test-engine.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readdir } from 'node:fs/promises';
 import { test } from 'node:test';
 import { Int32 } from 'apache-arrow';
-import type { ArrowChunk, CheckedStream } from '../../../src/arrow/checked-stream.ts';
+import type { ArrowChunk, CheckedStream } from '../../../src/arrow/stream/checked-stream.ts';
 import { ServiceError } from '../../../src/errors/service-error.ts';
 import { latest, openFixture, openTestEngine, readRows, toStream } from '../test-engine.ts';
 import { toItems, toTable } from '../sample-tables.ts';

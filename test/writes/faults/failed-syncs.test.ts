@@ -4,7 +4,7 @@ import type { TestContext } from 'node:test';
 import type { Journal } from '../../../src/catalog/catalog.ts';
 import { DISK } from '../../../src/storage/sync/file-sync.ts';
 import type { FileSync } from '../../../src/storage/sync/file-sync.ts';
-import type { ArrowChunk, CheckedStream } from '../../../src/arrow/checked-stream.ts';
+import type { ArrowChunk, CheckedStream } from '../../../src/arrow/stream/checked-stream.ts';
 import { openFixture, readRows } from '../../engine/test-engine.ts';
 import { toItems } from '../../engine/sample-tables.ts';
 import { eventually } from '../../support/eventually.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { Dictionary, Field, Float64, Int32, Schema, Table, Utf8, vectorFromArray } from 'apache-arrow';
-import type { ArrowChunk, CheckedStream } from '../../../src/arrow/checked-stream.ts';
+import type { ArrowChunk, CheckedStream } from '../../../src/arrow/stream/checked-stream.ts';
 import { ServiceError } from '../../../src/errors/service-error.ts';
 import type { SucceededWrite } from '../../../src/writes/writes.ts';
 import { openApart, openFixture, readRows, toChunk, toStream } from '../../engine/test-engine.ts';

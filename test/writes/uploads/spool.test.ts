@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
-import type { ArrowChunk } from '../../../src/arrow/checked-stream.ts';
+import type { ArrowChunk } from '../../../src/arrow/stream/checked-stream.ts';
 import { Spool } from '../../../src/writes/uploads/spool.ts';
 import { refusal } from '../../support/refusal.ts';
 

@@ -1,0 +1,31 @@
+import type { DataType } from '../../model/schema.ts';
+
+/** Bytes of one value of a type whose values are all of one width. */
+export function fixedWidthBytes(type: DataType): number {
+  switch (type.kind) {
+    case 'int':
+    case 'float':
+    case 'decimal':
+    case 'time':
+      return type.bits / 8;
+    case 'date':
+      return type.unit === 'day' ? 4 : 8;
+    case 'timestamp':
+    case 'duration':
+      return 8;
+    case 'fixed-size-binary':
+      return type.bytes;
+    default:
+      throw new TypeError(`values of the type ${type.kind} have no fixed width`);
+  }
+}
+
+/** A view is a length, then either the text itself (up to 12 bytes) or a prefix and the place of the text. */
+export const VIEW_BYTES = 16;
+
+/** The bytes that all views of a column together stand for. */
+export function viewedBytes(views: Buffer): number {
+  let bytes = 0;
+  for (let at = 0; at + VIEW_BYTES <= views.length; at += VIEW_BYTES) bytes += views.readUInt32LE(at);
+  return bytes;
+}

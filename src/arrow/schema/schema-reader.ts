@@ -1,0 +1,152 @@
+import { isDeepStrictEqual } from 'node:util';
+import { quoteForMessage } from '../../model/identifier.ts';
+import type { DataType, Field, Schema } from '../../model/schema.ts';
+import { readIntType, readType } from './type-reader.ts';
+import { Flatbuffer, MessageContext } from '../format/flatbuffer.ts';
+import type { SchemaMessage } from '../format/footer.ts';
+import { ServiceError } from '../../errors/service-error.ts';
+import { FILE_MAGIC } from '../format/footer.ts';
+
+export interface SchemaBounds {
+  readonly columnsMax: number;
+  readonly depthMax: number;
+}
+
+/** How the columns of a schema are joined to the dictionaries that a stream sends apart from them. */
+export interface DictionaryTypes {
+  readonly idOf: ReadonlyMap<DataType, number>;
+  /** The values of a dictionary as a column of its own, under the name of the column that uses it. */
+  readonly valuesOf: ReadonlyMap<number, Field>;
+}
+
+export interface ReadSchema {
+  readonly schema: Schema;
+  readonly dictionaries: DictionaryTypes;
+}
+
+export function readSchema(flatbuffer: Flatbuffer, table: number, bounds: SchemaBounds): ReadSchema {
+  if (flatbuffer.i16Field(table, 0, 0) !== 0) {
+    flatbuffer.place.refuse('declares big-endian data', 'Only little-endian Arrow data is read.');
+  }
+  const reader = new FieldReader(flatbuffer, bounds);
+  const fields = reader.readFields(table, 1, 1);
+  const metadata = readKeyValues(flatbuffer, table, 2);
+  return { schema: { fields, metadata }, dictionaries: reader };
+}
+
+class FieldReader implements DictionaryTypes {
+  readonly idOf = new Map<DataType, number>();
+  readonly valuesOf = new Map<number, Field>();
+  readonly #flatbuffer: Flatbuffer;
+  readonly #bounds: SchemaBounds;
+  #columns = 0;
+
+  constructor(flatbuffer: Flatbuffer, bounds: SchemaBounds) {
+    this.#flatbuffer = flatbuffer;
+    this.#bounds = bounds;
+  }
+
+  readFields(table: number, slot: number, depth: number): readonly Field[] {
+    const fields: Field[] = [];
+    for (const field of this.#flatbuffer.tables(table, slot)) fields.push(this.#readField(field, depth));
+    return fields;
+  }
+
+  #readField(table: number, depth: number): Field {
+    const { columnsMax, depthMax } = this.#bounds;
+    const flatbuffer = this.#flatbuffer;
+    this.#columns += 1;
+    if (this.#columns > columnsMax) {
+      flatbuffer.place.refuse(`declares more than ${columnsMax} columns, nested ones counted`);
+    }
+    if (depth > depthMax) flatbuffer.place.refuse(`nests columns more than ${depthMax} levels deep`);
+    const name = flatbuffer.textField(table, 0) ?? '';
+    const nullable = flatbuffer.u8Field(table, 1, 0) !== 0;
+    const type = this.#readFieldType(table, name, depth);
+    return { name, nullable, type, metadata: readKeyValues(flatbuffer, table, 6) };
+  }
+
+  #readFieldType(table: number, name: string, depth: number): DataType {
+    const flatbuffer = this.#flatbuffer;
+    const typeTable = flatbuffer.tableField(table, 3);
+    if (typeTable === undefined)
+      return flatbuffer.place.refuse(`gives no type for the column ${quoteForMessage(name)}`);
+    const children = this.readFields(table, 5, depth + 1);
+    const type = readType(flatbuffer, { tag: flatbuffer.u8Field(table, 2, 0), table: typeTable, children });
+    const encoding = flatbuffer.tableField(table, 4);
+    return encoding === undefined ? type : this.#readDictionaryType(encoding, name, type);
+  }
+
+  #readDictionaryType(encoding: number, name: string, value: DataType): DataType {
+    const flatbuffer = this.#flatbuffer;
+    const indexTable = flatbuffer.tableField(encoding, 1);
+    if (indexTable === undefined) {
+      return flatbuffer.place.refuse(`gives no index type for the dictionary of the column ${quoteForMessage(name)}`);
+    }
+    const index = readIntType(flatbuffer, indexTable);
+    const ordered = flatbuffer.u8Field(encoding, 2, 0) !== 0;
+    const type: DataType = { kind: 'dictionary', index, value, ordered };
+    this.#register(flatbuffer.i64Field(encoding, 0, 0), type, {
+      name,
+      nullable: true,
+      type: value,
+      metadata: new Map(),
+    });
+    return type;
+  }
+
+  /** Columns may share a dictionary, as long as they agree on what is in it. */
+  #register(id: number, type: DataType, values: Field): void {
+    const known = this.valuesOf.get(id);
+    if (known !== undefined && !isDeepStrictEqual(known.type, values.type)) {
+      this.#flatbuffer.place.refuse(
+        `uses the dictionary ${id} for the columns ${quoteForMessage(known.name)} and ${quoteForMessage(values.name)}, which have different types`,
+      );
+    }
+    this.idOf.set(type, id);
+    if (known === undefined) this.valuesOf.set(id, values);
+  }
+}
+
+/** Entries without a key or a value are left out, as the engine does. */
+function readKeyValues(flatbuffer: Flatbuffer, table: number, slot: number): ReadonlyMap<string, string> {
+  const entries = new Map<string, string>();
+  for (const entry of flatbuffer.tables(table, slot)) {
+    flatbuffer.spend(1);
+    const key = flatbuffer.textField(entry, 0);
+    const value = flatbuffer.textField(entry, 1);
+    if (key !== undefined && value !== undefined) entries.set(key, value);
+  }
+  return entries;
+}
+
+export function readSchemaMessage(message: SchemaMessage): ReadSchema {
+  const flatbuffer = new Flatbuffer(message.metadata, new MessageContext('The schema of a result', 0));
+  return readSchema(flatbuffer, message.table, BOUNDS);
+}
+
+const TRAILER_BYTES = 4 + FILE_MAGIC.length;
+
+/** What the engine writes is trusted to be sane, but not without end. */
+export const BOUNDS = { columnsMax: 1_000_000, depthMax: 256 } as const;
+
+/** The schema of an Arrow IPC file that the engine made. It is read from the footer: the head may be padded. */
+export function readFileSchema(file: Uint8Array): Schema {
+  try {
+    const place = new MessageContext('The footer', 0);
+    const footer = new Flatbuffer(footerOf(file, place), place);
+    const table = footer.tableField(footer.rootTable(), 1);
+    return table === undefined ? place.refuse('has no schema') : readSchema(footer, table, BOUNDS).schema;
+  } catch (cause) {
+    throw new ServiceError('Internal', 'The schema of the table could not be read.', { cause });
+  }
+}
+
+function footerOf(file: Uint8Array, place: MessageContext): Buffer {
+  const bytes = Buffer.from(file.buffer, file.byteOffset, file.byteLength);
+  const end = bytes.length - TRAILER_BYTES;
+  if (end < 0 || !bytes.subarray(end + 4).equals(FILE_MAGIC)) return place.refuse('is missing');
+  const length = bytes.readInt32LE(end);
+  if (length < 0 || length > end) return place.refuse(`is ${length} bytes long`);
+  return bytes.subarray(end - length, end);
+}

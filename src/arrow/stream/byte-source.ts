@@ -1,0 +1,62 @@
+import { ServiceError } from '../../errors/service-error.ts';
+
+/** Bytes that arrive in pieces of any size, taken in amounts that the reader chooses. */
+export class ByteSource {
+  /** How many bytes have been taken. */
+  offset = 0;
+  readonly #iterator: AsyncIterator<Uint8Array>;
+  readonly #bytesMax: number;
+  #piece: Buffer = Buffer.alloc(0);
+  #pieceRead = 0;
+  #receivedBytes = 0;
+
+  constructor(source: AsyncIterable<Uint8Array>, bytesMax: number) {
+    this.#iterator = source[Symbol.asyncIterator]();
+    this.#bytesMax = bytesMax;
+  }
+
+  /** At least one byte and at most `bytesMax`, or `undefined` at the end. */
+  async take(bytesMax: number): Promise<Buffer | undefined> {
+    if (this.#pieceRead === this.#piece.length && !(await this.#receive())) return undefined;
+    const start = this.#pieceRead;
+    this.#advance(Math.min(bytesMax, this.#piece.length - start));
+    return this.#piece.subarray(start, this.#pieceRead);
+  }
+
+  /** Fills `target` from `start` on and says whether the bytes sufficed. */
+  async fill(target: Buffer, start = 0): Promise<boolean> {
+    for (let at = start; at < target.length;) {
+      if (this.#pieceRead === this.#piece.length && !(await this.#receive())) return false;
+      const copied = this.#piece.copy(target, at, this.#pieceRead);
+      this.#advance(copied);
+      at += copied;
+    }
+    return true;
+  }
+
+  /** Tells whoever sends that no more is wanted. How that is taken must not hide why. */
+  async close(): Promise<void> {
+    await this.#iterator.return?.().catch(() => undefined);
+  }
+
+  #advance(bytes: number): void {
+    this.#pieceRead += bytes;
+    this.offset += bytes;
+  }
+
+  async #receive(): Promise<boolean> {
+    for (;;) {
+      const { done, value } = await this.#iterator.next();
+      if (done === true) return false;
+      this.#receivedBytes += value.length;
+      if (this.#receivedBytes > this.#bytesMax) {
+        throw new ServiceError('PayloadTooLarge', `The Arrow stream is larger than ${this.#bytesMax} bytes.`, {
+          hint: 'Send the rows in several requests.',
+        });
+      }
+      this.#piece = Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+      this.#pieceRead = 0;
+      if (value.length > 0) return true;
+    }
+  }
+}

@@ -1,0 +1,86 @@
+import { ServiceError } from '../../errors/service-error.ts';
+import type { ArrowLimits } from '../../model/limits.ts';
+import type { Schema } from '../../model/schema.ts';
+import { BufferPool } from './buffer-pool.ts';
+import type { ChunkMemory } from './buffer-pool.ts';
+import { ByteSource } from './byte-source.ts';
+import type { ArrowChunk } from './chunk-assembler.ts';
+import { ChunkReader } from './chunk-reader.ts';
+import { HEADER_KIND } from '../format/message-header.ts';
+import { readMessage } from './message-reader.ts';
+import type { FramedMessage } from './message-reader.ts';
+import type { SchemaMessage } from '../format/footer.ts';
+import { readSchema } from '../schema/schema-reader.ts';
+import type { ReadSchema } from '../schema/schema-reader.ts';
+import { checkSchemaRules } from '../schema/schema-rules.ts';
+
+export type { ArrowChunk } from './chunk-assembler.ts';
+
+/** An Arrow IPC stream whose schema has been read and whose batches are checked as they come. */
+export interface CheckedStream {
+  readonly schema: Schema;
+  /** To be read once. At least one chunk comes, even without batches; the last only after the stream's proper end. */
+  readonly chunks: AsyncIterable<ArrowChunk>;
+}
+
+/** `V4` and `V5` of the enum `MetadataVersion` in the format's Schema.fbs. */
+const VERSIONS: readonly number[] = [3, 4];
+
+/**
+ * Resolves when the schema has been read and checked. From then on `chunks` owns the source, and closes it. Nothing is kept
+ * of a piece of bytes once the next one is asked for.
+ */
+export async function openArrowStream(
+  bytes: AsyncIterable<Uint8Array>,
+  limits: ArrowLimits,
+  memory: ChunkMemory = new BufferPool({ chunkBytes: limits.chunkBytes, keptMax: limits.keptChunksMax }),
+): Promise<CheckedStream> {
+  const source = new ByteSource(bytes, limits.streamBytesMax);
+  try {
+    const message = await readMessage(source, limits, 0);
+    if (message === undefined) {
+      throw new ServiceError('InvalidInput', 'The Arrow stream ends before its schema.');
+    }
+    const { schema, dictionaries } = readSchemaMessage(message, limits);
+    const schemaMessage = toSchemaMessage(message);
+    const reader = new ChunkReader({ source, limits, memory, schema, schemaMessage, dictionaryTypes: dictionaries });
+    return { schema, chunks: reader.read() };
+  } catch (error) {
+    await source.close();
+    throw error;
+  }
+}
+
+/** Resolves when the first chunk is there. A short stream is then checked to its end, before anything is done with it. */
+export async function pullFirst({ schema, chunks }: CheckedStream): Promise<CheckedStream> {
+  const rest = chunks[Symbol.asyncIterator]();
+  return { schema, chunks: rejoin(await rest.next(), rest) };
+}
+
+async function* rejoin(
+  first: IteratorResult<ArrowChunk>,
+  rest: AsyncIterator<ArrowChunk>,
+): AsyncGenerator<ArrowChunk, void, void> {
+  try {
+    for (let next = first; next.done !== true; next = await rest.next()) yield next.value;
+  } finally {
+    await rest.return?.();
+  }
+}
+
+function readSchemaMessage({ header, place }: FramedMessage, limits: ArrowLimits): ReadSchema {
+  if (header.kind !== HEADER_KIND.schema) place.refuse('is not a schema', 'A stream starts with its schema.');
+  place.name = 'The schema';
+  if (!VERSIONS.includes(header.version)) {
+    place.refuse(`has the metadata version V${header.version + 1}`, 'Versions V4 and V5 are read.');
+  }
+  if (header.bodyBytes !== 0) place.refuse(`has a body of ${header.bodyBytes} bytes`, 'A schema has none.');
+  const read = readSchema(header.flatbuffer, header.table, limits);
+  checkSchemaRules(read.schema);
+  return read;
+}
+
+function toSchemaMessage({ framed, prefixBytes, header }: FramedMessage): SchemaMessage {
+  const { table, version } = header;
+  return { framed, metadata: framed.subarray(prefixBytes), table, version };
+}

@@ -1,0 +1,137 @@
+import { ServiceError } from '../../errors/service-error.ts';
+
+export interface CsvRow {
+  /** The line of the file on which the row begins. */
+  readonly line: number;
+  /** An empty cell without quotes is null, one with quotes an empty text. */
+  readonly cells: readonly (string | null)[];
+}
+
+/** A row beyond this is a quote that was never closed. */
+const ROW_CHARACTERS_MAX = 16 * 1024 * 1024;
+const QUOTE = '"';
+
+/** Cuts the text of a CSV file (RFC 4180) into rows, as it arrives. */
+export class CsvRows {
+  private readonly delimiter: string;
+  private rest = '';
+  private line = 1;
+  /** Where the next delimiter was found, for searches that begin before it. */
+  private nextDelimiter = 0;
+
+  constructor(delimiter: string) {
+    this.delimiter = delimiter;
+  }
+
+  push(text: string): readonly CsvRow[] {
+    this.rest += text;
+    const rows = this.take(false);
+    if (this.rest.length > ROW_CHARACTERS_MAX) throw this.fault('is longer than 16 MiB; a quote may not be closed');
+    return rows;
+  }
+
+  finish(): readonly CsvRow[] {
+    const rows = this.take(true);
+    if (this.rest !== '') throw this.fault('has a quote that is not closed');
+    return rows;
+  }
+
+  private take(isLast: boolean): readonly CsvRow[] {
+    const rows: CsvRow[] = [];
+    let start = 0;
+    this.nextDelimiter = 0;
+    while (start < this.rest.length) {
+      const row = this.readRow(start, isLast);
+      if (row === undefined) break;
+      rows.push({ line: this.line, cells: row.cells });
+      this.line += row.lines;
+      start = row.end;
+    }
+    this.rest = this.rest.slice(start);
+    return rows;
+  }
+
+  /** `undefined` when the row goes on in text that has not arrived. */
+  private readRow(
+    start: number,
+    isLast: boolean,
+  ): { cells: (string | null)[]; end: number; lines: number } | undefined {
+    const text = this.rest;
+    const cells: (string | null)[] = [];
+    let at = start;
+    let lines = 1;
+    let newline = text.indexOf('\n', at);
+    for (;;) {
+      let end: number;
+      if (text.startsWith(QUOTE, at)) {
+        const close = this.closingQuote(at);
+        if (close === undefined) return undefined;
+        const cell = text.slice(at + 1, close).replaceAll('""', QUOTE);
+        cells.push(cell);
+        lines += countNewlines(cell);
+        if (newline !== -1 && newline < close) newline = text.indexOf('\n', close);
+        end = close + 1;
+        if (!isLast && newline === -1) return undefined;
+        if (text.startsWith('\r\n', end)) end += 1;
+        if (end < text.length && text[end] !== '\n' && !text.startsWith(this.delimiter, end)) {
+          throw this.fault('has text behind a closing quote');
+        }
+      } else {
+        if (newline === -1 && !isLast) return undefined;
+        const limit = newline === -1 ? text.length : newline;
+        end = Math.min(limit, this.findDelimiter(at));
+        const cell = text.slice(at, end === limit && text[end - 1] === '\r' && end > at ? end - 1 : end);
+        cells.push(cell === '' ? null : cell);
+      }
+      if (end >= text.length) return { cells, end, lines };
+      if (text[end] === '\n') return { cells, end: end + 1, lines };
+      at = end + this.delimiter.length;
+    }
+  }
+
+  private findDelimiter(from: number): number {
+    if (this.nextDelimiter < from || this.nextDelimiter === 0) {
+      const found = this.rest.indexOf(this.delimiter, from);
+      this.nextDelimiter = found === -1 ? this.rest.length : found;
+    }
+    return this.nextDelimiter;
+  }
+
+  private closingQuote(open: number): number | undefined {
+    let at = this.rest.indexOf(QUOTE, open + 1);
+    while (at !== -1 && this.rest[at + 1] === QUOTE) at = this.rest.indexOf(QUOTE, at + 2);
+    return at === -1 ? undefined : at;
+  }
+
+  private fault(what: string): ServiceError {
+    return new ServiceError('InvalidInput', `The row on line ${this.line} ${what}.`, {
+      hint: 'Cells with the delimiter, a quote or a line break stand in quotes, and a quote inside is doubled.',
+    });
+  }
+}
+
+const DELIMITERS = [',', '\t', ';', '|'] as const;
+const GUESS_ROWS = 20;
+
+/** The delimiter that gives the first rows the same number of cells, and the most of them. */
+export function guessDelimiter(sample: string): string {
+  const widths = DELIMITERS.map((delimiter) => ({ delimiter, width: commonWidth(sample, delimiter) }));
+  return widths.reduce((best, each) => (each.width > best.width ? each : best)).delimiter;
+}
+
+function commonWidth(sample: string, delimiter: string): number {
+  try {
+    const rows = new CsvRows(delimiter).push(sample.endsWith('\n') ? sample : `${sample}\n`);
+    const widths = rows.slice(0, GUESS_ROWS).map(({ cells }) => cells.length);
+    const [first = 1] = widths;
+    return widths.every((width, index) => width === first || index === rows.length - 1) ? first : 1;
+  } catch {
+    return 0;
+  }
+}
+
+function countNewlines(text: string): number {
+  let count = 0;
+  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) count += 1;
+  return count;
+}

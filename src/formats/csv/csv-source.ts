@@ -1,0 +1,119 @@
+import { ServiceError } from '../../errors/service-error.ts';
+import { CsvRows, guessDelimiter } from './csv-rows.ts';
+import type { CsvRow } from './csv-rows.ts';
+import { TypeInference } from '../types/infer-type.ts';
+import type { Input } from '../input.ts';
+import { toBatches } from '../row-batches.ts';
+import type { RowPiece } from '../row-batches.ts';
+import type { PlannedColumn, Source, SourceColumn } from '../format.ts';
+import { readText } from '../input.ts';
+
+export interface CsvOptions {
+  /** Guessed when absent. */
+  readonly delimiter?: string | undefined;
+  /** Whether the first row holds the names; true when absent. */
+  readonly header?: boolean | undefined;
+  /** Types are guessed from so many rows. */
+  readonly sampleRows: number;
+}
+
+interface Layout {
+  readonly delimiter: string;
+  readonly hasHeader: boolean;
+  readonly names: readonly string[];
+}
+
+export async function openCsv(input: Input, options: CsvOptions): Promise<Source> {
+  const { delimiter, rows } = await readSample(input, options);
+  const [first] = rows;
+  if (first === undefined) {
+    throw new ServiceError('InvalidInput', 'The CSV file is empty.', {
+      hint: 'Its first row holds the names of the columns.',
+    });
+  }
+  const hasHeader = options.header ?? true;
+  const names = hasHeader ? namesOf(first) : first.cells.map((_, index) => `column${index + 1}`);
+  const layout: Layout = { delimiter, hasHeader, names };
+  const columns = guessColumns(layout, rows.slice(hasHeader ? 1 : 0));
+  return {
+    columns,
+    isOpen: false,
+    rowCount: undefined,
+    metadata: new Map(),
+    batches: (planned, bounds) => toBatches(readRows(input, layout, planned), planned, bounds),
+  };
+}
+
+async function readSample(input: Input, options: CsvOptions): Promise<{ delimiter: string; rows: readonly CsvRow[] }> {
+  let reader: CsvRows | undefined;
+  let delimiter = options.delimiter ?? ',';
+  const rows: CsvRow[] = [];
+  for await (const { text, endByte } of readText(input)) {
+    if (reader === undefined) {
+      delimiter = options.delimiter ?? guessDelimiter(text.slice(0, 65_536));
+      reader = new CsvRows(delimiter);
+    }
+    rows.push(...reader.push(text));
+    if (rows.length > options.sampleRows) break;
+    if (endByte === input.size) rows.push(...reader.finish());
+  }
+  return { delimiter, rows: rows.slice(0, options.sampleRows + 1) };
+}
+
+function namesOf({ cells }: CsvRow): readonly string[] {
+  const names = cells.map((cell, index) => (cell === null || cell.trim() === '' ? `column${index + 1}` : cell.trim()));
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice === undefined) return names;
+  throw new ServiceError('InvalidInput', `The header names the column "${twice}" twice.`, {
+    hint: 'Every column needs a name of its own.',
+  });
+}
+
+function guessColumns(layout: Layout, rows: readonly CsvRow[]): readonly SourceColumn[] {
+  const guesses = layout.names.map(() => new TypeInference(true));
+  for (const row of rows) {
+    if (isBlank(row, layout)) continue;
+    requireWidth(row, layout);
+    for (const [index, guess] of guesses.entries()) guess.add(row.cells[index]);
+  }
+  return guesses.map((guess, index) => ({
+    name: layout.names[index] ?? '',
+    type: guess.type(),
+    nullable: true,
+    metadata: new Map(),
+  }));
+}
+
+async function* readRows(input: Input, layout: Layout, planned: readonly PlannedColumn[]): AsyncGenerator<RowPiece> {
+  const reader = new CsvRows(layout.delimiter);
+  const places = planned.map(({ source }) => layout.names.indexOf(source.name));
+  let isHeader = layout.hasHeader;
+  const toPiece = (found: readonly CsvRow[], characters: number, endByte: number): RowPiece => {
+    const rows = found.slice(isHeader ? 1 : 0).filter((row) => !isBlank(row, layout));
+    if (found.length > 0) isHeader = false;
+    for (const row of rows) requireWidth(row, layout);
+    return {
+      rows: rows.map(({ line, cells }) => ({ line, cells: places.map((place) => cells[place]) })),
+      characters,
+      endByte,
+    };
+  };
+  for await (const { text, endByte } of readText(input)) yield toPiece(reader.push(text), text.length, endByte);
+  yield toPiece(reader.finish(), 0, input.size);
+}
+
+/** A line without anything; with one column it is a null. */
+function isBlank({ cells }: CsvRow, { names }: Layout): boolean {
+  return names.length > 1 && cells.length === 1 && cells[0] === null;
+}
+
+function requireWidth({ cells, line }: CsvRow, { names }: Layout): void {
+  if (cells.length === names.length) return;
+  throw new ServiceError(
+    'InvalidInput',
+    `The row on line ${line} has ${cells.length} cells, the first row ${names.length}.`,
+    {
+      hint: 'Every row needs as many cells as the first. Check the delimiter, and that cells with it stand in quotes.',
+    },
+  );
+}

@@ -1,0 +1,204 @@
+import assert from 'node:assert/strict';
+import { after, before, suite, test } from 'node:test';
+import {
+  Dictionary,
+  Field,
+  Int32,
+  Int8,
+  Schema,
+  Table,
+  Utf8,
+  tableFromIPC,
+  tableToIPC,
+  vectorFromArray,
+} from 'apache-arrow';
+import fc from 'fast-check';
+import { ServiceError } from '../../../src/errors/service-error.ts';
+import { writeDocument, writeLines } from '../../../src/arrow/results/json-rows.ts';
+import { frameAsFile, frameAsStream } from '../../../src/arrow/results/result-framing.ts';
+import type { ResultFiles } from '../../../src/arrow/results/result-framing.ts';
+import { expectedTables, fixtureStream, whole } from '../../support/arrow-fixtures.ts';
+import { loadStream } from '../stream/load-stream.ts';
+import { NativeEngine } from '../stream/native-engine.ts';
+import type { NativeTable } from '../stream/native-engine.ts';
+import { plainRows } from './plain-rows.ts';
+
+interface Row {
+  readonly id: number;
+  readonly text: string | null;
+  readonly word: string | null;
+}
+
+const WORDS = ['a', 'b', 'c', 'd', 'longer than the others', ''];
+
+const rows = fc.array(
+  fc.record(
+    {
+      id: fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 }),
+      text: fc.option(fc.string({ unit: 'grapheme', maxLength: 12 })),
+      word: fc.option(fc.constantFrom(...WORDS)),
+    },
+    { noNullPrototype: true },
+  ),
+  { maxLength: 20 },
+);
+
+/** As the engine hands batches over: each a file of its own, with a dictionary of its own. */
+function toFile(batch: readonly Row[]): Buffer {
+  const columns = {
+    id: vectorFromArray(
+      batch.map(({ id }) => id),
+      new Int32(),
+    ),
+    text: vectorFromArray(
+      batch.map(({ text }) => text),
+      new Utf8(),
+    ),
+    word: vectorFromArray(
+      batch.map(({ word }) => word),
+      dictionaryType(),
+    ),
+  };
+  return asFile(new Table(SCHEMA, columns));
+}
+
+/** The Arrow project's own files lack the schema at their head, which the engine's have; the footer is not read. */
+function asFile(table: Table): Buffer {
+  return Buffer.concat([Buffer.from('ARROW1\0\0'), tableToIPC(table, 'stream')]);
+}
+
+const dictionaryType = () => new Dictionary(new Utf8(), new Int8(), 7);
+const SCHEMA = new Schema([
+  new Field('id', new Int32(), true),
+  new Field('text', new Utf8(), true),
+  new Field('word', dictionaryType(), true),
+]);
+const EMPTY = asFile(new Table(SCHEMA));
+
+function toResult(files: readonly Buffer[]): ResultFiles {
+  return { head: files[0] ?? EMPTY, files: fromArray(files) };
+}
+
+async function* fromArray(files: readonly Buffer[]): AsyncGenerator<Buffer> {
+  yield* files;
+}
+
+async function collect(pieces: AsyncIterable<Uint8Array>): Promise<Buffer> {
+  const parts: Uint8Array[] = [];
+  for await (const piece of pieces) parts.push(Buffer.from(piece));
+  return Buffer.concat(parts);
+}
+
+function readRows(bytes: Buffer): readonly Row[] {
+  return tableFromIPC(bytes)
+    .toArray()
+    .map((row: Row) => ({ id: row.id, text: row.text, word: row.word }));
+}
+
+suite('batches of one result', () => {
+  test('become one stream, one file, one document and lines with the same rows, however many they are', async () => {
+    const property = fc.asyncProperty(fc.array(rows, { maxLength: 8 }), async (batches) => {
+      const wanted = batches.flat();
+      // A batch without rows has no dictionary in the Arrow project's files, and the engine makes none.
+      const files = () => batches.filter((batch) => batch.length > 0).map(toFile);
+      assert.deepEqual(readRows(await collect(frameAsStream(toResult(files())))), wanted);
+      assert.deepEqual(readRows(await collect(frameAsFile(toResult(files())))), wanted);
+      const document: unknown = JSON.parse((await collect(writeDocument(toResult(files())))).toString());
+      assert.deepEqual(document, { rows: wanted });
+      const lines = (await collect(writeLines(toResult(files())))).toString().split('\n').slice(0, -1);
+      assert.deepEqual(
+        lines.map((line): unknown => JSON.parse(line)),
+        wanted,
+      );
+    });
+    await fc.assert(property, { numRuns: 60 });
+  });
+
+  test('become a file whose footer gives the place of every batch', async () => {
+    const batches = [0, 1, 2].map((id) => toFile([{ id, text: 'x', word: WORDS[id] ?? '' }]));
+    const table = tableFromIPC(await collect(frameAsFile(toResult(batches))));
+    assert.equal(table.batches.length, 3);
+    assert.deepEqual([...(table.getChild('word') ?? [])], ['a', 'b', 'c']);
+  });
+
+  test('without any batch become a stream and a file of the schema alone', async () => {
+    for (const frame of [frameAsStream, frameAsFile]) {
+      const table = tableFromIPC(await collect(frame(toResult([]))));
+      assert.equal(table.numRows, 0);
+      assert.deepEqual(table.schema.names, ['id', 'text', 'word']);
+    }
+  });
+
+  test('are pulled one at a time, and no more once the reader has gone', async () => {
+    let pulled = 0;
+    let closed = false;
+    async function* files(): AsyncGenerator<Buffer> {
+      try {
+        for (;;) {
+          pulled += 1;
+          yield toFile([{ id: pulled, text: null, word: null }]);
+        }
+      } finally {
+        closed = true;
+      }
+    }
+    const pieces = frameAsFile({ head: EMPTY, files: files() });
+    for (let piece = 0; piece < 6; piece += 1) await pieces.next();
+    assert.ok(pulled <= 5, String(pulled));
+    await pieces.return(undefined);
+    assert.ok(closed);
+  });
+
+  test('of more different words than their indices can count become a stream, but no file', async () => {
+    const files = Array.from({ length: 20 }, (_unused, file) =>
+      toFile(Array.from({ length: 10 }, (_word, row) => ({ id: row, text: null, word: `${file} ${row}` }))),
+    );
+    assert.equal(readRows(await collect(frameAsStream(toResult(files)))).length, 200);
+    await assert.rejects(
+      collect(frameAsFile(toResult(files))),
+      (error) => error instanceof ServiceError && error.kind === 'Unsupported' && error.message.includes('"word"'),
+    );
+  });
+
+  test('that are cut short are an error, never a shorter result', async () => {
+    const file = toFile([{ id: 1, text: 'x', word: 'a' }]);
+    for (const frame of [frameAsStream, frameAsFile, writeDocument, writeLines]) {
+      await assert.rejects(collect(frame({ head: file, files: fromArray([file.subarray(0, 300)]) })), ServiceError);
+    }
+  });
+});
+
+suite('a table of every type', () => {
+  let engine: NativeEngine;
+  before(async () => {
+    engine = await NativeEngine.open();
+  });
+  after(async () => engine.close());
+
+  const REFUSED = new Set(['decimal32', 'decimal64', 'dense_union', 'interval_mdn', 'list_view', 'ree']);
+  /** What the Arrow project's JavaScript cannot read. */
+  const UNREADABLE = new Set(['large_list', 'map']);
+  const names = Object.keys(expectedTables()).filter((name) => !REFUSED.has(name));
+
+  for (const name of names) {
+    test(`${name} comes out of the engine as a file and as a stream that hold the same rows`, async () => {
+      const { table, rows: count } = await loadStream(engine, whole(fixtureStream(name)));
+      const file = await collect(frameAsFile(await query(table)));
+      const stream = await collect(frameAsStream(await query(table)));
+      if (!UNREADABLE.has(name)) {
+        for (const bytes of [file, stream]) assert.equal(tableFromIPC(bytes).numRows, count);
+      }
+      // The engine reads what was made of its own batches, and finds the same in it.
+      const again = await engine.create(file, '2.2');
+      assert.equal(await again.countRows(), count);
+      if (!UNREADABLE.has(name)) assert.deepEqual(await plainRows(again), await plainRows(table));
+    });
+  }
+
+  async function query(table: NativeTable): Promise<ResultFiles> {
+    const batches = await table.query().execute();
+    const files: Buffer[] = [];
+    for (let file = await batches.next(); file !== null; file = await batches.next()) files.push(file);
+    return { head: files[0] ?? (await table.query().outputSchema()), files: fromArray(files) };
+  }
+});
