@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { COMMAND_GROUPS } from '../build/src/cli/commands.js';
 import { settingsReference } from '../build/src/config/format-config.js';
-import { ERROR_KINDS, STATUS_TEXTS } from '../build/src/errors/codes.js';
+import { ERROR_KINDS, STATUS_TEXTS } from '../build/src/errors/service-error.js';
 import { OPERATIONS } from '../build/src/operations/registry.js';
 import { metricsReference } from '../build/src/telemetry/metric-rows.js';
 import { UNSUPPORTED } from '../build/src/operations/unsupported.js';
