@@ -31,8 +31,12 @@ const ROOMS: Readonly<Record<string, { readonly values: readonly string[]; reado
     values: ['model', 'errors', 'wire', 'arrow', 'guard'],
     types: ['engine', 'catalog', 'writes', 'auth', 'jobs', 'maintenance', 'slow-queries', 'telemetry'],
   },
+  invoke: {
+    values: ['model', 'errors', 'operations'],
+    types: ['catalog', 'coordination'],
+  },
   http: {
-    values: ['model', 'errors', 'wire', 'arrow', 'operations', 'telemetry'],
+    values: ['model', 'errors', 'wire', 'arrow', 'operations', 'invoke', 'telemetry'],
     types: ['auth', 'catalog', 'coordination'],
   },
   client: { values: ['model', 'errors'], types: ['wire'] },
@@ -62,6 +66,7 @@ const ROOMS: Readonly<Record<string, { readonly values: readonly string[]; reado
       'maintenance',
       'slow-queries',
       'operations',
+      'invoke',
       'http',
       'client',
       'process',
@@ -90,7 +95,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   '@opentelemetry/resources': ['telemetry'],
   '@opentelemetry/sdk-logs': ['telemetry'],
   '@opentelemetry/sdk-trace': ['telemetry'],
-  typebox: ['wire', 'operations', 'http'],
+  typebox: ['wire', 'operations', 'invoke', 'http'],
 };
 
 interface Import {
