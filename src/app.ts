@@ -20,7 +20,7 @@ import { WriteGate } from './coordination/write-gate.ts';
 import { openEngine } from './engine/engine.ts';
 import type { Engine } from './engine/engine.ts';
 import { watchEngine } from './engine/watched-engine.ts';
-import { CallerRate } from './http/admission/rate-limit.ts';
+import { RateLimit } from './http/admission/rate-limit.ts';
 import { createLoad } from './http/admission/load.ts';
 import type { Load } from './http/admission/load.ts';
 import { createHttpServer } from './http/server.ts';
@@ -43,7 +43,7 @@ import { openStorages } from './storage/storages.ts';
 import type { StorageSettings, Storages } from './storage/storages.ts';
 import { watchEventLoop, createMetrics } from './telemetry/metrics/metrics.ts';
 import type { TelemetryEvent } from './telemetry/events.ts';
-import { gatherLines, openLogOutput } from './telemetry/log/log-output.ts';
+import { batchLines, openLogOutput } from './telemetry/log/log-output.ts';
 import type { Metrics } from './telemetry/metrics/metrics.ts';
 import { openOpenTelemetry } from './telemetry/traces/open-telemetry.ts';
 import type { OpenTelemetry } from './telemetry/traces/open-telemetry.ts';
@@ -98,7 +98,7 @@ async function joinParts(config: Config, parts: Parts, outside: Outside): Promis
   const metrics = createMetrics();
   const exported = await openExported(config);
   const readers = [(event: TelemetryEvent) => metrics.count(event), ...(exported === undefined ? [] : [exported.read])];
-  const stream = parts.add(gatherLines(openLogOutput(process.stderr)));
+  const stream = parts.add(batchLines(openLogOutput(process.stderr)));
   const telemetry = createTelemetry({ ...config.log, stream, clock: Date.now, readers });
   if (exported !== undefined) parts.add(exported);
   parts.add(watchEventLoop((milliseconds) => metrics.eventLoopDelayed(milliseconds)));
@@ -317,7 +317,7 @@ async function openHttp(joined: Joined): Promise<HttpServer> {
     tokenEndpointPath: TOKEN_ENDPOINT_PATH,
     load,
     writeGate: joined.writeGate,
-    rate: new CallerRate({
+    rate: new RateLimit({
       requestsPerSecond: limits.http.rateRequestsPerSecond,
       callersMax: RATED_CALLERS_MAX,
       now: () => performance.now(),

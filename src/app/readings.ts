@@ -48,22 +48,22 @@ function readLoad({
   connections,
 }: ReadParts): Part<
   | 'connections'
-  | 'requestsUnderWay'
+  | 'requestsInFlight'
   | 'admissionRunning'
   | 'admissionWaiting'
   | 'admissionRefused'
   | 'budgetUsed'
   | 'budgetMax'
 > {
-  const { admission, arrowBudget, jsonBudget, underWay } = load;
+  const { admission, arrowMemory, jsonMemory, inFlight } = load;
   return {
     connections: connections(),
-    requestsUnderWay: underWay.count,
+    requestsInFlight: inFlight.count,
     admissionRunning: byWork((work) => admission.runningOf(work)),
     admissionWaiting: byWork((work) => admission.waiting(work)),
     admissionRefused: byWork((work) => admission.refused(work)),
-    budgetUsed: { arrow: arrowBudget.usedBytes, json: jsonBudget.usedBytes },
-    budgetMax: { arrow: arrowBudget.bytesMax, json: jsonBudget.bytesMax },
+    budgetUsed: { arrow: arrowMemory.usedBytes, json: jsonMemory.usedBytes },
+    budgetMax: { arrow: arrowMemory.bytesMax, json: jsonMemory.bytesMax },
   };
 }
 

@@ -23,7 +23,7 @@ const POLL_MILLISECONDS = 20;
 export async function finishWork(work: WorkInFlight, drainSeconds: number): Promise<void> {
   const { load, jobs, maintenance, writes, writeGate } = work;
   void maintenance.close();
-  const finished = load.underWay.whenIdle().then(async () => jobs.drain());
+  const finished = load.inFlight.whenIdle().then(async () => jobs.drain());
   if (await endsWithin(drainSeconds, finished)) return;
   writeGate.close('the server has restarted');
   jobs.interrupt();

@@ -14,9 +14,9 @@ import { databaseNotFound } from '../model/refusals.ts';
 import type { Database } from '../model/table.ts';
 import type { Dialect, Operation, Reply } from '../operations/operation.ts';
 import type { Services } from '../operations/services.ts';
-import type { Arriving, Leave } from './admission/admission-control.ts';
-import type { Account, ByteBudget } from './admission/memory-budget.ts';
-import type { CallerRate } from './admission/rate-limit.ts';
+import type { AdmissionRequest, Leave } from './admission/admission-control.ts';
+import type { MemoryLease, MemoryBudget } from './admission/memory-budget.ts';
+import type { RateLimit } from './admission/rate-limit.ts';
 import type { Load } from './admission/load.ts';
 import { readJsonBody, readPieces, refuseDeclaredLength, requireArrowStream } from './request/body.ts';
 import {
@@ -30,8 +30,8 @@ import {
   readRequestId,
 } from './request/headers.ts';
 import type { Pace } from './admission/slow-clients.ts';
-import { PaidMemory } from './admission/paid-memory.ts';
-import { readPrefix, aboutServer, blameDrop, findSubject } from '../invoke/target.ts';
+import { LeasedMemory } from './admission/paid-memory.ts';
+import { readPrefix, aboutServer, explainFailure, resolveTarget } from '../invoke/target.ts';
 import { readQueryValues } from './request/url.ts';
 import type { ShapeCheck } from '../invoke/shape-check.ts';
 import { isDataWrite, toWorkClass } from './admission/admission-control.ts';
@@ -52,7 +52,7 @@ export interface LifeParts {
   readonly services: Services;
   readonly catalog: Catalog;
   readonly authenticator: Authenticator;
-  readonly rate: CallerRate;
+  readonly rate: RateLimit;
   readonly load: Load;
   readonly writeGate: WriteGate;
   readonly limits: Limits;
@@ -70,10 +70,10 @@ export interface Findings {
   caller?: string;
   database?: string;
   /** When there was no hope of a place: the next one like it need not come so far. */
-  refusedFor?: Arriving;
+  refusedFor?: AdmissionRequest;
   /** What the request holds until its reply is out. */
   leave?: Leave;
-  account?: Account;
+  account?: MemoryLease;
 }
 
 export interface Route {
@@ -95,9 +95,9 @@ export async function answer(incoming: Incoming, route: Route, parts: LifeParts,
   const { caller, raw } = await authenticate(incoming, operation, parts, findings);
   findings.caller = caller.id;
   parts.rate.take(caller.id);
-  const arriving = { work: toWorkClass(operation), caller: caller.id, signal };
+  const admissionRequest = { work: toWorkClass(operation), caller: caller.id, signal };
   const readsJson = isJsonRead(operation, message);
-  if (readsJson) refuseEarly(arriving, parts, findings);
+  if (readsJson) refuseEarly(admissionRequest, parts, findings);
 
   const database = operation.target === 'server' ? undefined : await findDatabase(incoming, caller, parts);
   if (database !== undefined) findings.database = database.name;
@@ -106,7 +106,7 @@ export async function answer(incoming: Incoming, route: Route, parts: LifeParts,
   const delimiter = query['delimiter'] ?? DEFAULT_DELIMITER;
   const body = readsJson ? await decodeBody(incoming, { route, raw }, parts, findings) : {};
   if (operation.body.kind === 'arrow') requireArrowStream(message);
-  const entered = parts.load.admission.enter(arriving);
+  const entered = parts.load.admission.enter(admissionRequest);
   findings.leave = typeof entered === 'function' ? entered : await entered;
 
   const prefix = readPrefix(message, delimiter);
@@ -115,7 +115,7 @@ export async function answer(incoming: Incoming, route: Route, parts: LifeParts,
   const renamedSeconds = followsRename(incoming, operation) ? parts.limits.http.renamedSeconds : 0;
   const asked = { operation, caller, delimiter, prefix, identifier, bodyId, renamedSeconds };
   const subject =
-    database === undefined ? aboutServer(asked) : await findSubject({ ...asked, database }, parts.catalog);
+    database === undefined ? aboutServer(asked) : await resolveTarget({ ...asked, database }, parts.catalog);
   const header = headerReader(message, body['context']);
   const requestId = findings.requestId ?? incoming.requestId;
   const hash = (): Hash | undefined => findings.bodyHash;
@@ -146,15 +146,15 @@ export async function answer(incoming: Incoming, route: Route, parts: LifeParts,
   try {
     return await operation.run(request, parts.services);
   } catch (error) {
-    throw await blameDrop(error, request, parts.catalog);
+    throw await explainFailure(error, request, parts.catalog);
   }
 }
 
 /** Before anything is done for a request that has no hope of a place. */
-function refuseEarly(arriving: Arriving, { load }: LifeParts, findings: Findings): void {
-  const refusal = load.admission.findRefusal(arriving);
+function refuseEarly(admissionRequest: AdmissionRequest, { load }: LifeParts, findings: Findings): void {
+  const refusal = load.admission.findRefusal(admissionRequest);
   if (refusal === undefined) return;
-  findings.refusedFor = arriving;
+  findings.refusedFor = admissionRequest;
   throw refusal;
 }
 
@@ -211,7 +211,7 @@ async function readBody(
   parts: LifeParts,
   findings: Findings,
 ): Promise<Record<string, unknown>> {
-  const account = openAccount(parts.load.jsonBudget, findings);
+  const account = openAccount(parts.load.jsonMemory, findings);
   const body = await readJsonBody(message, { bytesMax, limits: parts.limits.http, account });
   const requestId = readRequestId(headerReader(message, body['context'])(REQUEST_ID_HEADER));
   if (requestId !== undefined) findings.requestId = requestId;
@@ -269,21 +269,21 @@ function streamOpener(
     if (stream !== undefined) return stream;
     const limits = { ...parts.limits.arrow, ...changed };
     refuseDeclaredLength(message, limits.streamBytesMax);
-    const account = openAccount(parts.load.arrowBudget, findings);
-    const { senders, chunkBuffers } = parts.load;
+    const account = openAccount(parts.load.arrowMemory, findings);
+    const { slowSenders, chunkBuffers } = parts.load;
     const onReceived = (piece: Uint8Array): void => {
       findings.bytesIn = (findings.bytesIn ?? 0) + piece.length;
       if (isHashed) (findings.bodyHash ??= createHash('sha256')).update(piece);
     };
-    const pace = (giveUp: () => void): Pace => senders.join(giveUp, () => account.heldBytes > 0);
+    const pace = (giveUp: () => void): Pace => slowSenders.join(giveUp, () => account.heldBytes > 0);
     const pieces = readPieces(message, { limits: parts.limits.http, pace, onReceived });
-    const memory = new PaidMemory({ pool: chunkBuffers, account, message });
+    const memory = new LeasedMemory({ pool: chunkBuffers, account, message });
     const isShort = Number(message.headers['content-length'] ?? Infinity) <= SHORT_BYTES;
     stream = openArrowStream(pieces, limits, memory).then(async (opened) => (isShort ? pullFirst(opened) : opened));
     return stream;
   };
 }
 
-function openAccount(budget: ByteBudget, findings: Findings): Account {
+function openAccount(budget: MemoryBudget, findings: Findings): MemoryLease {
   return (findings.account ??= budget.open());
 }

@@ -7,7 +7,7 @@ import { DISCARD_BOUNDS, discardRest } from './request/body.ts';
 import { whenClientGone } from './client-gone.ts';
 import { chooseDialect } from './dialects.ts';
 import { toErrorReply, toServiceError } from './reply/error-reply.ts';
-import type { KnownFlood } from './admission/refusal-cache.ts';
+import type { RefusalCache } from './admission/refusal-cache.ts';
 import { commonHeaders, toJsonOutgoing, toOutgoing } from './reply/reply.ts';
 import type { Outgoing } from './reply/reply.ts';
 import { answer } from './handle-request.ts';
@@ -22,7 +22,7 @@ export interface MountParts extends LifeParts {
   /** Set when the server is shutting down: replies then close their connections. */
   readonly isDraining: () => boolean;
   /** Told of requests that there was no place for. */
-  readonly flood: KnownFlood;
+  readonly flood: RefusalCache;
   /** Where requests are traced. */
   readonly tracer: RequestTracer | undefined;
 }
@@ -64,7 +64,7 @@ async function serve(exchange: Exchange, parts: MountParts): Promise<FastifyRepl
   let refusal: ReturnType<typeof toServiceError> | undefined;
   let outgoing: Gathered;
   let isSent = false;
-  parts.load.underWay.begin();
+  parts.load.inFlight.begin();
   try {
     outgoing = await answerOnce(exchange, place.dialect, parts, findings);
     isSent = await sendWritten(outgoing, exchange, parts);
@@ -73,16 +73,22 @@ async function serve(exchange: Exchange, parts: MountParts): Promise<FastifyRepl
     const { status, headers, body } = toErrorReply(refusal, place);
     const requestId = findings.requestId ?? request.id;
     const refused = toJsonOutgoing(status, { ...commonHeaders(requestId), ...headers }, body);
-    const { refusedFor: arriving } = findings;
-    if (arriving !== undefined) {
-      parts.flood.note({ message: request.raw, arriving, operation, dialect: place.dialect, outgoing: refused });
+    const { refusedFor: admissionRequest } = findings;
+    if (admissionRequest !== undefined) {
+      parts.flood.note({
+        message: request.raw,
+        admissionRequest,
+        operation,
+        dialect: place.dialect,
+        outgoing: refused,
+      });
     }
     outgoing = refused;
   }
   const finish = (bytesOut: number, failure: ServiceError | undefined): void => {
     findings.leave?.();
     findings.account?.close();
-    parts.load.underWay.end();
+    parts.load.inFlight.end();
     parts.services.telemetry.emit({
       kind: 'request-finished',
       requestId: findings.requestId ?? request.id,
@@ -139,7 +145,7 @@ async function answerOnce(
 /** A client that is slow to take its reply makes way. */
 async function requireStreamPlace(body: Begun, { load, limits }: MountParts): Promise<void> {
   const { streamsMax } = limits.http;
-  if (load.takers.size < streamsMax || load.takers.cutSlowest()) return;
+  if (load.slowReaders.size < streamsMax || load.slowReaders.cutSlowest()) return;
   await body.rest.return?.();
   throw new ServiceError('ServiceUnavailable', `The service is already sending ${streamsMax} large replies.`, {
     hint: 'Try again after the time in Retry-After, or ask for less.',
@@ -207,7 +213,7 @@ async function sendOn(
   reply.hijack();
   const closing = parts.isDraining() ? { connection: 'close' } : {};
   reply.raw.writeHead(status, { ...headers, ...closing });
-  const pace = parts.load.takers.join(() => void reply.raw.destroy());
+  const pace = parts.load.slowReaders.join(() => void reply.raw.destroy());
   const { bytes, failure } = await sendPieces(reply.raw, body, parts.limits.http.bodyIdleSeconds, pace);
   pace.leave();
   finish(bytes, failure === undefined ? undefined : toServiceError(failure));

@@ -13,7 +13,7 @@ import { toErrorReply, toServiceError, explainNoRoute, refuseTunnel, refuseUnrea
 import { decodePlusSigns } from './request/url.ts';
 import { mountMetrics, mountProbes } from './pages/monitoring.ts';
 import type { MetricsSettings, Health } from './pages/monitoring.ts';
-import { KnownFlood } from './admission/refusal-cache.ts';
+import { RefusalCache } from './admission/refusal-cache.ts';
 import { mount } from './mount.ts';
 import type { MountParts } from './mount.ts';
 import { OpenExchanges } from './admission/in-flight.ts';
@@ -43,7 +43,7 @@ const LAST_REPLIES_MILLISECONDS = 1000;
 
 export async function createHttpServer(settings: HttpSettings): Promise<HttpServer> {
   const server = createFastify(settings);
-  const flood = new KnownFlood({
+  const flood = new RefusalCache({
     admission: settings.load.admission,
     telemetry: settings.services.telemetry,
     isAllowed: () => !settings.isDraining() && settings.tracer === undefined,

@@ -17,9 +17,9 @@ import type { Operation, OperationRequest } from '../operations/operation.ts';
 import type { IncomingMessage } from 'node:http';
 
 /** What a request is about, found in the catalog and permitted to the caller. */
-export type Subject = Pick<OperationRequest, 'table' | 'path' | 'namespace'>;
+export type ResolvedTarget = Pick<OperationRequest, 'table' | 'path' | 'namespace'>;
 
-export interface Asked {
+export interface TargetRequest {
   readonly operation: Operation;
   readonly caller: Caller;
   readonly database: Database;
@@ -35,7 +35,7 @@ export interface Asked {
 }
 
 /** Hidden and absent look the same; what is seen but not permitted says so. */
-export async function findSubject(asked: Asked, catalog: Catalog): Promise<Subject> {
+export async function resolveTarget(asked: TargetRequest, catalog: Catalog): Promise<ResolvedTarget> {
   switch (asked.operation.target) {
     case 'table':
       return { table: await findTable(asked, catalog) };
@@ -54,13 +54,13 @@ export async function findSubject(asked: Asked, catalog: Catalog): Promise<Subje
 }
 
 /** The permission is needed on anything at all: the operation itself checks on what exactly the caller has it. */
-export function aboutServer({ caller, operation }: Pick<Asked, 'caller' | 'operation'>): Subject {
+export function aboutServer({ caller, operation }: Pick<TargetRequest, 'caller' | 'operation'>): ResolvedTarget {
   if (operation.permission !== 'see' && !administersAnything(caller)) throw notPermitted(operation.permission);
   return {};
 }
 
 /** What fails because its table was dropped meanwhile is no failure of the service. */
-export async function blameDrop(
+export async function explainFailure(
   error: unknown,
   { table, delimiter }: { readonly table?: TableRecord | undefined; readonly delimiter: string },
   catalog: Catalog,
@@ -73,7 +73,7 @@ export async function blameDrop(
   }
 }
 
-async function findTable(asked: Asked, catalog: Catalog): Promise<TableRecord> {
+async function findTable(asked: TargetRequest, catalog: Catalog): Promise<TableRecord> {
   const { database, delimiter, operation, prefix } = asked;
   const shown = readTablePath(asked);
   const path = belowPrefix(prefix, shown);
@@ -85,25 +85,25 @@ async function findTable(asked: Asked, catalog: Catalog): Promise<TableRecord> {
   return table;
 }
 
-function decide({ caller, database, operation }: Asked, path: TablePath): Decision {
+function decide({ caller, database, operation }: TargetRequest, path: TablePath): Decision {
   return authorize(caller, operation.permission, { database: database.name, path, kind: 'table' });
 }
 
 /** The caller needs the same permission at the name that the table has now. */
-async function findRenamed(asked: Asked, path: TablePath, catalog: Catalog): Promise<TableRecord | undefined> {
+async function findRenamed(asked: TargetRequest, path: TablePath, catalog: Catalog): Promise<TableRecord | undefined> {
   if (asked.renamedSeconds === 0) return undefined;
   const table = await catalog.tables.findRenamed(asked.database.id, path, asked.renamedSeconds);
   return table === undefined || decide(asked, table.path) === 'hidden' ? undefined : table;
 }
 
-async function findPlaceForTable(asked: Asked, catalog: Catalog): Promise<TablePath> {
+async function findPlaceForTable(asked: TargetRequest, catalog: Catalog): Promise<TablePath> {
   const path = belowPrefix(asked.prefix, readTablePath(asked));
   await requireNamespace(asked, namespaceOf(path), catalog);
   requirePermission(asked, path);
   return path;
 }
 
-async function findNamespace(asked: Asked, catalog: Catalog): Promise<NamespacePath> {
+async function findNamespace(asked: TargetRequest, catalog: Catalog): Promise<NamespacePath> {
   const path = [...asked.prefix, ...readNamespacePath(asked)];
   const { caller, database, operation } = asked;
   const isPermittedAnyway = isPermitted(caller, operation.permission, database.name, path);
@@ -112,20 +112,20 @@ async function findNamespace(asked: Asked, catalog: Catalog): Promise<NamespaceP
   return path;
 }
 
-async function findPlaceForNamespace(asked: Asked, catalog: Catalog): Promise<NamespacePath> {
+async function findPlaceForNamespace(asked: TargetRequest, catalog: Catalog): Promise<NamespacePath> {
   const path = [...asked.prefix, ...readNamespacePath(asked)];
   await requireNamespace(asked, path.slice(0, -1), catalog);
   requirePermission(asked, path);
   return path;
 }
 
-async function requireNamespace(asked: Asked, path: NamespacePath, catalog: Catalog): Promise<void> {
+async function requireNamespace(asked: TargetRequest, path: NamespacePath, catalog: Catalog): Promise<void> {
   const { caller, database, delimiter, prefix } = asked;
   const isThere = isVisible(caller, database.name, path) && (await catalog.namespaces.exists(database.id, path));
   if (!isThere) throw namespaceNotFound(path.slice(prefix.length), delimiter);
 }
 
-function requirePermission({ caller, database, operation }: Asked, path: NamespacePath): void {
+function requirePermission({ caller, database, operation }: TargetRequest, path: NamespacePath): void {
   const { permission }: { readonly permission: Permission } = operation;
   if (!isPermitted(caller, permission, database.name, path)) throw notPermitted(permission);
 }

@@ -216,7 +216,7 @@ export class Jobs {
       this.#end(entry, { state: 'DONE', result });
       entry.settle.resolve(result);
     } catch (error) {
-      this.#fail(entry, await this.#blameDrop(entry, error));
+      this.#fail(entry, await this.#explainFailure(entry, error));
     } finally {
       this.#running.delete(entry);
       this.#forgetOldest();
@@ -231,7 +231,7 @@ export class Jobs {
     if (!hasTable) throw tableGone();
   }
 
-  async #blameDrop(entry: Entry, error: unknown): Promise<unknown> {
+  async #explainFailure(entry: Entry, error: unknown): Promise<unknown> {
     if (error instanceof Cancelled) return error;
     return this.#requireTable(entry).then(
       () => error,

@@ -43,7 +43,7 @@ class Supervisor {
   /** Undefined until the first worker is ready; then whether the present one is. */
   #isReady: boolean | undefined;
   #isProven = false;
-  #youngDeaths = 0;
+  #earlyDeaths = 0;
   #restarts = 0;
   #isDraining = false;
   #startedAt = 0;
@@ -172,8 +172,8 @@ class Supervisor {
   }
 
   #restart(end: WorkerEnd): void {
-    this.#youngDeaths = this.#isProven ? 0 : this.#youngDeaths + 1;
-    const restartMilliseconds = restartWaitMilliseconds(this.#youngDeaths);
+    this.#earlyDeaths = this.#isProven ? 0 : this.#earlyDeaths + 1;
+    const restartMilliseconds = restartDelayMilliseconds(this.#earlyDeaths);
     this.#options.telemetry.emit({ kind: 'worker-died', ...end, restartMilliseconds });
     this.#restarts += 1;
     this.#restartTimer = setTimeout(() => this.#start(), restartMilliseconds);
@@ -243,10 +243,10 @@ const FIRST_MILLISECONDS = 50;
 const LONGEST_MILLISECONDS = 2000;
 
 /**
- * How long to wait before the next worker. `youngDeaths` counts the workers in a row, the last one included, that died
+ * How long to wait before the next worker. `earlyDeaths` counts the workers in a row, the last one included, that died
  * before their engine had answered once: a worker that served before it died is replaced without delay.
  */
-export function restartWaitMilliseconds(youngDeaths: number): number {
-  const doublings = Math.min(Math.max(youngDeaths - 1, 0), 16);
+export function restartDelayMilliseconds(earlyDeaths: number): number {
+  const doublings = Math.min(Math.max(earlyDeaths - 1, 0), 16);
   return Math.min(FIRST_MILLISECONDS * 2 ** doublings, LONGEST_MILLISECONDS);
 }

@@ -12,7 +12,7 @@ import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { restartWaitMilliseconds } from '../../src/process/supervisor.ts';
+import { restartDelayMilliseconds } from '../../src/process/supervisor.ts';
 
 const SUPERVISOR = fileURLToPath(new URL('test-supervisor.js', import.meta.url));
 
@@ -227,11 +227,11 @@ test('ends the worker when the supervisor is gone', { timeout: 20_000 }, async (
 
 test('doubles from 50 milliseconds to 2 seconds while workers die young', () => {
   assert.deepEqual(
-    [1, 2, 3, 4, 5, 6, 7, 8, 1000].map(restartWaitMilliseconds),
+    [1, 2, 3, 4, 5, 6, 7, 8, 1000].map(restartDelayMilliseconds),
     [50, 100, 200, 400, 800, 1600, 2000, 2000, 2000],
   );
 });
 
 test('does not hold back the successor of a worker that had served', () => {
-  assert.equal(restartWaitMilliseconds(0), 50);
+  assert.equal(restartDelayMilliseconds(0), 50);
 });

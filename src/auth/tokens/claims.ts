@@ -41,7 +41,7 @@ function isSignatureFault(error: unknown): boolean {
 const SUBJECT_CHARACTERS_MAX = 255;
 
 /** The subject, when it can stand in logs and records: text without control, invisible or separator characters. */
-export function findSubject(claims: JWTPayload, claim: string): string | undefined {
+export function resolveTarget(claims: JWTPayload, claim: string): string | undefined {
   const subject = ownClaim(claims, claim);
   if (typeof subject !== 'string' || subject.length === 0 || subject.length > SUBJECT_CHARACTERS_MAX) return undefined;
   return /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u.test(subject) ? undefined : subject;

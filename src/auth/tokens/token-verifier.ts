@@ -1,7 +1,7 @@
 import { decodeJwt, jwtVerify } from 'jose';
 import type { CryptoKey, JWSHeaderParameters, JWTPayload, JWTVerifyResult } from 'jose';
 import { hash } from 'node:crypto';
-import { findSubject, grantsOfClaims, tokenRefusal, toRefusal } from './claims.ts';
+import { resolveTarget, grantsOfClaims, tokenRefusal, toRefusal } from './claims.ts';
 import { KeySet } from './key-set.ts';
 import type { IssuerSettings } from '../../model/access.ts';
 import type { OwnKeys } from '../keys/signing-keys.ts';
@@ -100,7 +100,7 @@ function toTrusted({ issuer, keys }: OwnIssuer): TrustedIssuer {
 
 function toVerifiedToken(result: JWTVerifyResult, { settings, isOwn }: TrustedIssuer): VerifiedToken {
   const { payload: claims, protectedHeader } = result;
-  const subject = findSubject(claims, settings.subjectClaim);
+  const subject = resolveTarget(claims, settings.subjectClaim);
   if (subject === undefined) throw tokenRefusal('it names no usable subject');
   if (isOwn) return toOwnToken(claims, subject, protectedHeader.kid ?? '');
   return {

@@ -7,7 +7,7 @@ import type { Operation } from '../../operations/operation.ts';
 /** Gives the place back. Safe to call twice. */
 export type Leave = () => void;
 
-export interface Arriving {
+export interface AdmissionRequest {
   readonly work: WorkClass;
   readonly caller: string;
   /** Fires when the client has gone; asked for only when the request has to wait. */
@@ -37,8 +37,8 @@ interface Gate {
   readonly placesMax: number;
   readonly busy: ServiceError;
   readonly waiting: FairQueue<Waiting>;
-  /** Not of uploads: they go at the pace of their senders, which says nothing of ours. */
-  readonly pace: LeavingPace | undefined;
+  /** Not of uploads: they go at the pace of their slowSenders, which says nothing of ours. */
+  readonly pace: ServiceRate | undefined;
   /** Since when all places are taken and others wait. */
   fullSince: number | undefined;
   running: number;
@@ -56,7 +56,7 @@ const STANDING_SHARE = 0.25;
  * How much the service takes on at once, by the kind of work. What comes in a burst waits a little, the callers in turn;
  * what is too much is refused without a wait.
  */
-export class Admission {
+export class AdmissionControl {
   readonly #options: AdmissionOptions;
   readonly #gates: Readonly<Record<WorkClass, Gate>>;
   readonly #allBusy: ServiceError;
@@ -76,16 +76,16 @@ export class Admission {
   }
 
   /** At once, without a promise, when there is room. */
-  enter(arriving: Arriving): Leave | Promise<Leave> {
-    const own = this.#gates[arriving.work];
+  enter(admissionRequest: AdmissionRequest): Leave | Promise<Leave> {
+    const own = this.#gates[admissionRequest.work];
     if (own.waiting.length === 0 && this.#hasRoom(own)) return this.#start(own);
-    this.#options.onFull?.(arriving.work);
-    this.#makeWay(own, arriving.caller);
-    return this.#wait(own, arriving);
+    this.#options.onFull?.(admissionRequest.work);
+    this.#makeWay(own, admissionRequest.caller);
+    return this.#wait(own, admissionRequest);
   }
 
   /** Why one more would be refused without a wait; to be asked before anything is done for it. Counts as a refusal. */
-  findRefusal({ work, caller }: Pick<Arriving, 'work' | 'caller'>): ServiceError | undefined {
+  findRefusal({ work, caller }: Pick<AdmissionRequest, 'work' | 'caller'>): ServiceError | undefined {
     const own = this.#gates[work];
     return own.waiting.length > 0 && this.#isTooMuch(own, caller) ? this.#refuse(own) : undefined;
   }
@@ -149,7 +149,7 @@ export class Admission {
     return own.waiting.length >= limits.waitingMax && own.waiting.newestOfLongest(caller) === undefined;
   }
 
-  async #wait(own: Gate, { caller, signal }: Arriving): Promise<Leave> {
+  async #wait(own: Gate, { caller, signal }: AdmissionRequest): Promise<Leave> {
     const { limits, now } = this.#options;
     return new Promise<Leave>((resolve, reject) => {
       const gone = signal();
@@ -210,7 +210,7 @@ function gate(work: WorkClass, placesMax: number, what: string): Gate {
     placesMax,
     busy: busyWith(`${placesMax} ${what}`),
     waiting: new FairQueue(),
-    pace: work === 'ingest' ? undefined : new LeavingPace(),
+    pace: work === 'ingest' ? undefined : new ServiceRate(),
     fullSince: undefined,
     running: 0,
     refused: 0,
@@ -237,7 +237,7 @@ const SHARE = 0.1;
 const LONGEST_MILLISECONDS = 1000;
 
 /** How often, of late, places of a gate come free when all of them are taken. */
-export class LeavingPace {
+export class ServiceRate {
   #milliseconds: number | undefined;
   #lastFullAt: number | undefined;
 

@@ -2,7 +2,7 @@ import type { Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Requests that the service has begun to answer, waiting ones included. */
-export class UnderWay {
+export class InFlight {
   #count = 0;
   #idle: (() => void)[] = [];
 

@@ -1,24 +1,24 @@
 import { BufferPool } from '../../arrow/stream/buffer-pool.ts';
 import type { Limits } from '../../model/limits.ts';
-import { Admission } from './admission-control.ts';
-import { ByteBudget } from './memory-budget.ts';
-import { Paced } from './slow-clients.ts';
-import { UnderWay } from './in-flight.ts';
+import { AdmissionControl } from './admission-control.ts';
+import { MemoryBudget } from './memory-budget.ts';
+import { SlowClients } from './slow-clients.ts';
+import { InFlight } from './in-flight.ts';
 
 /** How much the service carries, and what it may carry. */
 export interface Load {
-  readonly underWay: UnderWay;
-  readonly admission: Admission;
+  readonly inFlight: InFlight;
+  readonly admission: AdmissionControl;
   /** For Arrow bodies in memory. */
-  readonly arrowBudget: ByteBudget;
+  readonly arrowMemory: MemoryBudget;
   /** For the parts of Arrow bodies on their way to the engine. */
   readonly chunkBuffers: BufferPool;
   /** For JSON bodies in memory, which need not wait for uploads. */
-  readonly jsonBudget: ByteBudget;
+  readonly jsonMemory: MemoryBudget;
   /** Clients that send Arrow bodies. */
-  readonly senders: Paced;
+  readonly slowSenders: SlowClients;
   /** Clients that take large replies. */
-  readonly takers: Paced;
+  readonly slowReaders: SlowClients;
 }
 
 /** How many times longer than a JSON body an upload may be made to wait for memory. */
@@ -28,25 +28,25 @@ const UPLOAD_PATIENCE = 10;
 export function createLoad({ http: limits, arrow }: Pick<Limits, 'http' | 'arrow'>, now: () => number): Load {
   const { bufferedBytesMax: bytesMax, bodyIdleSeconds: waitSeconds, slowSeconds: graceSeconds } = limits;
   const { chunkBytes, keptChunksMax } = arrow;
-  const senders = new Paced({ graceSeconds, now });
+  const slowSenders = new SlowClients({ graceSeconds, now });
   return {
-    underWay: new UnderWay(),
-    admission: new Admission({
+    inFlight: new InFlight(),
+    admission: new AdmissionControl({
       limits,
       now,
       onFull: (work) => {
-        if (work === 'ingest') senders.cutSlowest();
+        if (work === 'ingest') slowSenders.cutSlowest();
       },
     }),
     // When many large uploads come at once, they are taken in almost one after the other.
-    arrowBudget: new ByteBudget({
+    arrowMemory: new MemoryBudget({
       bytesMax,
       waitSeconds: UPLOAD_PATIENCE * waitSeconds,
-      onWaiting: () => senders.cutSlowestHolder(),
+      onWaiting: () => slowSenders.cutSlowestHolder(),
     }),
     chunkBuffers: new BufferPool({ chunkBytes, keptMax: keptChunksMax }),
-    jsonBudget: new ByteBudget({ bytesMax: bytesMax / 2, waitSeconds }),
-    senders,
-    takers: new Paced({ graceSeconds, now }),
+    jsonMemory: new MemoryBudget({ bytesMax: bytesMax / 2, waitSeconds }),
+    slowSenders,
+    slowReaders: new SlowClients({ graceSeconds, now }),
   };
 }

@@ -11,7 +11,7 @@ export interface BudgetOptions {
 const CALLED_EVERY_MILLISECONDS = 500;
 
 interface Waiting {
-  readonly account: Account;
+  readonly account: MemoryLease;
   readonly bytes: number;
   readonly start: () => void;
   readonly refuse: (error: ServiceError) => void;
@@ -19,13 +19,13 @@ interface Waiting {
 
 /**
  * Memory for bodies that arrive, of all requests together. When it is used up, nothing more is read from the sockets until
- * some is given back, so that the senders wait. So that not all of them hold a part and wait for the rest, one at a time
+ * some is given back, so that the slowSenders wait. So that not all of them hold a part and wait for the rest, one at a time
  * gets what it needs in any case; it ends, and then the next one does.
  */
-export class ByteBudget {
+export class MemoryBudget {
   readonly #options: BudgetOptions;
   #waiting: Waiting[] = [];
-  #first: Account | undefined;
+  #first: MemoryLease | undefined;
   #usedBytes = 0;
   #timer: NodeJS.Timeout | undefined;
 
@@ -41,12 +41,12 @@ export class ByteBudget {
     return this.#options.bytesMax;
   }
 
-  open(): Account {
-    return new Account(this);
+  open(): MemoryLease {
+    return new MemoryLease(this);
   }
 
   /** Without a promise when there is room. */
-  take(account: Account, bytes: number): Promise<void> | undefined {
+  take(account: MemoryLease, bytes: number): Promise<void> | undefined {
     if (this.#waiting.length === 0 && this.#fits(bytes)) this.#usedBytes += bytes;
     else if (this.#isFirst(account)) this.#usedBytes += bytes;
     else return this.#wait(account, bytes);
@@ -59,7 +59,7 @@ export class ByteBudget {
   }
 
   /** Whoever still waits for it is told, and the next may be the first. */
-  close(account: Account): void {
+  close(account: MemoryLease): void {
     const left = this.#waiting.filter((waiting) => waiting.account === account);
     this.#waiting = this.#waiting.filter((waiting) => waiting.account !== account);
     for (const waiting of left) waiting.refuse(bodyAbandoned());
@@ -71,12 +71,12 @@ export class ByteBudget {
     return this.#usedBytes + bytes <= this.#options.bytesMax;
   }
 
-  #isFirst(account: Account): boolean {
+  #isFirst(account: MemoryLease): boolean {
     this.#first ??= account;
     return this.#first === account;
   }
 
-  async #wait(account: Account, bytes: number): Promise<void> {
+  async #wait(account: MemoryLease, bytes: number): Promise<void> {
     const { waitSeconds } = this.#options;
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
@@ -117,12 +117,12 @@ export class ByteBudget {
 }
 
 /** What one request holds. Closing it gives everything back. */
-export class Account {
-  readonly #budget: ByteBudget;
+export class MemoryLease {
+  readonly #budget: MemoryBudget;
   #heldBytes = 0;
   #isClosed = false;
 
-  constructor(budget: ByteBudget) {
+  constructor(budget: MemoryBudget) {
     this.#budget = budget;
   }
 

@@ -1,17 +1,17 @@
 import type { IncomingMessage } from 'node:http';
 import type { BufferPool, ChunkMemory } from '../../arrow/stream/buffer-pool.ts';
 import { FREE_BYTES, takeUnlessGone } from '../request/body.ts';
-import type { Account } from './memory-budget.ts';
+import type { MemoryLease } from './memory-budget.ts';
 
 export interface PaidMemoryParts {
   readonly pool: BufferPool;
-  readonly account: Account;
+  readonly account: MemoryLease;
   /** The body that the memory is for. */
   readonly message: IncomingMessage;
 }
 
 /** Memory for the chunks of one body: each buffer is paid for as long as it is out, by its size and not by what is in it. */
-export class PaidMemory implements ChunkMemory {
+export class LeasedMemory implements ChunkMemory {
   readonly #parts: PaidMemoryParts;
 
   constructor(parts: PaidMemoryParts) {

@@ -14,7 +14,7 @@ export interface RateSettings {
 }
 
 /** A bucket per caller that holds one second's worth of requests. */
-export class CallerRate {
+export class RateLimit {
   private readonly settings: RateSettings;
   private readonly buckets = new Map<string, Bucket>();
 

@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Dialect, Operation } from '../../operations/operation.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
-import type { Admission, Arriving } from './admission-control.ts';
+import type { AdmissionControl, AdmissionRequest } from './admission-control.ts';
 import { DISCARD_BOUNDS, discardRest } from '../request/body.ts';
 import { commonHeaders } from '../reply/reply.ts';
 import type { Outgoing } from '../reply/reply.ts';
@@ -10,14 +10,14 @@ import { chooseRequestId } from '../request/headers.ts';
 /** A request that was refused for want of a place, and how. */
 export interface RefusedRequest {
   readonly message: IncomingMessage;
-  readonly arriving: Pick<Arriving, 'work' | 'caller'>;
+  readonly admissionRequest: Pick<AdmissionRequest, 'work' | 'caller'>;
   readonly operation: Operation;
   readonly dialect: Dialect;
   readonly outgoing: Outgoing & { readonly body: string };
 }
 
 export interface KnownFloodOptions {
-  readonly admission: Admission;
+  readonly admission: AdmissionControl;
   readonly telemetry: Telemetry;
   /** False when each request must go the whole way, such as for a trace of it, or a reply that closes its connection. */
   readonly isAllowed: () => boolean;
@@ -41,7 +41,7 @@ const KNOWN_MAX = 256;
  * the same reply for as long as their caller would have to wait for too long, before anything is done for them, and are
  * told of together; that leaves the processors to those that are served.
  */
-export class KnownFlood {
+export class RefusalCache {
   readonly #options: KnownFloodOptions;
   readonly #known = new Map<string, Known>();
   /** Those with something to tell. */
@@ -77,7 +77,7 @@ export class KnownFlood {
     const known = this.#known.get(key);
     if (known === undefined) return false;
     if (now() > known.until) this.#known.delete(key);
-    else if (admission.findRefusal(known.arriving) !== undefined) {
+    else if (admission.findRefusal(known.admissionRequest) !== undefined) {
       // By then the parser has seen the end of a small body, and nothing is left to be thrown away.
       process.nextTick(() => this.#answer(message, response, known));
       return true;
@@ -104,7 +104,7 @@ export class KnownFlood {
   tell(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    for (const { operation, dialect, method, arriving, outgoing, untold } of this.#untold) {
+    for (const { operation, dialect, method, admissionRequest, outgoing, untold } of this.#untold) {
       this.#options.telemetry.emit({
         kind: 'requests-refused',
         operation: operation.id,
@@ -112,7 +112,7 @@ export class KnownFlood {
         dialect,
         route: operation.path,
         status: outgoing.status,
-        caller: arriving.caller,
+        caller: admissionRequest.caller,
         errorKind: 'ServiceUnavailable',
         ...untold,
       });

@@ -24,7 +24,7 @@ export interface PacedOptions {
  * Exchanges that go at the pace of their clients. A slow client does no harm as long as there are places; when somebody
  * else needs one, the slowest loses its own.
  */
-export class Paced {
+export class SlowClients {
   readonly #options: PacedOptions;
   readonly #members = new Set<Member>();
 

@@ -4,7 +4,7 @@ import { ServiceError } from '../../errors/service-error.ts';
 import { administersEverything } from '../../model/access.ts';
 import type { MetricsText } from '../../telemetry/metrics/metrics.ts';
 import { readHeaderCredentials, refuseDoubledHeaders } from '../request/headers.ts';
-import type { KnownFlood } from '../admission/refusal-cache.ts';
+import type { RefusalCache } from '../admission/refusal-cache.ts';
 
 export interface MetricsSettings {
   readonly access: 'administrators' | 'everyone' | 'off';
@@ -14,7 +14,7 @@ export interface MetricsSettings {
 export interface MetricsParts {
   readonly metrics: MetricsSettings;
   readonly authenticator: Authenticator;
-  readonly flood: Pick<KnownFlood, 'tell'>;
+  readonly flood: Pick<RefusalCache, 'tell'>;
 }
 
 /** `/metrics`, for Prometheus. Reads that come while one is under way share its text. */

@@ -45,7 +45,7 @@ async function serve(exchange: Exchange, parts: TokenEndpointParts): Promise<voi
   prepare(exchange, parts);
   // The library waits for a body without end.
   const timer = setTimeout(() => request.raw.destroy(), parts.limits.http.bodyIdleSeconds * 1000);
-  parts.load.underWay.begin();
+  parts.load.inFlight.begin();
   try {
     const outcome = await parts.tokenEndpoint?.answer(route, request.raw, reply.raw);
     report(exchange, parts, { startedAt, client: outcome?.client, cause: outcome?.failure });
@@ -54,7 +54,7 @@ async function serve(exchange: Exchange, parts: TokenEndpointParts): Promise<voi
     report(exchange, parts, { startedAt, client: undefined, cause: error });
   } finally {
     clearTimeout(timer);
-    parts.load.underWay.end();
+    parts.load.inFlight.end();
   }
 }
 

@@ -2,14 +2,14 @@ import type { IncomingMessage } from 'node:http';
 import { freeMemory } from '../../arrow/stream/buffer-pool.ts';
 import { ServiceError } from '../../errors/service-error.ts';
 import type { HttpLimits } from '../../model/limits.ts';
-import type { Account } from '../admission/memory-budget.ts';
+import type { MemoryLease } from '../admission/memory-budget.ts';
 import type { Pace } from '../admission/slow-clients.ts';
 import { parseStrictJson } from '../../model/strict-json.ts';
 
 export interface JsonReadOptions {
   readonly bytesMax: number;
   readonly limits: HttpLimits;
-  readonly account: Account;
+  readonly account: MemoryLease;
 }
 
 export interface ReadOptions {
@@ -18,7 +18,7 @@ export interface ReadOptions {
    * Who pays for the pieces, where the reader keeps them; when there is no memory left, nothing more is read from the
    * socket. Without one, the memory of each piece is freed when the next is asked for.
    */
-  readonly account?: Account;
+  readonly account?: MemoryLease;
   /** Joins those whose bodies are given up when they are slow and others need room. */
   readonly pace?: (giveUp: () => void) => Pace;
   readonly onReceived?: (piece: Uint8Array) => void;
@@ -89,7 +89,7 @@ export async function* readPieces(message: IncomingMessage, options: ReadOptions
 }
 
 /** A sender that leaves while it is made to wait gives its turn to the next. */
-export async function takeUnlessGone(message: IncomingMessage, account: Account, bytes: number): Promise<void> {
+export async function takeUnlessGone(message: IncomingMessage, account: MemoryLease, bytes: number): Promise<void> {
   const wait = account.take(bytes);
   if (wait === undefined) return;
   const onClose = (): void => account.close();

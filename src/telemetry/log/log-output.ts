@@ -30,7 +30,7 @@ const GATHER_MILLISECONDS = 20;
 /** So much is written at once, also earlier. */
 const CHARACTERS_MAX = 64 * 1024;
 
-export interface GatheredLines extends LogStream {
+export interface BatchedLines extends LogStream {
   close(): void;
 }
 
@@ -38,7 +38,7 @@ export interface GatheredLines extends LogStream {
  * Writes the lines of a moment together. A write to a pipe is a call of the operating system that wakes the reader; under
  * load, one for each request cost more than anything else that is done to refuse it.
  */
-export function gatherLines(stream: LogStream): GatheredLines {
+export function batchLines(stream: LogStream): BatchedLines {
   let text = '';
   let isClosed = false;
   let timer: NodeJS.Timeout | undefined;

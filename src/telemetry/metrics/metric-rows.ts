@@ -89,7 +89,7 @@ export const READINGS = {
   cpu: counter('tiltyard_cpu_seconds_total', 'Processor time of the worker.', ['mode']),
   eventLoopBusy: counter('tiltyard_event_loop_busy_seconds_total', 'Time in which the event loop had work.'),
   connections: gauge('tiltyard_connections', 'Connections that are open.'),
-  requestsUnderWay: gauge('tiltyard_requests_under_way', 'Requests that are being answered, waiting ones included.'),
+  requestsInFlight: gauge('tiltyard_requests_under_way', 'Requests that are being answered, waiting ones included.'),
   admissionRunning: gauge('tiltyard_admission_running', 'Requests that have a place, by kind of work.', ['work']),
   admissionWaiting: gauge('tiltyard_admission_waiting', 'Requests that wait for a place, by kind of work.', ['work']),
   admissionRefused: counter('tiltyard_admission_refused_total', 'Requests for which there was no place.', ['work']),

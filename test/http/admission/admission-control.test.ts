@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Admission, toWorkClass } from '../../../src/http/admission/admission-control.ts';
+import { AdmissionControl, toWorkClass } from '../../../src/http/admission/admission-control.ts';
 import type { AdmissionLimits, Leave, WorkClass } from '../../../src/http/admission/admission-control.ts';
 import type { ServiceError } from '../../../src/errors/service-error.ts';
 import { testLimits } from '../../support/limits.ts';
@@ -8,7 +8,7 @@ import { refusalOf } from '../../support/refusal.ts';
 import { OPERATIONS } from '../../../src/operations/registry.ts';
 
 interface Gate {
-  readonly admission: Admission;
+  readonly admission: AdmissionControl;
   /** Takes a place that must be there. */
   readonly take: (work: WorkClass, caller?: string) => Leave;
   /** Waits for a place; the name is noted once it is there. */
@@ -22,7 +22,7 @@ function open(limits: Partial<AdmissionLimits>, onFull?: (work: WorkClass) => vo
   const gate: Gate = {
     now: 0,
     started,
-    admission: new Admission({
+    admission: new AdmissionControl({
       limits: { ...testLimits().http, ...limits },
       now: () => gate.now,
       ...(onFull === undefined ? {} : { onFull }),
@@ -143,12 +143,12 @@ async function openBusy(milliseconds: number): Promise<Gate> {
 
 test('refuses at once, once it is seen how fast places come free, who would wait for too long', async () => {
   const gate = await openBusy(100);
-  const arriving = { work: 'read', caller: 'much', signal: () => new AbortController().signal } as const;
-  assert.equal(gate.admission.findRefusal(arriving), undefined);
+  const admissionRequest = { work: 'read', caller: 'much', signal: () => new AbortController().signal } as const;
+  assert.equal(gate.admission.findRefusal(admissionRequest), undefined);
   void gate.queue('read', 'much').catch(() => undefined);
   // One of another and one of its own go before: 300 ms, where a quarter of a second is allowed.
-  assert.match(gate.admission.findRefusal(arriving)?.message ?? '', /busy with 2 reads/);
-  refusalOf(() => gate.admission.enter(arriving));
+  assert.match(gate.admission.findRefusal(admissionRequest)?.message ?? '', /busy with 2 reads/);
+  refusalOf(() => gate.admission.enter(admissionRequest));
   // Who has nothing waiting yet may wait for twice as long.
   assert.equal(gate.admission.findRefusal({ work: 'read', caller: 'little' }), undefined);
   assert.equal(gate.admission.findRefusal({ work: 'write', caller: 'much' }), undefined);
@@ -156,11 +156,11 @@ test('refuses at once, once it is seen how fast places come free, who would wait
 
 test('lets as many wait as the pace allows', async () => {
   const gate = await openBusy(10);
-  const arriving = { work: 'read', caller: 'much', signal: () => new AbortController().signal } as const;
+  const admissionRequest = { work: 'read', caller: 'much', signal: () => new AbortController().signal } as const;
   let waiting = 0;
   for (; waiting < 100; waiting += 1) {
     try {
-      void Promise.resolve(gate.admission.enter(arriving)).catch(() => undefined);
+      void Promise.resolve(gate.admission.enter(admissionRequest)).catch(() => undefined);
     } catch {
       break;
     }

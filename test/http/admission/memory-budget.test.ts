@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { ByteBudget } from '../../../src/http/admission/memory-budget.ts';
-import type { Account } from '../../../src/http/admission/memory-budget.ts';
+import { MemoryBudget } from '../../../src/http/admission/memory-budget.ts';
+import type { MemoryLease } from '../../../src/http/admission/memory-budget.ts';
 import type { ServiceError } from '../../../src/errors/service-error.ts';
 
-function budget(bytesMax: number, waitSeconds = 60): ByteBudget {
-  return new ByteBudget({ bytesMax, waitSeconds });
+function budget(bytesMax: number, waitSeconds = 60): MemoryBudget {
+  return new MemoryBudget({ bytesMax, waitSeconds });
 }
 
 async function isSettled(promise: Promise<unknown> | undefined): Promise<boolean> {
@@ -53,9 +53,9 @@ test('takes back what one no longer needs, and the rest at the end', () => {
 });
 
 test('asks for memory that others do not use while somebody waits, and only then', async () => {
-  const slow: Account[] = [];
+  const slow: MemoryLease[] = [];
   let asked = 0;
-  const memory = new ByteBudget({
+  const memory = new MemoryBudget({
     bytesMax: 10,
     waitSeconds: 60,
     onWaiting: () => {
@@ -94,7 +94,7 @@ test('never stands still: whoever takes what it needs and then leaves lets all o
       fc.array(fc.array(fc.integer({ min: 1, max: 40 }), { maxLength: 6 }), { maxLength: 12 }),
       async (needs) => {
         const memory = budget(50);
-        const run = async (account: Account, sizes: readonly number[]): Promise<void> => {
+        const run = async (account: MemoryLease, sizes: readonly number[]): Promise<void> => {
           for (const size of sizes) {
             await account.take(size);
             if (size % 3 === 0) account.give(size);

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CallerRate } from '../../../src/http/admission/rate-limit.ts';
+import { RateLimit } from '../../../src/http/admission/rate-limit.ts';
 import { refusalOf } from '../../support/refusal.ts';
 
 function rateAt(requestsPerSecond: number, callersMax = 100) {
   const clock = { milliseconds: 0 };
-  const rate = new CallerRate({ requestsPerSecond, callersMax, now: () => clock.milliseconds });
+  const rate = new RateLimit({ requestsPerSecond, callersMax, now: () => clock.milliseconds });
   const taken = (caller: string): number => {
     for (let count = 0; ; count += 1) {
       try {

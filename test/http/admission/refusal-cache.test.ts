@@ -5,9 +5,9 @@ import type { Server } from 'node:http';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import { Admission } from '../../../src/http/admission/admission-control.ts';
+import { AdmissionControl } from '../../../src/http/admission/admission-control.ts';
 import type { Leave } from '../../../src/http/admission/admission-control.ts';
-import { KnownFlood } from '../../../src/http/admission/refusal-cache.ts';
+import { RefusalCache } from '../../../src/http/admission/refusal-cache.ts';
 import { OPERATIONS } from '../../../src/operations/registry.ts';
 import type { TelemetryEvent } from '../../../src/telemetry/events.ts';
 import { testLimits } from '../../support/limits.ts';
@@ -21,16 +21,16 @@ class Flooded {
   /** Requests that came through to the one behind. */
   readonly through: string[] = [];
   readonly events: TelemetryEvent[] = [];
-  readonly flood: KnownFlood;
+  readonly flood: RefusalCache;
   readonly #server: Server;
   readonly #places: (Leave | Promise<Leave>)[];
 
   constructor() {
     const limits = { ...testLimits().http, readsMax: 1, waitingMax: 1, queueSeconds: 60 };
-    const admission = new Admission({ limits, now: () => this.now });
-    const arriving = { work: 'read', caller: 'much', signal: () => new AbortController().signal } as const;
-    this.#places = [admission.enter(arriving), admission.enter(arriving)];
-    this.flood = new KnownFlood({
+    const admission = new AdmissionControl({ limits, now: () => this.now });
+    const admissionRequest = { work: 'read', caller: 'much', signal: () => new AbortController().signal } as const;
+    this.#places = [admission.enter(admissionRequest), admission.enter(admissionRequest)];
+    this.flood = new RefusalCache({
       admission,
       telemetry: { emit: (event) => this.events.push(event) },
       isAllowed: () => this.isAllowed,
@@ -39,7 +39,7 @@ class Flooded {
     const operation = OPERATIONS[0] ?? assert.fail();
     this.#server = createServer((message, response) => {
       this.through.push(message.url ?? '');
-      this.flood.note({ message, arriving, operation, dialect: 'lance', outgoing: OUTGOING });
+      this.flood.note({ message, admissionRequest, operation, dialect: 'lance', outgoing: OUTGOING });
       message.resume();
       response.end('through');
     });

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Paced } from '../../../src/http/admission/slow-clients.ts';
+import { SlowClients } from '../../../src/http/admission/slow-clients.ts';
 
 function paced() {
   const clock = { now: 0 };
-  return { clock, members: new Paced({ graceSeconds: 5, now: () => clock.now }) };
+  return { clock, members: new SlowClients({ graceSeconds: 5, now: () => clock.now }) };
 }
 
 test('cuts the client that has kept us waiting longest, and nobody within the grace', () => {

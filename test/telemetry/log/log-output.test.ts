@@ -3,7 +3,7 @@ import { closeSync, openSync } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { openLogOutput, gatherLines } from '../../../src/telemetry/log/log-output.ts';
+import { openLogOutput, batchLines } from '../../../src/telemetry/log/log-output.ts';
 import { fillDisk, mountSmallDisk } from '../../support/small-disk.ts';
 
 test('a log file on a full disk loses lines, and gets them again when there is space', async (t) => {
@@ -27,7 +27,7 @@ test('a log that is no file is left to its stream', () => {
 function open() {
   const written: string[] = [];
   let wake = (): void => {};
-  const lines = gatherLines({
+  const lines = batchLines({
     write(text) {
       written.push(text);
       wake();
