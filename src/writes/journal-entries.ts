@@ -1,8 +1,23 @@
 import type { JournalEntry, NewCommit, NewEntry } from '../catalog/catalog.ts';
+import type { CommitKind } from '../model/commit.ts';
 import { MAIN_BRANCH } from '../model/table.ts';
 import type { TableRecord } from '../model/table.ts';
-import type { Expectation } from './recovery/verify.ts';
-import type { Fields, ResponseRef, WriteRequest } from './write.ts';
+import type { Fields, FieldsRule, ResponseRef, WriteRequest } from './write.ts';
+
+/** What the journal stores of a write before its commit, to find the commit by. */
+export interface Expectation {
+  /** What its commit can be. */
+  readonly kinds: readonly CommitKind[];
+  /** The rows that the commit adds, of all writes of its batch, where that is known. */
+  readonly addedRows?: number | undefined;
+  /** Takes several commits: after a failure all of them are undone. */
+  readonly isMultiCommit?: true;
+  readonly rule: FieldsRule;
+  /** Its name in the transaction feed, where that is not the operation's. */
+  readonly recordedAs?: string | undefined;
+  /** Added to the table's properties with the record. */
+  readonly properties?: Readonly<Record<string, string>> | undefined;
+}
 
 /** What the entry of any write is made of, whether it is one commit or several. */
 export interface JournaledWrite {

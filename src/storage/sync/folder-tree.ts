@@ -4,12 +4,12 @@ import { basename, join } from 'node:path';
 import { isMissing } from './file-sync.ts';
 import type { DirtyPaths } from './file-sync.ts';
 
-/** Stamps come from a clock that ticks coarsely, and may lag behind the one that is asked here. */
+/** Timestamps come from a clock that ticks coarsely, and may lag behind `Date.now()`. */
 const MARGIN_MILLISECONDS = 2000;
 
-/** Files that are being written have a name of their own until they are whole. */
+/** A file that is still being written has a temporary name: the engine's, or that of its storage layer. */
 export function isUnfinished(name: string): boolean {
-  return name.startsWith('.tmp') || name.includes('#');
+  return /^\.tmp|#\d+$/.test(name);
 }
 
 /**
@@ -21,21 +21,21 @@ export function isExpendable(folder: string, name: string): boolean {
   return name === 'latest_version_hint.json' && basename(folder) === '_versions';
 }
 
-/** All that was made or changed in a folder, and below it, since a time; 0 is for everything. */
+/** All that was created or changed in a folder, and below it, since a time; 0 = everything. */
 export async function findChangedSince(folder: string, sinceMilliseconds: number): Promise<DirtyPaths> {
   const files: string[] = [];
   const folders: string[] = [];
   const since = sinceMilliseconds - MARGIN_MILLISECONDS;
-  const walk = async (path: string): Promise<void> => {
+  const visit = async (path: string): Promise<void> => {
     if (await isChanged(path, since)) folders.push(path);
     for (const entry of await listFolder(path)) {
       if (isExpendable(path, entry.name)) continue;
       const inside = join(path, entry.name);
-      if (entry.isDirectory()) await walk(inside);
+      if (entry.isDirectory()) await visit(inside);
       else if (entry.isFile() && !isUnfinished(entry.name) && (await isChanged(inside, since))) files.push(inside);
     }
   };
-  await walk(folder);
+  await visit(folder);
   return { files, folders };
 }
 
@@ -58,21 +58,20 @@ async function isChanged(path: string, since: number): Promise<boolean> {
   }
 }
 
+/** In bytes. */
 export async function measureFolder(folder: string): Promise<number> {
   let bytes = 0;
-  for await (const path of walk(folder)) bytes += (await look(path))?.size ?? 0;
+  for await (const path of walk(folder)) bytes += (await stat(path).catch(() => undefined))?.size ?? 0;
   return bytes;
 }
 
-/** How files are called while they are written, before they get their name: by the engine, and by the storage layer. */
-const UNFINISHED_NAME = /^\.tmp|#\d+$/;
-
-/** The engine removes what no version names, but for files that never got their name. */
+/** The engine removes files that no version names, but not those that still have a temporary name. */
 export async function sweepUnfinished(folder: string, olderThanMilliseconds: number): Promise<number> {
   const before = Date.now() - olderThanMilliseconds;
   let swept = 0;
-  for await (const path of walk(folder, UNFINISHED_NAME)) {
-    const found = await look(path);
+  for await (const path of walk(folder)) {
+    if (!isUnfinished(basename(path))) continue;
+    const found = await stat(path).catch(() => undefined);
     if (found === undefined || found.mtimeMs >= before) continue;
     await unlink(path).catch(() => {});
     swept += 1;
@@ -80,16 +79,11 @@ export async function sweepUnfinished(folder: string, olderThanMilliseconds: num
   return swept;
 }
 
-async function* walk(folder: string, name = /(?:)/): AsyncGenerator<string> {
-  const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
-  for (const entry of entries) {
+/** All files below a folder; what cannot be listed is left out. */
+async function* walk(folder: string): AsyncGenerator<string> {
+  for (const entry of await readdir(folder, { withFileTypes: true }).catch(() => [])) {
     const path = join(folder, entry.name);
-    if (entry.isDirectory()) yield* walk(path, name);
-    else if (entry.isFile() && name.test(entry.name)) yield path;
+    if (entry.isDirectory()) yield* walk(path);
+    else if (entry.isFile()) yield path;
   }
-}
-
-/** `undefined` for a file that has gone meanwhile. */
-async function look(path: string): Promise<{ readonly size: number; readonly mtimeMs: number } | undefined> {
-  return stat(path).catch(() => undefined);
 }

@@ -1,29 +1,15 @@
-import type { Commit, CommitKind } from '../../model/commit.ts';
-import type { Fields, FieldsRule } from '../write.ts';
 import type { JournalEntry, NewEntry } from '../../catalog/catalog.ts';
 import type { Engine, WriteTarget } from '../../engine/engine.ts';
+import type { Commit } from '../../model/commit.ts';
 import type { Storages } from '../../storage/storages.ts';
 import { readExpectation } from '../journal-entries.ts';
-
-/** What the journal keeps of a write that is about to be committed, to find its commit by. */
-export interface Expectation {
-  /** What its commit can be. */
-  readonly kinds: readonly CommitKind[];
-  /** The rows that the commit adds, those of all writes of its batch, when that is known. */
-  readonly addedRows?: number | undefined;
-  /** Takes several commits: after a failure all of them are undone. */
-  readonly isMultiCommit?: true;
-  readonly rule: FieldsRule;
-  /** Its name in the transaction feed, where that is not the operation's. */
-  readonly recordedAs?: string | undefined;
-  /** Added to the table's properties with the record. */
-  readonly properties?: Readonly<Record<string, string>> | undefined;
-}
+import type { Expectation } from '../journal-entries.ts';
+import type { Fields, FieldsRule } from '../write.ts';
 
 export interface Range {
   readonly baseVersion: number;
   /** Commits after this version are not the write's. */
-  readonly boundVersion: number | undefined;
+  readonly boundVersion?: number | undefined;
 }
 
 export type Verdict =
@@ -31,16 +17,43 @@ export type Verdict =
   | { readonly kind: 'not-committed' }
   | { readonly kind: 'unknown' };
 
+export interface FindCommitParts {
+  readonly engine: Pick<Engine, 'findLatestVersion'>;
+  readonly storages: Storages;
+}
+
+type FoundEntry = Pick<NewEntry, 'baseVersion' | 'expected'> & Partial<Pick<JournalEntry, 'boundVersion'>>;
+
+/** Looks for the commit of an entry. Call it in the table's queue, or before any other write can run. */
+export async function findCommit(
+  { engine, storages }: FindCommitParts,
+  target: WriteTarget,
+  entry: FoundEntry,
+): Promise<Verdict> {
+  const { baseVersion, boundVersion = Infinity } = entry;
+  // The base version itself has the number of rows before the write.
+  const commits = await storages.of(target.location.root).readCommits(target.location, target.branch, baseVersion - 1);
+  if (commits !== undefined) return judge(commits, entry, readExpectation(entry));
+  const latest = (await engine.findLatestVersion(target)) ?? 0;
+  // Where manifests cannot be read, only the version decides, though maintenance raises it too.
+  if (Math.min(latest, boundVersion) <= baseVersion) return { kind: 'not-committed' };
+  return { kind: 'committed', commit: unseen(baseVersion + 1), rowsBefore: undefined };
+}
+
+function unseen(version: number): Commit {
+  const nothing = { restoredVersion: undefined, transactionId: undefined, addedRows: undefined, rows: undefined };
+  return { version, kind: 'unknown', readVersion: version - 1, ...nothing };
+}
+
 /**
- * Decides from the manifests after the base version whether a write was committed. The engine reveals no transaction id, so
- * a commit is recognised by its kind, the version that it read, and its rows. No other write runs in the queue
- * meanwhile, but other programs may write: when more than one commit can be meant, it is not known.
+ * Decides from the manifests after the base version whether a write was committed. The engine exposes no transaction id,
+ * so a commit is recognised by its kind, the version that it read, and its rows. No other write runs in the queue
+ * meanwhile, but other programs may write: with more than one candidate the verdict is unknown.
  */
 export function judge(commits: readonly Commit[], range: Range, expected: Expectation): Verdict {
   const { baseVersion, boundVersion = Infinity } = range;
   const later = commits.filter(({ version }) => version > baseVersion && version <= boundVersion);
-  const candidates = later.filter((commit) => isCandidate(commit, baseVersion, expected));
-  const [first, second] = candidates;
+  const [first, second] = later.filter((commit) => isCandidate(commit, baseVersion, expected));
   if (first === undefined) return { kind: 'not-committed' };
   const isTakenBack =
     !expected.kinds.includes('restore') && later.some((commit) => takesBack(commit, first, baseVersion));
@@ -61,7 +74,7 @@ function isCandidate(commit: Commit, baseVersion: number, expected: Expectation)
   if (kind === 'unknown') return true;
   // An earlier read version means an external writer's commit.
   if (!expected.kinds.includes(kind) || readVersion < baseVersion) return false;
-  // On the very base version the rows are known; another count is another writer's.
+  // On the base version itself the rows are known; another count is another writer's.
   return readVersion > baseVersion || isExact(commit, expected);
 }
 
@@ -69,7 +82,9 @@ function isExact({ addedRows }: Commit, expected: Expectation): boolean {
   return expected.addedRows === undefined || addedRows === undefined || expected.addedRows === addedRows;
 }
 
-/** The fields of the reply, from the commit itself. What it does not tell is left out. */
+export type CommitRows = Pick<Commit, 'addedRows' | 'rows'>;
+
+/** The fields of the reply, from the commit itself, without those that it does not contain. */
 export function rebuildFields(
   rule: FieldsRule,
   { addedRows, rows }: CommitRows,
@@ -97,36 +112,6 @@ export function rebuildFields(
   }
 }
 
-export type CommitRows = Pick<Commit, 'addedRows' | 'rows'>;
-
 function named(names: readonly string[], value: number | undefined): Fields {
   return value === undefined ? {} : Object.fromEntries(names.map((name) => [name, value]));
-}
-
-export interface FindCommitParts {
-  readonly engine: Pick<Engine, 'findLatestVersion'>;
-  readonly storages: Storages;
-}
-
-type FoundEntry = Pick<NewEntry, 'baseVersion' | 'expected'> & Partial<Pick<JournalEntry, 'boundVersion'>>;
-
-/** Looks for the commit of an entry. To be called in the table's queue, or before anyone else can write. */
-export async function findCommit(
-  { engine, storages }: FindCommitParts,
-  target: WriteTarget,
-  entry: FoundEntry,
-): Promise<Verdict> {
-  const { baseVersion, boundVersion } = entry;
-  // The base version itself tells how many rows there were before.
-  const commits = await storages.of(target.location.root).readCommits(target.location, target.branch, baseVersion - 1);
-  if (commits !== undefined) return judge(commits, { baseVersion, boundVersion }, readExpectation(entry));
-  const latest = (await engine.findLatestVersion(target)) ?? 0;
-  // Where manifests cannot be read the version alone has to do, though maintenance raises it too.
-  if (Math.min(latest, boundVersion ?? Infinity) <= baseVersion) return { kind: 'not-committed' };
-  return { kind: 'committed', commit: unseen(baseVersion + 1), rowsBefore: undefined };
-}
-
-function unseen(version: number) {
-  const nothing = { restoredVersion: undefined, transactionId: undefined, addedRows: undefined, rows: undefined };
-  return { version, kind: 'unknown' as const, readVersion: version - 1, ...nothing };
 }

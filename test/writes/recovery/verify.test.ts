@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { Commit, CommitKind } from '../../../src/model/commit.ts';
 import { judge, rebuildFields } from '../../../src/writes/recovery/verify.ts';
-import type { Expectation, Verdict } from '../../../src/writes/recovery/verify.ts';
+import type { Expectation } from '../../../src/writes/journal-entries.ts';
+import type { Verdict } from '../../../src/writes/recovery/verify.ts';
 
 const BASE = 7;
 const APPEND: Expectation = { kinds: ['append'], addedRows: 3, rule: { from: 'nothing' } };
