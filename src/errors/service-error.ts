@@ -1,29 +1,26 @@
-export interface ServiceErrorOptions {
-  /** What would be right, as a second sentence for the caller. */
+interface ServiceErrorOptions {
+  /** A second sentence for the caller: what would be right. */
   readonly hint?: string;
   /** For the log only: never leaves the process. */
   readonly cause?: unknown;
   readonly retryAfterSeconds?: number;
 }
 
-/**
- * The only error that is meant for callers. `message` is public: one sentence that says what was wrong, in the caller's
- * own words. The cause is private.
- */
+/** The only error that callers see. `message` is public: one sentence that says what was wrong. `cause` is private. */
 export class ServiceError extends Error {
   readonly kind: ErrorName;
   readonly hint: string | undefined;
   readonly retryAfterSeconds: number | undefined;
 
-  constructor(kind: ErrorName, message: string, options: ServiceErrorOptions = {}) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+  constructor(kind: ErrorName, message: string, { hint, cause, retryAfterSeconds }: ServiceErrorOptions = {}) {
+    super(message, cause === undefined ? undefined : { cause });
     this.name = 'ServiceError';
     this.kind = kind;
-    this.hint = options.hint;
-    this.retryAfterSeconds = options.retryAfterSeconds;
+    this.hint = hint;
+    this.retryAfterSeconds = retryAfterSeconds;
   }
 
-  get row(): ErrorKind {
+  get row(): (typeof ERROR_KINDS)[ErrorName] {
     return ERROR_KINDS[this.kind];
   }
 
@@ -32,20 +29,15 @@ export class ServiceError extends Error {
   }
 }
 
-export function statusText(status: number): StatusText {
+export function invalidInput(message: string, hint?: string): ServiceError {
+  return new ServiceError('InvalidInput', message, hint === undefined ? {} : { hint });
+}
+
+export function statusText(status: number): { readonly type: string; readonly title: string } {
   return STATUS_TEXTS[status] ?? { type: '/errors/server-error', title: 'Internal Server Error' };
 }
 
-/**
- * Every way in which the service refuses, in one table. `type` and `title` follow the HTTP status alone, as the contract
- * wants; `code` is the number that Lance clients read; `retryable` says that the same request may succeed later.
- */
-export interface ErrorKind {
-  readonly code: number;
-  readonly status: number;
-  readonly retryable: boolean;
-}
-
+/** `code` is the number that Lance clients read; `retryable` means that the same request may succeed later. */
 export const ERROR_KINDS = {
   Unsupported: { code: 0, status: 406, retryable: false },
   NamespaceNotFound: { code: 1, status: 404, retryable: false },
@@ -86,17 +78,12 @@ export const ERROR_KINDS = {
   UriTooLong: { code: 13, status: 414, retryable: false },
   UnsupportedMediaType: { code: 13, status: 415, retryable: false },
   HeadersTooLarge: { code: 13, status: 431, retryable: false },
-} as const satisfies Record<string, ErrorKind>;
+} as const;
 
 export type ErrorName = keyof typeof ERROR_KINDS;
 
-export interface StatusText {
-  readonly type: string;
-  readonly title: string;
-}
-
-/** `type` and `title` per status: 400 to 503 as the contract words them, the rest in the same manner. */
-export const STATUS_TEXTS: Readonly<Record<number, StatusText>> = {
+/** `type` and `title` follow the HTTP status alone, in the words of the contract where it has some. */
+export const STATUS_TEXTS: Readonly<Record<number, { readonly type: string; readonly title: string }>> = {
   400: { type: '/errors/bad-request', title: 'Malformed request' },
   401: { type: '/errors/unauthorized-request', title: 'No valid authentication credentials for the operation' },
   403: { type: '/errors/forbidden-request', title: 'Not authorized to make this request' },

@@ -1,4 +1,4 @@
-import { ServiceError } from '../errors/service-error.ts';
+import { invalidInput } from '../errors/service-error.ts';
 import type { SqlLimits } from '../model/limits.ts';
 import type { FullTextQuery } from '../model/query.ts';
 import { requireFinite, requireInteger } from './numbers.ts';
@@ -32,9 +32,10 @@ type NodeOf<Kind extends FullTextQuery['kind']> = Extract<FullTextQuery, { reado
 function checkNode(node: FullTextQuery, at: Position): void {
   const { fullTextDepthMax } = at.limits;
   if (at.depth > fullTextDepthMax) {
-    throw new ServiceError('InvalidInput', `${at.field} is nested more than ${fullTextDepthMax} deep.`, {
-      hint: 'Put clauses of the same kind side by side in one boolean query.',
-    });
+    throw invalidInput(
+      `${at.field} is nested more than ${fullTextDepthMax} deep.`,
+      'Put clauses of the same kind side by side in one boolean query.',
+    );
   }
   countClauses(at, 1);
   switch (node.kind) {
@@ -72,13 +73,12 @@ function checkMultiMatch(node: NodeOf<'multi-match'>, at: Position): void {
   const field = `${at.field}.multi_match`;
   countClauses(at, node.columns.length);
   countCharacters(node.terms, `${field}.query`, at);
-  if (node.columns.length === 0) throw new ServiceError('InvalidInput', `${field}.columns is empty.`);
+  if (node.columns.length === 0) throw invalidInput(`${field}.columns is empty.`);
   if (node.boosts === undefined) return;
   if (node.boosts.length !== node.columns.length) {
-    throw new ServiceError(
-      'InvalidInput',
+    throw invalidInput(
       `${field}.boost has ${node.boosts.length} numbers, and ${field}.columns has ${node.columns.length} columns.`,
-      { hint: 'Give one boost for each column, or none.' },
+      'Give one boost for each column, or none.',
     );
   }
   for (const [index, boost] of node.boosts.entries()) requireFinite(boost, `${field}.boost[${index}]`);
@@ -103,8 +103,7 @@ function countClauses(at: Position, count: number): void {
   const { totals, limits } = at;
   totals.clauses += count;
   if (totals.clauses > limits.fullTextClausesMax) {
-    throw new ServiceError(
-      'InvalidInput',
+    throw invalidInput(
       `full_text_query has more than ${limits.fullTextClausesMax} clauses and columns, counted up to ${at.field}.`,
     );
   }
@@ -114,14 +113,11 @@ function countCharacters(terms: string, field: string, at: Position): void {
   const { totals, limits } = at;
   totals.characters += terms.length;
   if (totals.characters > limits.fullTextCharactersMax) {
-    throw new ServiceError(
-      'InvalidInput',
+    throw invalidInput(
       `full_text_query has more than ${limits.fullTextCharactersMax} characters of text, counted up to ${field}.`,
     );
   }
   if (/\p{Surrogate}/u.test(terms)) {
-    throw new ServiceError('InvalidInput', `${field} holds half of a surrogate pair.`, {
-      hint: 'Send well-formed Unicode.',
-    });
+    throw invalidInput(`${field} holds half of a surrogate pair.`, 'Send well-formed Unicode.');
   }
 }

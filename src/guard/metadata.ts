@@ -1,4 +1,4 @@
-import { ServiceError } from '../errors/service-error.ts';
+import { ServiceError, invalidInput } from '../errors/service-error.ts';
 import { quoteForMessage } from '../model/identifier.ts';
 import type { MetadataLimits } from '../model/limits.ts';
 
@@ -38,10 +38,9 @@ export function guardMetadata(
   checkSize(entries, field, { ...limits, countMax: limits.entriesMax });
   for (const key of Object.keys(entries)) {
     if (!isReservedKey(key)) continue;
-    throw new ServiceError(
-      'InvalidInput',
+    throw invalidInput(
       `The key ${quoteForMessage(key)} in ${field} belongs to the storage format and could make the table unreadable.`,
-      { hint: 'Choose a key that does not begin with lance- or lance: or ARROW:extension: and is not packed.' },
+      'Choose a key that does not begin with lance- or lance: or ARROW:extension: and is not packed.',
     );
   }
 }
@@ -67,7 +66,7 @@ export function guardStorageOptions(options: Readonly<Record<string, string>>, a
     if (values === undefined && !isAllowed) throw unknownOption(key, allowed);
     const fits = isAllowed ? Buffer.byteLength(value) <= STORAGE_VALUE_BYTES_MAX : values?.test(value) === true;
     if (fits) continue;
-    throw new ServiceError('InvalidInput', `The value of ${quoteForMessage(key)} in storage_options is not usable.`);
+    throw invalidInput(`The value of ${quoteForMessage(key)} in storage_options is not usable.`);
   }
 }
 
@@ -78,10 +77,7 @@ interface SizeLimits extends MetadataLimits {
 function checkSize(entries: Readonly<Record<string, string | null>>, field: string, limits: SizeLimits): void {
   const pairs = Object.entries(entries);
   if (pairs.length > limits.countMax) {
-    throw new ServiceError(
-      'InvalidInput',
-      `${field} has ${pairs.length} entries; at most ${limits.countMax} are allowed.`,
-    );
+    throw invalidInput(`${field} has ${pairs.length} entries; at most ${limits.countMax} are allowed.`);
   }
   for (const [key, value] of pairs) {
     if (Buffer.byteLength(key) > limits.keyBytesMax) {
@@ -94,12 +90,13 @@ function checkSize(entries: Readonly<Record<string, string | null>>, field: stri
 }
 
 function tooLong(what: string, bytesMax: number): ServiceError {
-  return new ServiceError('InvalidInput', `${what} is longer than ${bytesMax} bytes.`);
+  return invalidInput(`${what} is longer than ${bytesMax} bytes.`);
 }
 
 function unknownOption(key: string, allowed: readonly string[]): ServiceError {
   const known = [...WRITE_OPTIONS.keys(), ...allowed].slice(0, HINT_KEYS_MAX);
-  return new ServiceError('InvalidInput', `The key ${quoteForMessage(key)} is not accepted in storage_options.`, {
-    hint: `Credentials, endpoints and the like are set by the administrator; accepted are ${known.join(', ')}.`,
-  });
+  return invalidInput(
+    `The key ${quoteForMessage(key)} is not accepted in storage_options.`,
+    `Credentials, endpoints and the like are set by the administrator; accepted are ${known.join(', ')}.`,
+  );
 }

@@ -1,4 +1,4 @@
-import { ServiceError } from '../errors/service-error.ts';
+import { invalidInput } from '../errors/service-error.ts';
 import { quoteForMessage, checkName } from '../model/identifier.ts';
 
 /** Names become file names, with an ending and the marks of an unfinished write behind them. */
@@ -23,9 +23,10 @@ const ENGINE_FOLDERS: ReadonlySet<string> = new Set([
 
 export function guardTagName(name: string): string {
   if (isSegment(name) && name.length <= NAME_BYTES_MAX) return name;
-  throw new ServiceError('InvalidInput', `${quoteForMessage(name)} is not a name for a tag.`, {
-    hint: `A tag has up to ${NAME_BYTES_MAX} letters, digits, ".", "-" and "_"; it has no dot at either end, no two dots in a row, and does not end with ".lock".`,
-  });
+  throw invalidInput(
+    `${quoteForMessage(name)} is not a name for a tag.`,
+    `A tag has up to ${NAME_BYTES_MAX} letters, digits, ".", "-" and "_"; it has no dot at either end, no two dots in a row, and does not end with ".lock".`,
+  );
 }
 
 /**
@@ -34,9 +35,10 @@ export function guardTagName(name: string): string {
  */
 export function guardNewBranchName(name: string): string {
   if (isBranchName(name)) return name;
-  throw new ServiceError('InvalidInput', `${quoteForMessage(name)} is not a name for a branch.`, {
-    hint: `A branch has up to ${NAME_BYTES_MAX} letters, digits, ".", "-" and "_", in parts divided by "/"; a part has no dot at either end, no two dots in a row, does not end with ".lock", and is none of the storage's own folders, such as "data".`,
-  });
+  throw invalidInput(
+    `${quoteForMessage(name)} is not a name for a branch.`,
+    `A branch has up to ${NAME_BYTES_MAX} letters, digits, ".", "-" and "_", in parts divided by "/"; a part has no dot at either end, no two dots in a row, does not end with ".lock", and is none of the storage's own folders, such as "data".`,
+  );
 }
 
 /** Only such a name may become part of a path. */
@@ -59,7 +61,8 @@ const ENGINE_PREFIX = '__lance';
 export function checkIndexName(name: string): void {
   checkName(name, NO_DELIMITER);
   if (!name.startsWith(ENGINE_PREFIX)) return;
-  throw new ServiceError('InvalidInput', `The index name ${quoteForMessage(name)} is reserved.`, {
-    hint: `Names that start with ${ENGINE_PREFIX} belong to the storage engine.`,
-  });
+  throw invalidInput(
+    `The index name ${quoteForMessage(name)} is reserved.`,
+    `Names that start with ${ENGINE_PREFIX} belong to the storage engine.`,
+  );
 }

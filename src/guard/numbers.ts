@@ -1,4 +1,4 @@
-import { ServiceError } from '../errors/service-error.ts';
+import { invalidInput } from '../errors/service-error.ts';
 import type { QueryLimits } from '../model/limits.ts';
 
 export interface IntegerRule {
@@ -10,14 +10,15 @@ export interface IntegerRule {
 export function requireInteger(value: number, rule: IntegerRule): number {
   const { field, minimum, maximum } = rule;
   if (Number.isSafeInteger(value) && value >= minimum && value <= maximum) return value;
-  throw new ServiceError('InvalidInput', `${field} is ${value}, which is ${integerFault(value, rule)}.`, {
-    hint: `Give a whole number from ${minimum} to ${maximum}.`,
-  });
+  throw invalidInput(
+    `${field} is ${value}, which is ${integerFault(value, rule)}.`,
+    `Give a whole number from ${minimum} to ${maximum}.`,
+  );
 }
 
 export function requireFinite(value: number, field: string): number {
   if (Number.isFinite(value)) return value;
-  throw new ServiceError('InvalidInput', `${field} is ${value}, which is not a finite number.`);
+  throw invalidInput(`${field} is ${value}, which is not a finite number.`);
 }
 
 export function guardVectors(vectors: readonly (readonly number[])[], limits: QueryLimits): void {
@@ -28,10 +29,9 @@ export function guardVectors(vectors: readonly (readonly number[])[], limits: Qu
   requireInteger(first.length, dimension);
   for (const [index, vector] of vectors.entries()) {
     if (vector.length !== first.length) {
-      throw new ServiceError(
-        'InvalidInput',
+      throw invalidInput(
         `Query vector ${index} has ${vector.length} dimensions, and query vector 0 has ${first.length}.`,
-        { hint: 'All query vectors of a request have the same dimension.' },
+        'All query vectors of a request have the same dimension.',
       );
     }
     checkElements(vector, index);
@@ -48,8 +48,7 @@ function integerFault(value: number, rule: IntegerRule): string {
 function checkElements(vector: readonly number[], index: number): void {
   const wrong = vector.findIndex((element) => !Number.isFinite(Math.fround(element)));
   if (wrong === -1) return;
-  throw new ServiceError(
-    'InvalidInput',
+  throw invalidInput(
     `Element ${wrong} of query vector ${index} is ${vector[wrong]}, which is not a finite 32-bit number.`,
   );
 }

@@ -1,4 +1,4 @@
-import { ServiceError } from '../errors/service-error.ts';
+import { ServiceError, invalidInput } from '../errors/service-error.ts';
 import { quoteForMessage } from './identifier.ts';
 import { childFields } from './schema.ts';
 import type { Field, Schema } from './schema.ts';
@@ -90,9 +90,10 @@ function readQuotedSegment(text: string, start: number): Segment {
 
 function pathFault(text: string, fault: string, offset?: number): ServiceError {
   const where = offset === undefined ? '' : ` at character ${offset + 1}`;
-  return new ServiceError('InvalidInput', `The field path ${quoteForMessage(text)} ${fault}${where}.`, {
-    hint: 'Segments are separated by dots; one with a dot in it is quoted with backticks, and a backtick in it doubled.',
-  });
+  return invalidInput(
+    `The field path ${quoteForMessage(text)} ${fault}${where}.`,
+    'Segments are separated by dots; one with a dot in it is quoted with backticks, and a backtick in it doubled.',
+  );
 }
 
 function formatSegment(name: string): string {

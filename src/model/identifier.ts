@@ -1,4 +1,4 @@
-import { ServiceError } from '../errors/service-error.ts';
+import { invalidInput } from '../errors/service-error.ts';
 
 /** A path of checked names below a database. The empty path is the root namespace. */
 export type NamespacePath = readonly string[];
@@ -29,19 +29,17 @@ export function parseTablePath(text: string, delimiter: string): TablePath {
 export function toTablePath(names: readonly string[], delimiter: string): TablePath {
   const [first, ...rest] = checkNames(names, delimiter);
   if (first === undefined) {
-    throw new ServiceError('InvalidInput', 'The identifier names the root namespace, where a table is wanted.', {
-      hint: 'Give the path of a table, such as "orders" or "sales$orders".',
-    });
+    throw invalidInput(
+      'The identifier names the root namespace, where a table is wanted.',
+      'Give the path of a table, such as "orders" or "sales$orders".',
+    );
   }
   return [first, ...rest];
 }
 
 export function checkNames(names: readonly string[], delimiter: string): readonly string[] {
   if (names.length > PATH_NAMES_MAX) {
-    throw new ServiceError(
-      'InvalidInput',
-      `The identifier has ${names.length} names; at most ${PATH_NAMES_MAX} are allowed.`,
-    );
+    throw invalidInput(`The identifier has ${names.length} names; at most ${PATH_NAMES_MAX} are allowed.`);
   }
   for (const name of names) checkName(name, delimiter);
   return names;
@@ -50,9 +48,10 @@ export function checkNames(names: readonly string[], delimiter: string): readonl
 export function checkName(name: string, delimiter: string): void {
   const fault = nameFault(name, delimiter);
   if (fault === undefined) return;
-  throw new ServiceError('InvalidInput', `The name ${quoteForMessage(name)} ${fault}.`, {
-    hint: 'A name has 1 to 255 bytes of UTF-8, without control or invisible characters and without / \\ ? # %.',
-  });
+  throw invalidInput(
+    `The name ${quoteForMessage(name)} ${fault}.`,
+    'A name has 1 to 255 bytes of UTF-8, without control or invisible characters and without / \\ ? # %.',
+  );
 }
 
 export function formatPath(path: NamespacePath, delimiter: string = DEFAULT_DELIMITER): string {
@@ -87,9 +86,10 @@ export function quoteForMessage(text: string): string {
 function checkDelimiter(delimiter: string): void {
   const tooLong = delimiter.length === 0 || delimiter.length > DELIMITER_CHARACTERS_MAX;
   if (tooLong || /[\p{Cc}\p{Cf}\p{Cs}]/u.test(delimiter)) {
-    throw new ServiceError('InvalidInput', `The delimiter ${quoteForMessage(delimiter)} is not usable.`, {
-      hint: `A delimiter has 1 to ${DELIMITER_CHARACTERS_MAX} visible characters; without one it is "${DEFAULT_DELIMITER}".`,
-    });
+    throw invalidInput(
+      `The delimiter ${quoteForMessage(delimiter)} is not usable.`,
+      `A delimiter has 1 to ${DELIMITER_CHARACTERS_MAX} visible characters; without one it is "${DEFAULT_DELIMITER}".`,
+    );
   }
 }
 

@@ -1,4 +1,4 @@
-import { ServiceError } from '../errors/service-error.ts';
+import { ServiceError, invalidInput } from '../errors/service-error.ts';
 import { quoteForMessage } from './identifier.ts';
 
 export interface JsonBounds {
@@ -93,14 +93,14 @@ class Scanner {
     this.count();
     this.open.push(kind);
     if (this.open.length > this.depthMax) {
-      throw new ServiceError('InvalidInput', `${this.what} is nested more than ${this.depthMax} deep.`);
+      throw invalidInput(`${this.what} is nested more than ${this.depthMax} deep.`);
     }
   }
 
   private count(): void {
     this.parts += 1;
     if (this.parts > PARTS_MAX) {
-      throw new ServiceError('InvalidInput', `${this.what} has more than ${PARTS_MAX} objects, arrays and keys.`);
+      throw invalidInput(`${this.what} has more than ${PARTS_MAX} objects, arrays and keys.`);
     }
   }
 
@@ -133,12 +133,12 @@ class Scanner {
 
   private addKey(key: string, holder: Set<string> | 'empty object'): void {
     this.count();
-    if (key === '__proto__') throw new ServiceError('InvalidInput', 'The key "__proto__" is not allowed.');
+    if (key === '__proto__') throw invalidInput('The key "__proto__" is not allowed.');
     if (holder === 'empty object') {
       this.open[this.open.length - 1] = new Set([key]);
       return;
     }
-    if (holder.has(key)) throw new ServiceError('InvalidInput', `The key ${quoteForMessage(key)} is given twice.`);
+    if (holder.has(key)) throw invalidInput(`The key ${quoteForMessage(key)} is given twice.`);
     holder.add(key);
   }
 
@@ -146,9 +146,7 @@ class Scanner {
   private unescape(start: number): string {
     const value = String(JSON.parse(this.text.slice(start, this.position)));
     if (!/\p{Surrogate}/u.test(value)) return value;
-    throw new ServiceError('InvalidInput', `${this.what} holds half of a surrogate pair.`, {
-      hint: 'Send well-formed Unicode.',
-    });
+    throw invalidInput(`${this.what} holds half of a surrogate pair.`, 'Send well-formed Unicode.');
   }
 
   /** What else looks like a space, and is none in JSON, is refused by `JSON.parse`. */

@@ -1,4 +1,4 @@
-import { ServiceError } from '../../errors/service-error.ts';
+import { ServiceError, invalidInput } from '../../errors/service-error.ts';
 import { quoteForMessage } from '../../model/identifier.ts';
 
 /** What the text is for, and how messages call it, such as `updates[2] expression`. */
@@ -35,9 +35,7 @@ export function toServiceError(fault: SqlFault, text: string, use: SqlUse): Serv
   const piece = text.slice(fault.offset, fault.offset + PIECE_CHARACTERS_MAX);
   const near = piece === '' ? 'at its end' : `near ${quoteForMessage(piece)}`;
   const position = characterPosition(text, fault.offset);
-  return new ServiceError('InvalidInput', `In ${use.field} at character ${position}, ${near}: ${fault.reason}.`, {
-    hint: fault.hint,
-  });
+  return invalidInput(`In ${use.field} at character ${position}, ${near}: ${fault.reason}.`, fault.hint);
 }
 
 /** Counted from 1 in characters as people see them, where a pair of surrogates is one. */
