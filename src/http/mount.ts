@@ -177,7 +177,7 @@ async function sendWritten(outgoing: Gathered, { request, reply }: Exchange, par
   const { writes } = parts.services;
   await writes.step('mark');
   if (reply.raw.destroyed) {
-    await writes.release(response);
+    writes.release(response);
     return false;
   }
   discardRest(request.raw, DISCARD_BOUNDS);

@@ -260,9 +260,9 @@ export class Writes {
     return this.#idempotency.mark(response);
   }
 
-  /** No response will be sent. */
-  async release(response: ResponseRef): Promise<void> {
-    await this.#idempotency.release(response);
+  /** No response will be sent: the next request of the same words gets the result. */
+  release(response: ResponseRef): void {
+    this.#idempotency.release(response);
   }
 
   step(step: 'mark' | 'send' | 'sent'): void | Promise<void> {

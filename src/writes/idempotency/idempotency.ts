@@ -19,8 +19,19 @@ interface RunningRequest {
 
 /** A committed write without a key, of which no response was ever begun. */
 interface Unanswered {
-  readonly entry: JournalEntry;
+  readonly result: AnswerableWrite;
   readonly until: number;
+}
+
+/** A success that a repeated request gets. */
+type AnswerableWrite = SucceededWrite & { readonly response: ResponseRef };
+
+/** A committed write without a key, whose response has been neither marked nor released yet. */
+interface Unsent {
+  readonly digest: string;
+  readonly result: AnswerableWrite;
+  /** Ends its request. */
+  readonly end: () => void;
 }
 
 /** Entries that wait to be removed go with the next transaction; when so many wait, they go without one. */
@@ -36,8 +47,8 @@ export class Idempotency {
   readonly #runningByKey = new Map<string, RunningRequest>();
   readonly #runningByDigest = new Map<string, Set<RunningRequest>>();
   readonly #unanswered = new Map<string, Unanswered[]>();
-  /** Ends the request of an entry whose response has been neither marked nor released yet. */
-  readonly #unsent = new Map<string, () => void>();
+  /** By the id of the entry. */
+  readonly #unsent = new Map<string, Unsent>();
   /** Entries in doubt, by id. */
   readonly #doubts = new Map<string, { readonly digest: string; readonly key: string | undefined }>();
   readonly #removable = new Set<string>();
@@ -73,21 +84,24 @@ export class Idempotency {
   async singleWrite(request: WriteRequest, run: () => Promise<WriteResult>): Promise<WriteResult> {
     if (request.key !== undefined) return this.single(request, run);
     const end = await this.#begin(request);
-    let response: ResponseRef | undefined;
+    let isUnsent = false;
     try {
       const result = await run();
-      if (!('error' in result)) response = result.response;
+      if (!('error' in result) && result.response !== undefined) {
+        const { response } = result;
+        this.#unsent.set(response.id, { digest: request.digest(), result: { ...result, response }, end });
+        isUnsent = true;
+      }
       return result;
     } finally {
-      if (response === undefined) end();
-      else this.#unsent.set(response.id, end);
+      if (!isUnsent) end();
     }
   }
 
   /** The result of the same request, if it was applied before. Refuses while that is in doubt. */
   async findReplay(request: WriteRequest): Promise<SucceededWrite | undefined> {
-    const entry =
-      request.key === undefined ? this.#takeUnanswered(request.digest()) : await this.#findByKey(request, request.key);
+    if (request.key === undefined) return this.#takeUnanswered(request.digest());
+    const entry = await this.#findByKey(request, request.key);
     return entry === undefined ? undefined : toReplayed(entry);
   }
 
@@ -127,7 +141,9 @@ export class Idempotency {
     if (committed === undefined || committed.key !== undefined) return;
     const { generation } = this.#parts.marks;
     // Of a past process it is known only through its marks that it never answered.
-    if (isOwn || (generation !== undefined && committed.generation === generation)) this.addUnanswered(committed);
+    if (isOwn || (generation !== undefined && committed.generation === generation)) {
+      this.addUnanswered(committed.digest, toReplayed(committed));
+    }
   }
 
   /**
@@ -146,20 +162,17 @@ export class Idempotency {
   }
 
   /** No response will be sent: the client has gone. Its next request of the same words gets the result. */
-  async release({ id, key }: ResponseRef): Promise<void> {
-    if (key !== undefined) return;
-    try {
-      const entry = await this.#parts.journal.find(id);
-      if (entry !== undefined) this.addUnanswered(entry);
-    } finally {
-      this.#end(id);
-    }
+  release({ id }: ResponseRef): void {
+    const unsent = this.#unsent.get(id);
+    if (unsent === undefined) return;
+    this.addUnanswered(unsent.digest, unsent.result);
+    this.#end(id);
   }
 
-  addUnanswered(entry: JournalEntry): void {
+  addUnanswered(digest: string, result: AnswerableWrite): void {
     const until = this.#parts.now() + this.#parts.limits.windowSeconds * 1000;
-    const same = this.#unanswered.get(entry.digest) ?? [];
-    this.#unanswered.set(entry.digest, [...same, { entry, until }]);
+    const same = this.#unanswered.get(digest) ?? [];
+    this.#unanswered.set(digest, [...same, { result, until }]);
     this.#pruneLater();
   }
 
@@ -205,7 +218,7 @@ export class Idempotency {
   }
 
   #end(id: string): void {
-    this.#unsent.get(id)?.();
+    this.#unsent.get(id)?.end();
     this.#unsent.delete(id);
   }
 
@@ -215,7 +228,7 @@ export class Idempotency {
       this.#end(response.id);
     } catch (error) {
       // The client is told of the failure, so that its next request gets the result.
-      await this.release(response).catch(() => {});
+      this.release(response);
       throw markFailed(error);
     }
   }
@@ -246,14 +259,14 @@ export class Idempotency {
   }
 
   /** Each answers one request: a second one of the same words is a new one. */
-  #takeUnanswered(digest: string): JournalEntry | undefined {
+  #takeUnanswered(digest: string): SucceededWrite | undefined {
     for (const doubt of this.#doubts.values()) {
       if (doubt.key === undefined && doubt.digest === digest) throw stillInDoubt();
     }
     const [first, ...others] = (this.#unanswered.get(digest) ?? []).filter(({ until }) => until > this.#parts.now());
     if (others.length > 0) this.#unanswered.set(digest, others);
     else this.#unanswered.delete(digest);
-    return first?.entry;
+    return first === undefined ? undefined : { ...first.result, kind: 'replayed', properties: undefined };
   }
 
   #answered(id: string): void {
@@ -278,7 +291,7 @@ export class Idempotency {
       const now = this.#parts.now();
       const expired: string[] = [];
       for (const [digest, entries] of this.#unanswered) {
-        expired.push(...entries.filter(({ until }) => until <= now).map(({ entry }) => entry.id));
+        expired.push(...entries.filter(({ until }) => until <= now).map(({ result }) => result.response.id));
         const left = entries.filter(({ until }) => until > now);
         if (left.length > 0) this.#unanswered.set(digest, left);
         else this.#unanswered.delete(digest);
@@ -293,7 +306,7 @@ const PRUNE_MILLISECONDS = 1000;
 const START_MARKS_MILLISECONDS = 1000;
 
 /** The result of an entry that was committed before. */
-export function toReplayed(entry: JournalEntry): SucceededWrite {
+export function toReplayed(entry: JournalEntry): AnswerableWrite {
   return {
     kind: 'replayed',
     version: entry.version ?? 0,

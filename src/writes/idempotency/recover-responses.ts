@@ -1,4 +1,5 @@
 import type { Journal } from '../../catalog/catalog.ts';
+import { toReplayed } from './idempotency.ts';
 import type { Idempotency } from './idempotency.ts';
 import type { PastMarks } from './response-marks.ts';
 
@@ -27,5 +28,5 @@ export async function recoverResponses({ journal, idempotency, past }: RecoveryP
     (entry) => past !== undefined && entry.key === undefined && entry.generation === past.generation,
   );
   await journal.renew([...keptIds, ...pending.map(({ id }) => id)], generation);
-  for (const entry of kept) idempotency.addUnanswered(entry);
+  for (const entry of kept) idempotency.addUnanswered(entry.digest, toReplayed(entry));
 }

@@ -3,10 +3,10 @@ import { access, mkdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { suite, test } from 'node:test';
 import type { TestContext } from 'node:test';
-import type { Journal, JournalEntry, NewEntry } from '../../../src/catalog/catalog.ts';
+import type { Catalog, Journal, JournalEntry, NewEntry } from '../../../src/catalog/catalog.ts';
 import { Idempotency } from '../../../src/writes/idempotency/idempotency.ts';
 import { ResponseMarks } from '../../../src/writes/idempotency/response-marks.ts';
-import type { ResponseRef, WriteRequest, WriteResult } from '../../../src/writes/write.ts';
+import type { ResponseRef, SucceededWrite, WriteRequest } from '../../../src/writes/write.ts';
 import { createTable, temporaryCatalog } from '../../catalog/temporary-catalog.ts';
 import { readRows } from '../../engine/test-engine.ts';
 import { toItems } from '../../engine/sample-tables.ts';
@@ -16,6 +16,8 @@ import { openWriteFixture } from '../write-fixture.ts';
 
 const WINDOW_SECONDS = 60;
 const SLOTS = 4096;
+
+type AnsweredWrite = SucceededWrite & { readonly response: ResponseRef };
 
 interface RequestFacts {
   readonly key?: string;
@@ -43,8 +45,8 @@ async function openIdempotency(t: TestContext, watch: (journal: Journal) => Jour
   t.after(async () => idempotency.close());
   idempotency.startMarks();
   let entries = 0;
-  /** A write that is committed and recorded. */
-  const commit = async (request: WriteRequest): Promise<ResponseRef> => {
+  /** The entry of a write that is committed and recorded. */
+  const record = async (request: WriteRequest): Promise<AnsweredWrite> => {
     const { key, caller } = request;
     entries += 1;
     const entry: NewEntry = {
@@ -65,16 +67,24 @@ async function openIdempotency(t: TestContext, watch: (journal: Journal) => Jour
       holdsReaders: false,
     };
     await catalog.journal.begin([entry], { bounds: [], removes: [], isDurable: false });
-    const fields = JSON.stringify({ num_inserted_rows: entries });
-    const record = { operation: 'insert_into_table', caller, requestId: 'request', version: entries + 1 };
-    await catalog.journal.record(
-      [{ table, commit: record, entry: { id: entry.id, epoch: 0, outcome: fields } }],
-      false,
-    );
-    return { id: entry.id, key, digest: entry.digest };
+    const fields = { num_inserted_rows: entries };
+    const version = entries + 1;
+    const recorded = { operation: 'insert_into_table', caller, requestId: 'request', version };
+    const ended = { id: entry.id, epoch: 0, outcome: JSON.stringify(fields) };
+    const [{ transactionId } = { transactionId: undefined }] = await catalog.journal
+      .record([{ table, commit: recorded, entry: ended }], false)
+      .then((all) => all.filter((each) => each !== undefined));
+    const response = { id: entry.id, key, digest: entry.digest };
+    return { kind: 'committed', version, transactionId, properties: undefined, fields, response };
+  };
+  /** A whole write, but for its response. */
+  const commit = async (request: WriteRequest): Promise<ResponseRef> => {
+    const written = await record(request);
+    await idempotency.singleWrite(request, async () => written);
+    return written.response;
   };
   const find = async (id: string): Promise<JournalEntry | undefined> => catalog.journal.find(id);
-  return { idempotency, marks, marksFile, clock, commit, find, journal: catalog.journal };
+  return { idempotency, marks, marksFile, clock, record, commit, find, journal: catalog.journal };
 }
 
 suite('with a key', () => {
@@ -164,7 +174,7 @@ suite('without a key', () => {
   test('a request whose response was never begun is answered once, and then it is a new one', async (t) => {
     const { idempotency, commit } = await openIdempotency(t);
     const request = toRequest();
-    await idempotency.release(await commit(request));
+    idempotency.release(await commit(request));
     const replayed = await idempotency.findReplay(request);
     assert.deepEqual([replayed?.kind, replayed?.fields], ['replayed', { num_inserted_rows: 1 }]);
     assert.equal(await idempotency.findReplay(request), undefined);
@@ -173,7 +183,7 @@ suite('without a key', () => {
   test('two that were never answered answer two', async (t) => {
     const { idempotency, commit } = await openIdempotency(t);
     const request = toRequest();
-    for (let round = 0; round < 2; round += 1) await idempotency.release(await commit(request));
+    for (let round = 0; round < 2; round += 1) idempotency.release(await commit(request));
     const versions = [];
     for (let round = 0; round < 3; round += 1) versions.push((await idempotency.findReplay(request))?.version);
     assert.deepEqual(versions, [2, 3, undefined]);
@@ -188,7 +198,7 @@ suite('without a key', () => {
     assert.equal(marks.readPast()?.marked.has(response.id), true);
     assert.notEqual(await find(response.id), undefined);
     assert.deepEqual(idempotency.takeRemovable(), [response.id], 'the next transaction removes its entry');
-    await idempotency.release(await commit(toRequest({ digest: 'one' })));
+    idempotency.release(await commit(toRequest({ digest: 'one' })));
     assert.equal(await idempotency.findReplay(toRequest({ digest: 'two' })), undefined);
     assert.equal((await journal.keyless()).length, 2);
   });
@@ -196,9 +206,9 @@ suite('without a key', () => {
   test('the window is bounded: after it, it is a new request', async (t) => {
     const { idempotency, commit, clock } = await openIdempotency(t);
     const [early, late] = [toRequest({ digest: 'early' }), toRequest({ digest: 'late' })];
-    await idempotency.release(await commit(early));
+    idempotency.release(await commit(early));
     clock.now += (WINDOW_SECONDS - 1) * 1000;
-    await idempotency.release(await commit(late));
+    idempotency.release(await commit(late));
     clock.now += 1000;
     assert.equal(await idempotency.findReplay(early), undefined);
     assert.notEqual(await idempotency.findReplay(late), undefined);
@@ -207,7 +217,7 @@ suite('without a key', () => {
   test('what nobody asks for within the window is removed from the journal, so that a restart does not bring it back', async (t) => {
     const { idempotency, commit, clock, find } = await openIdempotency(t);
     const response = await commit(toRequest());
-    await idempotency.release(response);
+    idempotency.release(response);
     clock.now += WINDOW_SECONDS * 1000;
     await eventually(async () => (await find(response.id)) === undefined);
   });
@@ -241,15 +251,14 @@ suite('without a key', () => {
   });
 
   test('requests of the same words at once do not wait for each other, but for one whose client has gone', async (t) => {
-    const { idempotency, commit } = await openIdempotency(t);
+    const { idempotency, record } = await openIdempotency(t);
     const client = new AbortController();
     const first = toRequest({ signal: client.signal });
     const events: string[] = [];
     const result = await idempotency.singleWrite(first, async () => {
       await idempotency.single(toRequest(), async () => void events.push('beside it'));
       client.abort();
-      const response = await commit(first);
-      return { kind: 'committed', version: 2, transactionId: undefined, properties: undefined, fields: {}, response };
+      return record(first);
     });
     assert.ok(result.kind === 'committed' && result.response !== undefined);
     // The client asks again before its first request is over.
@@ -259,23 +268,13 @@ suite('without a key', () => {
     });
     await new Promise(setImmediate);
     assert.deepEqual(events, ['beside it']);
-    await idempotency.release(result.response);
+    idempotency.release(result.response);
     assert.equal((await again)?.kind, 'replayed');
   });
 
   test('a request is over when its response is marked, not before', async (t) => {
     const { idempotency, commit } = await openIdempotency(t);
-    const request = toRequest();
-    const response = await commit(request);
-    const done: WriteResult = {
-      kind: 'committed',
-      version: 2,
-      transactionId: undefined,
-      properties: undefined,
-      fields: {},
-      response,
-    };
-    await idempotency.singleWrite(request, async () => done);
+    const response = await commit(toRequest());
     assert.equal(idempotency.runningCount, 1);
     await idempotency.mark(response);
     assert.equal(idempotency.runningCount, 0);
@@ -414,12 +413,37 @@ suite('through the write path', () => {
     await room.create(toItems(1));
     const first = room.insert(toItems(1), { digest: 'd', signal: client.signal }).then(async (result) => {
       assert.ok(result.response !== undefined);
-      await room.writes.release(result.response);
+      room.writes.release(result.response);
       return result;
     });
     while (!client.signal.aborted) await new Promise(setImmediate);
     const again = await room.insert(toItems(1), { digest: 'd' });
     assert.deepEqual([again.kind, again.version], ['replayed', (await first).version]);
+    assert.equal((await readRows(t, room.state())).length, 2);
+  });
+
+  test('a client that leaves while the catalog cannot be read gets the result when it asks again', async (t) => {
+    const fault = { isAway: false };
+    const requireCatalog = (): void => {
+      if (fault.isAway) throw new Error('The catalog has gone.');
+    };
+    const watchCatalog = (catalog: Catalog): Catalog => {
+      const find: Journal['find'] = async (id) => {
+        requireCatalog();
+        return catalog.journal.find(id);
+      };
+      return { ...catalog, journal: { ...catalog.journal, find } };
+    };
+    const room = await openWriteFixture(t, { watchCatalog });
+    await room.create(toItems(1));
+    const first = await room.insert(toItems(1), { digest: 'd' });
+    assert.ok(first.response !== undefined);
+    fault.isAway = true;
+    await Promise.resolve(room.writes.release(first.response)).catch(() => {});
+    fault.isAway = false;
+    const again = await room.insert(toItems(1), { digest: 'd' });
+    assert.deepEqual([again.kind, again.version], ['replayed', first.version]);
+    assert.deepEqual([again.fields, again.transactionId], [first.fields, first.transactionId]);
     assert.equal((await readRows(t, room.state())).length, 2);
   });
 });
