@@ -7,9 +7,10 @@ import type {
   DescribeTableBody,
   DescribeTableReply,
   ListTablesReply,
+  TableStatsReply,
 } from '../wire/tables.ts';
 import type { DescribeMaintenanceReply, RunMaintenanceReply } from '../wire/maintenance.ts';
-import type { RestoreTableReply, TableStatsReply } from '../wire/history/versions.ts';
+import type { RestoreTableReply } from '../wire/history/versions.ts';
 import { namespaceAddress, tableAddress, listPages } from './calls.ts';
 import type { ApiClient, BytesToSend } from './api-client.ts';
 

@@ -1,8 +1,7 @@
 import { requireInteger } from '../guard/numbers.ts';
 import { formatPath, quoteForMessage } from '../model/identifier.ts';
 import { ListJobsBody, ListJobsReply, JobBody, JobReply } from '../wire/jobs.ts';
-import { DelimiterQuery } from '../wire/tables.ts';
-import { defineDatabaseOperation } from './operation.ts';
+import { defineDatabaseOperation, json } from './operation.ts';
 import type { DatabaseRequest, Reply, RequestFacts } from './operation.ts';
 import type { Services } from './services.ts';
 import { isPermitted } from '../model/access.ts';
@@ -12,14 +11,11 @@ import type { Job } from '../jobs/jobs.ts';
 
 export const listJobs = defineDatabaseOperation({
   id: 'list_jobs',
-  methods: ['POST'],
   path: '/v1/jobs/list',
   summary: 'List the jobs of a database, newest first',
   permission: 'see',
   body: { kind: 'json', shape: ListJobsBody },
-  query: DelimiterQuery,
-  replies: [{ mediaType: 'application/json', shape: ListJobsReply, description: 'Jobs of tables that can be read.' }],
-  statuses: [],
+  replies: [json(ListJobsReply, 'Jobs of tables that can be read.')],
   run: list,
 });
 
@@ -47,13 +43,11 @@ async function list(request: DatabaseRequest<ListJobsBody>, services: Services):
 
 export const cancelJob = defineDatabaseOperation({
   id: 'cancel_job',
-  methods: ['POST'],
   path: '/v1/jobs/cancel',
   summary: 'Cancel a job that waits, or ask one that runs to stop',
   permission: 'see',
   body: { kind: 'json', shape: JobBody },
-  query: DelimiterQuery,
-  replies: [{ mediaType: 'application/json', shape: JobReply, description: 'The job as it is now.' }],
+  replies: [json(JobReply, 'The job as it is now.')],
   statuses: [404],
   run: cancel,
 });
@@ -66,13 +60,11 @@ async function cancel(request: DatabaseRequest<JobBody>, services: Services): Pr
 
 export const describeJob = defineDatabaseOperation({
   id: 'describe_job',
-  methods: ['POST'],
   path: '/v1/jobs/describe',
   summary: 'Describe a job: state, phase, result or failure',
   permission: 'see',
   body: { kind: 'json', shape: JobBody },
-  query: DelimiterQuery,
-  replies: [{ mediaType: 'application/json', shape: JobReply, description: 'The job.' }],
+  replies: [json(JobReply, 'The job.')],
   statuses: [404],
   run: async (request, services) => {
     const job = requireJob(request.body.job_id, request, services);

@@ -5,8 +5,7 @@ import {
   MaintenanceStateReply,
   RunMaintenanceReply,
 } from '../wire/maintenance.ts';
-import { DelimiterQuery } from '../wire/tables.ts';
-import { defineTableOperation } from './operation.ts';
+import { defineTableOperation, json } from './operation.ts';
 import type { Reply, TableRequest, Operation } from './operation.ts';
 import type { Services } from './services.ts';
 import { ServiceError } from '../errors/service-error.ts';
@@ -15,14 +14,11 @@ import { readPreferredWait, waitFor } from './shared/wait-for-job.ts';
 
 export const describeMaintenance = defineTableOperation({
   id: 'describe_table_maintenance',
-  methods: ['POST'],
   path: '/v1/table/:id/maintenance/describe',
   summary: 'Tell in which order a table is, what a run of maintenance would do, and what the last one did',
   permission: 'read',
   body: { kind: 'json', shape: MaintenanceBody },
-  query: DelimiterQuery,
-  replies: [{ mediaType: 'application/json', shape: DescribeMaintenanceReply, description: 'The state.' }],
-  statuses: [],
+  replies: [json(DescribeMaintenanceReply, 'The state.')],
   run: describe,
 });
 
@@ -76,14 +72,11 @@ interface ChangeDefinition {
 function defineChange({ id, path, summary, state }: ChangeDefinition): Operation {
   return defineTableOperation({
     id,
-    methods: ['POST'],
     path,
     summary,
     permission: 'manage',
     body: { kind: 'json', shape: MaintenanceBody },
-    query: DelimiterQuery,
-    replies: [{ mediaType: 'application/json', shape: MaintenanceStateReply, description: 'The state.' }],
-    statuses: [],
+    replies: [json(MaintenanceStateReply, 'The state.')],
     run: async ({ table, caller, requestId }, { catalog }) => {
       const commit = { operation: id, caller: caller.id, requestId, version: 0 };
       const change = { table, commit, properties: { [MAINTENANCE_PROPERTY]: state } };
@@ -98,20 +91,11 @@ function defineChange({ id, path, summary, state }: ChangeDefinition): Operation
 
 export const runMaintenance = defineTableOperation({
   id: 'run_table_maintenance',
-  methods: ['POST'],
   path: '/v1/table/:id/maintenance/run',
   summary: 'Put a table in order now: merge fragments, refresh indexes, remove old versions',
   permission: 'manage',
   body: { kind: 'json', shape: MaintenanceBody },
-  query: DelimiterQuery,
-  replies: [
-    {
-      mediaType: 'application/json',
-      shape: RunMaintenanceReply,
-      description: 'What was done; or, with status 202, the job that does it.',
-    },
-  ],
-  statuses: [],
+  replies: [json(RunMaintenanceReply, 'What was done; or, with status 202, the job that does it.')],
   run,
 });
 

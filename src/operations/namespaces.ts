@@ -5,16 +5,15 @@ import { notPermitted, namespaceNotFound } from '../model/refusals.ts';
 import {
   CreateNamespaceBody,
   CreateNamespaceReply,
-  NamespaceQuery,
   DescribeNamespaceReply,
   NamespaceBody,
   DropNamespaceBody,
   DropNamespaceReply,
   ListNamespacesReply,
-  PageQuery,
+  ListNamespacesQuery,
 } from '../wire/namespaces.ts';
 import { toNameEntry } from './shared/record-commit.ts';
-import { defineNewNamespaceOperation, defineNamespaceOperation } from './operation.ts';
+import { defineNewNamespaceOperation, defineNamespaceOperation, json } from './operation.ts';
 import type { NamespaceRequest, Reply } from './operation.ts';
 import { removeData } from './shared/remove-data.ts';
 import type { Services } from './services.ts';
@@ -26,13 +25,11 @@ import { collectPages, readLimit } from './shared/pages.ts';
 
 export const createNamespace = defineNewNamespaceOperation({
   id: 'create_namespace',
-  methods: ['POST'],
   path: '/v1/namespace/:id/create',
   summary: 'Create a namespace',
   permission: 'write',
   body: { kind: 'json', shape: CreateNamespaceBody },
-  query: NamespaceQuery,
-  replies: [{ mediaType: 'application/json', shape: CreateNamespaceReply, description: 'The namespace as it is now.' }],
+  replies: [json(CreateNamespaceReply, 'The namespace as it is now.')],
   statuses: [409],
   run: create,
 });
@@ -97,29 +94,23 @@ function toReply(properties: Readonly<Record<string, string>>, transactionId: st
 
 export const describeNamespace = defineNamespaceOperation({
   id: 'describe_namespace',
-  methods: ['POST'],
   path: '/v1/namespace/:id/describe',
   pathOfRoot: '/v1/namespace/describe',
   summary: 'Describe a namespace: its properties',
   permission: 'see',
   body: { kind: 'json', shape: NamespaceBody },
-  query: NamespaceQuery,
-  replies: [{ mediaType: 'application/json', shape: DescribeNamespaceReply, description: 'The namespace.' }],
-  statuses: [],
+  replies: [json(DescribeNamespaceReply, 'The namespace.')],
   run: describe,
 });
 
 export const namespaceExists = defineNamespaceOperation({
   id: 'namespace_exists',
-  methods: ['POST'],
   path: '/v1/namespace/:id/exists',
   pathOfRoot: '/v1/namespace/exists',
   summary: 'Tell by the status whether a namespace exists',
   permission: 'see',
   body: { kind: 'json', shape: NamespaceBody },
-  query: NamespaceQuery,
-  replies: [{ mediaType: 'application/json', shape: NoContent, description: 'It exists. No body.' }],
-  statuses: [],
+  replies: [json(NoContent, 'It exists. No body.')],
   run: async () => ({ kind: 'empty' }),
 });
 
@@ -133,14 +124,12 @@ async function describe(request: NamespaceRequest<NamespaceBody>, services: Serv
 
 export const dropNamespace = defineNamespaceOperation({
   id: 'drop_namespace',
-  methods: ['POST'],
   path: '/v1/namespace/:id/drop',
   summary: 'Drop a namespace, and with behavior "cascade" all that is inside',
   permission: 'manage',
   mayBeAbsent: true,
   body: { kind: 'json', shape: DropNamespaceBody },
-  query: NamespaceQuery,
-  replies: [{ mediaType: 'application/json', shape: DropNamespaceReply, description: 'What it was.' }],
+  replies: [json(DropNamespaceReply, 'What it was.')],
   statuses: [409],
   run: drop,
 });
@@ -176,9 +165,8 @@ export const listNamespaces = defineNamespaceOperation({
   summary: 'List the namespaces directly below one that the caller may see',
   permission: 'see',
   body: { kind: 'none' },
-  query: PageQuery,
-  replies: [{ mediaType: 'application/json', shape: ListNamespacesReply, description: 'Names in order.' }],
-  statuses: [],
+  query: ListNamespacesQuery,
+  replies: [json(ListNamespacesReply, 'Names in order.')],
   run: list,
 });
 

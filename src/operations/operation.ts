@@ -1,9 +1,11 @@
-import type { Type } from 'typebox';
+import { Type } from 'typebox';
 import type { CheckedStream } from '../arrow/stream/checked-stream.ts';
 import type { Caller, Permission } from '../model/access.ts';
 import type { NamespacePath, TablePath } from '../model/identifier.ts';
 import type { ArrowLimits } from '../model/limits.ts';
 import type { Database, TableRecord } from '../model/table.ts';
+import { DelimiterQuery } from '../wire/shapes.ts';
+import type { Sent } from '../wire/shapes.ts';
 import type { ResponseRef, WriteRequest } from '../writes/writes.ts';
 import type { Services } from './services.ts';
 
@@ -101,7 +103,7 @@ export interface NoBody {
   readonly kind: 'none';
 }
 
-interface Described<Body> {
+interface Description<Body> {
   readonly id: string;
   /** The first is the one that is described. A `GET` reads no body. */
   readonly methods: readonly [Method, ...Method[]];
@@ -130,7 +132,7 @@ interface Described<Body> {
 }
 
 /** What an operation is. Made by one of the functions below, which know what its `run` is handed. */
-export interface Operation extends Described<JsonBody | ArrowBody | NoBody> {
+export interface Operation extends Description<JsonBody | ArrowBody | NoBody> {
   readonly target: Target;
   /** Of tables: a path of names, or one name in the root namespace. */
   readonly identifier: 'path' | 'name';
@@ -147,7 +149,11 @@ export interface OperationRequest extends Omit<RequestFacts, 'database'> {
   readonly openStream?: WithStream['openStream'];
 }
 
-interface Typed<Body, Request> extends Described<Body> {
+type Defaulted = 'methods' | 'query' | 'statuses';
+
+/** By default an operation is a POST that reads only the delimiter from the query, and has no statuses of its own. */
+interface Definition<Body, Request>
+  extends Omit<Description<Body>, Defaulted>, Partial<Pick<Description<Body>, Defaulted>> {
   readonly run: (request: Request, services: Services) => Promise<Reply>;
 }
 
@@ -157,60 +163,67 @@ type BodyOf<Body> = Body extends { readonly shape: infer Shape extends Type.TObj
   : Readonly<Record<string, never>>;
 
 export function defineTableOperation<const Body extends JsonBody | NoBody>(
-  operation: Typed<Body, TableRequest<BodyOf<Body>>>,
+  operation: Definition<Body, TableRequest<BodyOf<Body>>>,
 ): Operation {
   return define('table', operation);
 }
 
-export function defineTableIngest(operation: Typed<ArrowBody, TableIngestRequest>): Operation {
+export function defineTableIngest(operation: Definition<ArrowBody, TableIngestRequest>): Operation {
   return define('table', operation);
 }
 
 export function defineNewTableOperation<const Body extends JsonBody | NoBody>(
-  operation: Typed<Body, NewTableRequest<BodyOf<Body>>>,
+  operation: Definition<Body, NewTableRequest<BodyOf<Body>>>,
 ): Operation {
   return define('new-table', operation);
 }
 
 export function defineNewTableIngest(
-  operation: Typed<ArrowBody, IngestRequest> & { readonly identifier?: 'path' | 'name' },
+  operation: Definition<ArrowBody, IngestRequest> & { readonly identifier?: 'path' | 'name' },
 ): Operation {
   return define('new-table', operation);
 }
 
 export function defineNamespaceOperation<const Body extends JsonBody | NoBody>(
-  operation: Typed<Body, NamespaceRequest<BodyOf<Body>>>,
+  operation: Definition<Body, NamespaceRequest<BodyOf<Body>>>,
 ): Operation {
   return define('namespace', operation);
 }
 
 export function defineNewNamespaceOperation<const Body extends JsonBody | NoBody>(
-  operation: Typed<Body, NamespaceRequest<BodyOf<Body>>>,
+  operation: Definition<Body, NamespaceRequest<BodyOf<Body>>>,
 ): Operation {
   return define('new-namespace', operation);
 }
 
 export function defineDatabaseOperation<const Body extends JsonBody | NoBody>(
-  operation: Typed<Body, DatabaseRequest<BodyOf<Body>>>,
+  operation: Definition<Body, DatabaseRequest<BodyOf<Body>>>,
 ): Operation {
   return define('database', operation);
 }
 
 /** Its permission is needed on anything at all; on what exactly is for the operation to check, which has read the body. */
 export function defineServerOperation<const Body extends JsonBody>(
-  operation: Typed<Body, ServerRequest<BodyOf<Body>>>,
+  operation: Definition<Body, ServerRequest<BodyOf<Body>>>,
 ): Operation {
   return define('server', operation);
 }
 
-/** The life of a request finds what the target names and checks every body against its shape: here, once, that is trusted. */
+const NO_QUERY = Type.Object({});
+
 function define<Body extends Operation['body'], Request extends Omit<RequestFacts, 'database'>>(
   target: Target,
-  operation: Typed<Body, Request> & { readonly identifier?: 'path' | 'name' },
+  operation: Definition<Body, Request> & { readonly identifier?: 'path' | 'name' },
 ): Operation {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The request has what the target and the checked body give it.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The pipeline has found the target and checked the body against its shape.
   const run = operation.run as unknown as Operation['run'];
-  return { identifier: 'path', ...operation, target, run };
+  const query = target === 'server' ? NO_QUERY : DelimiterQuery;
+  return { methods: ['POST'], identifier: 'path', query, statuses: [], ...operation, target, run };
+}
+
+/** Describes a JSON reply. */
+export function json(shape: Type.TSchema, description: string): ReplyShape {
+  return { mediaType: 'application/json', shape, description };
 }
 
 interface ReplyFrame {
@@ -235,5 +248,10 @@ export type Reply = ReplyFrame &
      */
     | { readonly kind: 'stream'; readonly mediaType: string; readonly pieces: AsyncIterable<Uint8Array> }
   );
+
+/** Replies with a JSON object that has the given shape. */
+export function objectReply<Shape extends object>(body: Sent<Shape> & object): Reply {
+  return { kind: 'object', body };
+}
 
 export type ReplyHeaders = Readonly<Record<string, string>>;

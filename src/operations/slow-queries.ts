@@ -3,21 +3,17 @@ import { requireInteger } from '../guard/numbers.ts';
 import { formatPath } from '../model/identifier.ts';
 import type { SlowQuery } from '../slow-queries/slow-queries.ts';
 import { ListSlowQueriesBody, ListSlowQueriesReply } from '../wire/slow-queries.ts';
-import { DelimiterQuery } from '../wire/tables.ts';
-import { defineDatabaseOperation } from './operation.ts';
+import { defineDatabaseOperation, json } from './operation.ts';
 import type { DatabaseRequest, Reply } from './operation.ts';
 import type { Services } from './services.ts';
 
 export const listSlowQueries = defineDatabaseOperation({
   id: 'list_slow_queries',
-  methods: ['POST'],
   path: '/v1/slow_queries/list',
   summary: 'List the slow queries of a database, newest first, with what their steps cost',
   permission: 'administer',
   body: { kind: 'json', shape: ListSlowQueriesBody },
-  query: DelimiterQuery,
-  replies: [{ mediaType: 'application/json', shape: ListSlowQueriesReply, description: 'A page of slow queries.' }],
-  statuses: [],
+  replies: [json(ListSlowQueriesReply, 'A page of slow queries.')],
   run: list,
 });
 

@@ -1,9 +1,8 @@
 import { Type } from 'typebox';
 import { ServiceError } from '../errors/service-error.ts';
 import type { Permission } from '../model/access.ts';
-import { requestFields } from '../wire/shapes.ts';
-import { DelimiterQuery } from '../wire/tables.ts';
-import { defineDatabaseOperation, defineNewTableOperation, defineTableOperation } from './operation.ts';
+import { requestBody } from '../wire/shapes.ts';
+import { defineDatabaseOperation, defineNewTableOperation, defineTableOperation, json } from './operation.ts';
 import type { Operation, Reply } from './operation.ts';
 
 /** A part of the public descriptions that is not offered here, and why: the caller reads the reason. */
@@ -69,7 +68,7 @@ const DEFINE = {
 } as const;
 
 /** Whatever the request says beside who asks and about what is not read. */
-const AnyBody = Type.Object(requestFields, { additionalProperties: true });
+const AnyBody = requestBody({}, { additionalProperties: true });
 
 /** Each is an operation like any other: who may not ask is told that first. */
 export const UNSUPPORTED_OPERATIONS: readonly Operation[] = UNSUPPORTED.map(toOperation);
@@ -77,13 +76,11 @@ export const UNSUPPORTED_OPERATIONS: readonly Operation[] = UNSUPPORTED.map(toOp
 function toOperation({ id, path, about, permission, reason }: Unsupported): Operation {
   return DEFINE[about]({
     id,
-    methods: ['POST'],
     path,
     summary: `Not offered: ${reason}`,
     permission,
     body: { kind: 'json', shape: AnyBody },
-    query: DelimiterQuery,
-    replies: [{ mediaType: 'application/json', shape: Type.Object({}), description: 'Never.' }],
+    replies: [json(Type.Object({}), 'Never.')],
     statuses: [406],
     run: async (): Promise<Reply> => {
       throw new ServiceError('Unsupported', 'This operation is not offered by this service.', { hint: reason });

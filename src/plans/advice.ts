@@ -2,7 +2,7 @@ import type { PlanStep } from '../model/query.ts';
 import type { QueryTableBody } from '../wire/data.ts';
 import type { IndexContent } from '../wire/indexes.ts';
 import type { SchemaJson } from '../wire/schema/schema-json.ts';
-import type { TableStatsReply } from '../wire/history/versions.ts';
+import type { TableStatsReply } from '../wire/tables.ts';
 
 /** What is known beside the plan, as the API gave it; the more there is, the more can be found. */
 export interface PlanContext {

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { Branch, Context, StringMap, Version, requestFields } from './shapes.ts';
+import { Branch, StringMap, Version, optionalFlag, optionalText, replyBody, requestBody } from './shapes.ts';
 
 export const FieldMetadataUpdate = Type.Object(
   {
@@ -13,35 +13,30 @@ export const FieldMetadataUpdate = Type.Object(
         },
       ),
     ),
-    replace: Type.Optional(Type.Boolean({ description: 'Replace all metadata of the field instead of merging.' })),
+    replace: optionalFlag('Replace all metadata of the field instead of merging.'),
   },
   { additionalProperties: false },
 );
 
-export const UpdateFieldMetadataBody = Type.Object(
-  {
-    ...requestFields,
-    updates: Type.Array(FieldMetadataUpdate),
-    branch: Type.Optional(Branch),
-  },
-  { additionalProperties: false },
-);
+export const UpdateFieldMetadataBody = requestBody({
+  updates: Type.Array(FieldMetadataUpdate),
+  branch: Type.Optional(Branch),
+});
 export type UpdateFieldMetadataBody = Type.Static<typeof UpdateFieldMetadataBody>;
 
-export const UpdateFieldMetadataReply = Type.Object({
+export const UpdateFieldMetadataReply = replyBody({
   version: Version,
   fields: Type.Unsafe<Record<string, Record<string, string>>>(
     Type.Object({}, { additionalProperties: StringMap, description: 'Resulting metadata by canonical field path.' }),
   ),
-  transaction_id: Type.Optional(Type.String()),
-  context: Type.Optional(Context),
+  transaction_id: optionalText(),
 });
 export type UpdateFieldMetadataReply = Type.Static<typeof UpdateFieldMetadataReply>;
 
 export const AddColumnsEntry = Type.Object(
   {
     name: Type.String({ description: 'Name of the new column.' }),
-    expression: Type.Optional(Type.String({ description: 'SQL that gives the values of the rows that are there.' })),
+    expression: optionalText('SQL that gives the values of the rows that are there.'),
     data_type: Type.Optional(
       Type.Unknown({ description: 'Type of a column of nulls, as JSON or as a name, in place of an expression.' }),
     ),
@@ -52,15 +47,11 @@ export const AddColumnsEntry = Type.Object(
   { additionalProperties: false },
 );
 
-export const AddColumnsBody = Type.Object(
-  {
-    ...requestFields,
-    new_columns: Type.Array(AddColumnsEntry),
-    function: Type.Optional(Type.Unknown({ description: 'Not offered.' })),
-    branch: Type.Optional(Branch),
-  },
-  { additionalProperties: false },
-);
+export const AddColumnsBody = requestBody({
+  new_columns: Type.Array(AddColumnsEntry),
+  function: Type.Optional(Type.Unknown({ description: 'Not offered.' })),
+  branch: Type.Optional(Branch),
+});
 export type AddColumnsBody = Type.Static<typeof AddColumnsBody>;
 
 export const AlterColumnsEntry = Type.Object(
@@ -74,25 +65,23 @@ export const AlterColumnsEntry = Type.Object(
   { additionalProperties: false },
 );
 
-export const AlterColumnsBody = Type.Object(
-  { ...requestFields, alterations: Type.Array(AlterColumnsEntry), branch: Type.Optional(Branch) },
-  { additionalProperties: false },
-);
+export const AlterColumnsBody = requestBody({
+  alterations: Type.Array(AlterColumnsEntry),
+  branch: Type.Optional(Branch),
+});
 export type AlterColumnsBody = Type.Static<typeof AlterColumnsBody>;
 
-export const DropColumnsBody = Type.Object(
-  {
-    ...requestFields,
-    columns: Type.Array(Type.String({ minLength: 1 }), { description: 'Paths of the fields to drop.' }),
-    branch: Type.Optional(Branch),
-  },
-  { additionalProperties: false },
-);
+export const DropColumnsBody = requestBody({
+  columns: Type.Array(Type.String({ minLength: 1 }), { description: 'Paths of the fields to drop.' }),
+  branch: Type.Optional(Branch),
+});
 export type DropColumnsBody = Type.Static<typeof DropColumnsBody>;
 
-export const ColumnsReply = Type.Object({
-  version: Version,
-  transaction_id: Type.Optional(Type.String()),
-  context: Type.Optional(Context),
-});
+export const ColumnsReply = replyBody({ version: Version, transaction_id: optionalText() });
 export type ColumnsReply = Type.Static<typeof ColumnsReply>;
+
+export const SchemaMetadataBody = requestBody(
+  { branch: Type.Optional(Branch), metadata: StringMap },
+  { description: 'The pairs, either as the whole body or as `metadata`.' },
+);
+export type SchemaMetadataBody = Type.Static<typeof SchemaMetadataBody>;

@@ -1,37 +1,37 @@
 import { Type } from 'typebox';
-import { Branch, Context, StringMap, Version, requestFields } from './shapes.ts';
-import { DelimiterQuery } from './tables.ts';
+import {
+  Branch,
+  StringMap,
+  Version,
+  optionalCount,
+  optionalFlag,
+  optionalText,
+  queryParameters,
+  replyBody,
+  requestBody,
+} from './shapes.ts';
 
-export const UpdateTableBody = Type.Object(
-  {
-    ...requestFields,
-    updates: Type.Array(Type.Tuple([Type.String(), Type.String()]), {
-      description:
-        'Pairs of field path and SQL expression; the expression sees the values of the row before the update.',
-    }),
-    predicate: Type.Optional(Type.String({ description: 'SQL that selects the rows; all rows when absent.' })),
-    branch: Type.Optional(Branch),
-    properties: Type.Optional(StringMap),
-  },
-  { additionalProperties: false },
-);
+export const UpdateTableBody = requestBody({
+  updates: Type.Array(Type.Tuple([Type.String(), Type.String()]), {
+    description: 'Pairs of field path and SQL expression; the expression sees the values of the row before the update.',
+  }),
+  predicate: optionalText('SQL that selects the rows; all rows when absent.'),
+  branch: Type.Optional(Branch),
+  properties: Type.Optional(StringMap),
+});
 export type UpdateTableBody = Type.Static<typeof UpdateTableBody>;
 
-export const UpdateTableReply = Type.Object({
+export const UpdateTableReply = replyBody({
   updated_rows: Type.Integer({ minimum: 0 }),
   rows_updated: Type.Integer({
     minimum: 0,
     description: 'The same number, under the name that the LanceDB client reads.',
   }),
   version: Version,
-  transaction_id: Type.Optional(Type.String()),
+  transaction_id: optionalText(),
   properties: Type.Union([StringMap, Type.Null()]),
-  context: Type.Optional(Context),
 });
 export type UpdateTableReply = Type.Static<typeof UpdateTableReply>;
-
-const count = (description: string) => Type.Optional(Type.Integer({ minimum: 0, description }));
-const flag = (description: string) => Type.Optional(Type.Boolean({ description }));
 
 const NumberArray = Type.Array(Type.Number());
 const FieldPathText = Type.String({ minLength: 1 });
@@ -70,64 +70,50 @@ export const FullTextBody = Type.Object(
 export const QueryOrder = Type.Object(
   {
     column_name: FieldPathText,
-    ascending: flag('Smallest first (default) or greatest first.'),
-    nulls_first: flag('Nulls before or after (default) all values.'),
+    ascending: optionalFlag('Smallest first (default) or greatest first.'),
+    nulls_first: optionalFlag('Nulls before or after (default) all values.'),
   },
   { additionalProperties: false },
 );
 
-export const QueryTableBody = Type.Object(
-  {
-    ...requestFields,
-    k: count('Number of results to return.'),
-    vector: Type.Optional(QueryVector),
-    branch: Type.Optional(Branch),
-    bypass_vector_index: flag('Search every row instead of the vector index.'),
-    columns: Type.Optional(QueryColumns),
-    distance_type: Type.Optional(Type.String({ description: '`l2`, `cosine`, `dot` or `hamming`.' })),
-    ef: count('Search effort for an HNSW index.'),
-    fast_search: flag('Search only rows that are in the index.'),
-    filter: Type.Optional(Type.String({ description: 'SQL filter expression.' })),
-    full_text_query: Type.Optional(FullTextBody),
-    lower_bound: Type.Optional(Type.Number({ description: 'Least distance of a result.' })),
-    upper_bound: Type.Optional(Type.Number({ description: 'Distance that results stay below.' })),
-    nprobes: count('Number of probes for an IVF index.'),
-    minimum_nprobes: count('Least number of probes.'),
-    maximum_nprobes: count('Greatest number of probes; 0 means no maximum.'),
-    offset: count('Number of results to skip.'),
-    order_by: Type.Optional(Type.Array(QueryOrder, { description: 'Field paths to sort by, the first one first.' })),
-    prefilter: flag('Filter before the vector search (default) or after it.'),
-    refine_factor: count('Re-rank this many times `k` results with the exact vectors.'),
-    vector_column: Type.Optional(
-      Type.String({ minLength: 1, description: 'Field path of the vector field to search.' }),
-    ),
-    version: Type.Optional(Version),
-    with_row_id: flag('Return the row id as a column named `_rowid`.'),
-  },
-  { additionalProperties: false },
-);
+export const QueryTableBody = requestBody({
+  k: optionalCount('Number of results to return.'),
+  vector: Type.Optional(QueryVector),
+  branch: Type.Optional(Branch),
+  bypass_vector_index: optionalFlag('Search every row instead of the vector index.'),
+  columns: Type.Optional(QueryColumns),
+  distance_type: optionalText('`l2`, `cosine`, `dot` or `hamming`.'),
+  ef: optionalCount('Search effort for an HNSW index.'),
+  fast_search: optionalFlag('Search only rows that are in the index.'),
+  filter: optionalText('SQL filter expression.'),
+  full_text_query: Type.Optional(FullTextBody),
+  lower_bound: Type.Optional(Type.Number({ description: 'Least distance of a result.' })),
+  upper_bound: Type.Optional(Type.Number({ description: 'Distance that results stay below.' })),
+  nprobes: optionalCount('Number of probes for an IVF index.'),
+  minimum_nprobes: optionalCount('Least number of probes.'),
+  maximum_nprobes: optionalCount('Greatest number of probes; 0 means no maximum.'),
+  offset: optionalCount('Number of results to skip.'),
+  order_by: Type.Optional(Type.Array(QueryOrder, { description: 'Field paths to sort by, the first one first.' })),
+  prefilter: optionalFlag('Filter before the vector search (default) or after it.'),
+  refine_factor: optionalCount('Re-rank this many times `k` results with the exact vectors.'),
+  vector_column: Type.Optional(Type.String({ minLength: 1, description: 'Field path of the vector field to search.' })),
+  version: Type.Optional(Version),
+  with_row_id: optionalFlag('Return the row id as a column named `_rowid`.'),
+});
 export type QueryTableBody = Type.Static<typeof QueryTableBody>;
 
-export const ExplainPlanBody = Type.Object(
-  {
-    ...requestFields,
-    query: QueryTableBody,
-    verbose: flag('With more detail.'),
-    branch: Type.Optional(Branch),
-  },
-  { additionalProperties: false },
-);
+export const ExplainPlanBody = requestBody({
+  query: QueryTableBody,
+  verbose: optionalFlag('With more detail.'),
+  branch: Type.Optional(Branch),
+});
 export type ExplainPlanBody = Type.Static<typeof ExplainPlanBody>;
 
-export const CountRowsBody = Type.Object(
-  {
-    ...requestFields,
-    predicate: Type.Optional(Type.String({ description: 'SQL that selects the rows; all rows when absent.' })),
-    branch: Type.Optional(Branch),
-    version: Type.Optional(Version),
-  },
-  { additionalProperties: false },
-);
+export const CountRowsBody = requestBody({
+  predicate: optionalText('SQL that selects the rows; all rows when absent.'),
+  branch: Type.Optional(Branch),
+  version: Type.Optional(Version),
+});
 export type CountRowsBody = Type.Static<typeof CountRowsBody>;
 
 export const RowsReply = Type.Object({
@@ -142,25 +128,20 @@ export const Metric = Type.Object({
   text: Type.String({ description: 'As the engine printed it.' }),
 });
 
-export const PlanReply = Type.Object({
+export const PlanReply = replyBody({
   text: Type.String({ description: 'The whole analysis as text.' }),
   plan: Type.Object(
     {},
     { additionalProperties: true, description: 'The root step: `operator`, `details`, `metrics`, `children`.' },
   ),
-  context: Type.Optional(Context),
 });
 
-const Rows = (description: string) => Type.Integer({ minimum: 0, description });
-const Flag = (description: string) =>
-  Type.Optional(Type.String({ description: `${description} \`true\` or \`false\`.` }));
+const rows = (description: string) => Type.Integer({ minimum: 0, description });
+const flagText = (description: string) => optionalText(`${description} \`true\` or \`false\`.`);
 const UploadId = Type.String({ minLength: 1, description: 'The upload, as `multipart_write/create` named it.' });
 
-export const InsertQuery = Type.Object({
-  ...DelimiterQuery.properties,
-  mode: Type.Optional(
-    Type.String({ description: '`append` (default) or `overwrite`; case and underscore do not matter.' }),
-  ),
+export const InsertQuery = queryParameters({
+  mode: optionalText('`append` (default) or `overwrite`; case and underscore do not matter.'),
   branch: Type.Optional(Branch),
   upload_id: Type.Optional(UploadId),
   upload_part_id: Type.Optional(
@@ -168,74 +149,65 @@ export const InsertQuery = Type.Object({
   ),
 });
 
-export const InsertReply = Type.Object({
+export const InsertReply = replyBody({
   version: Type.Optional(Version),
-  num_inserted_rows: Rows('Rows that were added; for a part of an upload, those that wait to be added.'),
-  transaction_id: Type.Optional(Type.String()),
-  context: Type.Optional(Context),
+  num_inserted_rows: rows('Rows that were added; for a part of an upload, those that wait to be added.'),
+  transaction_id: optionalText(),
 });
 export type InsertReply = Type.Static<typeof InsertReply>;
 
-export const MergeInsertQuery = Type.Object({
-  ...DelimiterQuery.properties,
+export const MergeInsertQuery = queryParameters({
   on: Type.Array(Type.String(), { description: 'Column that rows are matched on; may be given several times.' }),
-  when_matched_update_all: Flag('Update rows that match.'),
-  when_matched_update_all_filt: Type.Optional(
-    Type.String({ description: 'SQL over `target.` and `source.` columns: only matching rows for which it is true.' }),
+  when_matched_update_all: flagText('Update rows that match.'),
+  when_matched_update_all_filt: optionalText(
+    'SQL over `target.` and `source.` columns: only matching rows for which it is true.',
   ),
-  when_not_matched_insert_all: Flag('Insert rows that match none.'),
-  when_not_matched_by_source_delete: Flag('Delete rows of the table that match none that were sent.'),
-  when_not_matched_by_source_delete_filt: Type.Optional(
-    Type.String({ description: 'SQL over the columns of the table: only those rows for which it is true.' }),
+  when_not_matched_insert_all: flagText('Insert rows that match none.'),
+  when_not_matched_by_source_delete: flagText('Delete rows of the table that match none that were sent.'),
+  when_not_matched_by_source_delete_filt: optionalText(
+    'SQL over the columns of the table: only those rows for which it is true.',
   ),
-  timeout: Type.Optional(Type.String({ description: 'Longest time, such as `30s`, `500ms` or `5m`.' })),
-  use_index: Flag('Look keys up in an index when there is one.'),
-  use_lsm: Flag('Has no effect.'),
+  timeout: optionalText('Longest time, such as `30s`, `500ms` or `5m`.'),
+  use_index: flagText('Look keys up in an index when there is one.'),
+  use_lsm: flagText('Has no effect.'),
   branch: Type.Optional(Branch),
 });
 
-export const MergeInsertReply = Type.Object({
+export const MergeInsertReply = replyBody({
   version: Version,
-  num_inserted_rows: Type.Optional(Rows('Rows that were new.')),
-  num_updated_rows: Type.Optional(Rows('Rows of the table that matched.')),
-  num_deleted_rows: Type.Optional(Rows('Rows of the table that were not sent.')),
-  num_attempts: Type.Optional(Rows('How often the merge was tried.')),
-  num_rows: Type.Optional(Rows('Rows that were written.')),
-  transaction_id: Type.Optional(Type.String()),
-  context: Type.Optional(Context),
+  num_inserted_rows: optionalCount('Rows that were new.'),
+  num_updated_rows: optionalCount('Rows of the table that matched.'),
+  num_deleted_rows: optionalCount('Rows of the table that were not sent.'),
+  num_attempts: optionalCount('How often the merge was tried.'),
+  num_rows: optionalCount('Rows that were written.'),
+  transaction_id: optionalText(),
 });
 export type MergeInsertReply = Type.Static<typeof MergeInsertReply>;
 
-export const DeleteBody = Type.Object(
-  {
-    ...requestFields,
-    predicate: Type.String({ description: 'SQL that selects the rows to delete.' }),
-    branch: Type.Optional(Branch),
-  },
-  { additionalProperties: false },
-);
+export const DeleteBody = requestBody({
+  predicate: Type.String({ description: 'SQL that selects the rows to delete.' }),
+  branch: Type.Optional(Branch),
+});
 export type DeleteBody = Type.Static<typeof DeleteBody>;
 
-export const DeleteReply = Type.Object({
+export const DeleteReply = replyBody({
   version: Version,
-  num_deleted_rows: Rows('Rows that were deleted.'),
-  transaction_id: Type.Optional(Type.String()),
-  context: Type.Optional(Context),
+  num_deleted_rows: rows('Rows that were deleted.'),
+  transaction_id: optionalText(),
 });
 export type DeleteReply = Type.Static<typeof DeleteReply>;
 
-export const BeginUploadQuery = Type.Object({ ...DelimiterQuery.properties, branch: Type.Optional(Branch) });
+export const BeginUploadQuery = queryParameters({ branch: Type.Optional(Branch) });
 
-export const BeginUploadReply = Type.Object({ upload_id: UploadId, context: Type.Optional(Context) });
+export const BeginUploadReply = replyBody({ upload_id: UploadId });
 
 export const EndUploadQuery = Type.Object({ ...BeginUploadQuery.properties, upload_id: UploadId });
 
-export const CompleteUploadReply = Type.Object({
+export const CompleteUploadReply = replyBody({
   version: Version,
-  num_inserted_rows: Rows('Rows of all parts together.'),
-  transaction_id: Type.Optional(Type.String()),
-  context: Type.Optional(Context),
+  num_inserted_rows: rows('Rows of all parts together.'),
+  transaction_id: optionalText(),
 });
 export type CompleteUploadReply = Type.Static<typeof CompleteUploadReply>;
 
-export const AbortUploadReply = Type.Object({ upload_id: UploadId, context: Type.Optional(Context) });
+export const AbortUploadReply = replyBody({ upload_id: UploadId });

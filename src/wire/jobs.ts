@@ -1,27 +1,18 @@
 import { Type } from 'typebox';
-import { Context, requestFields } from './shapes.ts';
+import { optionalText, replyBody, requestBodyWithoutId } from './shapes.ts';
 
-const bodyFields = { identity: requestFields.identity, context: requestFields.context };
-
-export const ListJobsBody = Type.Object(
-  {
-    ...bodyFields,
-    page_token: Type.Optional(Type.String()),
-    limit: Type.Optional(Type.Integer({ minimum: 1, description: 'Most jobs on the page.' })),
-  },
-  { additionalProperties: false },
-);
+export const ListJobsBody = requestBodyWithoutId({
+  page_token: optionalText(),
+  limit: Type.Optional(Type.Integer({ minimum: 1, description: 'Most jobs on the page.' })),
+});
 export type ListJobsBody = Type.Static<typeof ListJobsBody>;
 
-export const JobBody = Type.Object(
-  { ...bodyFields, job_id: Type.String({ minLength: 1 }) },
-  { additionalProperties: false },
-);
+export const JobBody = requestBodyWithoutId({ job_id: Type.String({ minLength: 1 }) });
 export type JobBody = Type.Static<typeof JobBody>;
 
 const State = Type.String({ description: '`IN_PROGRESS`, `DONE`, `FAILED`, `CANCELLED` or `TIMED_OUT`.' });
 
-export const ListJobsReply = Type.Object({
+export const ListJobsReply = replyBody({
   jobs: Type.Array(
     Type.Object({
       job_id: Type.String(),
@@ -32,12 +23,11 @@ export const ListJobsReply = Type.Object({
     }),
     { description: 'Newest first.' },
   ),
-  page_token: Type.Optional(Type.String()),
-  context: Type.Optional(Context),
+  page_token: optionalText(),
 });
 export type ListJobsReply = Type.Static<typeof ListJobsReply>;
 
-export const JobReply = Type.Object({
+export const JobReply = replyBody({
   job_id: Type.String(),
   job_type: Type.String(),
   job_state: State,
@@ -49,6 +39,5 @@ export const JobReply = Type.Object({
   spec: Type.Object({}, { additionalProperties: true, description: 'What was asked for.' }),
   result: Type.Optional(Type.Object({}, { additionalProperties: true })),
   failure: Type.Optional(Type.Object({ phase: Type.String(), message: Type.String(), retryable: Type.Boolean() })),
-  context: Type.Optional(Context),
 });
 export type JobReply = Type.Static<typeof JobReply>;

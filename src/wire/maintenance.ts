@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
-import { StringMap, Context, requestFields } from './shapes.ts';
+import { StringMap, replyBody, requestBody } from './shapes.ts';
 
-export const MaintenanceBody = Type.Object({ ...requestFields }, { additionalProperties: false });
+export const MaintenanceBody = requestBody({});
 export type MaintenanceBody = Type.Static<typeof MaintenanceBody>;
 
 const Reasons = Type.Array(Type.String(), {
@@ -22,7 +22,7 @@ const Run = Type.Object({
   ended_ms: Type.Integer(),
 });
 
-export const DescribeMaintenanceReply = Type.Object({
+export const DescribeMaintenanceReply = replyBody({
   state: Type.String({ description: '`automatic`, `paused`, or `off` when the service does none by itself.' }),
   commits: Type.Integer({ description: 'Commits since the last run, as far as this process has seen them.' }),
   version: Type.Integer(),
@@ -36,22 +36,19 @@ export const DescribeMaintenanceReply = Type.Object({
     removes_versions: Type.Boolean({ description: 'Whether there are old versions that would go.' }),
   }),
   last_run: Type.Optional(Run),
-  context: Type.Optional(Context),
 });
 export type DescribeMaintenanceReply = Type.Static<typeof DescribeMaintenanceReply>;
 
-export const RunMaintenanceReply = Type.Object({
+export const RunMaintenanceReply = replyBody({
   job_id: Type.String(),
   job_state: Type.String({ description: '`DONE`, or `IN_PROGRESS` with status 202.' }),
   result: Type.Optional(Run),
-  context: Type.Optional(Context),
 });
 export type RunMaintenanceReply = Type.Static<typeof RunMaintenanceReply>;
 
-export const MaintenanceStateReply = Type.Object({
+export const MaintenanceStateReply = replyBody({
   state: Type.String({ description: '`automatic` or `paused`.' }),
   properties: StringMap,
   transaction_id: Type.String(),
-  context: Type.Optional(Context),
 });
 export type MaintenanceStateReply = Type.Static<typeof MaintenanceStateReply>;

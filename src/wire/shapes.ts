@@ -1,7 +1,5 @@
 import { Type } from 'typebox';
 
-/** Building blocks that several requests and replies share. */
-
 export const Identity = Type.Object(
   {
     api_key: Type.Optional(Type.String()),
@@ -22,6 +20,20 @@ export const Context = Type.Object(
 /** `Type.Record` would let a key with a line break past its pattern, unchecked. */
 export const StringMap = Type.Unsafe<Record<string, string>>(Type.Object({}, { additionalProperties: Type.String() }));
 
+export const DelimiterQuery = Type.Object({
+  delimiter: Type.Optional(Type.String({ minLength: 1, description: 'Delimiter of the identifier; `$` when absent.' })),
+});
+
+export const optionalText = (description?: string) => Type.Optional(Type.String(describe(description)));
+export const optionalFlag = (description?: string) => Type.Optional(Type.Boolean(describe(description)));
+export const optionalInteger = (description?: string) => Type.Optional(Type.Integer(describe(description)));
+export const optionalCount = (description?: string) =>
+  Type.Optional(Type.Integer({ minimum: 0, ...describe(description) }));
+
+function describe(description: string | undefined) {
+  return description === undefined ? {} : { description };
+}
+
 export const IdentifierPath = Type.Array(Type.String(), {
   description: 'Path of names. Must agree with the identifier in the address.',
 });
@@ -30,12 +42,53 @@ export const Branch = Type.String({ minLength: 1, description: 'Branch to target
 
 export const Version = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 
-/** What every JSON request body may carry beside its own fields. */
-export const requestFields = {
-  identity: Type.Optional(Identity),
-  context: Type.Optional(Context),
-  id: Type.Optional(IdentifierPath),
+/** Of a page of a listing. */
+export const NextPageToken = optionalText('Present when there are more.');
+
+/** Query parameters that choose a page of a listing. */
+export const pageParameters = {
+  limit: optionalText('How many entries at most, as a whole number.'),
+  page_token: optionalText('The token of the page before.'),
 };
+
+/** The same in a body, where some clients write it. */
+export const pageFields = { limit: Type.Optional(Type.Integer({ minimum: 1 })), page_token: optionalText() };
+
+/** What every JSON request body may carry beside its own fields. */
+const callerFields = { identity: Type.Optional(Identity), context: Type.Optional(Context) };
+const requestFields = { ...callerFields, id: Type.Optional(IdentifierPath) };
+
+/** A request body about the table or namespace that the address names. */
+export function requestBody<Fields extends Type.TProperties>(fields: Fields, options: Type.TObjectOptions = {}) {
+  return Type.Object({ ...requestFields, ...fields }, { additionalProperties: false, ...options });
+}
+
+/** A request body about something without an identifier, such as a key or a job. */
+export function requestBodyWithoutId<Fields extends Type.TProperties>(fields: Fields) {
+  return Type.Object({ ...callerFields, ...fields }, { additionalProperties: false });
+}
+
+/** A JSON reply: its fields, and the context that the service adds. */
+export function replyBody<Fields extends Type.TProperties>(fields: Fields) {
+  return Type.Object({ ...fields, context: Type.Optional(Context) });
+}
+
+/** The query parameters of an operation: its own beside the delimiter. */
+export function queryParameters<Fields extends Type.TProperties>(fields: Fields) {
+  return Type.Object({ ...DelimiterQuery.properties, ...fields });
+}
+
+export const BranchQuery = queryParameters({ branch: Type.Optional(Branch) });
+
+/**
+ * A reply as an operation builds it: arrays and maps may be read-only, and an absent field may be `undefined`, which JSON
+ * leaves out.
+ */
+export type Sent<Shape> = Shape extends readonly (infer Entry)[]
+  ? readonly Sent<Entry>[]
+  : Shape extends object
+    ? { readonly [Key in keyof Shape]: Sent<Shape[Key]> | ({} extends Pick<Shape, Key> ? undefined : never) }
+    : Shape;
 
 /** Of replies that say all by their status. */
 export const NoContent = Type.Null();

@@ -1,15 +1,10 @@
 import { Type } from 'typebox';
-import { Context, requestFields } from './shapes.ts';
+import { optionalText, replyBody, requestBodyWithoutId } from './shapes.ts';
 
-export const ListSlowQueriesBody = Type.Object(
-  {
-    identity: requestFields.identity,
-    context: requestFields.context,
-    page_token: Type.Optional(Type.String()),
-    limit: Type.Optional(Type.Integer({ minimum: 1, description: 'Most queries on the page.' })),
-  },
-  { additionalProperties: false },
-);
+export const ListSlowQueriesBody = requestBodyWithoutId({
+  page_token: optionalText(),
+  limit: Type.Optional(Type.Integer({ minimum: 1, description: 'Most queries on the page.' })),
+});
 export type ListSlowQueriesBody = Type.Static<typeof ListSlowQueriesBody>;
 
 const SlowQuery = Type.Object({
@@ -27,9 +22,8 @@ const SlowQuery = Type.Object({
   ),
 });
 
-export const ListSlowQueriesReply = Type.Object({
+export const ListSlowQueriesReply = replyBody({
   slow_queries: Type.Array(SlowQuery, { description: 'Newest first, since the service started.' }),
-  page_token: Type.Optional(Type.String()),
-  context: Type.Optional(Context),
+  page_token: optionalText(),
 });
 export type ListSlowQueriesReply = Type.Static<typeof ListSlowQueriesReply>;

@@ -7,7 +7,7 @@ import { findDimension, listColumns } from '../../../src/plans/table-facts.ts';
 import type { ColumnFact } from '../../../src/plans/table-facts.ts';
 import type { IndexContent } from '../../../src/wire/indexes.ts';
 import type { SchemaJson } from '../../../src/wire/schema/schema-json.ts';
-import type { TableStatsReply } from '../../../src/wire/history/versions.ts';
+import type { TableStatsReply } from '../../../src/wire/tables.ts';
 
 /** What the lab knows of its table. */
 export interface TableFacts {

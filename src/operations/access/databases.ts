@@ -1,20 +1,17 @@
-import { Type } from 'typebox';
 import { isVisible } from '../../model/access.ts';
 import { DatabaseBody, DatabaseReply, ListDatabasesReply, PageBody } from '../../wire/access.ts';
-import { defineServerOperation } from '../operation.ts';
+import { defineServerOperation, json } from '../operation.ts';
 import { readPageSize, readPageToken, toPageToken } from '../shared/pages.ts';
 import { requireServerAdministrator } from './read-grant.ts';
 
 /** Where its tables live is never the caller's choice: a folder of its own below the storage root. */
 export const createDatabase = defineServerOperation({
   id: 'create_database',
-  methods: ['POST'],
   path: '/v1/database/create',
   summary: 'Create a database: a tenant with tables of its own',
   permission: 'administer',
   body: { kind: 'json', shape: DatabaseBody },
-  query: Type.Object({}),
-  replies: [{ mediaType: 'application/json', shape: DatabaseReply, description: 'The database.' }],
+  replies: [json(DatabaseReply, 'The database.')],
   statuses: [409],
   async run({ body, caller }, services) {
     requireServerAdministrator(caller);
@@ -31,13 +28,11 @@ export const createDatabase = defineServerOperation({
 
 export const dropDatabase = defineServerOperation({
   id: 'drop_database',
-  methods: ['POST'],
   path: '/v1/database/drop',
   summary: 'Drop an empty database and all grants on it',
   permission: 'administer',
   body: { kind: 'json', shape: DatabaseBody },
-  query: Type.Object({}),
-  replies: [{ mediaType: 'application/json', shape: DatabaseReply, description: 'The database that is no more.' }],
+  replies: [json(DatabaseReply, 'The database that is no more.')],
   statuses: [409],
   async run({ body, caller }, services) {
     requireServerAdministrator(caller);
@@ -48,14 +43,11 @@ export const dropDatabase = defineServerOperation({
 
 export const listDatabases = defineServerOperation({
   id: 'list_databases',
-  methods: ['POST'],
   path: '/v1/database/list',
   summary: 'List the databases that the caller may see',
   permission: 'see',
   body: { kind: 'json', shape: PageBody },
-  query: Type.Object({}),
-  replies: [{ mediaType: 'application/json', shape: ListDatabasesReply, description: 'By name.' }],
-  statuses: [],
+  replies: [json(ListDatabasesReply, 'By name.')],
   async run({ body, caller }, services) {
     const limit = readPageSize(body.limit, services.limits.http.pageSizeMax);
     const [after] = body.page_token === undefined ? [] : readPageToken(body.page_token, 1);

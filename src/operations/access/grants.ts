@@ -1,10 +1,9 @@
-import { Type } from 'typebox';
 import type { GivenGrant, Catalog } from '../../catalog/catalog.ts';
 import { ServiceError } from '../../errors/service-error.ts';
 import { administeredDatabases, mayGive, ROLES } from '../../model/access.ts';
 import type { Caller } from '../../model/access.ts';
 import { GrantBody, GrantReply, ListGrantsBody, ListGrantsReply } from '../../wire/access.ts';
-import { defineServerOperation } from '../operation.ts';
+import { defineServerOperation, json } from '../operation.ts';
 import type { Services } from '../services.ts';
 import { readPageSize, readPageToken, toPageToken } from '../shared/pages.ts';
 import { readGrant, requireGivable, showGrant } from './read-grant.ts';
@@ -13,14 +12,11 @@ import { requireChangeable } from './credentials.ts';
 
 export const createGrant = defineServerOperation({
   id: 'create_grant',
-  methods: ['POST'],
   path: '/v1/access/grant/create',
   summary: 'Give a role on a database, a namespace or a table',
   permission: 'administer',
   body: { kind: 'json', shape: GrantBody },
-  query: Type.Object({}),
-  replies: [{ mediaType: 'application/json', shape: GrantReply, description: 'The grant, also when it was there.' }],
-  statuses: [],
+  replies: [json(GrantReply, 'The grant, also when it was there.')],
   async run({ body, caller }, services) {
     const { principal } = body;
     const grant = readGrant(body);
@@ -34,13 +30,11 @@ export const createGrant = defineServerOperation({
 
 export const deleteGrant = defineServerOperation({
   id: 'delete_grant',
-  methods: ['POST'],
   path: '/v1/access/grant/delete',
   summary: 'Take a role away, at once',
   permission: 'administer',
   body: { kind: 'json', shape: GrantBody },
-  query: Type.Object({}),
-  replies: [{ mediaType: 'application/json', shape: GrantReply, description: 'The grant that is no more.' }],
+  replies: [json(GrantReply, 'The grant that is no more.')],
   statuses: [409],
   async run({ body, caller }, services) {
     const { principal } = body;
@@ -55,14 +49,11 @@ export const deleteGrant = defineServerOperation({
 
 export const listGrants = defineServerOperation({
   id: 'list_grants',
-  methods: ['POST'],
   path: '/v1/access/grant/list',
   summary: 'List who has which role on what the caller administers',
   permission: 'administer',
   body: { kind: 'json', shape: ListGrantsBody },
-  query: Type.Object({}),
-  replies: [{ mediaType: 'application/json', shape: ListGrantsReply, description: 'By principal, database and path.' }],
-  statuses: [],
+  replies: [json(ListGrantsReply, 'By principal, database and path.')],
   async run({ body, caller }, services) {
     const limit = readPageSize(body.limit, services.limits.http.pageSizeMax);
     const found = await findGivable({ body, caller, limit }, services);

@@ -1,4 +1,3 @@
-import { Type } from 'typebox';
 import {
   CreateCredentialBody,
   CreateKeyReply,
@@ -10,19 +9,16 @@ import {
   ListClientsReply,
   RevokeClientBody,
 } from '../../wire/access.ts';
-import { defineServerOperation } from '../operation.ts';
+import { defineServerOperation, json } from '../operation.ts';
 import { createCredential, listCredentials, revokeCredential } from './credentials.ts';
 
 export const createKey = defineServerOperation({
   id: 'create_key',
-  methods: ['POST'],
   path: '/v1/access/key/create',
   summary: 'Make an API key; it is shown once',
   permission: 'administer',
   body: { kind: 'json', shape: CreateCredentialBody },
-  query: Type.Object({}),
-  replies: [{ mediaType: 'application/json', shape: CreateKeyReply, description: 'The key, for the only time.' }],
-  statuses: [],
+  replies: [json(CreateKeyReply, 'The key, for the only time.')],
   async run({ body, caller }, services) {
     const { key, digest } = services.secrets.makeKey();
     const { shown } = await createCredential(services.catalog.keys, 'key', { body, digest, caller }, services);
@@ -32,14 +28,11 @@ export const createKey = defineServerOperation({
 
 export const listKeys = defineServerOperation({
   id: 'list_keys',
-  methods: ['POST'],
   path: '/v1/access/key/list',
   summary: 'List the API keys for what the caller administers',
   permission: 'administer',
   body: { kind: 'json', shape: PageBody },
-  query: Type.Object({}),
-  replies: [{ mediaType: 'application/json', shape: ListKeysReply, description: 'Oldest first, never a key itself.' }],
-  statuses: [],
+  replies: [json(ListKeysReply, 'Oldest first, never a key itself.')],
   async run({ body, caller }, services) {
     const { shown: keys, ...page } = await listCredentials(services.catalog.keys, 'key', { body, caller }, services);
     return { kind: 'object', body: { keys, ...page } };
@@ -48,13 +41,11 @@ export const listKeys = defineServerOperation({
 
 export const revokeKey = defineServerOperation({
   id: 'revoke_key',
-  methods: ['POST'],
   path: '/v1/access/key/revoke',
   summary: 'Revoke an API key, at once',
   permission: 'administer',
   body: { kind: 'json', shape: RevokeKeyBody },
-  query: Type.Object({}),
-  replies: [{ mediaType: 'application/json', shape: RevokeReply, description: 'The key is valid no more.' }],
+  replies: [json(RevokeReply, 'The key is valid no more.')],
   statuses: [409],
   async run({ body, caller }, services) {
     const id = body.key_id;
@@ -65,14 +56,11 @@ export const revokeKey = defineServerOperation({
 
 export const createClient = defineServerOperation({
   id: 'create_client',
-  methods: ['POST'],
   path: '/v1/access/client/create',
   summary: 'Make a client of the token endpoint; its secret is shown once',
   permission: 'administer',
   body: { kind: 'json', shape: CreateCredentialBody },
-  query: Type.Object({}),
-  replies: [{ mediaType: 'application/json', shape: CreateClientReply, description: 'The secret, for the only time.' }],
-  statuses: [],
+  replies: [json(CreateClientReply, 'The secret, for the only time.')],
   async run({ body, caller }, services) {
     const { secret, digest } = services.secrets.generateClientSecret();
     const { shown } = await createCredential(services.catalog.clients, 'client', { body, digest, caller }, services);
@@ -83,14 +71,11 @@ export const createClient = defineServerOperation({
 
 export const listClients = defineServerOperation({
   id: 'list_clients',
-  methods: ['POST'],
   path: '/v1/access/client/list',
   summary: 'List the clients of the token endpoint for what the caller administers',
   permission: 'administer',
   body: { kind: 'json', shape: PageBody },
-  query: Type.Object({}),
-  replies: [{ mediaType: 'application/json', shape: ListClientsReply, description: 'Oldest first, never a secret.' }],
-  statuses: [],
+  replies: [json(ListClientsReply, 'Oldest first, never a secret.')],
   async run({ body, caller }, services) {
     const { shown, ...page } = await listCredentials(services.catalog.clients, 'client', { body, caller }, services);
     return { kind: 'object', body: { clients: shown, ...page } };
@@ -99,14 +84,11 @@ export const listClients = defineServerOperation({
 
 export const revokeClient = defineServerOperation({
   id: 'revoke_client',
-  methods: ['POST'],
   path: '/v1/access/client/revoke',
   summary: 'Revoke a client and all its tokens, at once',
   permission: 'administer',
   body: { kind: 'json', shape: RevokeClientBody },
-  query: Type.Object({}),
-  replies: [{ mediaType: 'application/json', shape: RevokeReply, description: 'The client is valid no more.' }],
-  statuses: [],
+  replies: [json(RevokeReply, 'The client is valid no more.')],
   async run({ body, caller }, services) {
     const id = body.client_id;
     await revokeCredential(services.catalog.clients, 'client', { id, caller }, services);

@@ -4,8 +4,7 @@ import { guardSql } from '../../guard/sql/guard-sql.ts';
 import type { SqlLimits } from '../../model/limits.ts';
 import { AddColumnsBody, ColumnsReply, AlterColumnsBody, DropColumnsBody } from '../../wire/columns.ts';
 import { readDataType } from '../../wire/schema/read-data-type.ts';
-import { DelimiterQuery } from '../../wire/tables.ts';
-import { defineTableOperation } from '../operation.ts';
+import { defineTableOperation, json } from '../operation.ts';
 import type { Reply, TableRequest } from '../operation.ts';
 import type { Services } from '../services.ts';
 import { describeWrite, runPlainWrite } from '../shared/write-reply.ts';
@@ -25,14 +24,12 @@ export function notOffered(field: string): ServiceError {
 
 export const addColumns = defineTableOperation({
   id: 'alter_table_add_columns',
-  methods: ['POST'],
   path: '/v1/table/:id/add_columns',
   summary: 'Add columns, calculated by SQL from each row, or null',
   permission: 'write',
   usesPipeline: true,
   body: { kind: 'json', shape: AddColumnsBody },
-  query: DelimiterQuery,
-  replies: [{ mediaType: 'application/json', shape: ColumnsReply, description: 'The version with the columns.' }],
+  replies: [json(ColumnsReply, 'The version with the columns.')],
   statuses: [406, 412],
   run: add,
 });
@@ -71,14 +68,12 @@ function toNewColumn(entry: Entry, field: string, limits: SqlLimits): NewColumn 
 
 export const alterColumns = defineTableOperation({
   id: 'alter_table_alter_columns',
-  methods: ['POST'],
   path: '/v1/table/:id/alter_columns',
   summary: 'Rename columns, change their types, or whether they may be null',
   permission: 'write',
   usesPipeline: true,
   body: { kind: 'json', shape: AlterColumnsBody },
-  query: DelimiterQuery,
-  replies: [{ mediaType: 'application/json', shape: ColumnsReply, description: 'The version with the changes.' }],
+  replies: [json(ColumnsReply, 'The version with the changes.')],
   statuses: [406, 412],
   run: alter,
 });
@@ -113,14 +108,12 @@ function toAlteration(entry: AlterColumnsBody['alterations'][number], field: str
 
 export const dropColumns = defineTableOperation({
   id: 'alter_table_drop_columns',
-  methods: ['POST'],
   path: '/v1/table/:id/drop_columns',
   summary: 'Drop columns, with their indexes',
   permission: 'write',
   usesPipeline: true,
   body: { kind: 'json', shape: DropColumnsBody },
-  query: DelimiterQuery,
-  replies: [{ mediaType: 'application/json', shape: ColumnsReply, description: 'The version without the columns.' }],
+  replies: [json(ColumnsReply, 'The version without the columns.')],
   statuses: [412],
   run: drop,
 });

@@ -2,31 +2,21 @@ import { ServiceError } from '../../errors/service-error.ts';
 import { guardMetadata } from '../../guard/metadata.ts';
 import { parseFieldPath } from '../../model/field-path.ts';
 import type { MetadataLimits } from '../../model/limits.ts';
-import { UpdateFieldMetadataBody, UpdateFieldMetadataReply } from '../../wire/columns.ts';
-import { DelimiterQuery } from '../../wire/tables.ts';
-import { defineTableOperation } from '../operation.ts';
+import { SchemaMetadataBody, UpdateFieldMetadataBody, UpdateFieldMetadataReply } from '../../wire/columns.ts';
+import { defineTableOperation, json } from '../operation.ts';
 import type { Reply, TableRequest } from '../operation.ts';
 import type { Services } from '../services.ts';
 import { describeWrite, replyToWrite, requireSuccess, toFrame } from '../shared/write-reply.ts';
-import { StringMap } from '../../wire/shapes.ts';
-import { BranchQuery, SchemaMetadataBody } from '../../wire/history/versions.ts';
+import { BranchQuery, StringMap } from '../../wire/shapes.ts';
 
 export const updateFieldMetadata = defineTableOperation({
   id: 'update_field_metadata',
-  methods: ['POST'],
   path: '/v1/table/:id/update_field_metadata',
   summary: 'Update the metadata of fields',
   permission: 'write',
   usesPipeline: true,
   body: { kind: 'json', shape: UpdateFieldMetadataBody },
-  query: DelimiterQuery,
-  replies: [
-    {
-      mediaType: 'application/json',
-      shape: UpdateFieldMetadataReply,
-      description: 'The resulting metadata of each field.',
-    },
-  ],
+  replies: [json(UpdateFieldMetadataReply, 'The resulting metadata of each field.')],
   statuses: [412],
   run: updateMetadata,
 });
@@ -64,14 +54,13 @@ function readEntries(body: UpdateFieldMetadataBody, limits: MetadataLimits) {
 
 export const updateSchemaMetadata = defineTableOperation({
   id: 'update_table_schema_metadata',
-  methods: ['POST'],
   path: '/v1/table/:id/schema_metadata/update',
   summary: 'Replace the metadata of the schema',
   permission: 'write',
   usesPipeline: true,
   body: { kind: 'json', shape: SchemaMetadataBody, normalize: wrap },
   query: BranchQuery,
-  replies: [{ mediaType: 'application/json', shape: StringMap, description: 'The resulting metadata.' }],
+  replies: [json(StringMap, 'The resulting metadata.')],
   statuses: [406, 412],
   run: replaceMetadata,
 });

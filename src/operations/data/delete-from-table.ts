@@ -1,7 +1,6 @@
 import { guardSql } from '../../guard/sql/guard-sql.ts';
-import { DelimiterQuery } from '../../wire/tables.ts';
 import { DeleteBody, DeleteReply } from '../../wire/data.ts';
-import { defineTableOperation } from '../operation.ts';
+import { defineTableOperation, json } from '../operation.ts';
 import type { Reply, TableRequest } from '../operation.ts';
 import type { Services } from '../services.ts';
 import { describeWrite, replyToWrite } from '../shared/write-reply.ts';
@@ -9,14 +8,12 @@ import { readBranch } from '../shared/table-state.ts';
 
 export const deleteFromTable = defineTableOperation({
   id: 'delete_from_table',
-  methods: ['POST'],
   path: '/v1/table/:id/delete',
   summary: 'Delete the rows that a condition selects',
   permission: 'write',
   usesPipeline: true,
   body: { kind: 'json', shape: DeleteBody },
-  query: DelimiterQuery,
-  replies: [{ mediaType: 'application/json', shape: DeleteReply, description: 'How many rows, at which version.' }],
+  replies: [json(DeleteReply, 'How many rows, at which version.')],
   statuses: [412],
   run: deleteRows,
 });

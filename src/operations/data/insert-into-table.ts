@@ -9,7 +9,7 @@ import {
   CompleteUploadReply,
   EndUploadQuery,
 } from '../../wire/data.ts';
-import { defineTableIngest, defineTableOperation } from '../operation.ts';
+import { defineTableIngest, defineTableOperation, json } from '../operation.ts';
 import type { Reply, TableIngestRequest, TableRequest } from '../operation.ts';
 import type { InsertMode, UploadKey } from '../../writes/writes.ts';
 import type { Services } from '../services.ts';
@@ -19,14 +19,13 @@ import { readBranch, readTarget } from '../shared/table-state.ts';
 
 export const insertIntoTable = defineTableIngest({
   id: 'insert_into_table',
-  methods: ['POST'],
   path: '/v1/table/:id/insert',
   summary: 'Add the rows of an Arrow IPC stream, or replace all rows by them',
   permission: 'write',
   usesPipeline: true,
   body: { kind: 'arrow' },
   query: InsertQuery,
-  replies: [{ mediaType: 'application/json', shape: InsertReply, description: 'How many rows, at which version.' }],
+  replies: [json(InsertReply, 'How many rows, at which version.')],
   statuses: [412, 413],
   run: insertRows,
 });
@@ -68,43 +67,36 @@ function readMode(text = 'append'): InsertMode {
 
 export const createMultipartWrite = defineTableOperation({
   id: 'create_multipart_write',
-  methods: ['POST'],
   path: '/v1/table/:id/multipart_write/create',
   summary: 'Begin an insert of several parts',
   permission: 'write',
   body: { kind: 'none' },
   query: BeginUploadQuery,
-  replies: [{ mediaType: 'application/json', shape: BeginUploadReply, description: 'The name of the upload.' }],
-  statuses: [],
+  replies: [json(BeginUploadReply, 'The name of the upload.')],
   run: beginUpload,
 });
 
 export const completeMultipartWrite = defineTableOperation({
   id: 'complete_multipart_write',
-  methods: ['POST'],
   path: '/v1/table/:id/multipart_write/complete',
   summary: 'Make all parts of an upload visible at once',
   permission: 'write',
   usesPipeline: true,
   body: { kind: 'none' },
   query: EndUploadQuery,
-  replies: [
-    { mediaType: 'application/json', shape: CompleteUploadReply, description: 'How many rows, at which version.' },
-  ],
+  replies: [json(CompleteUploadReply, 'How many rows, at which version.')],
   statuses: [412],
   run: completeUpload,
 });
 
 export const abortMultipartWrite = defineTableOperation({
   id: 'abort_multipart_write',
-  methods: ['POST'],
   path: '/v1/table/:id/multipart_write/abort',
   summary: 'Drop an upload and its parts',
   permission: 'write',
   body: { kind: 'none' },
   query: EndUploadQuery,
-  replies: [{ mediaType: 'application/json', shape: AbortUploadReply, description: 'The upload is gone.' }],
-  statuses: [],
+  replies: [json(AbortUploadReply, 'The upload is gone.')],
   run: abortUpload,
 });
 

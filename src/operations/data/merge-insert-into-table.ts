@@ -4,7 +4,7 @@ import { ServiceError } from '../../errors/service-error.ts';
 import type { Limits } from '../../model/limits.ts';
 import { MergeInsertQuery, MergeInsertReply } from '../../wire/data.ts';
 import type { Fields } from '../../writes/writes.ts';
-import { defineTableIngest } from '../operation.ts';
+import { defineTableIngest, json } from '../operation.ts';
 import type { Reply, TableIngestRequest } from '../operation.ts';
 import type { Services } from '../services.ts';
 import { describeWrite, replyToWrite } from '../shared/write-reply.ts';
@@ -14,16 +14,13 @@ import { readBranch } from '../shared/table-state.ts';
 
 export const mergeInsertIntoTable = defineTableIngest({
   id: 'merge_insert_into_table',
-  methods: ['POST'],
   path: '/v1/table/:id/merge_insert',
   summary: 'Update the rows that match, insert the others, delete those that are not there',
   permission: 'write',
   usesPipeline: true,
   body: { kind: 'arrow' },
   query: MergeInsertQuery,
-  replies: [
-    { mediaType: 'application/json', shape: MergeInsertReply, description: 'How many rows, at which version.' },
-  ],
+  replies: [json(MergeInsertReply, 'How many rows, at which version.')],
   statuses: [408, 412, 413],
   run: mergeInsert,
 });

@@ -4,8 +4,7 @@ import { PlanReply, QueryTableBody, ExplainPlanBody } from '../../wire/data.ts';
 import { chooseMediaType } from './media-type.ts';
 import type { Reply, ReplyShape, TableRequest } from '../operation.ts';
 import { toContractQuery, toContractExplanation } from '../../wire/query-forms.ts';
-import { DelimiterQuery } from '../../wire/tables.ts';
-import { defineTableOperation } from '../operation.ts';
+import { defineTableOperation, json } from '../operation.ts';
 import type { Services } from '../services.ts';
 import { toTableState } from '../shared/table-state.ts';
 import { readPatience, readQuery } from './read-query.ts';
@@ -16,7 +15,7 @@ export const PLAN_MEDIA_TYPE = 'application/vnd.tiltyard.plan+json';
 const OFFERED = ['application/json', 'text/plain', PLAN_MEDIA_TYPE] as const;
 
 export const PLAN_REPLIES: readonly ReplyShape[] = [
-  { mediaType: 'application/json', shape: Type.String(), description: 'The plan as a JSON string.' },
+  json(Type.String(), 'The plan as a JSON string.'),
   { mediaType: 'text/plain', shape: Type.String(), description: 'The bare text.' },
   { mediaType: PLAN_MEDIA_TYPE, shape: PlanReply, description: 'A tree of steps with typed metrics.' },
 ];
@@ -39,14 +38,11 @@ export function toPlanReply(mediaType: string, analysis: Analysis): Reply {
 
 export const analyzePlan = defineTableOperation({
   id: 'analyze_plan',
-  methods: ['POST'],
   path: '/v1/table/:id/analyze_plan',
   summary: 'Run a query and tell what each step of its plan cost',
   permission: 'read',
   body: { kind: 'json', shape: QueryTableBody, normalize: toContractQuery },
-  query: DelimiterQuery,
   replies: PLAN_REPLIES,
-  statuses: [],
   run: analyze,
 });
 
@@ -62,14 +58,11 @@ async function analyze(request: TableRequest<QueryTableBody>, services: Services
 
 export const explainPlan = defineTableOperation({
   id: 'explain_plan',
-  methods: ['POST'],
   path: '/v1/table/:id/explain_plan',
   summary: 'Tell how a query would be run',
   permission: 'read',
   body: { kind: 'json', shape: ExplainPlanBody, normalize: toContractExplanation },
-  query: DelimiterQuery,
   replies: PLAN_REPLIES,
-  statuses: [],
   run: explain,
 });
 

@@ -4,9 +4,8 @@ import { frameAsFile, frameAsStream } from '../../arrow/results/result-framing.t
 import type { ResultFiles } from '../../arrow/results/result-framing.ts';
 import { QueryTableBody, RowsReply, CountRowsBody } from '../../wire/data.ts';
 import { toContractQuery } from '../../wire/query-forms.ts';
-import { DelimiterQuery } from '../../wire/tables.ts';
 import { chooseMediaType } from './media-type.ts';
-import { defineTableOperation } from '../operation.ts';
+import { defineTableOperation, json } from '../operation.ts';
 import type { Reply, TableRequest } from '../operation.ts';
 import type { Services } from '../services.ts';
 import { toTableState } from '../shared/table-state.ts';
@@ -23,19 +22,16 @@ const Bytes = Type.String({ format: 'binary' });
 
 export const queryTable = defineTableOperation({
   id: 'query_table',
-  methods: ['POST'],
   path: '/v1/table/:id/query',
   summary: 'Find rows by vector, full text and SQL filter',
   permission: 'read',
   body: { kind: 'json', shape: QueryTableBody, normalize: toContractQuery },
-  query: DelimiterQuery,
   replies: [
     { mediaType: ARROW_FILE, shape: Bytes, description: 'The rows as an Arrow IPC file.' },
     { mediaType: ARROW_STREAM, shape: Bytes, description: 'The rows as an Arrow IPC stream.' },
-    { mediaType: 'application/json', shape: RowsReply, description: 'The rows as one JSON document.' },
+    json(RowsReply, 'The rows as one JSON document.'),
     { mediaType: NDJSON, shape: Type.String(), description: 'The rows as JSON objects, one per line.' },
   ],
-  statuses: [],
   run: findRows,
 });
 
@@ -72,9 +68,7 @@ export const countRows = defineTableOperation({
   summary: 'Count rows',
   permission: 'read',
   body: { kind: 'json', shape: CountRowsBody },
-  query: DelimiterQuery,
-  replies: [{ mediaType: 'application/json', shape: Type.Integer({ minimum: 0 }), description: 'The number of rows.' }],
-  statuses: [],
+  replies: [json(Type.Integer({ minimum: 0 }), 'The number of rows.')],
   run: count,
 });
 

@@ -4,24 +4,19 @@ import { guardSql } from '../../guard/sql/guard-sql.ts';
 import { parseFieldPath } from '../../model/field-path.ts';
 import type { SqlLimits } from '../../model/limits.ts';
 import { UpdateTableBody, UpdateTableReply } from '../../wire/data.ts';
-import { DelimiterQuery } from '../../wire/tables.ts';
-import { defineTableOperation } from '../operation.ts';
+import { defineTableOperation, json } from '../operation.ts';
 import type { Reply, TableRequest } from '../operation.ts';
 import type { Services } from '../services.ts';
 import { describeWrite, requireSuccess, toFrame } from '../shared/write-reply.ts';
 
 export const updateTable = defineTableOperation({
   id: 'update_table',
-  methods: ['POST'],
   path: '/v1/table/:id/update',
   summary: 'Update rows with SQL expressions',
   permission: 'write',
   usesPipeline: true,
   body: { kind: 'json', shape: UpdateTableBody },
-  query: DelimiterQuery,
-  replies: [
-    { mediaType: 'application/json', shape: UpdateTableReply, description: 'How many rows, at which version.' },
-  ],
+  replies: [json(UpdateTableReply, 'How many rows, at which version.')],
   statuses: [412],
   run: updateRows,
 });

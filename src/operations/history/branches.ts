@@ -7,12 +7,11 @@ import {
   DeleteBranchBody,
 } from '../../wire/history/branches.ts';
 import type { BranchShape } from '../../wire/history/branches.ts';
-import { defineTableOperation } from '../operation.ts';
+import { defineTableOperation, json } from '../operation.ts';
 import type { Reply, TableRequest } from '../operation.ts';
 import { cutPage, limitWithNext, readPage } from '../shared/pages.ts';
 import type { Services } from '../services.ts';
 import { guardNewBranchName } from '../../guard/names.ts';
-import { DelimiterQuery } from '../../wire/tables.ts';
 import { ChangeReply } from '../../wire/history/versions.ts';
 import { recordChange } from '../shared/record-commit.ts';
 import { toTableState } from '../shared/table-state.ts';
@@ -25,8 +24,7 @@ export const listBranches = defineTableOperation({
   permission: 'read',
   body: { kind: 'json', shape: ListBranchesBody },
   query: ListBranchesQuery,
-  replies: [{ mediaType: 'application/json', shape: ListBranchesReply, description: 'The branches by name.' }],
-  statuses: [],
+  replies: [json(ListBranchesReply, 'The branches by name.')],
   run: list,
 });
 
@@ -49,16 +47,14 @@ function toBranchShape({ parentBranch, parentVersion, createdAtSeconds, manifest
   };
 }
 
-const replies = [{ mediaType: 'application/json', shape: ChangeReply, description: 'The record of the change.' }];
+const replies = [json(ChangeReply, 'The record of the change.')];
 
 export const createBranch = defineTableOperation({
   id: 'create_table_branch',
-  methods: ['POST'],
   path: '/v1/table/:id/branches/create',
   summary: 'Start a branch at a version of a table',
   permission: 'write',
   body: { kind: 'json', shape: CreateBranchBody },
-  query: DelimiterQuery,
   replies,
   statuses: [409],
   run: create,
@@ -66,12 +62,10 @@ export const createBranch = defineTableOperation({
 
 export const deleteBranch = defineTableOperation({
   id: 'delete_table_branch',
-  methods: ['POST'],
   path: '/v1/table/:id/branches/delete',
   summary: 'Delete a branch and its data',
   permission: 'write',
   body: { kind: 'json', shape: DeleteBranchBody },
-  query: DelimiterQuery,
   replies,
   statuses: [409],
   run: remove,

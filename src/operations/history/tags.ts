@@ -8,12 +8,11 @@ import {
   TagVersionReply,
 } from '../../wire/history/tags.ts';
 import type { TagShape } from '../../wire/history/tags.ts';
-import { defineTableOperation } from '../operation.ts';
+import { defineTableOperation, json } from '../operation.ts';
 import type { Reply, TableRequest } from '../operation.ts';
 import { cutPage, limitWithNext, readPage } from '../shared/pages.ts';
 import type { Services } from '../services.ts';
 import { guardTagName } from '../../guard/names.ts';
-import { DelimiterQuery } from '../../wire/tables.ts';
 import { ChangeReply } from '../../wire/history/versions.ts';
 import { recordChange } from '../shared/record-commit.ts';
 
@@ -25,8 +24,7 @@ export const listTags = defineTableOperation({
   permission: 'read',
   body: { kind: 'json', shape: ListTagsBody },
   query: ListTagsQuery,
-  replies: [{ mediaType: 'application/json', shape: ListTagsReply, description: 'The tags by name.' }],
-  statuses: [],
+  replies: [json(ListTagsReply, 'The tags by name.')],
   run: list,
 });
 
@@ -51,16 +49,14 @@ function toTagShape({ version, branch, manifestBytes, createdAt }: Tag): TagShap
   };
 }
 
-const replies = [{ mediaType: 'application/json', shape: ChangeReply, description: 'The record of the change.' }];
+const replies = [json(ChangeReply, 'The record of the change.')];
 
 export const createTag = defineTableOperation({
   id: 'create_table_tag',
-  methods: ['POST'],
   path: '/v1/table/:id/tags/create',
   summary: 'Give a version a name',
   permission: 'write',
   body: { kind: 'json', shape: TagChangeBody },
-  query: DelimiterQuery,
   replies,
   statuses: [409],
   run: create,
@@ -68,27 +64,21 @@ export const createTag = defineTableOperation({
 
 export const updateTag = defineTableOperation({
   id: 'update_table_tag',
-  methods: ['POST'],
   path: '/v1/table/:id/tags/update',
   summary: 'Let a tag name another version',
   permission: 'write',
   body: { kind: 'json', shape: TagChangeBody },
-  query: DelimiterQuery,
   replies,
-  statuses: [],
   run: update,
 });
 
 export const deleteTag = defineTableOperation({
   id: 'delete_table_tag',
-  methods: ['POST'],
   path: '/v1/table/:id/tags/delete',
   summary: 'Delete a tag; the version stays',
   permission: 'write',
   body: { kind: 'json', shape: TagBody },
-  query: DelimiterQuery,
   replies,
-  statuses: [],
   run: remove,
 });
 
@@ -122,14 +112,11 @@ async function remove(request: TableRequest<TagBody>, services: Services): Promi
 
 export const tagVersion = defineTableOperation({
   id: 'get_table_tag_version',
-  methods: ['POST'],
   path: '/v1/table/:id/tags/version',
   summary: 'Tell which version a tag names',
   permission: 'read',
   body: { kind: 'json', shape: TagBody },
-  query: DelimiterQuery,
-  replies: [{ mediaType: 'application/json', shape: TagVersionReply, description: 'The version and its branch.' }],
-  statuses: [],
+  replies: [json(TagVersionReply, 'The version and its branch.')],
   run: tell,
 });
 

@@ -7,13 +7,12 @@ import {
   DescribeTransactionBody,
   TransactionReply,
 } from '../../wire/history/transactions.ts';
-import { defineDatabaseOperation } from '../operation.ts';
+import { defineDatabaseOperation, json } from '../operation.ts';
 import type { DatabaseRequest, Reply, RequestFacts } from '../operation.ts';
 import { readLimit } from '../shared/pages.ts';
 import { readFlag, readWord } from '../shared/parameters.ts';
 import type { Services } from '../services.ts';
 import { formatPath, quoteForMessage } from '../../model/identifier.ts';
-import { DelimiterQuery } from '../../wire/tables.ts';
 import { isPermitted } from '../../model/access.ts';
 import type { Transaction } from '../../wire/history/transactions.ts';
 import { toShownPath } from '../shared/shown-path.ts';
@@ -27,8 +26,7 @@ export const listTransactions = defineDatabaseOperation({
   permission: 'see',
   body: { kind: 'none' },
   query: ListTransactionsQuery,
-  replies: [{ mediaType: 'application/json', shape: ListTransactionsReply, description: 'A page of the feed.' }],
-  statuses: [],
+  replies: [json(ListTransactionsReply, 'A page of the feed.')],
   run: list,
 });
 
@@ -90,27 +88,21 @@ function readPageToken(token: string | undefined): string | undefined {
 
 export const describeTransaction = defineDatabaseOperation({
   id: 'describe_transaction',
-  methods: ['POST'],
   path: '/v1/transaction/:id/describe',
   summary: 'Describe a committed write: who, what, which version, when',
   permission: 'see',
   body: { kind: 'json', shape: DescribeTransactionBody },
-  query: DelimiterQuery,
-  replies: [{ mediaType: 'application/json', shape: TransactionReply, description: 'The transaction.' }],
-  statuses: [],
+  replies: [json(TransactionReply, 'The transaction.')],
   run: describe,
 });
 
 export const alterTransaction = defineDatabaseOperation({
   id: 'alter_transaction',
-  methods: ['POST'],
   path: '/v1/transaction/:id/alter',
   summary: 'Confirm the status of a transaction; nothing else of a committed write can be altered',
   permission: 'see',
   body: { kind: 'json', shape: AlterTransactionBody },
-  query: DelimiterQuery,
-  replies: [{ mediaType: 'application/json', shape: TransactionReply, description: 'The transaction.' }],
-  statuses: [],
+  replies: [json(TransactionReply, 'The transaction.')],
   run: alter,
 });
 

@@ -11,13 +11,12 @@ import {
   DescribeVersionBody,
   DescribeVersionReply,
 } from '../../wire/history/versions.ts';
-import { defineTableOperation } from '../operation.ts';
+import { defineTableOperation, json } from '../operation.ts';
 import type { Reply, TableRequest } from '../operation.ts';
 import { cutPage, limitWithNext, readPage } from '../shared/pages.ts';
 import type { Page } from '../shared/pages.ts';
 import type { Services } from '../services.ts';
 import { toTableState } from '../shared/table-state.ts';
-import { DelimiterQuery } from '../../wire/tables.ts';
 import { describeWrite, runPlainWrite } from '../shared/write-reply.ts';
 import { toBranchEntry, recordCommit } from '../shared/record-commit.ts';
 import type { TableLocation } from '../../model/table.ts';
@@ -31,8 +30,7 @@ export const listVersions = defineTableOperation({
   permission: 'read',
   body: { kind: 'json', shape: ListVersionsBody },
   query: ListVersionsQuery,
-  replies: [{ mediaType: 'application/json', shape: ListVersionsReply, description: 'The versions.' }],
-  statuses: [],
+  replies: [json(ListVersionsReply, 'The versions.')],
   run: list,
 });
 
@@ -74,14 +72,12 @@ function readDescending(text: string | undefined): boolean | undefined {
 
 export const restoreTable = defineTableOperation({
   id: 'restore_table',
-  methods: ['POST'],
   path: '/v1/table/:id/restore',
   summary: 'Make the contents of an earlier version the latest',
   permission: 'write',
   usesPipeline: true,
   body: { kind: 'json', shape: RestoreTableBody },
-  query: DelimiterQuery,
-  replies: [{ mediaType: 'application/json', shape: RestoreTableReply, description: 'The version that it made.' }],
+  replies: [json(RestoreTableReply, 'The version that it made.')],
   statuses: [412],
   run: restore,
 });
@@ -94,13 +90,11 @@ async function restore(request: TableRequest<RestoreTableBody>, services: Servic
 
 export const deleteVersions = defineTableOperation({
   id: 'batch_delete_table_versions',
-  methods: ['POST'],
   path: '/v1/table/:id/version/delete',
   summary: 'Delete the records of versions, not the data',
   permission: 'manage',
   body: { kind: 'json', shape: DeleteVersionsBody },
-  query: DelimiterQuery,
-  replies: [{ mediaType: 'application/json', shape: DeleteVersionsReply, description: 'How many there were.' }],
+  replies: [json(DeleteVersionsReply, 'How many there were.')],
   statuses: [406, 409],
   run: remove,
 });
@@ -148,14 +142,11 @@ function heldTable(): ServiceError {
 
 export const describeVersion = defineTableOperation({
   id: 'describe_table_version',
-  methods: ['POST'],
   path: '/v1/table/:id/version/describe',
   summary: 'Describe one version of a table, the latest when none is given',
   permission: 'read',
   body: { kind: 'json', shape: DescribeVersionBody },
-  query: DelimiterQuery,
-  replies: [{ mediaType: 'application/json', shape: DescribeVersionReply, description: 'The version.' }],
-  statuses: [],
+  replies: [json(DescribeVersionReply, 'The version.')],
   run: describe,
 });
 

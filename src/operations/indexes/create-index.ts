@@ -2,8 +2,7 @@ import { formatFieldPath } from '../../model/field-path.ts';
 import type { IndexRequest } from '../../model/index-spec.ts';
 import { locationKey } from '../../model/table.ts';
 import { CreateIndexBody, CreateIndexReply } from '../../wire/indexes.ts';
-import { DelimiterQuery } from '../../wire/tables.ts';
-import { defineTableOperation } from '../operation.ts';
+import { defineTableOperation, json } from '../operation.ts';
 import type { Operation, Reply, TableRequest } from '../operation.ts';
 import { readPreferredWait, waitFor } from '../shared/wait-for-job.ts';
 import { recordCommit } from '../shared/record-commit.ts';
@@ -36,19 +35,11 @@ interface CreateDefinition {
 function defineCreate({ id, path, summary, kinds }: CreateDefinition): Operation {
   return defineTableOperation({
     id,
-    methods: ['POST'],
     path,
     summary,
     permission: 'write',
     body: { kind: 'json', shape: CreateIndexBody },
-    query: DelimiterQuery,
-    replies: [
-      {
-        mediaType: 'application/json',
-        shape: CreateIndexReply,
-        description: 'The index; or, with status 202, the job that builds it.',
-      },
-    ],
+    replies: [json(CreateIndexReply, 'The index; or, with status 202, the job that builds it.')],
     statuses: [406, 409],
     run: async (request, services) => buildIndex(request, services, kinds),
   });

@@ -6,16 +6,15 @@ import {
   IndexStatsBody,
   IndexStatsReply,
   StateQuery,
-  BranchQuery,
   DropIndexBody,
   DropIndexReply,
   PrewarmIndexBody,
   PrewarmPageCacheBody,
   PrewarmReply,
 } from '../../wire/indexes.ts';
+import { BranchQuery } from '../../wire/shapes.ts';
 import type { IndexContent } from '../../wire/indexes.ts';
-import { DelimiterQuery } from '../../wire/tables.ts';
-import { defineTableOperation } from '../operation.ts';
+import { defineTableOperation, json } from '../operation.ts';
 import type { Dialect, Reply, TableRequest, RequestFacts } from '../operation.ts';
 import type { Services } from '../services.ts';
 import { toTableState, readState } from '../shared/table-state.ts';
@@ -27,14 +26,11 @@ import { parseFieldPath } from '../../model/field-path.ts';
 
 export const listIndices = defineTableOperation({
   id: 'list_table_indices',
-  methods: ['POST'],
   path: '/v1/table/:id/index/list',
   summary: 'List the indexes of a table',
   permission: 'read',
   body: { kind: 'json', shape: ListIndicesBody },
-  query: DelimiterQuery,
-  replies: [{ mediaType: 'application/json', shape: ListIndicesReply, description: 'The indexes, by name.' }],
-  statuses: [],
+  replies: [json(ListIndicesReply, 'The indexes, by name.')],
   run: list,
 });
 
@@ -87,8 +83,7 @@ export const describeIndexStats = defineTableOperation({
   permission: 'read',
   body: { kind: 'json', shape: IndexStatsBody },
   query: StateQuery,
-  replies: [{ mediaType: 'application/json', shape: IndexStatsReply, description: 'What the index covers.' }],
-  statuses: [],
+  replies: [json(IndexStatsReply, 'What the index covers.')],
   run: describe,
 });
 
@@ -109,14 +104,13 @@ async function describe(request: TableRequest<IndexStatsBody>, services: Service
 
 export const dropIndex = defineTableOperation({
   id: 'drop_table_index',
-  methods: ['POST'],
   path: '/v1/table/:id/index/:index_name/drop',
   summary: 'Drop an index',
   permission: 'write',
   usesPipeline: true,
   body: { kind: 'json', shape: DropIndexBody },
   query: BranchQuery,
-  replies: [{ mediaType: 'application/json', shape: DropIndexReply, description: 'The version without the index.' }],
+  replies: [json(DropIndexReply, 'The version without the index.')],
   statuses: [412],
   run: drop,
 });
@@ -148,27 +142,23 @@ export function indexNotFound(name: string): ServiceError {
 
 export const prewarmIndex = defineTableOperation({
   id: 'prewarm_table_index',
-  methods: ['POST'],
   path: '/v1/table/:id/index/:index_name/prewarm',
   summary: 'Read an index into memory',
   permission: 'read',
   body: { kind: 'json', shape: PrewarmIndexBody },
   query: StateQuery,
-  replies: [{ mediaType: 'application/json', shape: PrewarmReply, description: 'The index is in memory.' }],
-  statuses: [],
+  replies: [json(PrewarmReply, 'The index is in memory.')],
   run: warmIndex,
 });
 
 export const prewarmPageCache = defineTableOperation({
   id: 'prewarm_page_cache',
-  methods: ['POST'],
   path: '/v1/table/:id/page_cache/prewarm',
   summary: 'Read columns once, so that the machine has them in memory',
   permission: 'read',
   body: { kind: 'json', shape: PrewarmPageCacheBody },
   query: StateQuery,
-  replies: [{ mediaType: 'application/json', shape: PrewarmReply, description: 'The columns were read.' }],
-  statuses: [],
+  replies: [json(PrewarmReply, 'The columns were read.')],
   run: warmColumns,
 });
 

@@ -3,8 +3,8 @@ import { guardTagName } from '../../guard/names.ts';
 import { isPermitted } from '../../model/access.ts';
 import { locationUri } from '../../model/table.ts';
 import type { TableRecord, TableState } from '../../model/table.ts';
-import { CloneTableBody, CloneTableReply, DelimiterQuery } from '../../wire/tables.ts';
-import { defineNewTableOperation } from '../operation.ts';
+import { CloneTableBody, CloneTableReply } from '../../wire/tables.ts';
+import { defineNewTableOperation, json } from '../operation.ts';
 import type { NewTableRequest, Reply } from '../operation.ts';
 import type { Services } from '../services.ts';
 import { toTableState } from '../shared/table-state.ts';
@@ -13,13 +13,11 @@ import type { Reservation } from './name-claim.ts';
 
 export const cloneTable = defineNewTableOperation({
   id: 'clone_table',
-  methods: ['POST'],
   path: '/v1/table/:id/clone',
   summary: 'Make a table of its own out of a version of another',
   permission: 'write',
   body: { kind: 'json', shape: CloneTableBody },
-  query: DelimiterQuery,
-  replies: [{ mediaType: 'application/json', shape: CloneTableReply, description: 'The new table.' }],
+  replies: [json(CloneTableReply, 'The new table.')],
   statuses: [409],
   run: clone,
 });

@@ -5,7 +5,7 @@ import { locationUri } from '../../model/table.ts';
 import type { TableRecord } from '../../model/table.ts';
 import { CreateTableQuery, CreateTableReply } from '../../wire/tables.ts';
 import type { Fields, SucceededWrite } from '../../writes/writes.ts';
-import { defineNewTableIngest } from '../operation.ts';
+import { defineNewTableIngest, json } from '../operation.ts';
 import type { IngestRequest, Operation, Reply } from '../operation.ts';
 import type { Services } from '../services.ts';
 import { toTableState } from '../shared/table-state.ts';
@@ -18,14 +18,13 @@ import type { Reservation } from './name-claim.ts';
 
 export const createTable = defineNewTableIngest({
   id: 'create_table',
-  methods: ['POST'],
   path: '/v1/table/:id/create',
   summary: 'Create a table from an Arrow IPC stream',
   permission: 'write',
   isKeyed: true,
   body: { kind: 'arrow' },
   query: CreateTableQuery,
-  replies: [{ mediaType: 'application/json', shape: CreateTableReply, description: 'The table as it is now.' }],
+  replies: [json(CreateTableReply, 'The table as it is now.')],
   statuses: [409],
   run: createFromStream,
 });

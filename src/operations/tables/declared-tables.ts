@@ -5,9 +5,9 @@ import type { Services } from '../services.ts';
 import { ServiceError } from '../../errors/service-error.ts';
 import { guardProperties } from '../../guard/metadata.ts';
 import { locationUri } from '../../model/table.ts';
-import { DeclareTableBody, DeclareTableReply, DelimiterQuery } from '../../wire/tables.ts';
+import { DeclareTableBody, DeclareTableReply } from '../../wire/tables.ts';
 import { toNameEntry } from '../shared/record-commit.ts';
-import { defineNewTableOperation } from '../operation.ts';
+import { defineNewTableOperation, json } from '../operation.ts';
 
 /** Whether a table is declared and has no data yet. One whose data were found is an ordinary table from then on. */
 export async function isOnlyDeclared(table: TableRecord, { engine, catalog }: Services): Promise<boolean> {
@@ -32,13 +32,11 @@ export async function leaveOutDeclared(
 
 export const declareTable = defineNewTableOperation({
   id: 'declare_table',
-  methods: ['POST'],
   path: '/v1/table/:id/declare',
   summary: 'Reserve a name and a location, whose data the caller writes itself',
   permission: 'write',
   body: { kind: 'json', shape: DeclareTableBody },
-  query: DelimiterQuery,
-  replies: [{ mediaType: 'application/json', shape: DeclareTableReply, description: 'Where to write.' }],
+  replies: [json(DeclareTableReply, 'Where to write.')],
   statuses: [409],
   run: declare,
 });

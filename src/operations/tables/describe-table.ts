@@ -11,29 +11,27 @@ import {
   DescribeTableQuery,
   DescribeTableReply,
   TableExistsBody,
-  DelimiterQuery,
+  TableStatsBody,
+  TableStatsReply,
 } from '../../wire/tables.ts';
-import { defineTableOperation } from '../operation.ts';
+import { defineTableOperation, json } from '../operation.ts';
 import type { Reply, TableRequest } from '../operation.ts';
 import { readFlag } from '../shared/parameters.ts';
 import type { Services } from '../services.ts';
 import { toShownPath } from '../shared/shown-path.ts';
 import { toTableState } from '../shared/table-state.ts';
 import { isOnlyDeclared } from './declared-tables.ts';
-import { NoContent } from '../../wire/shapes.ts';
-import { BranchQuery, TableStatsBody, TableStatsReply } from '../../wire/history/versions.ts';
+import { BranchQuery, NoContent } from '../../wire/shapes.ts';
 
 export const describeTable = defineTableOperation({
   id: 'describe_table',
-  methods: ['POST'],
   path: '/v1/table/:id/describe',
   summary: 'Describe a table: version, schema, location, properties',
   permission: 'read',
   followsRename: 'with-body',
   body: { kind: 'json', shape: DescribeTableBody },
   query: DescribeTableQuery,
-  replies: [{ mediaType: 'application/json', shape: DescribeTableReply, description: 'The table.' }],
-  statuses: [],
+  replies: [json(DescribeTableReply, 'The table.')],
   run: describe,
 });
 
@@ -107,15 +105,12 @@ function toFrame(request: Request) {
 
 export const tableExists = defineTableOperation({
   id: 'table_exists',
-  methods: ['POST'],
   path: '/v1/table/:id/exists',
   summary: 'Tell by the status whether a table, or a version of it, exists',
   permission: 'read',
   followsRename: 'never',
   body: { kind: 'json', shape: TableExistsBody },
-  query: DelimiterQuery,
-  replies: [{ mediaType: 'application/json', shape: NoContent, description: 'It exists. No body.' }],
-  statuses: [],
+  replies: [json(NoContent, 'It exists. No body.')],
   run: exists,
 });
 
@@ -138,8 +133,7 @@ export const tableStats = defineTableOperation({
   permission: 'read',
   body: { kind: 'json', shape: TableStatsBody },
   query: BranchQuery,
-  replies: [{ mediaType: 'application/json', shape: TableStatsReply, description: 'Whole numbers.' }],
-  statuses: [],
+  replies: [json(TableStatsReply, 'Whole numbers.')],
   run: tell,
 });
 

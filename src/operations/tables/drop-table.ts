@@ -1,8 +1,8 @@
 import type { TableRecord } from '../../model/table.ts';
 import { locationUri } from '../../model/table.ts';
-import { GoneTableReply, TableBody, DelimiterQuery } from '../../wire/tables.ts';
+import { GoneTableReply, TableBody } from '../../wire/tables.ts';
 import { toNameEntry } from '../shared/record-commit.ts';
-import { defineTableOperation } from '../operation.ts';
+import { defineTableOperation, json } from '../operation.ts';
 import type { Reply, RequestFacts, TableRequest } from '../operation.ts';
 import { removeData } from '../shared/remove-data.ts';
 import type { Services } from '../services.ts';
@@ -10,31 +10,23 @@ import { toShownPath } from '../shared/shown-path.ts';
 
 export const dropTable = defineTableOperation({
   id: 'drop_table',
-  methods: ['POST'],
   path: '/v1/table/:id/drop',
   summary: 'Drop a table and remove its data',
   permission: 'manage',
   followsRename: 'never',
   body: { kind: 'json', shape: TableBody },
-  query: DelimiterQuery,
-  replies: [{ mediaType: 'application/json', shape: GoneTableReply, description: 'What it was.' }],
-  statuses: [],
+  replies: [json(GoneTableReply, 'What it was.')],
   run: drop,
 });
 
 export const deregisterTable = defineTableOperation({
   id: 'deregister_table',
-  methods: ['POST'],
   path: '/v1/table/:id/deregister',
   summary: 'Take a table out of the catalog and leave its data',
   permission: 'manage',
   followsRename: 'never',
   body: { kind: 'json', shape: TableBody },
-  query: DelimiterQuery,
-  replies: [
-    { mediaType: 'application/json', shape: GoneTableReply, description: 'What it was, and where its data are.' },
-  ],
-  statuses: [],
+  replies: [json(GoneTableReply, 'What it was, and where its data are.')],
   run: deregister,
 });
 

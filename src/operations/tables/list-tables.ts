@@ -3,14 +3,14 @@ import { formatPath, parseTablePath, toTablePath, nameOf } from '../../model/ide
 import type { NamespacePath, TablePath } from '../../model/identifier.ts';
 import type { TableRecord } from '../../model/table.ts';
 import { ListTablesOfQuery, ListTablesQuery, ListTablesReply } from '../../wire/tables.ts';
-import { defineDatabaseOperation, defineNamespaceOperation } from '../operation.ts';
+import { defineDatabaseOperation, defineNamespaceOperation, json } from '../operation.ts';
 import type { DatabaseRequest, Reply, NamespaceRequest, RequestFacts } from '../operation.ts';
 import { readLimit, collectPages } from '../shared/pages.ts';
 import type { Services } from '../services.ts';
 import { toShownPath } from '../shared/shown-path.ts';
 import { leaveOutDeclared } from './declared-tables.ts';
 
-const REPLIES = [{ mediaType: 'application/json', shape: ListTablesReply, description: 'Identifiers in order.' }];
+const REPLIES = [json(ListTablesReply, 'Identifiers in order.')];
 
 export const listTables = defineDatabaseOperation({
   id: 'list_tables',
@@ -21,7 +21,6 @@ export const listTables = defineDatabaseOperation({
   body: { kind: 'none' },
   query: ListTablesQuery,
   replies: REPLIES,
-  statuses: [],
   run: list,
 });
 
@@ -110,8 +109,7 @@ export const listTablesOfNamespace = defineNamespaceOperation({
   permission: 'see',
   body: { kind: 'none' },
   query: ListTablesOfQuery,
-  replies: [{ mediaType: 'application/json', shape: ListTablesReply, description: 'Names in order.' }],
-  statuses: [],
+  replies: [json(ListTablesReply, 'Names in order.')],
   run: async (request: NamespaceRequest, services: Services) => listNames(request, request.namespace, services),
 });
 

@@ -4,22 +4,20 @@ import { isPermitted } from '../../model/access.ts';
 import { notPermitted } from '../../model/refusals.ts';
 import { locationUri } from '../../model/table.ts';
 import type { TableLocation } from '../../model/table.ts';
-import { RegisterTableBody, RegisterTableReply, DelimiterQuery } from '../../wire/tables.ts';
+import { RegisterTableBody, RegisterTableReply } from '../../wire/tables.ts';
 import { toNameEntry } from '../shared/record-commit.ts';
-import { defineNewTableOperation } from '../operation.ts';
+import { defineNewTableOperation, json } from '../operation.ts';
 import type { NewTableRequest, Reply } from '../operation.ts';
 import type { Services } from '../services.ts';
 import { readWord } from '../shared/parameters.ts';
 
 export const registerTable = defineNewTableOperation({
   id: 'register_table',
-  methods: ['POST'],
   path: '/v1/table/:id/register',
   summary: 'Make a table of data that are below the storage root of the database already',
   permission: 'manage',
   body: { kind: 'json', shape: RegisterTableBody },
-  query: DelimiterQuery,
-  replies: [{ mediaType: 'application/json', shape: RegisterTableReply, description: 'The table as it is now.' }],
+  replies: [json(RegisterTableReply, 'The table as it is now.')],
   statuses: [409],
   run: register,
 });

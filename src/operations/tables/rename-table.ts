@@ -3,23 +3,21 @@ import { isPermitted, isVisible } from '../../model/access.ts';
 import { namespaceOf, toTablePath } from '../../model/identifier.ts';
 import type { TablePath } from '../../model/identifier.ts';
 import { namespaceNotFound, notPermitted } from '../../model/refusals.ts';
-import { RenameTableBody, RenameTableReply, DelimiterQuery } from '../../wire/tables.ts';
+import { RenameTableBody, RenameTableReply } from '../../wire/tables.ts';
 import { toNameEntry } from '../shared/record-commit.ts';
-import { defineTableOperation } from '../operation.ts';
+import { defineTableOperation, json } from '../operation.ts';
 import type { Reply, TableRequest } from '../operation.ts';
 import type { Services } from '../services.ts';
 import { toShownPath } from '../shared/shown-path.ts';
 
 export const renameTable = defineTableOperation({
   id: 'rename_table',
-  methods: ['POST'],
   path: '/v1/table/:id/rename',
   summary: 'Rename a table, or move it to another namespace; its data stay where they are',
   permission: 'manage',
   followsRename: 'never',
   body: { kind: 'json', shape: RenameTableBody },
-  query: DelimiterQuery,
-  replies: [{ mediaType: 'application/json', shape: RenameTableReply, description: 'It has the new name.' }],
+  replies: [json(RenameTableReply, 'It has the new name.')],
   statuses: [409],
   run: rename,
 });
