@@ -3,7 +3,7 @@ import type { ApiClient } from '../client/api-client.ts';
 import { DEFAULT_DELIMITER, formatPath, parseNamespacePath, parseTablePath } from '../model/identifier.ts';
 import type { NamespacePath, TablePath } from '../model/identifier.ts';
 import { ERROR_KINDS, ServiceError } from '../errors/service-error.ts';
-import { toJsonText } from './access/grant-options.ts';
+import { toJsonText } from './access/grants.ts';
 import { CommandFault } from './command.ts';
 import type { Command, Terminal } from './command.ts';
 import { SERVER_OPTIONS, findServer } from './find-server.ts';

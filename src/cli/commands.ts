@@ -1,7 +1,7 @@
 import { nearNameHint } from '../config/sources/names.ts';
 import { ERROR_KINDS, ServiceError } from '../errors/service-error.ts';
 import { readRelease } from '../release.ts';
-import { toJsonText } from './access/grant-options.ts';
+import { toJsonText, grantCommands } from './access/grants.ts';
 import { branchCommands } from './versions/branches.ts';
 import { clientCommands, keyCommands } from './access/credentials.ts';
 import { CommandFault, EXIT } from './command.ts';
@@ -11,10 +11,9 @@ import { configCommand, serveCommand } from './server/serve.ts';
 import { databaseCommands } from './access/databases.ts';
 import { deleteCommand, updateCommand } from './data/change-rows.ts';
 import { describeCommand } from './tables/describe.ts';
-import { grantCommands } from './access/grants.ts';
 import { indexCommands } from './versions/indexes.ts';
 import { namespaceCommands } from './tables/namespaces.ts';
-import { optimizeCommand } from './versions/optimize.ts';
+import { optimizeCommand, lifecycleCommands, tablesCommand } from './tables/tables.ts';
 import { planCommand } from './data/plan.ts';
 import { queryCommand } from './data/query.ts';
 import { doctorCommand } from './server/doctor.ts';
@@ -24,7 +23,6 @@ import { exportCommand } from './files/export.ts';
 import { importCommand } from './files/import.ts';
 import { restoreCommand } from './files/restore.ts';
 import { signingKeyCommands } from './access/signing-keys.ts';
-import { lifecycleCommands, tablesCommand } from './tables/tables.ts';
 import { tagCommands } from './versions/tags.ts';
 import { versionCommands } from './versions/versions.ts';
 

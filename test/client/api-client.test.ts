@@ -8,18 +8,10 @@ import { ClientError, ConnectionError, findSqlPosition } from '../../src/client/
 import { createBranch, createTag, listBranches, listTags, listVersions, tagVersion } from '../../src/client/history.ts';
 import { dropIndex, indexStats, listIndexes, startIndex } from '../../src/client/indexes.ts';
 import { waitForJob } from '../../src/client/jobs.ts';
-import { createNamespace, dropNamespace, listNamespaces } from '../../src/client/namespaces.ts';
 import {
-  analyzePlan,
-  countRows,
-  deleteRows,
-  insertRows,
-  mergeRows,
-  openQuery,
-  queryRows,
-  updateRows,
-} from '../../src/client/rows.ts';
-import {
+  createNamespace,
+  dropNamespace,
+  listNamespaces,
   createTable,
   describeTable,
   dropTable,
@@ -30,6 +22,16 @@ import {
   startMaintenance,
   tableStats,
 } from '../../src/client/tables.ts';
+import {
+  analyzePlan,
+  countRows,
+  deleteRows,
+  insertRows,
+  mergeRows,
+  openQuery,
+  queryRows,
+  updateRows,
+} from '../../src/client/rows.ts';
 import { sampleStream, toStream } from '../support/arrow-tables.ts';
 import { ADMIN_KEY, startServer } from '../support/server.ts';
 import type { TestServer } from '../support/server.ts';

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { createNamespace, dropNamespace } from '../../../src/client/namespaces.ts';
+import { createNamespace, dropNamespace } from '../../../src/client/tables.ts';
 import type { NamespacePath } from '../../../src/model/identifier.ts';
 import { useClient } from '../api.ts';
 import { namespaceHash } from '../links.ts';

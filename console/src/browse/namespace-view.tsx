@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { describeNamespace } from '../../../src/client/namespaces.ts';
+import { describeNamespace } from '../../../src/client/tables.ts';
 import type { NamespacePath } from '../../../src/model/identifier.ts';
 import { useClient } from '../api.ts';
 import { loadHash } from '../links.ts';

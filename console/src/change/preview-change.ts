@@ -1,6 +1,6 @@
 import type { ApiClient } from '../../../src/client/api-client.ts';
 import { ClientError } from '../../../src/client/client-error.ts';
-import type { JsonRow, JsonValue } from '../../../src/client/exact-json.ts';
+import type { JsonRow, JsonValue } from '../../../src/client/rows.ts';
 import { tableAddress } from '../../../src/client/calls.ts';
 import { countRows, queryRows } from '../../../src/client/rows.ts';
 import { describeTable } from '../../../src/client/tables.ts';

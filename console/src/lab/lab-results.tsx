@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
-import type { JsonRow, JsonValue } from '../../../src/client/exact-json.ts';
+import type { JsonRow, JsonValue } from '../../../src/client/rows.ts';
 import { DataGrid } from '../parts/data-grid.tsx';
 import type { GridColumn } from '../parts/data-grid.tsx';
 import { Sparkline } from '../parts/sparkline.tsx';

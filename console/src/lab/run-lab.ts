@@ -1,5 +1,5 @@
 import type { ApiClient } from '../../../src/client/api-client.ts';
-import type { JsonRow } from '../../../src/client/exact-json.ts';
+import type { JsonRow } from '../../../src/client/rows.ts';
 import { analyzePlan, queryRows } from '../../../src/client/rows.ts';
 import type { TablePath } from '../../../src/model/identifier.ts';
 import type { PlanStep } from '../../../src/model/query.ts';

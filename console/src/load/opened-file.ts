@@ -1,4 +1,4 @@
-import type { JsonRow } from '../../../src/client/exact-json.ts';
+import type { JsonRow } from '../../../src/client/rows.ts';
 import type { Reader } from '../../../src/formats/open-reader.ts';
 
 /** A column of the file, and what becomes of it. */

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import type { JsonRow } from '../../../src/client/exact-json.ts';
+import type { JsonRow } from '../../../src/client/rows.ts';
 import { Cell } from '../parts/cell.tsx';
 import { DataGrid } from '../parts/data-grid.tsx';
 import type { GridColumn } from '../parts/data-grid.tsx';

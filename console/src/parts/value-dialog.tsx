@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import type { JsonValue } from '../../../src/client/exact-json.ts';
+import type { JsonValue } from '../../../src/client/rows.ts';
 import type { TypeJson } from '../../../src/wire/schema/schema-json.ts';
 import { Button } from './button.tsx';
 import { byteCount, imageAddress, toNumbers, toText } from './cell.tsx';

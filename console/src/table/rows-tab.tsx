@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import type { JsonRow } from '../../../src/client/exact-json.ts';
+import type { JsonRow } from '../../../src/client/rows.ts';
 import { countRows, queryRows } from '../../../src/client/rows.ts';
 import { useClient } from '../api.ts';
 import { loadHash, readAt, readRowsPlace, tableHash } from '../links.ts';

@@ -7,7 +7,7 @@ import {
   GRANT_OPTIONS,
   readExpiry,
   readGrant,
-} from './grant-options.ts';
+} from './grants.ts';
 import type { Command } from '../command.ts';
 import { CommandFault, splitArguments, EXIT, requireConfig } from '../command.ts';
 import { withCatalog } from './catalog-command.ts';

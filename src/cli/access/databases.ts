@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { ensureRoot } from '../../app/offline.ts';
-import { toJsonText } from './grant-options.ts';
+import { toJsonText } from './grants.ts';
 import type { Command } from '../command.ts';
 import { CommandFault, splitArguments } from '../command.ts';
 import { withCatalog } from './catalog-command.ts';

@@ -1,5 +1,5 @@
 import { generateSigningKey } from '../../auth/keys/signing-keys.ts';
-import { toJsonText } from './grant-options.ts';
+import { toJsonText } from './grants.ts';
 import type { Command } from '../command.ts';
 import { splitArguments } from '../command.ts';
 import { withCatalog } from './catalog-command.ts';

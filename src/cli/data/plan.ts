@@ -16,8 +16,7 @@ import type { Command } from '../command.ts';
 import { readArguments } from '../options.ts';
 import type { Given } from '../options.ts';
 import { QUERY_OPTIONS, readQuery } from './query-options.ts';
-import { drawComparison, drawPlan, drawPlanHead } from './draw-plan.ts';
-import { drawFindings } from './draw-findings.ts';
+import { drawComparison, drawPlan, drawPlanHead, drawFindings } from './draw-plan.ts';
 
 export const planCommand: Command = defineClientCommand({
   words: ['plan'],

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Config } from '../../config/config.ts';
 import { loadConfig } from '../../config/load-config.ts';
-import { toJsonText } from '../access/grant-options.ts';
+import { toJsonText } from '../access/grants.ts';
 import { splitArguments, EXIT } from '../command.ts';
 import type { Command, SplitArguments, Terminal } from '../command.ts';
 import { bad, good, checkHere, checkServer } from './checks.ts';

@@ -1,4 +1,4 @@
-import type { JsonRow, JsonValue } from '../../client/exact-json.ts';
+import type { JsonRow, JsonValue } from '../../client/rows.ts';
 import { drawPairs, drawTable, fitWidths, naturalWidths } from './draw-table.ts';
 import type { Canvas, Cell, ColumnHead } from './draw-table.ts';
 import { visibleText, cutText } from './text.ts';

@@ -1,4 +1,4 @@
-import { createNamespace, dropNamespace, listNamespaces } from '../../client/namespaces.ts';
+import { createNamespace, dropNamespace, listNamespaces } from '../../client/tables.ts';
 import { formatPath } from '../../model/identifier.ts';
 import { answer, defineClientCommand, readNamespace, showPath } from '../client-command.ts';
 import { CommandFault, EXIT } from '../command.ts';
