@@ -95,6 +95,8 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   '@opentelemetry/resources': ['telemetry'],
   '@opentelemetry/sdk-logs': ['telemetry'],
   '@opentelemetry/sdk-trace': ['telemetry'],
+  'lossless-json': ['client'],
+  'string-width': ['cli'],
   typebox: ['wire', 'operations', 'invoke', 'http'],
 };
 

@@ -11,7 +11,7 @@ import type { JobReply } from '../wire/jobs.ts';
 import { visibleText } from './show/text.ts';
 import type { ApiClient } from '../client/api-client.ts';
 import { tagVersion } from '../client/history.ts';
-import type { State } from '../client/indexes.ts';
+import type { State } from '../client/history.ts';
 import type { TablePath } from '../model/identifier.ts';
 
 export interface Listed {
@@ -78,7 +78,7 @@ export async function readState(client: ApiClient, table: TablePath, given: Give
   if (at === undefined) return onBranch;
   if (/^\d{1,15}$/.test(at)) return { version: Number(at), ...onBranch };
   if (branch !== undefined) throw new CommandFault(['A tag names a branch itself: give --at TAG without --branch.']);
-  const named = await tagVersion(client, table, at);
+  const named = await tagVersion(client, table, { tag: at });
   return { version: named.version, ...(named.branch === undefined ? {} : { branch: named.branch }) };
 }
 

@@ -13,14 +13,14 @@ export interface ClientOptions {
   readonly token?: string | undefined;
   /** The default database when absent. */
   readonly database?: string | undefined;
-  /** Longest wait for the first byte of an answer; uploads may take longer. */
+  /** Timeout for the first byte of a reply; it does not limit uploads. */
   readonly answerSecondsMax?: number | undefined;
   readonly fetch?: typeof fetch | undefined;
 }
 
 type QueryValue = string | number | boolean | readonly string[] | undefined;
 
-/** What is sent; without `json` and `bytes` it is a GET. */
+/** A request; without `json` and `bytes` it is a GET. */
 export interface Call {
   readonly query?: Readonly<Record<string, QueryValue>> | undefined;
   readonly json?: unknown;
@@ -35,8 +35,8 @@ export interface Call {
 const ANSWER_SECONDS_MAX = 300;
 
 /**
- * The server's API over `fetch`, in Node and in browsers. `json` for calls with a JSON reply, `open` for replies that are
- * read as they come. Both throw a `ClientError` for a refusal, and a `ConnectionError` when no answer came.
+ * The server's API over `fetch`, in Node and in browsers. `json` is for JSON replies, `open` for replies that are read as
+ * they arrive. Both throw a `ClientError` for a refusal, and a `ConnectionError` when there was no reply.
  */
 export class ApiClient {
   readonly url: string;
@@ -55,18 +55,17 @@ export class ApiClient {
   }
 
   async json<Reply>(path: string, call: Call = {}): Promise<Reply> {
-    const response = await this.open(path, { accept: 'application/json', ...call });
-    const text = await this.#read(async () => response.text());
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The server's shapes are the types that callers name; the reply of a success is of the operation's shape.
+    const text = await this.text(path, { accept: 'application/json', ...call });
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Callers name the shape that the server gives to a successful reply of the operation.
     return (text === '' ? undefined : JSON.parse(text)) as Reply;
   }
 
   async text(path: string, call: Call = {}): Promise<string> {
     const response = await this.open(path, call);
-    return this.#read(async () => response.text());
+    return this.#read(response);
   }
 
-  /** The answer to a call that succeeded, with its body still to be read. */
+  /** The reply to a call that succeeded, with its body still to be read. */
   async open(path: string, call: Call = {}): Promise<Response> {
     const response = await this.#fetch(`${this.url}${path}${queryText(call.query)}`, call);
     if (!response.ok) throw await this.#refusal(response);
@@ -74,57 +73,54 @@ export class ApiClient {
   }
 
   async #fetch(url: string, call: Call): Promise<Response> {
-    const wait = waitAtMost(call.bytes === undefined ? this.#answerSeconds() : undefined, call.signal);
+    const { answerSecondsMax = ANSWER_SECONDS_MAX } = this.#options;
+    const timeout = startTimeout(call.bytes === undefined ? answerSecondsMax : undefined, call.signal);
     try {
       const send = this.#options.fetch ?? fetch;
       return await send(url, {
         ...requestOf(call),
         headers: { ...this.#headers(call), ...call.headers },
-        // A key must not follow a redirect to whoever is named there.
+        // A redirect could send the key to another host.
         redirect: 'error',
-        signal: wait.signal,
+        signal: timeout.signal,
       });
     } catch (error) {
       call.signal?.throwIfAborted();
       throw new ConnectionError(this.url, error);
     } finally {
-      wait.end();
+      timeout.clear();
     }
   }
 
-  async #read<Value>(work: () => Promise<Value>): Promise<Value> {
+  async #read(response: Response): Promise<string> {
     try {
-      return await work();
+      return await response.text();
     } catch (error) {
       throw new ConnectionError(this.url, error);
     }
   }
 
   async #refusal(response: Response): Promise<ClientError> {
-    const text = await this.#read(async () => response.text());
+    const body = readErrorBody(await this.#read(response));
     const retryAfter = Number(response.headers.get('retry-after') ?? Number.NaN);
     return new ClientError({
       status: response.status,
-      body: readErrorBody(text),
+      body,
       requestId: response.headers.get('x-request-id') ?? undefined,
       retryAfterSeconds: Number.isFinite(retryAfter) ? retryAfter : undefined,
     });
   }
 
-  #answerSeconds(): number {
-    return this.#options.answerSecondsMax ?? ANSWER_SECONDS_MAX;
-  }
-
   #headers({ accept, json, bytes, contentType }: Call): Record<string, string> {
     const { key, token, database } = this.#options;
-    return {
-      ...(key === undefined ? {} : { 'x-api-key': key }),
-      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-      ...(database === undefined ? {} : { 'x-service-database': database }),
-      ...(accept === undefined ? {} : { accept }),
-      ...(json === undefined ? {} : { 'content-type': 'application/json' }),
-      ...(bytes === undefined ? {} : { 'content-type': contentType ?? ARROW_STREAM }),
-    };
+    const jsonType = json === undefined ? undefined : 'application/json';
+    return defined({
+      'x-api-key': key,
+      authorization: token === undefined ? undefined : `Bearer ${token}`,
+      'x-service-database': database,
+      accept,
+      'content-type': bytes === undefined ? jsonType : (contentType ?? ARROW_STREAM),
+    });
   }
 }
 
@@ -142,21 +138,14 @@ function queryText(query: Call['query']): string {
   return pairs.size === 0 ? '' : `?${pairs.toString()}`;
 }
 
-interface Wait {
-  readonly signal: AbortSignal;
-  readonly end: () => void;
-}
-
-/** Ends when the answer has begun: how long the rest takes is the reader's business. */
-function waitAtMost(seconds: number | undefined, outer: AbortSignal | undefined): Wait {
+/** Cleared when the reply begins, unlike `AbortSignal.timeout`: the body may take as long as its reader needs. */
+function startTimeout(seconds: number | undefined, outer: AbortSignal | undefined) {
   const late = new AbortController();
-  const timer =
-    seconds === undefined
-      ? undefined
-      : setTimeout(() => late.abort(new Error(`the answer took longer than ${seconds} s`)), seconds * 1000);
+  const abort = (): void => late.abort(new Error(`the answer took longer than ${seconds} s`));
+  const timer = seconds === undefined ? undefined : setTimeout(abort, seconds * 1000);
   return {
     signal: outer === undefined ? late.signal : AbortSignal.any([late.signal, outer]),
-    end: () => clearTimeout(timer),
+    clear: () => clearTimeout(timer),
   };
 }
 
@@ -171,8 +160,8 @@ function readErrorBody(text: string): Partial<ErrorBody> {
 
 export type BytesToSend = Uint8Array | Blob | ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>;
 
-/** As `fetch` takes it. Streams are sent as they come; browsers can do that over HTTP/2 alone, so they send blobs. */
-export function toRequestBody(bytes: BytesToSend): RequestInit & { readonly duplex?: 'half' } {
+/** Streams are sent as they come; browsers support that only over HTTP/2, so the console sends blobs. */
+function toRequestBody(bytes: BytesToSend): RequestInit & { readonly duplex?: 'half' } {
   if (bytes instanceof Blob) return { body: bytes };
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Shared memory, which the type leaves open, is never sent.
   if (bytes instanceof Uint8Array) return { body: bytes as Uint8Array<ArrayBuffer> };
@@ -191,4 +180,13 @@ function toStream(pieces: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array>
       await iterator.return?.();
     },
   });
+}
+
+type Defined<Fields> = { [Name in keyof Fields]?: Exclude<Fields[Name], undefined> };
+
+/** The fields that have a value: an optional field of a request may be absent, but not `undefined`. */
+export function defined<Fields extends object>(fields: Fields): Defined<Fields> {
+  const present = Object.entries(fields).filter(([, value]) => value !== undefined);
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The same fields without those that are undefined.
+  return Object.fromEntries(present) as Defined<Fields>;
 }

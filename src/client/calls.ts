@@ -1,25 +1,25 @@
 import type { NamespacePath, TablePath } from '../model/identifier.ts';
 import { DEFAULT_DELIMITER } from '../model/identifier.ts';
-import type { ApiClient } from './api-client.ts';
+import type { ApiClient, Call } from './api-client.ts';
 
-/** Where an operation is found: a path, and the delimiter when it is not the usual one. */
+/** Path of an operation, and the delimiter when it is not the default one. */
 export interface Address {
   readonly path: string;
   readonly query: Readonly<Record<string, string>>;
 }
 
-/** No name holds it, so that it joins names that hold the usual one. */
+/** No name contains a slash, so it can join names that contain the default delimiter. */
 const SAFE_DELIMITER = '/';
 
 export function tableAddress(table: TablePath, action: string): Address {
-  return address('table', table, action);
+  return toAddress('table', table, action);
 }
 
 export function namespaceAddress(namespace: NamespacePath, action: string): Address {
-  return address('namespace', namespace, action);
+  return toAddress('namespace', namespace, action);
 }
 
-function address(kind: 'table' | 'namespace', names: readonly string[], action: string): Address {
+function toAddress(kind: 'table' | 'namespace', names: readonly string[], action: string): Address {
   const isPlain = names.every((name) => !name.includes(DEFAULT_DELIMITER));
   const delimiter = isPlain ? DEFAULT_DELIMITER : SAFE_DELIMITER;
   const identifier = names.length === 0 ? delimiter : names.join(delimiter);
@@ -29,39 +29,51 @@ function address(kind: 'table' | 'namespace', names: readonly string[], action: 
   };
 }
 
+/** Optional when all fields of the body are. */
+type BodyArgument<Body> = Partial<Body> extends Body ? [body?: Body] : [body: Body];
+
+/** An operation on a table, with JSON in both directions, as a function of client, table and body. */
+export function tableOperation<Reply, Body extends object = object>(
+  action: string,
+  call: Pick<Call, 'accept' | 'headers'> = {},
+) {
+  return async (client: ApiClient, table: TablePath, ...[body]: BodyArgument<Body>): Promise<Reply> => {
+    const { path, query } = tableAddress(table, action);
+    return client.json(path, { query, json: body ?? {}, ...call });
+  };
+}
+
+export function namespaceOperation<Reply, Body extends object = object>(action: string) {
+  return async (client: ApiClient, namespace: NamespacePath, ...[body]: BodyArgument<Body>): Promise<Reply> => {
+    const { path, query } = namespaceAddress(namespace, action);
+    return client.json(path, { query, json: body ?? {} });
+  };
+}
+
+/** For actions whose path is not fixed. */
+export async function callTable<Reply>(client: ApiClient, table: TablePath, action: string, body: object) {
+  return tableOperation<Reply>(action)(client, table, body);
+}
+
 interface Page {
   readonly page_token?: string;
 }
 
-/** Far more than any listing has; a server whose tokens never end must not hold a client for ever. */
+/** Far more than any listing has: a server whose page tokens never end must not keep a client busy forever. */
 const PAGES_MAX = 100_000;
 
-/** The pages of a listing that is read with GET, one after the other. */
-export async function* listPages<Reply extends Page>(client: ApiClient, address: Address): AsyncGenerator<Reply> {
-  yield* follow(async (token) => {
-    const query = token === undefined ? address.query : { ...address.query, page_token: token };
-    return client.json<Reply>(address.path, { query });
-  });
-}
-
-/** The same for a listing that is read with POST. */
-export async function* postPages<Reply extends Page>(
+/** The pages of a listing, in order. With a body it is read with POST, else with GET. */
+export async function* readPages<Reply extends Page>(
   client: ApiClient,
-  address: Address,
-  body: object,
+  { path, query }: Address,
+  body?: object,
 ): AsyncGenerator<Reply> {
-  yield* follow(async (token) => {
-    const json = token === undefined ? body : { ...body, page_token: token };
-    return client.json<Reply>(address.path, { query: address.query, json });
-  });
-}
-
-async function* follow<Reply extends Page>(next: (token: string | undefined) => Promise<Reply>): AsyncGenerator<Reply> {
-  let token: string | undefined;
+  let next: Page = {};
   for (let count = 0; count < PAGES_MAX; count += 1) {
-    const page: Reply = await next(token);
+    const call = body === undefined ? { query: { ...query, ...next } } : { query, json: { ...body, ...next } };
+    const page: Reply = await client.json(path, call);
     yield page;
-    token = page.page_token;
-    if (token === undefined) return;
+    if (page.page_token === undefined) return;
+    next = { page_token: page.page_token };
   }
 }

@@ -7,10 +7,10 @@ export interface Refusal {
   readonly retryAfterSeconds: number | undefined;
 }
 
-/** The server answered, and refused. `message` says what was wrong, `hint` what would be right. */
+/** The server refused. `message` says what was wrong, `hint` what would be right. */
 export class ClientError extends Error {
   readonly status: number;
-  /** The number that Lance clients read; `undefined` when something in between answered. */
+  /** The number that Lance clients read; `undefined` when a proxy replied. */
   readonly code: number | undefined;
   readonly title: string;
   /** Both sentences, as the server joins them. */
@@ -35,10 +35,10 @@ export class ClientError extends Error {
   }
 }
 
-/** No answer came: nobody listens, the name is not known, the connection broke, or the wait was too long. */
+/** There was no reply: nothing listens, the host is unknown, the connection broke, or it took too long. */
 export class ConnectionError extends Error {
   readonly url: string;
-  /** The system's word for it, such as `ECONNREFUSED`, where there is one. */
+  /** The code of the system, such as `ECONNREFUSED`. */
   readonly code: string | undefined;
 
   constructor(url: string, cause: unknown) {
@@ -65,7 +65,7 @@ const REASONS: Readonly<Record<string, string>> = {
   SELF_SIGNED_CERT_IN_CHAIN: 'its certificate is signed by nobody who is trusted',
 };
 
-/** `fetch` wraps what the system said, once or twice. */
+/** `fetch` wraps the error of the system, once or twice. */
 function findCode(error: unknown): string | undefined {
   const causes = causesOf(error);
   return causes.map((each) => ('code' in each ? each.code : undefined)).find((code) => typeof code === 'string');
@@ -92,7 +92,7 @@ function firstText(...texts: readonly (string | undefined)[]): string {
   return texts.find((text) => text !== undefined && text !== '') ?? '';
 }
 
-/** Where the server found a fault in a SQL text. */
+/** Where the server found an error in a SQL text. */
 export interface SqlPosition {
   /** What the text is, such as `filter`, `predicate` or `updates[0] expression`. */
   readonly text: string;
@@ -100,7 +100,7 @@ export interface SqlPosition {
   readonly character: number;
 }
 
-/** Read from the sentence of a refusal; `undefined` when it is about something else. */
+/** Read from the message of a refusal; `undefined` when it is about something else. */
 export function findSqlPosition(message: string): SqlPosition | undefined {
   const match = /^In (.+?) at character (\d+)[,:]/.exec(message);
   if (match === null) return undefined;

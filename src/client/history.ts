@@ -1,71 +1,63 @@
 import type { TablePath } from '../model/identifier.ts';
 import type { BranchShape, CreateBranchBody, ListBranchesReply } from '../wire/history/branches.ts';
 import type { ListTagsReply, TagChangeBody, TagShape, TagVersionReply } from '../wire/history/tags.ts';
-import type { ChangeReply, ListVersionsReply, TableVersionShape } from '../wire/history/versions.ts';
-import { tableAddress, postPages } from './calls.ts';
+import type {
+  ChangeReply,
+  ListVersionsReply,
+  RestoreTableBody,
+  RestoreTableReply,
+  TableVersionShape,
+} from '../wire/history/versions.ts';
 import type { ApiClient } from './api-client.ts';
-import { callTable } from './tables.ts';
+import { readPages, tableAddress, tableOperation } from './calls.ts';
 
-export interface VersionsWanted {
+/** Which state of a table is meant; the latest of the main branch when both are absent. */
+export interface State {
+  readonly version?: number;
   readonly branch?: string;
-  /** How many at most, the latest first. */
-  readonly limit: number;
 }
 
+/** The latest first, at most `limit` of them. */
 export async function listVersions(
   client: ApiClient,
   table: TablePath,
-  { branch, limit }: VersionsWanted,
+  { limit, ...branch }: Pick<State, 'branch'> & { readonly limit: number },
 ): Promise<TableVersionShape[]> {
-  // The server's own page: a greater one would be refused.
-  const body = { descending: true, ...(branch === undefined ? {} : { branch }) };
+  // Pages have the server's default size: a greater limit could be refused.
+  const body = { descending: true, ...branch };
   const found: TableVersionShape[] = [];
-  for await (const page of postPages<ListVersionsReply>(client, tableAddress(table, 'version/list'), body)) {
+  for await (const page of readPages<ListVersionsReply>(client, tableAddress(table, 'version/list'), body)) {
     found.push(...page.versions);
     if (found.length >= limit) break;
   }
   return found.slice(0, limit);
 }
 
+export const restoreTable = tableOperation<RestoreTableReply, RestoreTableBody>('restore');
+
 export async function listTags(client: ApiClient, table: TablePath): Promise<Readonly<Record<string, TagShape>>> {
   const found: Record<string, TagShape> = {};
-  for await (const page of postPages<ListTagsReply>(client, tableAddress(table, 'tags/list'), {})) {
+  for await (const page of readPages<ListTagsReply>(client, tableAddress(table, 'tags/list'), {})) {
     Object.assign(found, page.tags);
   }
   return found;
 }
 
-export async function tagVersion(client: ApiClient, table: TablePath, tag: string): Promise<TagVersionReply> {
-  return callTable(client, table, 'tags/version', { tag });
-}
-
-export async function createTag(client: ApiClient, table: TablePath, body: TagChangeBody): Promise<ChangeReply> {
-  return callTable(client, table, 'tags/create', body);
-}
-
-export async function updateTag(client: ApiClient, table: TablePath, body: TagChangeBody): Promise<ChangeReply> {
-  return callTable(client, table, 'tags/update', body);
-}
-
-export async function deleteTag(client: ApiClient, table: TablePath, tag: string): Promise<ChangeReply> {
-  return callTable(client, table, 'tags/delete', { tag });
-}
+export const tagVersion = tableOperation<TagVersionReply, { readonly tag: string }>('tags/version');
+export const createTag = tableOperation<ChangeReply, TagChangeBody>('tags/create');
+export const updateTag = tableOperation<ChangeReply, TagChangeBody>('tags/update');
+export const deleteTag = tableOperation<ChangeReply, { readonly tag: string }>('tags/delete');
 
 export async function listBranches(
   client: ApiClient,
   table: TablePath,
 ): Promise<Readonly<Record<string, BranchShape>>> {
   const found: Record<string, BranchShape> = {};
-  for await (const page of postPages<ListBranchesReply>(client, tableAddress(table, 'branches/list'), {})) {
+  for await (const page of readPages<ListBranchesReply>(client, tableAddress(table, 'branches/list'), {})) {
     Object.assign(found, page.branches);
   }
   return found;
 }
 
-export async function createBranch(client: ApiClient, table: TablePath, body: CreateBranchBody): Promise<ChangeReply> {
-  return callTable(client, table, 'branches/create', body);
-}
-
-export async function deleteBranch(client: ApiClient, table: TablePath, name: string): Promise<ChangeReply> {
-  return callTable(client, table, 'branches/delete', { name });
-}
+export const createBranch = tableOperation<ChangeReply, CreateBranchBody>('branches/create');
+export const deleteBranch = tableOperation<ChangeReply, { readonly name: string }>('branches/delete');

@@ -7,48 +7,26 @@ import type {
   IndexStatsReply,
   ListIndicesReply,
 } from '../wire/indexes.ts';
-import { tableAddress, postPages } from './calls.ts';
 import type { ApiClient } from './api-client.ts';
-import { callTable } from './tables.ts';
-
-/** Which state of a table is asked about; the latest of the main branch when both are absent. */
-export interface State {
-  readonly version?: number;
-  readonly branch?: string;
-}
+import { callTable, readPages, tableAddress, tableOperation } from './calls.ts';
+import type { State } from './history.ts';
+import { RESPOND_ASYNC } from './jobs.ts';
 
 export async function listIndexes(client: ApiClient, table: TablePath, state: State = {}): Promise<IndexContent[]> {
   const found: IndexContent[] = [];
-  for await (const page of postPages<ListIndicesReply>(client, tableAddress(table, 'index/list'), state)) {
+  for await (const page of readPages<ListIndicesReply>(client, tableAddress(table, 'index/list'), state)) {
     found.push(...page.indexes);
   }
   return found;
 }
 
-/** Answers at once with the job that builds it; `waitForJob` follows it. */
-export async function startIndex(
-  client: ApiClient,
-  table: TablePath,
-  body: CreateIndexBody,
-): Promise<CreateIndexReply> {
-  const { path, query } = tableAddress(table, 'create_index');
-  return client.json(path, { query, json: body, headers: { prefer: 'respond-async' } });
+/** Returns at once with the job that builds it; `waitForJob` follows it. */
+export const startIndex = tableOperation<CreateIndexReply, CreateIndexBody>('create_index', RESPOND_ASYNC);
+
+export async function indexStats(client: ApiClient, table: TablePath, name: string, state: State = {}) {
+  return callTable<IndexStatsReply>(client, table, `index/${encodeURIComponent(name)}/stats`, state);
 }
 
-export async function indexStats(
-  client: ApiClient,
-  table: TablePath,
-  name: string,
-  state: State = {},
-): Promise<IndexStatsReply> {
-  return callTable(client, table, `index/${encodeURIComponent(name)}/stats`, state);
-}
-
-export async function dropIndex(
-  client: ApiClient,
-  table: TablePath,
-  name: string,
-  state: Pick<State, 'branch'> = {},
-): Promise<DropIndexReply> {
-  return callTable(client, table, `index/${encodeURIComponent(name)}/drop`, state);
+export async function dropIndex(client: ApiClient, table: TablePath, name: string, on: Pick<State, 'branch'> = {}) {
+  return callTable<DropIndexReply>(client, table, `index/${encodeURIComponent(name)}/drop`, on);
 }

@@ -1,104 +1,32 @@
+import { parse } from 'lossless-json';
+import type { ParseOptions } from 'lossless-json';
 import type { TablePath } from '../model/identifier.ts';
 import type { PlanStep } from '../model/query.ts';
 import type {
   CountRowsBody,
-  QueryTableBody,
-  UpdateTableBody,
-  UpdateTableReply,
   DeleteBody,
   DeleteReply,
   InsertReply,
   MergeInsertReply,
+  QueryTableBody,
+  UpdateTableBody,
+  UpdateTableReply,
 } from '../wire/data.ts';
-import { tableAddress } from './calls.ts';
 import { ARROW_STREAM, NDJSON } from './api-client.ts';
-import type { ApiClient, BytesToSend } from './api-client.ts';
-import { callTable } from './tables.ts';
+import type { ApiClient, BytesToSend, Call } from './api-client.ts';
+import { tableAddress, tableOperation } from './calls.ts';
 
-export async function countRows(client: ApiClient, table: TablePath, body: CountRowsBody = {}): Promise<number> {
-  return callTable(client, table, 'count_rows', body);
-}
+export const countRows = tableOperation<number, CountRowsBody>('count_rows');
 
-export interface QueryOptions {
-  /** Arrow stream when absent. */
-  readonly accept?: string;
-  readonly signal?: AbortSignal;
-}
-
-/** The rows as bytes, to be read as they come: an Arrow stream, or what `accept` asks for. */
+/** The rows as bytes, to be read as they arrive: an Arrow stream, or what `accept` asks for. */
 export async function openQuery(
   client: ApiClient,
   table: TablePath,
   body: QueryTableBody,
-  { accept = ARROW_STREAM, signal }: QueryOptions = {},
+  { accept = ARROW_STREAM, signal }: Pick<Call, 'accept' | 'signal'> = {},
 ): Promise<Response> {
   const { path, query } = tableAddress(table, 'query');
   return client.open(path, { query, json: body, accept, signal });
-}
-
-/** The rows as values, all at once: for results that are looked at. */
-export async function queryRows(
-  client: ApiClient,
-  table: TablePath,
-  body: QueryTableBody,
-): Promise<readonly JsonRow[]> {
-  const { path, query } = tableAddress(table, 'query');
-  return parseRows(await client.text(path, { query, json: body, accept: NDJSON }));
-}
-
-export interface PlanAnalysis {
-  readonly text: string;
-  readonly plan: PlanStep;
-}
-
-const PLAN_MEDIA_TYPE = 'application/vnd.tiltyard.plan+json';
-
-/** Runs the query, and tells what each step cost. */
-export async function analyzePlan(client: ApiClient, table: TablePath, body: QueryTableBody): Promise<PlanAnalysis> {
-  const { path, query } = tableAddress(table, 'analyze_plan');
-  return client.json(path, { query, json: body, accept: PLAN_MEDIA_TYPE });
-}
-
-export async function updateRows(
-  client: ApiClient,
-  table: TablePath,
-  body: UpdateTableBody,
-): Promise<UpdateTableReply> {
-  return callTable(client, table, 'update', body);
-}
-
-export async function deleteRows(client: ApiClient, table: TablePath, body: DeleteBody): Promise<DeleteReply> {
-  return callTable(client, table, 'delete', body);
-}
-
-type WriteQuery = Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
-
-export interface WriteOptions {
-  /** Parameters of the operation, such as `mode`, `branch`, `upload_id`. */
-  readonly query?: WriteQuery;
-  readonly signal?: AbortSignal;
-}
-
-/** Adds the rows of an Arrow stream, or replaces all by them. */
-export async function insertRows(
-  client: ApiClient,
-  table: TablePath,
-  bytes: BytesToSend,
-  options: WriteOptions = {},
-): Promise<InsertReply> {
-  const { path, query } = tableAddress(table, 'insert');
-  return client.json(path, { query: { ...query, ...options.query }, bytes, signal: options.signal });
-}
-
-/** Updates and inserts by the columns `on`. */
-export async function mergeRows(
-  client: ApiClient,
-  table: TablePath,
-  bytes: BytesToSend,
-  options: WriteOptions,
-): Promise<MergeInsertReply> {
-  const { path, query } = tableAddress(table, 'merge_insert');
-  return client.json(path, { query: { ...query, ...options.query }, bytes, signal: options.signal });
 }
 
 export type JsonValue =
@@ -112,36 +40,65 @@ export type JsonValue =
 
 export type JsonRow = Readonly<Record<string, JsonValue>>;
 
-/** Rows of an NDJSON text. Whole numbers that no JavaScript number holds become a `bigint`, so that no digit is lost. */
-export function parseRows(text: string): readonly JsonRow[] {
-  const lines = text.split('\n').filter((line) => line !== '');
+/** The rows as values, all at once, for results that a person looks at. */
+export async function queryRows(
+  client: ApiClient,
+  table: TablePath,
+  body: QueryTableBody,
+): Promise<readonly JsonRow[]> {
+  const { path, query } = tableAddress(table, 'query');
+  const text = await client.text(path, { query, json: body, accept: NDJSON });
+  return text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map(parseRow);
+}
+
+/** Only a line with 16 digits in a row can hold an integer that a JavaScript number would round. */
+const LARGE_INTEGER = /[:[,]\s*-?\d{16}/;
+
+/** Of a name that occurs twice, the last value counts, as in `JSON.parse`. */
+const AS_JSON_PARSE: ParseOptions = { parseNumber, onDuplicateKey: ({ newValue }) => newValue };
+
+/** Integers that no JavaScript number holds exactly become a `bigint`. */
+function parseRow(line: string): JsonRow {
+  const row: unknown = LARGE_INTEGER.test(line) ? parse(line, undefined, AS_JSON_PARSE) : JSON.parse(line);
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The server writes one object per line.
-  return lines.map((line) => parseExact(line) as JsonRow);
+  return row as JsonRow;
 }
 
-export function parseExact(text: string): JsonValue {
-  let hasLarge = false;
-  const marked = text.replace(TOKEN, (token) => {
-    if (!isLarge(token)) return token;
-    hasLarge = true;
-    return `"${MARK}${token}"`;
-  });
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- What JSON text parses to.
-  return JSON.parse(hasLarge ? marked : text, hasLarge ? unmark : undefined) as JsonValue;
+function parseNumber(text: string): number | bigint {
+  const value = Number(text);
+  return /^-?\d+$/.test(text) && !Number.isSafeInteger(value) ? BigInt(text) : value;
 }
 
-/** A string or a number, so that digits inside a string are passed over with it. */
-const TOKEN = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
-
-/** A private character, in a place where only whole numbers follow. */
-const MARK = '\ue000int:';
-
-function isLarge(token: string): boolean {
-  return /^-?\d{16,}$/.test(token) && !Number.isSafeInteger(Number(token));
+export interface PlanAnalysis {
+  readonly text: string;
+  readonly plan: PlanStep;
 }
 
-function unmark(_name: string, value: unknown): unknown {
-  if (typeof value !== 'string' || !value.startsWith(MARK)) return value;
-  const digits = value.slice(MARK.length);
-  return /^-?\d+$/.test(digits) ? BigInt(digits) : value;
+/** Runs the query, and says what each step cost. */
+export const analyzePlan = tableOperation<PlanAnalysis, QueryTableBody>('analyze_plan', {
+  accept: 'application/vnd.tiltyard.plan+json',
+});
+
+export const updateRows = tableOperation<UpdateTableReply, UpdateTableBody>('update');
+export const deleteRows = tableOperation<DeleteReply, DeleteBody>('delete');
+
+/** Adds the rows of an Arrow stream, or replaces all rows by them. */
+export const insertRows = arrowOperation<InsertReply>('insert');
+/** Updates and inserts by the columns `on`. */
+export const mergeRows = arrowOperation<MergeInsertReply>('merge_insert');
+
+/** `query` has the parameters of the operation, such as `mode`, `branch`, `upload_id`. */
+function arrowOperation<Reply>(action: string) {
+  return async (
+    client: ApiClient,
+    table: TablePath,
+    bytes: BytesToSend,
+    { query, signal }: Pick<Call, 'query' | 'signal'> = {},
+  ): Promise<Reply> => {
+    const address = tableAddress(table, action);
+    return client.json(address.path, { query: { ...address.query, ...query }, bytes, signal });
+  };
 }

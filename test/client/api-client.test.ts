@@ -5,7 +5,15 @@ import { after, before, test } from 'node:test';
 import { Int32, Int64, tableFromIPC } from 'apache-arrow';
 import { ApiClient } from '../../src/client/api-client.ts';
 import { ClientError, ConnectionError, findSqlPosition } from '../../src/client/client-error.ts';
-import { createBranch, createTag, listBranches, listTags, listVersions, tagVersion } from '../../src/client/history.ts';
+import {
+  createBranch,
+  createTag,
+  listBranches,
+  listTags,
+  listVersions,
+  restoreTable,
+  tagVersion,
+} from '../../src/client/history.ts';
 import { dropIndex, indexStats, listIndexes, startIndex } from '../../src/client/indexes.ts';
 import { waitForJob } from '../../src/client/jobs.ts';
 import {
@@ -18,7 +26,6 @@ import {
   listTables,
   listTablesOf,
   renameTable,
-  restoreTable,
   startMaintenance,
   tableStats,
 } from '../../src/client/tables.ts';
@@ -134,7 +141,7 @@ test('updates, deletes, builds indexes, tags, branches and restores', async () =
   );
   assert.equal((await indexStats(client, ['work'], index_name)).num_indexed_rows, 290);
   await dropIndex(client, ['work'], index_name);
-  assert.equal((await tagVersion(client, ['work'], 'before')).version, 2);
+  assert.equal((await tagVersion(client, ['work'], { tag: 'before' })).version, 2);
   assert.deepEqual(Object.keys(await listTags(client, ['work'])), ['before']);
   await createBranch(client, ['work'], { name: 'trial' });
   assert.deepEqual(Object.keys(await listBranches(client, ['work'])), ['trial']);

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { restoreTable } from '../../../src/client/tables.ts';
+import { restoreTable } from '../../../src/client/history.ts';
 import type { TablePath } from '../../../src/model/identifier.ts';
 import { formatRows } from '../../../src/plans/format-figure.ts';
 import { useClient } from '../api.ts';

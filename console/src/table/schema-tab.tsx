@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { callTable } from '../../../src/client/tables.ts';
+import { callTable } from '../../../src/client/calls.ts';
 import { useClient } from '../api.ts';
 import { listFields, typeText } from '../parts/field-type.ts';
 import type { PlacedField } from '../parts/field-type.ts';

@@ -1,7 +1,6 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { createBranch, createTag, deleteBranch, deleteTag } from '../../../src/client/history.ts';
-import { restoreTable } from '../../../src/client/tables.ts';
+import { createBranch, createTag, deleteBranch, deleteTag, restoreTable } from '../../../src/client/history.ts';
 import { useClient } from '../api.ts';
 import { tableHash } from '../links.ts';
 import { ConfirmDialog, FormDialog } from '../parts/dialog.tsx';
@@ -94,7 +93,7 @@ interface NameDialogProps extends DialogProps {
 export function DeleteTagDialog({ table, name, onChanged, onClose }: NameDialogProps): JSX.Element {
   const client = useClient();
   const remove = async (): Promise<void> => {
-    await deleteTag(client, table.path, name);
+    await deleteTag(client, table.path, { tag: name });
     toast(`The tag ${name} was deleted.`);
     onChanged();
   };
@@ -108,7 +107,7 @@ export function DeleteTagDialog({ table, name, onChanged, onClose }: NameDialogP
 export function DeleteBranchDialog({ table, name, onChanged, onClose }: NameDialogProps): JSX.Element {
   const client = useClient();
   const remove = async (): Promise<void> => {
-    await deleteBranch(client, table.path, name);
+    await deleteBranch(client, table.path, { name });
     toast(`The branch ${name} was deleted.`);
     onChanged();
   };

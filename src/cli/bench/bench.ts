@@ -184,7 +184,7 @@ async function putAway(
 ): Promise<void> {
   try {
     if (made === 'table') await dropTable(client, [ownName]);
-    else await deleteBranch(client, requireTable(given), ownName);
+    else await deleteBranch(client, requireTable(given), { name: ownName });
   } catch (error) {
     if (!(error instanceof ClientError) && !(error instanceof ConnectionError)) throw error;
     if (error instanceof ClientError && [401, 403, 404].includes(error.status)) return;

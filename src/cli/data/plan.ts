@@ -77,7 +77,7 @@ async function readContext({ client }: Session, table: TablePath, query: QueryTa
   const [described, indexes, stats] = await Promise.all([
     describeTable(client, table, state),
     listIndexes(client, table, state),
-    tableStats(client, table, branch),
+    tableStats(client, table, branch === undefined ? {} : { branch }),
   ]);
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The server describes a schema in this form.
   const schema = described.schema as SchemaJson | undefined;

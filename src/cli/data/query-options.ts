@@ -9,7 +9,7 @@ import { readNumber } from '../options.ts';
 import type { Given, Option } from '../options.ts';
 import { STATE_OPTIONS, readState } from '../session.ts';
 import type { ApiClient } from '../../client/api-client.ts';
-import type { State } from '../../client/indexes.ts';
+import type { State } from '../../client/history.ts';
 import { describeTable } from '../../client/tables.ts';
 import { findDimension, listColumns } from '../../plans/table-facts.ts';
 import type { SchemaJson } from '../../wire/schema/schema-json.ts';

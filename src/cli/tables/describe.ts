@@ -36,7 +36,7 @@ async function readFacts({ client, given }: Session, table: TablePath) {
   const limit = VERSIONS_SHOWN;
   const ofBranch = state.branch === undefined ? {} : { branch: state.branch };
   const [stats, indexes, versions, tags, branches, maintenance] = await Promise.all([
-    tableStats(client, table, state.branch),
+    tableStats(client, table, ofBranch),
     listIndexes(client, table, state),
     listVersions(client, table, { ...ofBranch, limit }),
     listTags(client, table),

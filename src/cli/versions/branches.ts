@@ -66,7 +66,7 @@ const deleteCommand = defineClientCommand({
   async run(session) {
     const { client, given } = session;
     const name = given.names[1] ?? '';
-    const reply = await deleteBranch(client, requireTable(given), name);
+    const reply = await deleteBranch(client, requireTable(given), { name });
     return answer(session, reply, `The branch ${name} is deleted.\n`);
   },
 });

@@ -69,7 +69,7 @@ const deleteCommand = defineClientCommand({
   async run(session) {
     const { client, given } = session;
     const tag = given.names[1] ?? '';
-    return answer(session, await deleteTag(client, requireTable(given), tag), `The tag ${tag} is deleted.\n`);
+    return answer(session, await deleteTag(client, requireTable(given), { tag }), `The tag ${tag} is deleted.\n`);
   },
 });
 

@@ -1,5 +1,4 @@
-import { listTags, listVersions } from '../../client/history.ts';
-import { restoreTable } from '../../client/tables.ts';
+import { listTags, listVersions, restoreTable } from '../../client/history.ts';
 import { formatCount } from '../../plans/format-figure.ts';
 import type { TagShape } from '../../wire/history/tags.ts';
 import { answer, defineClientCommand, requireTable, showPath } from '../client-command.ts';
