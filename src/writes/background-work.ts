@@ -1,8 +1,12 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Engine, IndexCommit, Optimization, OptimizeRequest, WriteTarget } from '../engine/engine.ts';
 import type { IndexRequest } from '../model/index-spec.ts';
+import { isMaintenance } from '../model/commit.ts';
 import { locationKey } from '../model/table.ts';
 import type { TableLocation } from '../model/table.ts';
+import type { SyncScope } from '../storage/storage.ts';
 import type { Storages } from '../storage/storages.ts';
+import { cannotTakeBack, notKept } from './refusals.ts';
 import { runSynced } from './run-synced.ts';
 import type { WriteQueues } from './queue/write-queues.ts';
 
@@ -34,7 +38,7 @@ export class BackgroundWork {
   /** `enter` is told what comes next, and may throw to stop there. */
   async buildIndex(target: WriteTarget, request: IndexRequest, enter: (phase: string) => void): Promise<IndexCommit> {
     const { engine, queues, attemptsMax } = this.#parts;
-    return this.#run(target.location, async () => {
+    return this.#run(target, async () => {
       for (let attempt = 1; ; attempt += 1) {
         enter('opening');
         const opened = await queues.run(target.location, async () => engine.indexes.openBuild(target));
@@ -54,7 +58,7 @@ export class BackgroundWork {
   /** `undefined` when a writer was faster: nothing was changed then. */
   async optimize(location: TableLocation, request: OptimizeRequest): Promise<TimedOptimization | undefined> {
     const { engine, queues } = this.#parts;
-    return this.#run(location, async () => {
+    return this.#run({ location, branch: undefined }, async () => {
       let laneMilliseconds = 0;
       const started = await queues.run(location, async () => {
         const enteredAt = performance.now();
@@ -73,10 +77,18 @@ export class BackgroundWork {
     return running === undefined ? undefined : Promise.allSettled(running);
   }
 
-  async #run<Value>(location: TableLocation, work: () => Promise<Value>): Promise<Value> {
+  async #run<Value>(target: WriteTarget, work: () => Promise<Value>): Promise<Value> {
+    const { location } = target;
     const key = locationKey(location);
     const running = this.#running.get(key) ?? new Set();
-    const synced = runSynced(this.#parts.storages, location, work);
+    const synced = runSynced(this.#parts.storages, location, async (scope) => {
+      const base = (await this.#parts.engine.findLatestVersion(target)) ?? 0;
+      // A failure may follow a commit: a compaction that is in, and a refresh of an index that failed.
+      const [done] = await Promise.allSettled([work()]);
+      await this.#requireIntact(target, base, scope);
+      if (done.status === 'rejected') throw done.reason;
+      return done.value;
+    });
     this.#running.set(key, running.add(synced));
     try {
       return await synced;
@@ -85,4 +97,47 @@ export class BackgroundWork {
       if (running.size === 0) this.#running.delete(key);
     }
   }
+
+  /** Takes back a commit whose files were cut short, ahead of the next write: it would make the table unreadable. */
+  async #requireIntact(target: WriteTarget, base: number, scope: SyncScope): Promise<void> {
+    const torn = await this.#findTorn(target, base);
+    if (torn === undefined) return;
+    const { engine, storages, queues } = this.#parts;
+    const { location, branch } = target;
+    await queues.runNext(location, async () => {
+      const later = (await storages.of(location.root).readCommits(location, branch, torn.version)) ?? [];
+      if (later.every(({ kind }) => isMaintenance(kind))) await engine.restoreVersion(target, torn.version - 1);
+      // A restore would lose the writes that have followed it; they do not depend on the index.
+      else if (torn.indexNames.length > 0) await this.#dropIndexes(target, torn.indexNames);
+      else throw cannotTakeBack(torn.version);
+      await scope.sync();
+    });
+    throw notKept();
+  }
+
+  /** The first torn commit of maintenance after a version. Writes check their own commits. */
+  async #findTorn(target: WriteTarget, base: number) {
+    const { engine, storages } = this.#parts;
+    const { location, branch } = target;
+    const latest = (await engine.findLatestVersion(target)) ?? 0;
+    for (let version = base + 1; version <= latest; version += 1) {
+      const inspected = storages.of(location.root).inspectCommit(location, branch, version);
+      if (inspected?.isIntact === false && isMaintenance(inspected.kind)) return { ...inspected, version };
+      // Others may have committed thousands of versions meanwhile.
+      if (version % INSPECTED_AT_ONCE === 0) await nextTurn();
+    }
+    return undefined;
+  }
+
+  async #dropIndexes(target: WriteTarget, names: readonly string[]): Promise<void> {
+    const { engine } = this.#parts;
+    for (const name of names) {
+      await engine.useLatest(target, async (table) => {
+        const prepared = await engine.commits.dropIndex(name).prepare(table);
+        await prepared.commit();
+      });
+    }
+  }
 }
+
+const INSPECTED_AT_ONCE = 50;

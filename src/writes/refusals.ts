@@ -37,6 +37,17 @@ export function notKept(): ServiceError {
   );
 }
 
+/** The torn commit of a compaction that other writes have followed: a restore would lose them. */
+export function cannotTakeBack(version: number): ServiceError {
+  return new ServiceError(
+    'Internal',
+    `The storage cut short files of version ${version}, which other writes followed.`,
+    {
+      hint: 'Restore the version before it, and write again what was written since.',
+    },
+  );
+}
+
 /** A malformed batch can end the engine's reading early without an error. The commit was taken back. */
 export function malformed(): ServiceError {
   return new ServiceError('InvalidInput', 'A record batch of the Arrow stream is malformed.');

@@ -1,7 +1,16 @@
 import { loadNative } from '../../src/engine/native/native.ts';
 import type { NativeConnection, NativeEngine, NativeTable } from '../../src/engine/native/native.ts';
 
-const WATCHED = ['add', 'update', 'delete', 'restore', 'addColumns', 'dropColumns', 'dropIndex'] as const;
+const WATCHED = [
+  'add',
+  'update',
+  'delete',
+  'restore',
+  'addColumns',
+  'dropColumns',
+  'createIndex',
+  'dropIndex',
+] as const;
 
 type Watched = (typeof WATCHED)[number];
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { access } from 'node:fs/promises';
+import { access, readdir, truncate } from 'node:fs/promises';
+import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { Int32 } from 'apache-arrow';
@@ -7,9 +8,13 @@ import type { Table } from 'apache-arrow';
 import { ServiceError } from '../../src/errors/service-error.ts';
 import type { IndexRequest, IndexSpec } from '../../src/model/index-spec.ts';
 import { locationUri } from '../../src/model/table.ts';
+import type { TableState } from '../../src/model/table.ts';
 import { openApart, readRows } from '../engine/test-engine.ts';
 import { toDocuments, toItems, toTable, vectorType } from '../engine/sample-tables.ts';
+import { watchCommits } from '../engine/watched-native.ts';
+import { refusal } from '../support/refusal.ts';
 import { openWriteFixture } from './write-fixture.ts';
+import type { WriteFixture } from './write-fixture.ts';
 
 async function openTable(t: TestContext, data: Table) {
   const room = await openWriteFixture(t);
@@ -153,5 +158,46 @@ suite('compaction', () => {
     await room.update([['score', '2']], 'id = 1');
     const done = await background.optimize(table.location, { isInLane: true, olderThanMilliseconds: undefined });
     assert.ok(done !== undefined && done.laneMilliseconds > 0);
+  });
+});
+
+suite('a commit of maintenance whose files were cut short', () => {
+  const truncateIndexes = async (room: WriteFixture): Promise<void> => {
+    const folder = join(locationUri(room.location()), '_indices');
+    for (const name of await readdir(folder, { recursive: true })) {
+      if (name.endsWith('.lance')) await truncate(join(folder, name), 100);
+    }
+  };
+  /** Cuts the files of an index right after its commit. */
+  const openCutting = async (t: TestContext, afterwards: (room: WriteFixture) => Promise<unknown>) => {
+    let opened: WriteFixture | undefined;
+    const native = watchCommits(async (call, name) => {
+      const reply = await call();
+      if (name !== 'createIndex' || opened === undefined) return reply;
+      await truncateIndexes(opened);
+      await afterwards(opened);
+      return reply;
+    });
+    const room = (opened = await openWriteFixture(t, { native }));
+    return { room, table: await room.create(toItems(50)) };
+  };
+  const build = async (room: WriteFixture, table: TableState) =>
+    assert.rejects(
+      room.writes.background.buildIndex(table, request('id', BTREE), () => {}),
+      refusal('ServiceUnavailable', /did not keep the data/),
+    );
+
+  test('is taken back', async (t) => {
+    const { room, table } = await openCutting(t, async () => {});
+    await build(room, table);
+    assert.deepEqual(await room.engine.indexes.list(table), []);
+    assert.deepEqual([await room.version(), (await readRows(t, table)).length], [3, 50]);
+  });
+
+  test('costs none of the writes that followed it: its index is dropped', async (t) => {
+    const { room, table } = await openCutting(t, async (fixture) => fixture.insert(toItems(5)));
+    await build(room, table);
+    assert.deepEqual(await room.engine.indexes.list(table), []);
+    assert.equal((await readRows(t, table)).length, 55);
   });
 });

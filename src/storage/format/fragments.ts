@@ -27,30 +27,41 @@ function sum(counts: readonly number[]): number | undefined {
   return counts.includes(0) ? undefined : counts.reduce((total, count) => total + count, 0);
 }
 
-/** The files of a fragment that a commit has written. */
-export interface FragmentFiles {
-  readonly dataFiles: readonly { readonly path: string; readonly bytes: number }[];
-  /** Its name below `_deletions`. */
-  readonly deletionFile: string | undefined;
+/** A file that a commit has added. */
+export interface WrittenFile {
+  /** Below the folder of the table or the branch. */
+  readonly path: string;
+  /** `undefined`: not recorded. */
+  readonly bytes: number | undefined;
+  /** How a whole file of its format ends. */
+  readonly ending?: string;
 }
 
 /** Where operations list the fragments whose data files, and those whose deletion files, they have written. */
 const WRITTEN_DATA: Partial<Record<CommitKind, number>> = { append: 1, overwrite: 1, merge: 1, update: 3 };
 const WRITTEN_DELETIONS: Partial<Record<CommitKind, number>> = { delete: 1, update: 2 };
+/** Fields of `Rewrite` and `CreateIndex` in Lance's transaction.proto. */
+const REWRITE = { groups: 3, newFragments: 2, indexes: 4 } as const;
+const NEW_INDEXES_FIELD = 1;
 
-export function listWrittenFiles(operation: Message, kind: CommitKind): readonly FragmentFiles[] {
+export function listWrittenFiles(operation: Message, kind: CommitKind): readonly WrittenFile[] {
+  if (kind === 'index') return operation.messages(NEW_INDEXES_FIELD).flatMap((index) => listIndexFiles(index, INDEX));
+  if (kind === 'rewrite') {
+    const fragments = operation.messages(REWRITE.groups).flatMap((group) => group.messages(REWRITE.newFragments));
+    const indexes = operation.messages(REWRITE.indexes);
+    return [...listDataFiles(fragments), ...indexes.flatMap((index) => listIndexFiles(index, REWRITTEN_INDEX))];
+  }
   const data = WRITTEN_DATA[kind];
   const deletions = WRITTEN_DELETIONS[kind];
   return [
-    ...(data === undefined ? [] : operation.messages(data)).map((fragment) => ({
-      dataFiles: fragment.messages(DATA_FILES_FIELD).flatMap(toDataFile),
-      deletionFile: undefined,
-    })),
-    ...(deletions === undefined ? [] : operation.messages(deletions)).map((fragment) => ({
-      dataFiles: [],
-      deletionFile: toDeletionFile(fragment),
-    })),
+    ...(data === undefined ? [] : listDataFiles(operation.messages(data))),
+    ...(deletions === undefined ? [] : operation.messages(deletions).flatMap(toDeletionFile)),
   ];
+}
+
+/** Of an operation that adds indexes. */
+export function listIndexNames(operation: Message): readonly string[] {
+  return operation.messages(NEW_INDEXES_FIELD).map((index) => index.text(INDEX.name));
 }
 
 /** Fields of `DataFragment`, `DataFile` and `DeletionFile`. */
@@ -60,19 +71,42 @@ const DATA_FILE = { path: 1, bytes: 6, base: 7 } as const;
 const DELETION_FILE = { type: 1, readVersion: 2, id: 3 } as const;
 
 /** Old engines record no size, and files of another base are not below the table. */
-function toDataFile(file: Message): FragmentFiles['dataFiles'] {
-  const bytes = file.number(DATA_FILE.bytes);
-  return bytes === 0 || file.has(DATA_FILE.base) ? [] : [{ path: file.text(DATA_FILE.path), bytes }];
+function listDataFiles(fragments: readonly Message[]): readonly WrittenFile[] {
+  return fragments
+    .flatMap((fragment) => fragment.messages(DATA_FILES_FIELD))
+    .filter((file) => file.number(DATA_FILE.bytes) > 0 && !file.has(DATA_FILE.base))
+    .map((file) => ({ path: `data/${file.text(DATA_FILE.path)}`, bytes: file.number(DATA_FILE.bytes) }));
 }
 
-function toDeletionFile(fragment: Message): string | undefined {
+/** An Arrow file ends with its magic; a bitmap has none. */
+function toDeletionFile(fragment: Message): readonly WrittenFile[] {
   const [file] = fragment.messages(DELETION_FILE_FIELD);
-  if (file === undefined) return undefined;
-  const ending = file.number(DELETION_FILE.type) === 0 ? 'arrow' : 'bin';
-  const name = [
-    fragment.number(FRAGMENT_ID_FIELD),
-    file.number(DELETION_FILE.readVersion),
-    file.bigint(DELETION_FILE.id),
-  ];
-  return `${name.join('-')}.${ending}`;
+  if (file === undefined) return [];
+  const isArrow = file.number(DELETION_FILE.type) === 0;
+  const [id, readVersion] = [fragment.number(FRAGMENT_ID_FIELD), file.number(DELETION_FILE.readVersion)];
+  const path = `_deletions/${id}-${readVersion}-${file.bigint(DELETION_FILE.id)}.${isArrow ? 'arrow' : 'bin'}`;
+  return [{ path, bytes: undefined, ...(isArrow ? { ending: 'ARROW1' } : {}) }];
+}
+
+/** Fields of `IndexMetadata`, `RewrittenIndex` and `IndexFile`. */
+const INDEX = { id: 1, name: 3, files: 10, base: 9 } as const;
+const REWRITTEN_INDEX = { id: 2, files: 5, base: undefined } as const;
+const INDEX_FILE = { path: 1, bytes: 2 } as const;
+const UUID_BYTES_FIELD = 1;
+
+/** The engine may have measured a file after it was cut short, so the end of the file is checked too. */
+function listIndexFiles(index: Message, fields: typeof INDEX | typeof REWRITTEN_INDEX): readonly WrittenFile[] {
+  const [id] = index.messages(fields.id);
+  if (id === undefined || (fields.base !== undefined && index.has(fields.base))) return [];
+  const folder = `_indices/${toUuid(id.bytes(UUID_BYTES_FIELD) ?? new Uint8Array())}`;
+  return index.messages(fields.files).map((file) => ({
+    path: `${folder}/${file.text(INDEX_FILE.path)}`,
+    bytes: file.number(INDEX_FILE.bytes),
+    ending: 'LANC',
+  }));
+}
+
+function toUuid(bytes: Uint8Array): string {
+  const hex = Buffer.from(bytes).toString('hex');
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
 }

@@ -1,34 +1,38 @@
-import { closeSync, fstatSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readFileSync, readSync } from 'node:fs';
 import { join } from 'node:path';
-import { isMissing } from '../sync/file-sync.ts';
-import { listWrittenFiles } from '../format/fragments.ts';
-import type { FragmentFiles } from '../format/fragments.ts';
+import type { CommitKind } from '../../model/commit.ts';
+import { listIndexNames, listWrittenFiles } from '../format/fragments.ts';
+import type { WrittenFile } from '../format/fragments.ts';
 import { findTransactionSection, manifestName } from '../format/manifest.ts';
 import { readMessage } from '../format/protobuf.ts';
 import { findOperation, readTransaction } from '../format/transaction.ts';
+import { isMissing } from '../sync/file-sync.ts';
 
 export interface InspectedCommit {
+  readonly kind: CommitKind;
   /** Rows of the fragments that the commit added. */
   readonly addedRows: number | undefined;
   /** All files that it added are there, and whole. */
   readonly isIntact: boolean;
+  /** Indexes that it added. */
+  readonly indexNames: readonly string[];
 }
 
 /**
- * Looks at the files of a commit. The engine ignores an error of the last write of a file, and after a lost reply it may
+ * Checks the files of a commit. The engine ignores an error of the last write of a file, and after a lost reply it may
  * delete files that the manifest names; the version is then there, and cannot be read. Synchronous: a trip through the
  * thread pool costs more than these few calls.
  */
 export function inspectCommit(folder: string, version: number): InspectedCommit | undefined {
   const file = readManifestSync(join(folder, '_versions'), version);
-  if (file === undefined) return undefined;
-  const section = findTransactionSection(file);
+  const section = file === undefined ? undefined : findTransactionSection(file);
   if (section === undefined) return undefined;
   const transaction = readMessage(section);
   const { kind, addedRows } = readTransaction(transaction);
   const operation = findOperation(transaction);
   const written = operation === undefined ? [] : listWrittenFiles(operation, kind);
-  return { addedRows, isIntact: written.every((files) => areWhole(folder, files)) };
+  const indexNames = operation === undefined || kind !== 'index' ? [] : listIndexNames(operation);
+  return { kind, addedRows, isIntact: written.every((each) => isWhole(folder, each)), indexNames };
 }
 
 function readManifestSync(folder: string, version: number): Buffer | undefined {
@@ -42,33 +46,19 @@ function readManifestSync(folder: string, version: number): Buffer | undefined {
   return undefined;
 }
 
-function areWhole(folder: string, { dataFiles, deletionFile }: FragmentFiles): boolean {
-  return (
-    dataFiles.every(({ path, bytes }) => sizeOf(join(folder, 'data', path)) === bytes) &&
-    (deletionFile === undefined || isWholeDeletion(join(folder, '_deletions', deletionFile)))
-  );
-}
-
-function sizeOf(path: string): number | undefined {
-  return statSync(path, { throwIfNoEntry: false })?.size;
-}
-
-const ARROW_MAGIC = 'ARROW1';
-
-/** Its size is not recorded. An Arrow file ends with its magic; a bitmap has none. */
-function isWholeDeletion(path: string): boolean {
-  const size = sizeOf(path);
-  if (size === undefined || size === 0) return false;
-  return !path.endsWith('.arrow') || readEnd(path, ARROW_MAGIC.length) === ARROW_MAGIC;
-}
-
-function readEnd(path: string, length: number): string {
-  const file = openSync(path, 'r');
+function isWhole(folder: string, { path, bytes, ending = '' }: WrittenFile): boolean {
+  let file: number | undefined;
   try {
-    const end = Buffer.alloc(length);
-    readSync(file, end, 0, length, Math.max(0, fstatSync(file).size - length));
-    return end.toString('latin1');
+    file = openSync(join(folder, path), 'r');
+    const { size } = fstatSync(file);
+    if (size === 0 || (bytes !== undefined && size !== bytes)) return false;
+    const end = Buffer.alloc(ending.length);
+    readSync(file, end, 0, end.length, Math.max(0, size - end.length));
+    return end.toString('latin1') === ending;
+  } catch (error) {
+    if (isMissing(error)) return false;
+    throw error;
   } finally {
-    closeSync(file);
+    if (file !== undefined) closeSync(file);
   }
 }

@@ -14,6 +14,8 @@ export interface BatchCandidate<Value> {
 }
 
 interface Queued {
+  /** Ahead of all others, without a bound on their number or on the wait. */
+  readonly isNext?: true;
   readonly candidate?: BatchCandidate<unknown>;
   /** Fires when the client has gone; asked for only when the write has to wait. A write that has begun goes on. */
   readonly signal?: () => AbortSignal;
@@ -58,8 +60,17 @@ export class WriteQueues {
 
   /** Work that has the table for itself. */
   async run<Value>(location: TableLocation, work: () => Promise<Value>): Promise<Value> {
+    return this.#runAlone(location, {}, work);
+  }
+
+  /** The same, ahead of all that wait, and never refused. */
+  async runNext<Value>(location: TableLocation, work: () => Promise<Value>): Promise<Value> {
+    return this.#runAlone(location, { isNext: true }, work);
+  }
+
+  async #runAlone<Value>(location: TableLocation, queued: Queued, work: () => Promise<Value>): Promise<Value> {
     const key = locationKey(location);
-    await this.#enter(key, {});
+    await this.#enter(key, queued);
     try {
       return await work();
     } finally {
@@ -163,11 +174,12 @@ export class WriteQueues {
       this.#queues.set(key, { startedAt: performance.now(), waiting: [], onArrival: () => {} });
       return 'alone';
     }
-    if (queue.waiting.length >= this.#limits.laneWaitingMax) throw queueFull(this.#limits.laneWaitingMax);
+    const isFull = queue.waiting.length >= this.#limits.laneWaitingMax;
+    if (isFull && queued.isNext !== true) throw queueFull(this.#limits.laneWaitingMax);
     return this.#wait(queue, queued);
   }
 
-  async #wait(queue: Queue, { candidate, signal }: Queued): Promise<'alone' | 'in batch'> {
+  async #wait(queue: Queue, { candidate, signal, isNext }: Queued): Promise<'alone' | 'in batch'> {
     const { waiting } = queue;
     const { laneWaitSeconds } = this.#limits;
     const gone = signal?.();
@@ -179,13 +191,15 @@ export class WriteQueues {
         reject(error);
       };
       const onGone = (): void => giveUp(clientGone());
-      const timer = setTimeout(() => giveUp(waitedTooLong(laneWaitSeconds)), laneWaitSeconds * 1000);
+      const wait = isNext === true ? undefined : laneWaitSeconds * 1000;
+      const timer = wait === undefined ? undefined : setTimeout(() => giveUp(waitedTooLong(laneWaitSeconds)), wait);
       const stop = (): void => {
         clearTimeout(timer);
         gone?.removeEventListener('abort', onGone);
       };
       const waiter: Waiter = { candidate, start: resolve, stop };
-      waiting.push(waiter);
+      if (isNext === true) waiting.unshift(waiter);
+      else waiting.push(waiter);
       gone?.addEventListener('abort', onGone, { once: true });
       if (gone?.aborted === true) onGone();
       else queue.onArrival();

@@ -70,3 +70,41 @@ for (const { name, send, after, files } of WRITES) {
     }
   });
 }
+
+const ROWS: readonly Row[] = Array.from({ length: 40 }, (_unused, id) => ({ id, value: 10 * id }));
+const MAINTENANCE_WRITES_MAX = 12;
+
+/** Changes no rows, whether it succeeds or fails. */
+const MAINTENANCE = [
+  { name: 'compaction', path: 'maintenance/run', body: {}, file: '/data/' },
+  { name: 'compaction that remaps and refreshes an index', path: 'maintenance/run', body: {}, file: '/_indices/' },
+  { name: 'index build', path: 'create_index', body: { column: 'value', index_type: 'BTREE' }, file: '/_indices/' },
+];
+
+for (const { name, path, body, file } of MAINTENANCE) {
+  test(`${name}: all rows are readable, with and without the index, also when a write to a new file failed`, async (t) => {
+    const server = await FaultyServer.start(t, ['--maintenance-running-max=0']);
+    if (server === undefined) return;
+    for (let skip = 0; skip < MAINTENANCE_WRITES_MAX; skip += 1) {
+      const table = `table-${skip}`;
+      const at = `/v1/table/${table}`;
+      await server.create(table, ROWS.slice(0, 30));
+      const indexed: Answer = await server.client.post(`${at}/create_index`, { column: 'id', index_type: 'BTREE' });
+      assert.equal(indexed.status, 200, indexed.text);
+      for (const row of ROWS.slice(30)) await server.client.arrow(`${at}/insert`, rowStream([row]));
+      const fault = server.faults.set({ action: 'fail', calls: ['write'], paths: [file], error: 'ENOSPC', skip });
+      const answer: Answer = await server.client.post(`${at}/${path}`, body);
+      server.faults.clear();
+      const context = `write ${skip + 1}: ${answer.text}`;
+      assert.deepEqual(sorted(await server.rows(table)), ROWS, context);
+      for (const filter of ['id = 7', 'id = 35', 'value = 70']) {
+        assert.equal((await server.rows(table, { filter })).length, 1, `${filter}, ${context}`);
+      }
+      assert.equal((await server.client.post(`${at}/index/list`, {})).status, 200, context);
+      if (fault.acted() === 0) {
+        assert.equal(answer.status, 200, answer.text);
+        return;
+      }
+    }
+  });
+}

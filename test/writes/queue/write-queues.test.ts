@@ -129,6 +129,18 @@ suite('the queue of a table', () => {
     assert.equal(await waiting, 'done');
   });
 
+  test('runs work that must come next ahead of those that wait, also when too many do', async () => {
+    const queues = new WriteQueues({ ...LIMITS, laneWaitingMax: 1 });
+    const gate = new Gate();
+    const order: string[] = [];
+    const first = queues.run(toPlace('a'), async () => gate.passed);
+    const second = queues.run(toPlace('a'), async () => void order.push('second'));
+    const next = queues.runNext(toPlace('a'), async () => void order.push('next'));
+    gate.open();
+    await Promise.all([first, second, next]);
+    assert.deepEqual(order, ['next', 'second']);
+  });
+
   test('refuses a write that waited too long, and serves those behind it', async () => {
     const queues = new WriteQueues({ ...LIMITS, laneWaitSeconds: 0.02 });
     const gate = new Gate();
