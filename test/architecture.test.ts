@@ -84,6 +84,8 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   'hyparquet-writer': ['formats'],
   kysely: ['catalog'],
   libsql: ['catalog', 'coordination'],
+  'lru-cache': ['auth', 'catalog'],
+  'p-limit': ['catalog'],
   jose: ['auth'],
   'oidc-provider': ['auth'],
   fastify: ['http'],

@@ -1,25 +1,25 @@
+import { sql as statement } from 'kysely';
 import { GroupCommit } from './group-commit.ts';
 import type { GroupOptions } from './group-commit.ts';
+import { createId } from './ids.ts';
 import { LookupCaches } from './lookup-cache.ts';
 import { createStorageRoots } from './storage-roots.ts';
 import type { StorageRoots } from './storage-roots.ts';
 import type { CatalogStore, Sql } from './store.ts';
-import { sql as statement } from 'kysely';
-import { createId } from './ids.ts';
 
 type Transact = <Value>(work: (sql: Sql) => Promise<Value>) => Promise<Value>;
 
-/** What every part of the catalog is given. */
+/** What every part of the catalog works with. */
 export interface CatalogContext {
   readonly read: CatalogStore['read'];
-  /** One transaction, after which no process goes by what it has looked up before. */
+  /** One transaction, after which every process repeats its lookups. */
   readonly write: Transact;
-  /** One transaction that leaves right whatever a lookup has found: it adds, or touches only what lookups never show. */
+  /** One transaction that leaves cached lookups valid: it only adds, or changes what no lookup returns. */
   readonly append: Transact;
-  /** The same for work that may share its transaction with others. */
+  /** Transactions that concurrent callers share. */
   readonly group: GroupCommit;
   readonly requireDurable: CatalogStore['requireDurable'];
-  /** Transactions that were committed since the start. */
+  /** Transactions committed since the start. */
   readonly transactionCount: () => number;
   readonly caches: LookupCaches;
   readonly roots: StorageRoots;
@@ -28,8 +28,11 @@ export interface CatalogContext {
 }
 
 export interface ContextSettings {
+  /** Databases whose roots lie below it can be moved with it. */
   readonly storageRoot: string;
+  /** For each kind of lookup. */
   readonly cacheEntriesMax: number;
+  /** Milliseconds since 1970. */
   readonly now: () => number;
 }
 
@@ -38,8 +41,8 @@ export function createContext(
   { storageRoot, cacheEntriesMax, now }: ContextSettings,
 ): CatalogContext {
   const caches = new LookupCaches({
-    readChangeCounter: () => store.readChangeCounter(),
-    generation: async () => store.read(readGeneration),
+    readChangeCounter: async () => store.readChangeCounter(),
+    readGeneration: async () => store.read(readGeneration),
     entriesMax: cacheEntriesMax,
   });
   let transactions = 0;
@@ -57,7 +60,8 @@ export function createContext(
       transactions += 1;
       return result;
     } finally {
-      caches.lookAgain();
+      // After a failure too: it may have been committed, and only the sync has failed.
+      if (changesLookups) caches.clear();
     }
   };
   return {
@@ -75,22 +79,22 @@ export function createContext(
 
 const GENERATION = 'generation';
 
-/** Stays the same until something changes that a lookup may have found. */
+/** Changes with every transaction that may change what a lookup has found. */
 export async function readGeneration(sql: Sql): Promise<string> {
-  // Written out, because it runs after every commit.
-  const { rows } = await statement<{ value: string }>`select value from settings where name = ${GENERATION}`.execute(
-    sql,
-  );
-  const [row] = rows;
+  const found = await statement<{ value: string }>`select value from settings where name = ${GENERATION}`.execute(sql);
+  const [row] = found.rows;
   if (row === undefined) throw new Error('The catalog has no generation.');
   return row.value;
 }
 
-export async function renewGeneration(sql: Sql, nowMilliseconds: number): Promise<void> {
-  const value = createId(nowMilliseconds);
+export async function renewGeneration(sql: Sql, now: number): Promise<void> {
+  await writeSetting(sql, GENERATION, createId(now));
+}
+
+export async function writeSetting(sql: Sql, name: string, value: string): Promise<void> {
   await sql
     .insertInto('settings')
-    .values({ name: GENERATION, value })
+    .values({ name, value })
     .onConflict((conflict) => conflict.column('name').doUpdateSet({ value }))
     .execute();
 }

@@ -1,10 +1,14 @@
-export interface LookupCachesParts {
-  /** While it stays the same, nothing at all was committed. */
+import { LRUCache } from 'lru-cache';
+
+export interface LookupCachesOptions {
+  /** Changes when another connection, such as one of another process, has committed anything. */
   readonly readChangeCounter: () => Promise<number>;
-  /** While it stays the same, nothing was committed that a lookup may have found. Dearer, so asked second. */
-  readonly generation: () => Promise<string>;
+  /** Changes when anything was committed that a lookup may have found. Costs more, so it is read second. */
+  readonly readGeneration: () => Promise<string>;
   readonly entriesMax: number;
 }
+
+type Found = object | string | number | true;
 
 /** Since the start; `entries` as of now. */
 export interface LookupCounts {
@@ -13,20 +17,20 @@ export interface LookupCounts {
   readonly misses: number;
 }
 
-/** Caches that every lookup first compares with what is committed, by this process or another. */
+/** Caches that every lookup first compares with what other connections have committed. */
 export class LookupCaches {
-  readonly #parts: LookupCachesParts;
-  readonly #caches: LookupCache<unknown>[] = [];
-  #readChangeCounter: number | undefined;
+  readonly #options: LookupCachesOptions;
+  readonly #caches: Pick<LookupCache<string>, 'clear' | 'size' | 'hits' | 'misses'>[] = [];
+  #changeCounter: number | undefined;
   #generation: string | undefined;
-  #look: Promise<void> | undefined;
+  #check: Promise<void> | undefined;
 
-  constructor(parts: LookupCachesParts) {
-    this.#parts = parts;
+  constructor(options: LookupCachesOptions) {
+    this.#options = options;
   }
 
-  create<Value>(): LookupCache<Value> {
-    const cache = new LookupCache<Value>(async () => this.#dropWhenChanged(), this.#parts.entriesMax);
+  create<Value extends Found>(): LookupCache<Value> {
+    const cache = new LookupCache<Value>(async () => this.#clearWhenChanged(), this.#options.entriesMax);
     this.#caches.push(cache);
     return cache;
   }
@@ -42,54 +46,51 @@ export class LookupCaches {
     );
   }
 
-  /** What this process has just committed, its next lookup sees. */
-  lookAgain(): void {
-    this.#look = undefined;
+  /** For after a transaction of this process that may have changed what lookups have found: no counter shows it. */
+  clear(): void {
+    for (const cache of this.#caches) cache.clear();
+    this.#generation = undefined;
   }
 
   /**
-   * Lookups that follow one another without waiting for anything share one look: whatever was acknowledged to anyone
-   * before the first of them began reached this process, if at all, in a later turn of the event loop.
+   * Lookups that follow one another without waiting for an event share one check: whatever another process acknowledged
+   * before the first of them began reaches this process, if at all, in a later turn of the event loop.
    */
-  async #dropWhenChanged(): Promise<void> {
-    if (this.#look === undefined) {
-      const look = this.#compareWithCommitted();
-      this.#look = look;
+  async #clearWhenChanged(): Promise<void> {
+    if (this.#check === undefined) {
+      const check = this.#compareWithCommitted();
+      this.#check = check;
       process.nextTick(() => {
-        if (this.#look === look) this.#look = undefined;
+        if (this.#check === check) this.#check = undefined;
       });
     }
-    return this.#look;
+    return this.#check;
   }
 
   async #compareWithCommitted(): Promise<void> {
-    const readChangeCounter = await this.#parts.readChangeCounter();
-    if (readChangeCounter === this.#readChangeCounter) return;
-    const generation = await this.#parts.generation();
+    const changeCounter = await this.#options.readChangeCounter();
+    if (changeCounter === this.#changeCounter) return;
+    const generation = await this.#options.readGeneration();
     if (generation !== this.#generation) {
-      for (const cache of this.#caches) cache.clear();
+      this.clear();
       this.#generation = generation;
     }
-    // Last, so that a lookup in the meantime asks for the generation too.
-    this.#readChangeCounter = readChangeCounter;
+    // Last, so that a concurrent lookup reads the generation too.
+    this.#changeCounter = changeCounter;
   }
 }
 
-/**
- * The most recently used results, by key. Absence is not kept: anyone can ask for what is not there, without end, and
- * would push out what is.
- */
-export class LookupCache<Value> {
-  readonly #dropWhenChanged: () => Promise<void>;
-  readonly #entriesMax: number;
-  readonly #entries = new Map<string, Value>();
+/** The most recently used results, by key. Absence is not cached: requests for what does not exist would evict the rest. */
+export class LookupCache<Value extends Found> {
+  readonly #clearWhenChanged: () => Promise<void>;
+  readonly #entries: LRUCache<string, Value>;
   #clearings = 0;
   #hits = 0;
   #misses = 0;
 
-  constructor(dropWhenChanged: () => Promise<void>, entriesMax: number) {
-    this.#dropWhenChanged = dropWhenChanged;
-    this.#entriesMax = entriesMax;
+  constructor(clearWhenChanged: () => Promise<void>, entriesMax: number) {
+    this.#clearWhenChanged = clearWhenChanged;
+    this.#entries = new LRUCache({ max: entriesMax });
   }
 
   get size(): number {
@@ -105,31 +106,22 @@ export class LookupCache<Value> {
   }
 
   async find(key: string, load: () => Promise<Value | undefined>): Promise<Value | undefined> {
-    await this.#dropWhenChanged();
-    const known = this.#entries.get(key);
-    if (known !== undefined) {
+    await this.#clearWhenChanged();
+    const cached = this.#entries.get(key);
+    if (cached !== undefined) {
       this.#hits += 1;
-      this.#keep(key, known);
-      return known;
+      return cached;
     }
     this.#misses += 1;
     const clearings = this.#clearings;
     const loaded = await load();
-    // What was loaded before a change may arrive after the caches were cleared of it.
-    if (loaded !== undefined && clearings === this.#clearings) this.#keep(key, loaded);
+    // What was loaded before a change may arrive after the cache was cleared of it.
+    if (loaded !== undefined && clearings === this.#clearings) this.#entries.set(key, loaded);
     return loaded;
   }
 
   clear(): void {
     this.#clearings += 1;
     this.#entries.clear();
-  }
-
-  #keep(key: string, value: Value): void {
-    this.#entries.delete(key);
-    this.#entries.set(key, value);
-    if (this.#entries.size <= this.#entriesMax) return;
-    const oldest = this.#entries.keys().next();
-    if (oldest.done !== true) this.#entries.delete(oldest.value);
   }
 }

@@ -3,36 +3,38 @@ import type { CatalogTables } from './schema/rows.ts';
 
 export type Sql = Kysely<CatalogTables>;
 
+export interface TransactionOptions {
+  /** Must survive a power loss, not only a crash of the process. */
+  readonly isDurable: boolean;
+}
+
 /**
- * What a kind of SQL database does in its own way. The catalog is written once, against this.
+ * The port of the catalog to a SQL database. Everything above it is the same for all of them.
  *
- * All ways to run statements refuse with `ServiceUnavailable` when the database is away or stays locked.
+ * Whatever runs statements refuses with `ServiceUnavailable` when the database is away or stays locked.
  */
 export interface CatalogStore {
   /** Statements outside of any transaction: each sees what is committed when it runs. */
   read<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
 
-  /**
-   * All statements or none, as if no other process wrote meanwhile. `work` may run again after a conflict, so it touches
-   * nothing but `sql`. Durable unless it is told otherwise: then a power loss may undo it, a kill of the process not.
-   */
-  transact<T>(work: (sql: Sql) => Promise<T>, options?: { readonly isDurable: boolean }): Promise<T>;
+  /** A serializable transaction, durable by default. `work` may run again after a conflict, so it uses only `sql`. */
+  transact<T>(work: (sql: Sql) => Promise<T>, options?: TransactionOptions): Promise<T>;
 
-  /** As `transact`, for changes of the tables themselves, while no other process makes any. */
+  /** As `transact`, for changes of the schema, which run in one process at a time. */
   transactAlone<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
 
-  /** While it stays the same, nothing at all has been committed by any process. Cheap: every lookup asks. */
+  /** Changes when another connection than that of `transact` has committed anything. Cheap: every lookup reads it. */
   readChangeCounter(): Promise<number>;
 
-  /** Refuses while something that is committed may not be on disk: for what must not be told before it is. */
+  /** Refuses while a committed transaction may not be durable: for what must not be reported before it is. */
   requireDurable(): Promise<void>;
 
-  /** How often committed transactions were synced to disk since the start. */
+  /** Syncs of committed transactions to disk since the start. */
   syncCount(): number;
 
   /** The column type of text that is compared and ordered byte by byte. */
   readonly binaryText: RawBuilder<unknown>;
 
-  /** Lets running work finish; what comes later is refused. */
+  /** Lets running work finish; later work is refused. */
   close(): Promise<void>;
 }

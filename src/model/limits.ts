@@ -1,7 +1,7 @@
 /** How long a shutdown may take beyond `http.drainSeconds`: for commits that are running, and for closing in order. */
 export const SHUTDOWN_GRACE_SECONDS = 10;
 
-/** Every bound that the service keeps, as values. Defaults, ranges and help stand in `config/settings.ts`. */
+/** Every bound that the service keeps, as values. Defaults, ranges and help stand in `config/settings/settings.ts`. */
 export interface Limits {
   readonly http: HttpLimits;
   readonly arrow: ArrowLimits;

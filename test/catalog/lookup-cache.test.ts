@@ -4,13 +4,13 @@ import { test } from 'node:test';
 import { LookupCaches } from '../../src/catalog/lookup-cache.ts';
 
 function source(entriesMax: number) {
-  const state = { readChangeCounter: 0, generation: 'a', looks: 0, generationReads: 0, loads: [] as string[] };
+  const state = { changeCounter: 0, generation: 'a', checks: 0, generationReads: 0, loads: [] as string[] };
   const caches = new LookupCaches({
     readChangeCounter: async () => {
-      state.looks += 1;
-      return state.readChangeCounter;
+      state.checks += 1;
+      return state.changeCounter;
     },
-    generation: async () => {
+    readGeneration: async () => {
       state.generationReads += 1;
       return state.generation;
     },
@@ -32,12 +32,12 @@ test('loads a result once', async () => {
   assert.deepEqual(state.loads, ['x']);
 });
 
-test('asks for the generation only when something was committed', async () => {
+test('reads the generation only when another connection has committed', async () => {
   const { state, find } = source(10);
   await find('x');
   await find('x');
   assert.equal(state.generationReads, 1);
-  state.readChangeCounter += 1;
+  state.changeCounter += 1;
   await turn();
   await find('x');
   await find('x');
@@ -47,7 +47,7 @@ test('asks for the generation only when something was committed', async () => {
 test('keeps results over a commit that leaves the generation', async () => {
   const { state, find } = source(10);
   await find('x');
-  state.readChangeCounter += 1;
+  state.changeCounter += 1;
   await turn();
   await find('x');
   assert.deepEqual(state.loads, ['x']);
@@ -61,7 +61,7 @@ test('drops the results of all caches with a new generation', async () => {
   await find('x');
   value = 2;
   state.generation = 'b';
-  state.readChangeCounter += 1;
+  state.changeCounter += 1;
   await turn();
   await find('x');
   assert.deepEqual(state.loads, ['x', 'x']);
@@ -89,7 +89,7 @@ test('does not keep what was loaded before a change and arrives after it', async
   });
   await turn();
   state.generation = 'b';
-  state.readChangeCounter += 1;
+  state.changeCounter += 1;
   await turn();
   await find('y');
   arrival.emit('old');
@@ -97,35 +97,60 @@ test('does not keep what was loaded before a change and arrives after it', async
   assert.equal(await find('x'), 'value of x');
 });
 
-test('lookups that overlap the reading of a new generation do not go by the old one', async () => {
+test('lookups that overlap the reading of a new generation do not use old results', async () => {
   const { state, cache } = source(10);
   await cache.find('x', async () => 'old');
   state.generation = 'b';
-  state.readChangeCounter += 1;
+  state.changeCounter += 1;
   await turn();
   const lookups = Array.from({ length: 5 }, async () => cache.find('x', async () => 'new'));
   assert.deepEqual(await Promise.all(lookups), ['new', 'new', 'new', 'new', 'new']);
 });
 
-test('lookups that follow one another without waiting share one look at what is committed', async () => {
+test('lookups that follow one another without waiting share one check', async () => {
   const { state, find } = source(10);
   await find('x');
   await find('y');
   await find('x');
-  assert.equal(state.looks, 1);
+  assert.equal(state.checks, 1);
   await turn();
   await find('x');
-  assert.equal(state.looks, 2);
+  assert.equal(state.checks, 2);
 });
 
-test('looks again after a commit of its own, within the same turn too', async () => {
+test('clears the caches after a transaction of this process, within the same turn too', async () => {
   const { state, caches, find } = source(10);
   await find('x');
-  state.generation = 'b';
-  state.readChangeCounter += 1;
-  caches.lookAgain();
+  caches.clear();
   await find('x');
   assert.deepEqual(state.loads, ['x', 'x']);
+});
+
+test('does not keep what was loaded before a transaction of this process and arrives after it', async () => {
+  const { caches, cache, find } = source(10);
+  const arrival = new EventEmitter();
+  const early = cache.find('x', async () => {
+    await once(arrival, 'old');
+    return 'old';
+  });
+  await turn();
+  caches.clear();
+  arrival.emit('old');
+  assert.equal(await early, 'old');
+  assert.equal(await find('x'), 'value of x');
+});
+
+test('notices a commit of another process that came before one of this process', async () => {
+  const { state, caches, cache } = source(10);
+  await cache.find('x', async () => 'old');
+  caches.clear();
+  await cache.find('x', async () => 'own');
+  state.generation = 'b';
+  state.changeCounter += 1;
+  await turn();
+  assert.equal(await cache.find('x', async () => 'new'), 'new');
+  await turn();
+  assert.equal(await cache.find('x', async () => 'again'), 'new');
 });
 
 test('keeps nothing of a lookup that failed', async () => {

@@ -1,14 +1,14 @@
-import type { TablePath, NamespacePath } from '../../model/identifier.ts';
+import type { NamespacePath, TablePath } from '../../model/identifier.ts';
 import { toPathText, toTablePath } from '../path-text.ts';
-import type { Sql } from '../store.ts';
-import { sql as statement } from 'kysely';
 import type { JournalRow } from '../schema/rows.ts';
+import type { Sql } from '../store.ts';
+import { runHot } from './hot-statements.ts';
 
 /** A write that is about to be committed: its entry is pending until it is recorded or removed. */
 export interface NewEntry {
   readonly id: string;
   readonly caller: string;
-  /** Of caller, operation, address and body: what tells a repeated request from another. */
+  /** Of caller, operation, address and body: equal for a repeated request only. */
   readonly digest: string;
   /** The header Idempotency-Key. */
   readonly key: string | undefined;
@@ -18,7 +18,7 @@ export interface NewEntry {
   readonly path: TablePath;
   /** The main one when absent. */
   readonly branch: string | undefined;
-  /** The version that the write follows; 0 for a table that is made by it. */
+  /** The version that the write follows; 0 for a table that it creates. */
   readonly baseVersion: number;
   /** Of the table's owner when the write began. */
   readonly epoch: number;
@@ -43,68 +43,59 @@ export interface JournalEntry extends Omit<NewEntry, 'holdsReaders'> {
   readonly outcome: string | undefined;
 }
 
-/** A request that is one catalog transaction: its entry is written by that transaction, so that it is never pending. */
-export interface CompletedRequest {
-  readonly id: string;
-  readonly key: string | undefined;
-  readonly digest: string;
-  /** Of the response marks, for a request without a key. */
-  readonly generation: string | undefined;
+/** A request that is one catalog transaction, which also writes its entry: it is never pending. */
+export interface CompletedRequest extends Pick<NewEntry, 'id' | 'key' | 'digest' | 'generation'> {
   /** The fields of the reply, as JSON. */
   readonly outcome: string;
 }
 
-export interface Completion extends CompletedRequest {
-  readonly caller: string;
-  readonly operation: string;
-  readonly requestId: string;
-  readonly databaseId: string;
-  readonly tableId: string;
+export interface Completion
+  extends CompletedRequest, Pick<NewEntry, 'caller' | 'operation' | 'requestId' | 'databaseId' | 'tableId'> {
   readonly path: NamespacePath;
   readonly version: number;
   readonly transactionId: string;
   readonly committedAt: number;
 }
 
+export async function insertPending(sql: Sql, entries: readonly NewEntry[], since: number): Promise<void> {
+  const rows = entries.map((entry): JournalRow => {
+    const { branch = null, baseVersion, epoch, expected } = entry;
+    const ending = { since, version: null, transaction_id: null, outcome: null };
+    return { ...toColumns(entry), branch, base_version: baseVersion, epoch, expected, state: 'pending', ...ending };
+  });
+  await runHot(sql, {
+    key: `insert into journal, ${rows.length} rows`,
+    compile: () => sql.insertInto('journal').values(rows).compile(),
+    values: rows.flatMap((row) => Object.values(row)),
+  });
+}
+
 export async function insertCompleted(sql: Sql, completion: Completion): Promise<void> {
+  const { version, transactionId, outcome, committedAt } = completion;
+  const ending = { since: committedAt, version, transaction_id: transactionId, outcome };
+  const row = { ...toColumns(completion), branch: null, base_version: 0, epoch: 0, expected: null, ...ending };
   await sql
     .insertInto('journal')
-    .values({
-      id: completion.id,
-      caller: completion.caller,
-      digest: completion.digest,
-      idempotency_key: completion.key ?? null,
-      operation: completion.operation,
-      database_id: completion.databaseId,
-      table_id: completion.tableId,
-      table_path: toPathText(completion.path),
-      branch: null,
-      base_version: 0,
-      bound_version: null,
-      epoch: 0,
-      generation: completion.generation ?? null,
-      expected: null,
-      request_id: completion.requestId,
-      state: 'committed',
-      since: completion.committedAt,
-      version: completion.version,
-      transaction_id: completion.transactionId,
-      outcome: completion.outcome,
-    })
+    .values({ ...row, state: 'committed' })
     .execute();
 }
 
-/** Written out, because every write runs it: building it each time takes longer than running it. */
-export async function insertEntries(sql: Sql, entries: readonly NewEntry[], since: number): Promise<void> {
-  const rows = entries.map(
-    (entry) => statement`(${entry.id}, ${entry.caller}, ${entry.digest}, ${entry.key ?? null}, ${entry.operation},
-      ${entry.databaseId}, ${entry.tableId}, ${toPathText(entry.path)}, ${entry.branch ?? null}, ${entry.baseVersion},
-      ${entry.epoch}, ${entry.generation ?? null}, ${entry.expected}, ${entry.requestId}, 'pending', ${since})`,
-  );
-  await statement`
-    insert into journal (id, caller, digest, idempotency_key, operation, database_id, table_id, table_path, branch,
-      base_version, epoch, generation, expected, request_id, state, since)
-    values ${statement.join(rows)}`.execute(sql);
+type Common = Omit<Completion, 'outcome' | 'version' | 'transactionId' | 'committedAt'>;
+
+function toColumns(entry: Common) {
+  return {
+    id: entry.id,
+    caller: entry.caller,
+    digest: entry.digest,
+    idempotency_key: entry.key ?? null,
+    operation: entry.operation,
+    database_id: entry.databaseId,
+    table_id: entry.tableId,
+    table_path: toPathText(entry.path),
+    generation: entry.generation ?? null,
+    request_id: entry.requestId,
+    bound_version: null,
+  };
 }
 
 export function toEntry(row: JournalRow): JournalEntry {

@@ -1,17 +1,14 @@
-import { sql as statement } from 'kysely';
 import type { NamespacePath, TablePath } from '../../model/identifier.ts';
-import { insertCompleted } from './entries.ts';
-import type { CompletedRequest } from './entries.ts';
 import type { CatalogContext } from '../context.ts';
 import { createIdAfter } from '../ids.ts';
 import { toPathText, toTablePath } from '../path-text.ts';
 import type { TransactionRow } from '../schema/rows.ts';
 import type { Sql } from '../store.ts';
+import { insertCompleted } from './entries.ts';
+import type { CompletedRequest } from './entries.ts';
+import { runHot } from './hot-statements.ts';
 
-/**
- * What a write has to say of itself. `branch` is absent for the main one. `version` is 0 for a change of names, which
- * makes no version.
- */
+/** What a write says of itself. `branch` is absent for the main one. `version` is 0 for a change of names only. */
 export interface CommitEntry {
   readonly operation: string;
   readonly caller: string;
@@ -32,31 +29,27 @@ export interface TransactionRecord extends Omit<CommitEntry, 'completes'> {
   readonly committedAt: number;
 }
 
-export interface TransactionPage {
+interface TransactionPage {
   readonly databaseId: string;
-  /** The id of the last record that was seen. */
+  /** The id of the last record of the page before. */
   readonly after?: string;
-  /** Newest first: `after` is then the oldest record that was seen. */
   readonly isNewestFirst?: boolean;
   readonly limit: number;
 }
 
-export interface TransactionStore {
-  find(id: string): Promise<TransactionRecord | undefined>;
-  /** In the order of commits: whoever has read up to a record and goes on after it misses none. */
-  list(page: TransactionPage): Promise<readonly TransactionRecord[]>;
-}
+export type TransactionStore = ReturnType<typeof createTransactionStore>;
 
-export function createTransactionStore({ read }: CatalogContext): TransactionStore {
+export function createTransactionStore({ read }: CatalogContext) {
   return {
-    async find(id) {
+    async find(id: string): Promise<TransactionRecord | undefined> {
       const row = await read(async (sql) =>
         sql.selectFrom('transactions').selectAll().where('id', '=', id).executeTakeFirst(),
       );
-      return row === undefined ? undefined : toTransactionRecord(row);
+      return row && toTransactionRecord(row);
     },
 
-    async list({ databaseId, after, limit, isNewestFirst = false }) {
+    /** In the order of commits: a reader that continues after the last record it has seen misses none. */
+    async list({ databaseId, after, limit, isNewestFirst = false }: TransactionPage) {
       const rows = await read(async (sql) =>
         sql
           .selectFrom('transactions')
@@ -77,18 +70,16 @@ export type NewTransaction = Omit<TransactionRecord, 'id' | 'path'> &
 
 /** Runs inside of the writing transaction that it records, so that ids grow in the order of commits. */
 export async function recordTransaction(sql: Sql, record: NewTransaction): Promise<string> {
-  const newest = await newestTransaction(sql).executeTakeFirst();
+  const newest = await sql
+    .selectFrom('transactions')
+    .select(({ fn }) => fn.max('id').as('id'))
+    .executeTakeFirst();
   const [id = ''] = await recordTransactions(sql, [record], newest?.id ?? undefined);
   if (record.completes !== undefined) await insertCompleted(sql, { ...record, ...record.completes, transactionId: id });
   return id;
 }
 
-/** The id after which new records go, or `null`: a statement of its own, or part of one that asks for more. */
-export function newestTransaction(sql: Sql) {
-  return sql.selectFrom('transactions').select(({ fn }) => fn.max('id').as('id'));
-}
-
-/** As `recordTransaction`, for several, in their order. `newest` is what this transaction sees as the newest record. */
+/** As `recordTransaction`, for several, in their order. `newest` is the id of the newest record before them. */
 export async function recordTransactions(
   sql: Sql,
   records: readonly NewTransaction[],
@@ -100,20 +91,12 @@ export async function recordTransactions(
     last = createIdAfter(last, record.committedAt);
     return toTransactionRow(last, record);
   });
-  await insertTransactions(sql, rows);
+  await runHot(sql, {
+    key: `insert into transactions, ${rows.length} rows`,
+    compile: () => sql.insertInto('transactions').values(rows).compile(),
+    values: rows.flatMap((row) => Object.values(row)),
+  });
   return rows.map(({ id }) => id);
-}
-
-/** Written out, because every write runs it: building it each time takes longer than running it. */
-async function insertTransactions(sql: Sql, rows: readonly TransactionRow[]): Promise<void> {
-  const values = rows.map(
-    (row) => statement`(${row.id}, ${row.database_id}, ${row.table_id}, ${row.table_path}, ${row.operation},
-      ${row.caller}, ${row.version}, ${row.branch}, ${row.request_id}, ${row.committed_at})`,
-  );
-  await statement`
-    insert into transactions (id, database_id, table_id, table_path, operation, caller, version, branch, request_id,
-      committed_at)
-    values ${statement.join(values)}`.execute(sql);
 }
 
 function toTransactionRow(id: string, record: NewTransaction): TransactionRow {

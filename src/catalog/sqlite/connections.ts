@@ -1,12 +1,52 @@
 import { randomBytes } from 'node:crypto';
-import { rmSync, statSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, openSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import Database from 'libsql';
+import AsyncDatabase from 'libsql/promise';
+import { catalogUnavailable, mayLackSpace, retryWhileBusy } from './errors.ts';
+
+/**
+ * The reader and the writer run on the event loop: a commit is one write to the page cache, and a thread would cost more
+ * than it saves. Work that waits for the disk runs in threads: the sync of the write-ahead log, and its checkpoints.
+ */
+export interface Connections {
+  readonly reader: Database.Database;
+  readonly writer: Database.Database;
+  readonly checkpointer: ThreadedConnection;
+}
+
+/** What `libsql/promise`, which is hardly typed, does in a thread. */
+interface ThreadedConnection {
+  exec(sql: string): Promise<unknown>;
+  prepare(sql: string): Promise<{ all(values: readonly unknown[]): Promise<readonly unknown[]> }>;
+  close(): void;
+}
+
+/** With a full disk, by giving up the reserve. */
+export async function connect(file: string, busyMilliseconds: number): Promise<Connections> {
+  const connections = await tryConnect(file, busyMilliseconds).catch(async (error: unknown) => {
+    if (!mayLackSpace(error) || !releaseReserve(file)) throw error;
+    return tryConnect(file, busyMilliseconds);
+  });
+  keepReserve(file);
+  return connections;
+}
+
+export function disconnect(file: string, { reader, writer, checkpointer }: Connections): void {
+  reader.close();
+  checkpointer.close();
+  writer.close();
+  // Right after SQLite has removed its files there is space for it, also on a full disk.
+  keepReserve(file);
+}
 
 const RESERVE_BYTES = 256 * 1024;
 
 /**
- * Space that is given up when the disk is full, so that the catalog can be opened: SQLite needs 32 KiB for the index of
- * its write-ahead log, and removes that file whenever the last connection is closed. Random bytes, because some file
- * systems store no zeros. That there is no space for it is no failure.
+ * Space to give up on a full disk, so that the catalog can be opened: SQLite needs 32 KiB for the index of its
+ * write-ahead log, and deletes that file whenever the last connection closes. Random bytes, because some file systems
+ * store no zeros. A lack of space for it is no failure.
  */
 export function keepReserve(catalogFile: string): void {
   const file = reserveFile(catalogFile);
@@ -19,13 +59,75 @@ export function keepReserve(catalogFile: string): void {
 }
 
 /** Whether there was one. */
-export function releaseReserve(catalogFile: string): boolean {
+function releaseReserve(catalogFile: string): boolean {
   const file = reserveFile(catalogFile);
-  const isThere = statSync(file, { throwIfNoEntry: false }) !== undefined;
+  const existed = existsSync(file);
   rmSync(file, { force: true });
-  return isThere;
+  return existed;
 }
 
 function reserveFile(catalogFile: string): string {
   return `${catalogFile}-reserve`;
+}
+
+async function tryConnect(file: string, busyMilliseconds: number): Promise<Connections> {
+  const connections = await openConnections(file);
+  try {
+    await retryWhileBusy(busyMilliseconds, async () => configure(connections));
+    return connections;
+  } catch (error) {
+    connections.reader.close();
+    connections.checkpointer.close();
+    connections.writer.close();
+    throw error;
+  }
+}
+
+async function openConnections(file: string): Promise<Connections> {
+  try {
+    createWhenMissing(file);
+    await syncFolder(dirname(file));
+    return { reader: new Database(file), writer: new Database(file), checkpointer: new AsyncDatabase(file, {}) };
+  } catch (error) {
+    throw catalogUnavailable(error);
+  }
+}
+
+/**
+ * The file is created here, not by libsql, so that no other user can ever read the digests in it. An existing one is not
+ * opened: closing it again would drop every lock that connections of this process have on it. For the same reason this
+ * is synchronous. https://www.sqlite.org/howtocorrupt.html, section 2.2
+ */
+function createWhenMissing(file: string): void {
+  try {
+    closeSync(openSync(file, 'ax', 0o600));
+  } catch (error) {
+    if (!existsSync(file)) throw error;
+  }
+}
+
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, 'r');
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}
+
+async function configure({ reader, writer, checkpointer }: Connections): Promise<void> {
+  // Waiting inside SQLite would block the whole process: `retryWhileBusy` waits instead.
+  reader.exec('pragma busy_timeout = 0');
+  writer.exec('pragma busy_timeout = 0');
+  await checkpointer.exec('pragma busy_timeout = 0');
+  const [mode] = reader.prepare('pragma journal_mode = wal').raw().all();
+  if (!Array.isArray(mode) || mode[0] !== 'wal') {
+    throw catalogUnavailable(new Error('The storage of the catalog does not allow write-ahead logging.'));
+  }
+  reader.exec('pragma query_only = on');
+  // Commits append to the write-ahead log without waiting for the disk; `WriteAheadLog.sync` makes them durable.
+  writer.exec('pragma synchronous = normal');
+  writer.exec('pragma wal_autocheckpoint = 0');
+  writer.exec('pragma foreign_keys = on');
+  writer.exec('pragma trusted_schema = off');
 }

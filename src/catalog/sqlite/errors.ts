@@ -1,6 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceError } from '../../errors/service-error.ts';
 
-/** Primary result codes, from https://www.sqlite.org/rescode.html: what passes, or what an administrator can mend. */
+/** Primary result codes, from https://www.sqlite.org/rescode.html: what passes by itself, or what an administrator can fix. */
 const UNAVAILABLE_CODES: ReadonlyMap<number, string> = new Map([
   [3, 'PERM'],
   [5, 'BUSY'],
@@ -35,7 +36,7 @@ export function translateSqliteError(error: unknown): unknown {
     : new ServiceError('Internal', 'The catalog could not do what was asked of it.', { cause: error });
 }
 
-/** A row that others refer to goes only with its database or namespace, between a look at it and the write. */
+/** A row that others refer to is deleted only with its database or namespace: by another process, before this write. */
 function isParentGone(error: unknown): boolean {
   return error instanceof Error && 'rawCode' in error && error.rawCode === CONSTRAINT_FOREIGNKEY;
 }
@@ -44,10 +45,27 @@ export function isBusy(error: unknown): boolean {
   return primaryCode(error) === BUSY;
 }
 
-/** A full disk shows itself as FULL, as IOERR, or as a file that cannot be made. Takes translated errors. */
+/** A full disk appears as FULL, as IOERR, or as a file that cannot be created. Takes translated errors. */
 export function mayLackSpace(error: unknown): boolean {
   const code = primaryCode(error instanceof ServiceError ? error.cause : error);
   return code !== undefined && NO_SPACE_CODES.has(code);
+}
+
+const PAUSE_MILLISECONDS_MAX = 25;
+
+/** Retries while another connection holds the lock, and leaves the event loop free in between. Translates errors. */
+export async function retryWhileBusy<T>(milliseconds: number, work: () => Promise<T>): Promise<T> {
+  let deadline: number | undefined;
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await work();
+    } catch (error) {
+      deadline ??= performance.now() + milliseconds;
+      if (!isBusy(error) || performance.now() >= deadline) throw translateSqliteError(error);
+    }
+    // Uneven pauses, lest two processes keep missing each other's gaps.
+    await sleep(Math.min(attempt, PAUSE_MILLISECONDS_MAX) * (0.5 + Math.random()));
+  }
 }
 
 export function catalogUnavailable(cause: unknown): ServiceError {
@@ -57,7 +75,7 @@ export function catalogUnavailable(cause: unknown): ServiceError {
   });
 }
 
-/** The low byte: the bytes above it say which kind of, say, an input or output error it was. */
+/** The low byte: the bytes above it hold the extended code. */
 function primaryCode(error: unknown): number | undefined {
   if (!(error instanceof Error) || !('rawCode' in error) || typeof error.rawCode !== 'number') return undefined;
   return error.rawCode & 0xff;

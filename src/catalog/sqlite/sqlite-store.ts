@@ -1,61 +1,28 @@
-import { closeSync, existsSync, openSync } from 'node:fs';
-import { open } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { resolve } from 'node:path';
 import { Kysely, sql as expression } from 'kysely';
-import Database from 'libsql';
-import AsyncDatabase from 'libsql/promise';
+import type Database from 'libsql';
+import pLimit from 'p-limit';
 import type { CatalogTables } from '../schema/rows.ts';
+import type { CatalogStore, Sql, TransactionOptions } from '../store.ts';
+import { connect, disconnect } from './connections.ts';
+import type { Connections } from './connections.ts';
 import { createSqliteDialect } from './driver.ts';
-import type { NativeConnection } from './driver.ts';
-import { catalogUnavailable, isBusy, mayLackSpace, translateSqliteError } from './errors.ts';
-import { releaseReserve, keepReserve } from './connections.ts';
-import type { CatalogStore, Sql } from '../store.ts';
+import { catalogUnavailable, retryWhileBusy } from './errors.ts';
 import { WriteAheadLog } from './write-ahead-log.ts';
 
 export interface SqliteSettings {
+  /** Its folder must exist; the file is created when it is missing. */
   readonly file: string;
   /** How long work waits for another process's lock before it is refused. */
   readonly busyTimeoutMilliseconds: number;
 }
 
-const PAUSE_MILLISECONDS_MAX = 25;
-const NO_VALUES: readonly unknown[] = [];
-const PASSIVE_CHECKPOINT = 'pragma wal_checkpoint(passive)';
-const TRUNCATING_CHECKPOINT = 'pragma wal_checkpoint(truncate)';
-
-/** Everything that is SQLite's own stands here and in the other files named `sqlite-…`. */
+/** The catalog in one SQLite file. Everything that is specific to SQLite is in this folder. */
 export async function openSqliteStore(settings: SqliteSettings): Promise<CatalogStore> {
   // libsql takes a text such as "https:…" for a server's address; an absolute path is never one.
   const file = resolve(settings.file);
   const { busyTimeoutMilliseconds } = settings;
-  const connections = await connect(file, busyTimeoutMilliseconds).catch(async (error: unknown) => {
-    if (!mayLackSpace(error) || !releaseReserve(file)) throw error;
-    return connect(file, busyTimeoutMilliseconds);
-  });
-  keepReserve(file);
-  return new SqliteStore(connections, { file, busyTimeoutMilliseconds });
-}
-
-async function connect(file: string, busyMilliseconds: number): Promise<Connections> {
-  const connections = await openConnections(file);
-  try {
-    await retryWhileBusy(busyMilliseconds, async () => configure(connections));
-    return connections;
-  } catch (error) {
-    closeAll(connections);
-    throw error;
-  }
-}
-
-/**
- * The reader and the writer work on the event loop: a commit is one write to the page cache, and a thread would cost more
- * than it saves. What waits for the disk runs in threads: the sync of the write-ahead log, and its checkpoints.
- */
-interface Connections {
-  readonly reader: Database.Database;
-  readonly writer: Database.Database;
-  readonly checkpointer: NativeConnection & { close(): void };
+  return new SqliteStore(await connect(file, busyTimeoutMilliseconds), { file, busyTimeoutMilliseconds });
 }
 
 /** SQLite's own rule is 1000 pages; a transaction of ours changes about four. */
@@ -63,41 +30,38 @@ const CHECKPOINT_TRANSACTIONS = 256;
 
 class SqliteStore implements CatalogStore {
   readonly binaryText = expression`text`;
+  readonly #settings: SqliteSettings;
   readonly #connections: Connections;
   readonly #readSql: Sql;
   readonly #writeSql: Sql;
-  readonly #log: WriteAheadLog;
-  readonly #file: string;
-  readonly #busyMilliseconds: number;
   readonly #dataVersion: Database.Statement;
+  readonly #log: WriteAheadLog;
+  /** The writer has one transaction at a time, in the order of arrival. */
+  readonly #exclusive = pLimit(1);
+  readonly #running = new Set<Promise<unknown>>();
   #transactionCount = 0;
   #checkpoint: Promise<void> | undefined;
-  readonly #transactions = new Set<Promise<unknown>>();
   #closed: Promise<void> | undefined;
 
-  constructor(connections: Connections, { file, busyTimeoutMilliseconds }: SqliteSettings) {
+  constructor(connections: Connections, settings: SqliteSettings) {
+    this.#settings = settings;
     this.#connections = connections;
-    this.#log = new WriteAheadLog(`${file}-wal`, async () => this.#emptyLog());
     this.#readSql = new Kysely<CatalogTables>({ dialect: createSqliteDialect(connections.reader) });
     this.#writeSql = new Kysely<CatalogTables>({ dialect: createSqliteDialect(connections.writer) });
-    this.#file = file;
-    this.#busyMilliseconds = busyTimeoutMilliseconds;
-    this.#dataVersion = connections.reader.prepare('pragma data_version').raw();
+    this.#dataVersion = connections.writer.prepare('pragma data_version').raw();
+    this.#log = new WriteAheadLog(`${settings.file}-wal`, async () => this.#emptyLog());
   }
 
   async read<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
-    return this.#run(async () => work(this.#readSql));
+    return this.#finishBeforeClose(this.#attempt(async () => work(this.#readSql)));
   }
 
-  async transact<T>(work: (sql: Sql) => Promise<T>, { isDurable } = { isDurable: true }): Promise<T> {
+  async transact<T>(
+    work: (sql: Sql) => Promise<T>,
+    { isDurable }: TransactionOptions = { isDurable: true },
+  ): Promise<T> {
     await this.#log.requireDurable();
-    const transaction = this.#transact(work, isDurable);
-    this.#transactions.add(transaction);
-    try {
-      return await transaction;
-    } finally {
-      this.#transactions.delete(transaction);
-    }
+    return this.#finishBeforeClose(this.#transact(work, isDurable));
   }
 
   /** Only one connection can write at a time in any case. */
@@ -105,9 +69,13 @@ class SqliteStore implements CatalogStore {
     return this.transact(work);
   }
 
-  /** SQLite counts what other connections commit; the reader commits nothing, so to it that is everything. */
+  /** SQLite does not count a connection's own commits. Safe inside of a transaction, where no other can commit. */
   async readChangeCounter(): Promise<number> {
-    return this.#run(async () => this.#readDataVersion());
+    return this.#attempt(async () => {
+      const row = this.#dataVersion.get();
+      if (Array.isArray(row) && typeof row[0] === 'number') return row[0];
+      throw new TypeError('SQLite gave no data version.');
+    });
   }
 
   async requireDurable(): Promise<void> {
@@ -123,7 +91,35 @@ class SqliteStore implements CatalogStore {
     await this.#closed;
   }
 
-  /** Moves what is committed from the log to the database file, beside readers and writers. */
+  async #transact<T>(work: (sql: Sql) => Promise<T>, isDurable: boolean): Promise<T> {
+    const value = await this.#attempt(async () => this.#exclusive(async () => this.#runTransaction(work)));
+    this.#checkpointSometimes();
+    if (isDurable) await this.#log.sync();
+    return value;
+  }
+
+  async #runTransaction<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
+    const { writer } = this.#connections;
+    this.#rollBack();
+    // A transaction that turns from reader to writer fails when another process wrote in between; this one does not.
+    writer.exec('begin immediate');
+    try {
+      const value = await work(this.#writeSql);
+      writer.exec('commit');
+      return value;
+    } catch (error) {
+      this.#rollBack();
+      throw error;
+    }
+  }
+
+  /** SQLite has rolled back by itself after some errors, such as a full disk. */
+  #rollBack(): void {
+    const { writer } = this.#connections;
+    if (writer.inTransaction) writer.exec('rollback');
+  }
+
+  /** Moves committed pages from the log to the database file, beside readers and writers. */
   #checkpointSometimes(): void {
     this.#transactionCount += 1;
     if (this.#checkpoint !== undefined || this.#transactionCount % CHECKPOINT_TRANSACTIONS !== 0) return;
@@ -143,104 +139,30 @@ class SqliteStore implements CatalogStore {
     return typeof row === 'object' && row !== null && 'busy' in row && row.busy === 0;
   }
 
-  #readDataVersion(): number {
-    const row = this.#dataVersion.get(NO_VALUES);
-    if (Array.isArray(row) && typeof row[0] === 'number') return row[0];
-    throw new TypeError('SQLite gave no data version.');
-  }
-
-  async #transact<T>(work: (sql: Sql) => Promise<T>, isDurable: boolean): Promise<T> {
-    const value = await this.#run(async () => this.#writeSql.transaction().execute(work));
-    this.#checkpointSometimes();
-    if (isDurable) await this.#log.sync();
-    return value;
-  }
-
-  async #finish(): Promise<void> {
-    // The last connection to close takes the log away, which those that are committed still have to sync.
-    await Promise.allSettled(this.#transactions);
-    await Promise.all([this.#readSql.destroy(), this.#writeSql.destroy()]);
-    await this.#checkpoint;
-    await this.#log.close();
-    closeAll(this.#connections);
-    // Right after SQLite has removed its files there is space for it, also on a full disk.
-    keepReserve(this.#file);
-  }
-
-  async #run<T>(work: () => Promise<T>): Promise<T> {
-    return retryWhileBusy(this.#busyMilliseconds, async () => {
+  async #attempt<T>(work: () => Promise<T>): Promise<T> {
+    return retryWhileBusy(this.#settings.busyTimeoutMilliseconds, async () => {
       if (this.#closed !== undefined) throw catalogUnavailable(new Error('The catalog is closed.'));
       return work();
     });
   }
-}
 
-async function openConnections(file: string): Promise<Connections> {
-  try {
-    createWhenMissing(file);
-    await syncFolder(dirname(file));
-    return { reader: new Database(file), writer: new Database(file), checkpointer: new AsyncDatabase(file, {}) };
-  } catch (error) {
-    throw catalogUnavailable(error);
-  }
-}
-
-/**
- * The file is made here, not by libsql, so that from its first moment nobody else may read the digests in it. One that is
- * there is not opened: to close it again would undo every lock that connections of this process have on it. For the same
- * reason it all happens before any other code can run. https://www.sqlite.org/howtocorrupt.html, section 2.2
- */
-function createWhenMissing(file: string): void {
-  try {
-    closeSync(openSync(file, 'ax', 0o600));
-  } catch (error) {
-    if (!existsSync(file)) throw error;
-  }
-}
-
-async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, 'r');
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
-  }
-}
-
-async function configure({ reader, writer, checkpointer }: Connections): Promise<void> {
-  // Waiting inside SQLite would stop the whole process, so it waits not at all: `retryWhileBusy` does.
-  reader.exec('pragma busy_timeout = 0');
-  writer.exec('pragma busy_timeout = 0');
-  await checkpointer.exec('pragma busy_timeout = 0');
-  const [mode] = reader.prepare('pragma journal_mode = wal').raw().all();
-  if (!Array.isArray(mode) || mode[0] !== 'wal') {
-    throw catalogUnavailable(new Error('The storage of the catalog does not allow write-ahead logging.'));
-  }
-  reader.exec('pragma query_only = on');
-  // Commits append to the write-ahead log without waiting for the disk; `WriteAheadLog.sync` makes them durable.
-  writer.exec('pragma synchronous = normal');
-  writer.exec('pragma wal_autocheckpoint = 0');
-  writer.exec('pragma foreign_keys = on');
-  writer.exec('pragma trusted_schema = off');
-}
-
-function closeAll({ reader, writer, checkpointer }: Connections): void {
-  reader.close();
-  checkpointer.close();
-  writer.close();
-}
-
-/** Tries again for as long as another connection holds the lock, and leaves the event loop free in between. */
-async function retryWhileBusy<T>(milliseconds: number, work: () => Promise<T>): Promise<T> {
-  let deadline: number | undefined;
-  for (let attempt = 1; ; attempt += 1) {
+  async #finishBeforeClose<T>(work: Promise<T>): Promise<T> {
+    this.#running.add(work);
     try {
-      return await work();
-    } catch (error) {
-      deadline ??= performance.now() + milliseconds;
-      if (!isBusy(error) || performance.now() >= deadline) throw translateSqliteError(error);
+      return await work;
+    } finally {
+      this.#running.delete(work);
     }
-    // Uneven pauses, lest two processes keep missing each other's gaps.
-    await sleep(Math.min(attempt, PAUSE_MILLISECONDS_MAX) * (0.5 + Math.random()));
+  }
+
+  async #finish(): Promise<void> {
+    // The last connection to close deletes the log, which committed transactions may still have to sync.
+    await Promise.allSettled(this.#running);
+    await this.#checkpoint;
+    await this.#log.close();
+    disconnect(this.#settings.file, this.#connections);
   }
 }
+
+const PASSIVE_CHECKPOINT = 'pragma wal_checkpoint(passive)';
+const TRUNCATING_CHECKPOINT = 'pragma wal_checkpoint(truncate)';
