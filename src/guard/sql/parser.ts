@@ -1,9 +1,10 @@
 import type { SqlLimits } from '../../model/limits.ts';
-import { SqlBrackets } from './scope-stack.ts';
-import { SqlBudget } from './cost-budget.ts';
-import type { FrameKind, SqlFrame } from './scope.ts';
+import { CostBudget } from './cost-budget.ts';
+import type { ScopeKind, SqlScope } from './scope.ts';
+import { ScopeStack } from './scope-stack.ts';
 import { refuseAt } from './refusal.ts';
 import type { SqlRefusal } from './refusal.ts';
+import { isWord } from './tokenizer.ts';
 import type { SqlToken } from './tokenizer.ts';
 import {
   INFIX_WORDS,
@@ -16,7 +17,7 @@ import {
   VALUE_WORDS,
 } from './keywords.ts';
 
-/** What may come next. `value` and `operator` take turns; the others are inside a construct of several words. */
+/** What may come next. `value` and `operator` alternate; the others are inside a construct of several words. */
 type Expectation =
   | 'value'
   | 'operator'
@@ -32,31 +33,40 @@ type Expectation =
   | 'at'
   | 'at-time';
 
+const TESTED: readonly [string, Expectation][] = ['NULL', 'TRUE', 'FALSE', 'UNKNOWN'].map((word) => [word, 'operator']);
+const CONTINUATIONS: Readonly<Partial<Record<Expectation, ReadonlyMap<string, Expectation>>>> = {
+  is: new Map([...TESTED, ['NOT', 'is-not'], ['DISTINCT', 'is-distinct']]),
+  'is-not': new Map([...TESTED, ['DISTINCT', 'is-distinct']]),
+  'is-distinct': new Map([['FROM', 'value']]),
+  at: new Map([['TIME', 'at-time']]),
+  'at-time': new Map([['ZONE', 'value']]),
+};
+
 /**
- * Reads an expression token by token, without a tree: values and operators must take turns, brackets must match, and
- * only forms that the engine takes into account pass. The engine reads more than it heeds (`f(DISTINCT x)`, `f(x) OVER
+ * Checks an expression token by token, without building a tree: values and operators must alternate, brackets must match,
+ * and only forms that the engine evaluates pass. The engine parses more than it evaluates (`f(DISTINCT x)`, `f(x) OVER
  * (…)`, `CAST(x AS t FORMAT …)`): such text would run as something else than it says.
  */
-export class SqlReader {
-  readonly #budget: SqlBudget;
-  readonly #brackets: SqlBrackets;
+export class SqlParser {
+  readonly #budget: CostBudget;
+  readonly #scopes: ScopeStack;
   #expected: Expectation = 'value';
   #previous: SqlToken | undefined;
-  /** The previous token is a name that a call may follow. */
-  #callable = false;
-  /** The previous token ends an interval's number, so a unit may follow. */
-  #interval = false;
+  /** The previous token is a name that may be called. */
+  #isCallable = false;
+  /** The previous token is the number of an interval, which a unit may follow. */
+  #isInterval = false;
 
   constructor(limits: SqlLimits) {
-    this.#budget = new SqlBudget(limits);
-    this.#brackets = new SqlBrackets(this.#budget);
+    this.#budget = new CostBudget(limits);
+    this.#scopes = new ScopeStack(this.#budget);
   }
 
   read(token: SqlToken): void {
-    const interval = this.#interval;
-    this.#interval = false;
+    const isInterval = this.#isInterval;
+    this.#isInterval = false;
     if (token.kind === 'symbol') this.#readSymbol(token);
-    else if (token.kind === 'word') this.#readWord(token, interval);
+    else if (token.kind === 'word') this.#readWord(token, isInterval);
     else if (token.kind === 'quoted-name') this.#readName(token);
     else this.#readLiteral(token);
     this.#previous = token;
@@ -64,22 +74,22 @@ export class SqlReader {
 
   finish(offset: number): void {
     if (this.#previous === undefined) throw refuseAt(0, 'the text is empty', 'Give one expression.');
-    if (this.#frame.kind === 'text') this.#checkComplete(offset);
-    this.#brackets.finish();
+    if (this.#scope.kind === 'text') this.#checkComplete(offset);
+    this.#scopes.finish();
   }
 
-  get #frame(): SqlFrame {
-    return this.#brackets.inner;
+  get #scope(): SqlScope {
+    return this.#scopes.inner;
   }
 
   #readSymbol(token: SqlToken): void {
-    const callable = this.#callable;
-    this.#callable = false;
+    const isCallable = this.#isCallable;
+    this.#isCallable = false;
     switch (token.text) {
       case '(':
-        return this.#openParenthesis(token, callable);
+        return this.#openParenthesis(token, isCallable);
       case '[':
-        return this.#openBracket(token, callable);
+        return this.#openBracket(token, isCallable);
       case ')':
       case ']':
         return this.#close(token);
@@ -92,45 +102,45 @@ export class SqlReader {
     }
   }
 
-  #openParenthesis(token: SqlToken, callable: boolean): void {
+  #openParenthesis(token: SqlToken, isCallable: boolean): void {
     const before = this.#previous;
     if (this.#expected === 'value') return this.#open(isWord(before, 'IN') ? 'in-list' : 'group', token);
     if (before?.kind === 'word' && this.#expected === 'after-type') return this.#open('type', token);
     if (before?.kind === 'word' && this.#expected === 'after-cast-type') return this.#open('cast-type', token);
-    if (this.#expected !== 'operator' || !callable || before === undefined) throw this.#unexpected(token);
-    this.#brackets.openCall(token, before);
+    if (this.#expected !== 'operator' || !isCallable || before === undefined) throw this.#unexpected(token);
+    this.#scopes.openCall(token, before);
     return this.#expect('value');
   }
 
-  #openBracket(token: SqlToken, callable: boolean): void {
+  #openBracket(token: SqlToken, isCallable: boolean): void {
     if (this.#expected === 'value') return this.#open('array', token);
     if (this.#expected !== 'operator') throw this.#unexpected(token);
-    if (callable && isWord(this.#previous, 'ARRAY')) {
-      this.#budget.returnName();
+    if (isCallable && isWord(this.#previous, 'ARRAY')) {
+      this.#budget.refundName();
       return this.#open('array', token);
     }
     this.#budget.spendCall(token.start);
     return this.#open('index', token);
   }
 
-  #open(kind: FrameKind, token: SqlToken): void {
-    if (this.#frame.signs > 0) this.#spendOperators(this.#frame.signs, token);
-    this.#brackets.open(kind, token);
+  #open(kind: ScopeKind, token: SqlToken): void {
+    if (this.#scope.signs > 0) this.#spendOperators(this.#scope.signs, token);
+    this.#scopes.open(kind, token);
     this.#expected = 'value';
   }
 
   #close(token: SqlToken): void {
-    this.#brackets.checkCloser(token);
-    const isCallOfNothing = this.#frame.kind === 'call' && this.#frame.isEmpty;
-    if (!isCallOfNothing) this.#checkComplete(token.start);
-    const { kind } = this.#brackets.close(token);
+    this.#scopes.checkCloser(token);
+    const hasNoArguments = this.#scope.kind === 'call' && this.#scope.isEmpty;
+    if (!hasNoArguments) this.#checkComplete(token.start);
+    const { kind } = this.#scopes.close(token);
     this.#expected = kind === 'type' || kind === 'cast-type' ? `after-${kind}` : 'operator';
   }
 
   #readComma(token: SqlToken): void {
-    this.#brackets.checkComma(token);
+    this.#scopes.checkComma(token);
     this.#checkComplete(token.start);
-    this.#brackets.takeComma(token);
+    this.#scopes.takeComma(token);
     this.#expected = 'value';
   }
 
@@ -138,15 +148,15 @@ export class SqlReader {
     const before = this.#previous;
     const afterLiteral = before?.kind === 'number' || before?.kind === 'string' || before?.kind === 'hex';
     if (this.#expected !== 'operator' || afterLiteral) throw this.#unexpected(token);
-    this.#frame.addToken(token);
+    this.#scope.addToken(token);
     this.#expected = 'member';
   }
 
   #readOperator(token: SqlToken): void {
-    this.#frame.addToken(token);
+    this.#scope.addToken(token);
     if (this.#expected === 'value' && (token.text === '-' || token.text === '+')) {
-      this.#frame.signs += 1;
-      return this.#budget.checkDepth(this.#frame, token.start);
+      this.#scope.signs += 1;
+      return this.#budget.checkDepth(this.#scope, token.start);
     }
     if (this.#expected !== 'operator' && this.#expected !== 'after-type') throw this.#unexpected(token);
     this.#spendOperators(1, token);
@@ -154,7 +164,7 @@ export class SqlReader {
   }
 
   #readLiteral(token: SqlToken): void {
-    this.#callable = false;
+    this.#isCallable = false;
     if (this.#expected === 'value') {
       const isSigned = token.kind === 'number' && this.#previous?.end === token.start;
       this.#settleSigns(token, isSigned ? 1 : 0);
@@ -164,8 +174,8 @@ export class SqlReader {
     const isInterval = type === 'INTERVAL';
     const fits = token.kind === 'string' || (isInterval && token.kind === 'number');
     if (this.#expected !== 'operator' || !LITERAL_TYPES.has(type) || !fits) throw this.#unexpected(token);
-    this.#budget.returnName();
-    this.#interval = isInterval;
+    this.#budget.refundName();
+    this.#isInterval = isInterval;
     return this.#endValue(token);
   }
 
@@ -174,18 +184,18 @@ export class SqlReader {
     this.#budget.spendName(token.start);
     this.#settleSigns(token, 0);
     this.#endValue(token);
-    this.#callable = true;
+    this.#isCallable = true;
   }
 
-  #readWord(token: SqlToken, interval: boolean): void {
+  #readWord(token: SqlToken, isInterval: boolean): void {
     const word = token.text.toUpperCase();
-    this.#callable = false;
+    this.#isCallable = false;
     if (this.#expected === 'member') return this.#readName(token);
     if (this.#expected === 'value') return this.#readValueWord(token, word);
-    this.#frame.addToken(token);
+    this.#scope.addToken(token);
     switch (this.#expected) {
       case 'operator':
-        if (interval && INTERVAL_UNITS.has(word)) return undefined;
+        if (isInterval && INTERVAL_UNITS.has(word)) return undefined;
         return this.#readOperatorWord(token, word);
       case 'type':
       case 'cast-type':
@@ -198,16 +208,11 @@ export class SqlReader {
       case 'negated':
         if (NEGATABLE_WORDS.has(word)) return this.#readInfixWord(token, word);
         throw this.#unexpected(token);
-      case 'is':
-      case 'is-not':
-      case 'is-distinct':
-        return this.#readTestWord(token, word);
-      case 'at':
-        if (word === 'TIME') return this.#expect('at-time');
-        throw this.#unexpected(token);
-      case 'at-time':
-        if (word === 'ZONE') return this.#expect('value');
-        throw this.#unexpected(token);
+      default: {
+        const next = CONTINUATIONS[this.#expected]?.get(word);
+        if (next === undefined) throw this.#unexpected(token);
+        return this.#expect(next);
+      }
     }
   }
 
@@ -216,12 +221,12 @@ export class SqlReader {
     if (refusal !== undefined) throw refuseAt(token.start, refusal.reason, refusal.hint);
     if (INFIX_WORDS.has(word) || word === 'IS') throw this.#unexpected(token);
     if (word === 'NOT') {
-      this.#frame.addToken(token);
-      this.#frame.negations += 1;
+      this.#scope.addToken(token);
+      this.#scope.negations += 1;
       this.#spendOperators(1, token);
-      return this.#budget.checkDepth(this.#frame, token.start);
+      return this.#budget.checkDepth(this.#scope, token.start);
     }
-    if (this.#frame.isEmpty && this.#frame.rule?.leadingWords?.has(word) === true) return this.#frame.addToken(token);
+    if (this.#scope.isEmpty && this.#scope.rule?.leadingWords?.has(word) === true) return this.#scope.addToken(token);
     if (!VALUE_WORDS.has(word)) return this.#readName(token);
     this.#settleSigns(token, 0);
     return this.#endValue(token);
@@ -234,38 +239,27 @@ export class SqlReader {
       this.#spendOperators(1, token);
       return this.#expect(word === 'IS' ? 'is' : 'at');
     }
-    if (word === 'AS' && this.#frame.rule?.isCast === true) return this.#expect('cast-type');
-    if (this.#frame.rule?.separators?.has(word) !== true) throw this.#unexpected(token);
-    this.#frame.endSegment();
+    if (word === 'AS' && this.#scope.rule?.isCast === true) return this.#expect('cast-type');
+    if (this.#scope.rule?.separators?.has(word) !== true) throw this.#unexpected(token);
+    this.#scope.endClause();
     return this.#expect('value');
   }
 
   #readInfixWord(token: SqlToken, word: string): void {
-    const frame = this.#frame;
+    const scope = this.#scope;
     this.#expected = 'value';
-    if (word === 'AND' && frame.openBetweens > 0) {
-      frame.openBetweens -= 1;
+    if (word === 'AND' && scope.openBetweens > 0) {
+      scope.openBetweens -= 1;
       return;
     }
     this.#spendOperators(1, token);
-    if (word === 'BETWEEN') frame.addBetween();
-    if (word === 'OR' && frame.openBetweens > 0) throw this.#unexpected(token);
-    if (word === 'AND' || word === 'OR') frame.endSegment();
-  }
-
-  #readTestWord(token: SqlToken, word: string): void {
-    if (this.#expected === 'is-distinct') {
-      if (word === 'FROM') return this.#expect('value');
-      throw this.#unexpected(token);
-    }
-    if (word === 'NOT' && this.#expected === 'is') return this.#expect('is-not');
-    if (word === 'DISTINCT') return this.#expect('is-distinct');
-    if (VALUE_WORDS.has(word) || word === 'UNKNOWN') return this.#expect('operator');
-    throw this.#unexpected(token);
+    if (word === 'BETWEEN') scope.addBetween();
+    if (word === 'OR' && scope.openBetweens > 0) throw this.#unexpected(token);
+    if (word === 'AND' || word === 'OR') scope.endClause();
   }
 
   #spendOperators(count: number, token: SqlToken): void {
-    this.#frame.addParts(count);
+    this.#scope.addParts(count);
     this.#budget.spendOperators(count, token.start);
   }
 
@@ -274,31 +268,31 @@ export class SqlReader {
   }
 
   #endValue(token: SqlToken): void {
-    this.#frame.addToken(token);
+    this.#scope.addToken(token);
     this.#expected = 'operator';
   }
 
-  /** A sign that belongs to a number costs nothing: lists of negative numbers are as long as others. */
+  /** The sign of a number is free: lists of negative numbers may be as long as others. */
   #settleSigns(token: SqlToken, free: number): void {
-    const { signs } = this.#frame;
-    this.#frame.signs = 0;
+    const { signs } = this.#scope;
+    this.#scope.signs = 0;
     if (signs > free) this.#spendOperators(signs - free, token);
   }
 
   #checkComplete(offset: number): void {
-    const isCast = this.#frame.rule?.isCast === true;
+    const isCast = this.#scope.rule?.isCast === true;
     const complete = isCast
       ? this.#expected === 'after-cast-type'
       : this.#expected === 'operator' || this.#expected === 'after-type';
-    if (!complete || this.#frame.openBetweens > 0) {
+    if (!complete || this.#scope.openBetweens > 0) {
       throw refuseAt(offset, 'the expression is not complete', this.#completionHint(isCast));
     }
   }
 
   #completionHint(isCast: boolean): string {
     if (isCast) return 'Write CAST(value AS type).';
-    if (this.#frame.openBetweens > 0) return 'Write value BETWEEN low AND high.';
-    if (this.#frame.kind === 'array' && this.#frame.isEmpty) return 'Write make_array() for an empty list.';
+    if (this.#scope.openBetweens > 0) return 'Write value BETWEEN low AND high.';
+    if (this.#scope.kind === 'array' && this.#scope.isEmpty) return 'Write make_array() for an empty list.';
     return 'A value is missing here.';
   }
 
@@ -313,8 +307,4 @@ export class SqlReader {
     }
     return refuseAt(token.start, 'this cannot stand here', 'Give one expression and nothing else.');
   }
-}
-
-function isWord(token: SqlToken | undefined, word: string): boolean {
-  return token?.kind === 'word' && token.text.toUpperCase() === word;
 }

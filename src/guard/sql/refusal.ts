@@ -1,44 +1,38 @@
-import { ServiceError, invalidInput } from '../../errors/service-error.ts';
+import { invalidInput } from '../../errors/service-error.ts';
+import type { ServiceError } from '../../errors/service-error.ts';
 import { quoteForMessage } from '../../model/identifier.ts';
 
-/** What the text is for, and how messages call it, such as `updates[2] expression`. */
+/** What the text is for, and what messages call it, such as `updates[2] expression`. */
 export interface SqlUse {
   readonly name: 'filter' | 'predicate' | 'expression' | 'projection';
   readonly field: string;
 }
 
-/** What is wrong with a text, and where; `reason` continues the sentence after a colon. */
-export interface SqlFault {
-  readonly offset: number;
-  readonly reason: string;
-  readonly hint: string;
-}
+const EXCERPT_CHARACTERS_MAX = 24;
 
-const PIECE_CHARACTERS_MAX = 24;
-
-/** Thrown while a text is read, where the field of the text is not known. */
+/** Thrown by the tokenizer and the parser, which do not know the field; the message continues a sentence after a colon. */
 export class SqlRefusal extends Error {
-  readonly fault: SqlFault;
+  readonly offset: number;
+  readonly hint: string;
 
-  constructor(fault: SqlFault) {
-    super(fault.reason);
-    this.name = 'SqlRefusal';
-    this.fault = fault;
+  constructor(offset: number, reason: string, hint: string) {
+    super(reason);
+    this.offset = offset;
+    this.hint = hint;
   }
 }
 
 export function refuseAt(offset: number, reason: string, hint: string): SqlRefusal {
-  return new SqlRefusal({ offset, reason, hint });
+  return new SqlRefusal(offset, reason, hint);
 }
 
-export function toServiceError(fault: SqlFault, text: string, use: SqlUse): ServiceError {
-  const piece = text.slice(fault.offset, fault.offset + PIECE_CHARACTERS_MAX);
-  const near = piece === '' ? 'at its end' : `near ${quoteForMessage(piece)}`;
-  const position = characterPosition(text, fault.offset);
-  return invalidInput(`In ${use.field} at character ${position}, ${near}: ${fault.reason}.`, fault.hint);
+export function toServiceError({ offset, message, hint }: SqlRefusal, text: string, use: SqlUse): ServiceError {
+  const excerpt = text.slice(offset, offset + EXCERPT_CHARACTERS_MAX);
+  const near = excerpt === '' ? 'at its end' : `near ${quoteForMessage(excerpt)}`;
+  return invalidInput(`In ${use.field} at character ${characterPosition(text, offset)}, ${near}: ${message}.`, hint);
 }
 
-/** Counted from 1 in characters as people see them, where a pair of surrogates is one. */
+/** Counts from 1, and a surrogate pair as one character. */
 function characterPosition(text: string, offset: number): number {
   const pairs = text.slice(0, offset).match(/[\ud800-\udbff][\udc00-\udfff]/g) ?? [];
   return offset - pairs.length + 1;

@@ -1,56 +1,62 @@
-import type { SqlBudget } from './cost-budget.ts';
-import { SqlFrame } from './scope.ts';
-import type { FrameKind } from './scope.ts';
-import { functionRule } from './functions.ts';
-import { refuseAt } from './refusal.ts';
-import type { SqlToken } from './tokenizer.ts';
 import { quoteForMessage } from '../../model/identifier.ts';
+import type { CostBudget } from './cost-budget.ts';
+import { functionRule } from './functions.ts';
 import type { FunctionRule } from './functions.ts';
+import { refuseAt } from './refusal.ts';
+import { SqlScope } from './scope.ts';
+import type { ScopeKind } from './scope.ts';
+import type { SqlToken } from './tokenizer.ts';
+
+const IN_ORDER = 'Close every bracket in order.';
 
 /** The brackets that are open at a token, from the whole text inward. */
-export class SqlBrackets {
-  readonly #budget: SqlBudget;
-  readonly #outer: SqlFrame[] = [];
-  #inner = new SqlFrame({ kind: 'text', start: 0, depth: 0 });
+export class ScopeStack {
+  readonly #budget: CostBudget;
+  readonly #outer: SqlScope[] = [];
+  #inner = new SqlScope('text', 0, 0);
 
-  constructor(budget: SqlBudget) {
+  constructor(budget: CostBudget) {
     this.#budget = budget;
   }
 
-  get inner(): SqlFrame {
+  get inner(): SqlScope {
     return this.#inner;
   }
 
-  open(kind: FrameKind, token: SqlToken): void {
-    this.#enter(new SqlFrame({ kind, start: token.start, depth: this.#inner.depthNow + 1 }), token);
+  open(kind: ScopeKind, token: SqlToken, call?: { name: string; rule: FunctionRule }): void {
+    const outer = this.#inner;
+    this.#inner = new SqlScope(kind, token.start, outer.depthNow + 1, call);
+    outer.addToken(token);
+    outer.signs = 0;
+    this.#outer.push(outer);
+    this.#budget.checkDepth(this.#inner, token.start);
   }
 
   openCall(token: SqlToken, name: SqlToken): void {
     const rule = functionRule(name.text);
-    checkOpening(name, rule, [...this.#outer, this.#inner]);
-    this.#budget.returnName();
+    checkCallable(name, rule, [...this.#outer, this.#inner]);
+    this.#budget.refundName();
     this.#budget.spendCall(name.start);
-    const depth = this.#inner.depthNow + 1;
-    this.#enter(new SqlFrame({ kind: 'call', start: token.start, depth, name: name.text, rule }), token);
+    this.open('call', token, { name: name.text, rule });
   }
 
   checkCloser(token: SqlToken): void {
     const { kind } = this.#inner;
     const closer = kind === 'array' || kind === 'index' ? ']' : ')';
     if (kind === 'text' || closer !== token.text) {
-      throw refuseAt(token.start, 'a bracket is closed that is not open', 'Close every bracket in order.');
+      throw refuseAt(token.start, 'a bracket is closed that is not open', IN_ORDER);
     }
   }
 
-  /** Gives the frame that was closed. */
-  close(token: SqlToken): SqlFrame {
+  /** Returns the closed scope. */
+  close(token: SqlToken): SqlScope {
     const closed = this.#inner;
     const outer = this.#outer.pop();
-    if (outer === undefined) throw new Error('the frame of the text is never closed');
+    if (outer === undefined) throw new Error('the scope of the text is never closed');
     if (!closed.isEmpty) this.#endItem(token);
     if (closed.kind === 'call') checkCall(closed, token.end);
     this.#budget.checkPlanning(closed, closed.start);
-    outer.addChild(closed.planningCost());
+    outer.addChild(closed);
     this.#inner = outer;
     return closed;
   }
@@ -72,19 +78,10 @@ export class SqlBrackets {
 
   finish(): void {
     if (this.#inner.kind !== 'text') {
-      throw refuseAt(this.#inner.start, 'a bracket is opened and not closed', 'Close every bracket in order.');
+      throw refuseAt(this.#inner.start, 'a bracket is opened and not closed', IN_ORDER);
     }
-    this.#inner.endSegment();
+    this.#inner.endClause();
     this.#budget.checkPlanning(this.#inner, 0);
-  }
-
-  #enter(frame: SqlFrame, token: SqlToken): void {
-    const outer = this.#inner;
-    outer.addToken(token);
-    outer.signs = 0;
-    this.#outer.push(outer);
-    this.#inner = frame;
-    this.#budget.checkDepth(frame, token.start);
   }
 
   #endItem(token: SqlToken): void {
@@ -93,52 +90,43 @@ export class SqlBrackets {
   }
 }
 
-/** Whether the function may be called at all, and inside these frames. */
-export function checkOpening(name: SqlToken, rule: FunctionRule, frames: readonly SqlFrame[]): void {
+function checkCallable(name: SqlToken, rule: FunctionRule, scopes: readonly SqlScope[]): void {
   const called = quoteForMessage(name.text);
   if (rule.refused !== undefined) {
     throw refuseAt(name.start, `the function ${called} ${rule.refused}`, rule.hint ?? 'Leave it out.');
   }
-  if (rule.multiplies === true && frames.some((frame) => frame.rule?.multiplies === true)) {
-    throw refuseAt(
-      name.start,
-      `the function ${called} stands inside another that makes long values`,
-      'Use one such function in an expression, not one inside the other.',
-    );
+  if (rule.multiplies === true && scopes.some((scope) => scope.rule?.multiplies === true)) {
+    const reason = `the function ${called} stands inside another that makes long values`;
+    throw refuseAt(name.start, reason, 'Use one such function in an expression, not one inside the other.');
   }
 }
 
-/** Called at the end of each argument, before it is counted. */
-export function checkArgument(frame: SqlFrame, offset: number): void {
-  const { rule } = frame;
-  if (rule?.literalArgument !== frame.itemsDone + 1) return;
-  const literal = frame.onlyToken;
+/** Runs at the end of each argument, before it is counted. */
+function checkArgument({ rule, itemsDone, onlyToken: literal, name }: SqlScope, offset: number): void {
+  if (rule?.literalArgument !== itemsDone + 1) return;
+  const { hint = '', literalNumberMax = Number.POSITIVE_INFINITY, literalOnce } = rule;
   if (literal?.kind !== 'string') {
-    throw refuseAt(offset, `an argument of ${quoteForMessage(frame.name)} is not a plain text`, rule.hint ?? '');
+    throw refuseAt(offset, `an argument of ${quoteForMessage(name)} is not a plain text`, hint);
   }
   const numbers = literal.text.match(/\d+/g) ?? [];
-  if (numbers.some((number) => Number(number) > (rule.literalNumberMax ?? Number.POSITIVE_INFINITY))) {
-    throw refuseAt(literal.start, 'the type is too large', rule.hint ?? '');
+  if (numbers.some((number) => Number(number) > literalNumberMax)) {
+    throw refuseAt(literal.start, 'the type is too large', hint);
   }
-  if (rule.literalOnce !== undefined && literal.text.split(rule.literalOnce).length > 2) {
-    throw refuseAt(literal.start, `the text holds ${rule.literalOnce} more than once`, rule.hint ?? '');
+  if (literalOnce !== undefined && literal.text.split(literalOnce).length > 2) {
+    throw refuseAt(literal.start, `the text holds ${literalOnce} more than once`, hint);
   }
 }
 
-export function checkCall(frame: SqlFrame, end: number): void {
-  const { rule } = frame;
+function checkCall({ rule, itemsDone, name, start }: SqlScope, end: number): void {
   if (rule === undefined) return;
-  const called = quoteForMessage(frame.name);
-  const { argumentsMin = 0, argumentsMax = Number.POSITIVE_INFINITY } = rule;
-  if (frame.itemsDone < argumentsMin || frame.itemsDone > argumentsMax) {
+  const { argumentsMin = 0, argumentsMax = Number.POSITIVE_INFINITY, charactersMax, hint = '' } = rule;
+  const called = quoteForMessage(name);
+  if (itemsDone < argumentsMin || itemsDone > argumentsMax) {
     const bound = argumentsMin === argumentsMax ? 'exactly' : 'at least';
-    throw refuseAt(frame.start, `the function ${called} takes ${bound} ${argumentsMin} arguments`, rule.hint ?? '');
+    throw refuseAt(start, `the function ${called} takes ${bound} ${argumentsMin} arguments`, hint);
   }
-  if (end - frame.start > rule.charactersMax) {
-    throw refuseAt(
-      frame.start,
-      `the arguments of ${called} have more than ${rule.charactersMax} characters`,
-      'Give this function less text.',
-    );
+  if (end - start > charactersMax) {
+    const reason = `the arguments of ${called} have more than ${charactersMax} characters`;
+    throw refuseAt(start, reason, 'Give this function less text.');
   }
 }

@@ -1,58 +1,46 @@
 import type { FunctionRule } from './functions.ts';
 import type { SqlToken } from './tokenizer.ts';
 
-export type FrameKind = 'text' | 'group' | 'call' | 'in-list' | 'array' | 'index' | 'type' | 'cast-type';
+export type ScopeKind = 'text' | 'group' | 'call' | 'in-list' | 'array' | 'index' | 'type' | 'cast-type';
 
-export interface FrameOptions {
-  readonly kind: FrameKind;
-  readonly start: number;
-  /** How deep the frame stands, prefix operators before it included. */
-  readonly depth: number;
-  readonly name?: string;
-  readonly rule?: FunctionRule;
-}
-
-/** What planning a frame costs: how often its deepest part is doubled, and how much comes of it. */
-export interface PlanningCost {
-  readonly doublings: number;
-  readonly characters: number;
+/** What planning a scope costs: the doublings of its deepest part, and its size with all copies. */
+interface PlanningCost {
+  doublings: number;
+  characters: number;
   /** Operators and calls. */
-  readonly parts: number;
+  parts: number;
 }
 
 /**
- * What is known of one pair of brackets while it is open. A segment is what stands between two commas, ANDs or ORs: as
- * far as a BETWEEN reaches, which makes the planner take its left side twice.
+ * The state of one open pair of brackets. A clause ends at a comma, an AND or an OR: this is as far as a BETWEEN
+ * reaches, whose left side the planner takes twice.
  */
-export class SqlFrame {
-  readonly kind: FrameKind;
+export class SqlScope {
+  readonly kind: ScopeKind;
   readonly start: number;
+  /** Prefix operators before the scope included. */
   readonly depth: number;
   readonly name: string;
   readonly rule: FunctionRule | undefined;
-  /** Minus signs that wait for their value. */
+  /** Signs before a value that has not come yet. */
   signs = 0;
-  /** NOTs of the segment: each reaches up to the next AND or OR. */
+  /** NOTs of the clause: each reaches up to the next AND or OR. */
   negations = 0;
   /** BETWEENs whose AND has not come. */
   openBetweens = 0;
   itemsDone = 0;
   #itemTokens = 0;
   #lastToken: SqlToken | undefined;
-  #betweens = 0;
-  #segmentDoublings = 0;
-  #segmentCharacters = 0;
-  #segmentParts = 0;
-  #doublings = 0;
-  #characters = 0;
-  #parts = 0;
+  #clauseBetweens = 0;
+  #clause: PlanningCost = { doublings: 0, characters: 0, parts: 0 };
+  readonly #total: PlanningCost = { doublings: 0, characters: 0, parts: 0 };
 
-  constructor(options: FrameOptions) {
-    this.kind = options.kind;
-    this.start = options.start;
-    this.depth = options.depth;
-    this.name = options.name ?? '';
-    this.rule = options.rule;
+  constructor(kind: ScopeKind, start: number, depth: number, call?: { name: string; rule: FunctionRule }) {
+    this.kind = kind;
+    this.start = start;
+    this.depth = depth;
+    this.name = call?.name ?? '';
+    this.rule = call?.rule;
   }
 
   get depthNow(): number {
@@ -63,7 +51,7 @@ export class SqlFrame {
     return this.itemsDone === 0 && this.#itemTokens === 0;
   }
 
-  /** The one token of the item that is being read, if it has only one. */
+  /** The token of the current item, if it has only one. */
   get onlyToken(): SqlToken | undefined {
     return this.#itemTokens === 1 ? this.#lastToken : undefined;
   }
@@ -71,49 +59,48 @@ export class SqlFrame {
   addToken(token: SqlToken): void {
     this.#itemTokens += 1;
     this.#lastToken = token;
-    this.#segmentCharacters += token.end - token.start;
+    this.#clause.characters += token.end - token.start;
   }
 
   addParts(count: number): void {
-    this.#segmentParts += count;
+    this.#clause.parts += count;
   }
 
   addBetween(): void {
     this.openBetweens += 1;
-    this.#betweens += 1;
+    this.#clauseBetweens += 1;
   }
 
-  addChild(cost: PlanningCost): void {
-    this.#segmentDoublings = Math.max(this.#segmentDoublings, cost.doublings);
-    this.#segmentCharacters += cost.characters;
-    this.#segmentParts += cost.parts;
+  addChild(child: SqlScope): void {
+    addCost(this.#clause, child.planningCost());
   }
 
-  endSegment(): void {
-    this.#doublings = Math.max(this.#doublings, this.#segmentDoublings + this.#betweens);
-    this.#characters += this.#segmentCharacters * 2 ** this.#betweens;
-    this.#parts += this.#segmentParts * 2 ** this.#betweens;
-    this.#segmentDoublings = 0;
-    this.#segmentCharacters = 0;
-    this.#segmentParts = 0;
-    this.#betweens = 0;
+  endClause(): void {
+    addCost(this.#total, doubled(this.#clause, this.#clauseBetweens));
+    this.#clause = { doublings: 0, characters: 0, parts: 0 };
+    this.#clauseBetweens = 0;
     this.negations = 0;
   }
 
   endItem(): void {
-    this.endSegment();
+    this.endClause();
     this.itemsDone += 1;
     this.#itemTokens = 0;
     this.#lastToken = undefined;
   }
 
   planningCost(): PlanningCost {
-    const own = this.rule?.doublings ?? 0;
-    const copies = 2 ** own;
-    return {
-      doublings: this.#doublings + own,
-      characters: this.#characters * copies,
-      parts: (this.#parts + (this.kind === 'call' || this.kind === 'index' ? 1 : 0)) * copies,
-    };
+    const ownParts = this.kind === 'call' || this.kind === 'index' ? 1 : 0;
+    return doubled({ ...this.#total, parts: this.#total.parts + ownParts }, this.rule?.doublings ?? 0);
   }
+}
+
+function addCost(sum: PlanningCost, cost: PlanningCost): void {
+  sum.doublings = Math.max(sum.doublings, cost.doublings);
+  sum.characters += cost.characters;
+  sum.parts += cost.parts;
+}
+
+function doubled({ doublings, characters, parts }: PlanningCost, times: number): PlanningCost {
+  return { doublings: doublings + times, characters: characters * 2 ** times, parts: parts * 2 ** times };
 }

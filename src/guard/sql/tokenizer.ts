@@ -1,17 +1,15 @@
 import { refuseAt } from './refusal.ts';
 import type { SqlRefusal } from './refusal.ts';
 
-export type SqlTokenKind = 'word' | 'quoted-name' | 'number' | 'string' | 'hex' | 'symbol';
-
-/** `text` is the word, the name without its quotes, the symbol, or the literal as it was written. */
+/** `text` is the word, the name without its quotes, the symbol, or the literal as written. */
 export interface SqlToken {
-  readonly kind: SqlTokenKind;
+  readonly kind: 'word' | 'quoted-name' | 'number' | 'string' | 'hex' | 'symbol';
   readonly text: string;
   readonly start: number;
   readonly end: number;
 }
 
-export const OPERATOR_SYMBOLS: ReadonlySet<string> = new Set('+ - * / % = == != <> < > <= >= || :: & | ^'.split(' '));
+const OPERATOR_SYMBOLS: ReadonlySet<string> = new Set('+ - * / % = == != <> < > <= >= || :: & | ^'.split(' '));
 
 const PUNCTUATION = new Set(['(', ')', '[', ']', ',']);
 const SPACE = /[ \t\r\n]+/y;
@@ -23,8 +21,8 @@ const SYMBOL_RUN = /[-+*/%=<>!|&^~:;?$@#\\{}]+/y;
 const HEX_BYTES = /^[xX]'(?:[0-9a-fA-F]{2})*'$/;
 
 /**
- * Cuts a text where the engine's own tokenizer would cut it. Wherever the two could disagree on the end of a literal, a
- * comment or a name, the text is refused, so that nothing hides inside what this reads as a literal.
+ * Splits a text where the engine's own tokenizer would. Where the two could disagree on the end of a literal, a comment or
+ * a name, the text is refused: nothing can hide inside what this takes for a literal.
  */
 export function* readTokens(text: string): Generator<SqlToken, void> {
   let offset = skipSpace(text, 0);
@@ -33,6 +31,14 @@ export function* readTokens(text: string): Generator<SqlToken, void> {
     yield token;
     offset = skipSpace(text, token.end);
   }
+}
+
+export function isWord(token: SqlToken | undefined, word: string): boolean {
+  return token?.kind === 'word' && token.text.toUpperCase() === word;
+}
+
+export function isSymbol(token: SqlToken | undefined, symbol: string): boolean {
+  return token?.kind === 'symbol' && token.text === symbol;
 }
 
 function readToken(text: string, start: number): SqlToken {
@@ -47,7 +53,7 @@ function readToken(text: string, start: number): SqlToken {
   if (character === '.') return { kind: 'symbol', text: character, start, end: start + 1 };
   const run = matchAt(SYMBOL_RUN, text, start);
   if (run !== undefined) return readSymbol(text, start, run);
-  throw strangeCharacter(character, start);
+  throw refusedCharacter(character, start);
 }
 
 /** A doubled quote stands for itself; the engine gives the backslash no meaning here. */
@@ -88,11 +94,8 @@ function readWord(text: string, start: number, word: string): SqlToken {
 /** The engine reads a backslash as an escape in `X'…'` alone, and makes NULL of wrong digits: only whole bytes pass. */
 function readPrefixedLiteral(text: string, start: number, word: string): SqlToken {
   if (word !== 'x' && word !== 'X') {
-    throw refuseAt(
-      start,
-      `the text literal has the prefix ${word}`,
-      "Only X'…' may stand before a quote; put a space between a word and a text.",
-    );
+    const hint = "Only X'…' may stand before a quote; put a space between a word and a text.";
+    throw refuseAt(start, `the text literal has the prefix ${word}`, hint);
   }
   const { end } = quoted('string', text, start + 1);
   const literal = text.slice(start, end);
@@ -105,11 +108,8 @@ function readPrefixedLiteral(text: string, start: number, word: string): SqlToke
 function readSymbol(text: string, start: number, run: string): SqlToken {
   const symbol = OPERATOR_SYMBOLS.has(run) ? run : symbolBeforeSign(run, start);
   if (symbol === '&' && text[start + 1] === "'" && /[uU]/.test(text.charAt(start - 1))) {
-    throw refuseAt(
-      start - 1,
-      'the text literal has the prefix U&',
-      'Write the characters themselves between the quotes.',
-    );
+    const hint = 'Write the characters themselves between the quotes.';
+    throw refuseAt(start - 1, 'the text literal has the prefix U&', hint);
   }
   return { kind: 'symbol', text: symbol, start, end: start + symbol.length };
 }
@@ -123,50 +123,42 @@ function symbolBeforeSign(run: string, start: number): string {
   return symbol;
 }
 
+type Fault = readonly [reason: string, hint: string];
+
+const UNKNOWN_OPERATOR = 'the operator is not known';
+const PLACEHOLDER: Fault = ['placeholders are not accepted', 'Write the value itself, text between single quotes.'];
+const SINGLE_COLON: Fault = [
+  'a single colon cannot stand outside quotes',
+  'Write the value in place of a placeholder, and array_slice(list, from, to) for a slice.',
+];
+const DOUBLE_QUOTE: Fault = [
+  'double quotes are not accepted, because the engine reads them as text and not as a name',
+  'Write a field in backticks and a text between single quotes.',
+];
+const OTHER_CHARACTER: Fault = [
+  'the character cannot stand outside quotes',
+  'Write ordinary spaces, single quotes around text, and backticks around unusual names.',
+];
+const REFUSED_CHARACTERS: ReadonlyMap<string | undefined, Fault> = new Map<string | undefined, Fault>([
+  [';', ['a semicolon ends a statement', 'Give one expression and nothing else.']],
+  ['?', PLACEHOLDER],
+  ['$', PLACEHOLDER],
+  ['@', PLACEHOLDER],
+  [':', SINGLE_COLON],
+  ['"', DOUBLE_QUOTE],
+  ['!', [UNKNOWN_OPERATOR, 'Write NOT to negate, and != for "is not equal".']],
+  ['~', [UNKNOWN_OPERATOR, 'Write regexp_like(text, pattern) to match.']],
+  [undefined, [UNKNOWN_OPERATOR, `The operators are ${[...OPERATOR_SYMBOLS].join(' ')} AND OR NOT.`]],
+]);
+
 function refusedSymbol(run: string, start: number): SqlRefusal {
   const mark = /[;?$:@#{}\\!~]/.exec(run);
-  const at = start + (mark?.index ?? 0);
-  switch (mark?.[0]) {
-    case ';':
-      return refuseAt(at, 'a semicolon ends a statement', 'Give one expression and nothing else.');
-    case '?':
-    case '$':
-    case '@':
-      return refuseAt(at, 'placeholders are not accepted', 'Write the value itself, text between single quotes.');
-    case ':':
-      return refuseAt(
-        at,
-        'a single colon cannot stand outside quotes',
-        'Write the value in place of a placeholder, and array_slice(list, from, to) for a slice.',
-      );
-    case '!':
-      return refuseAt(at, 'the operator is not known', 'Write NOT to negate, and != for "is not equal".');
-    case '~':
-      return refuseAt(at, 'the operator is not known', 'Write regexp_like(text, pattern) to match.');
-    case undefined:
-      return refuseAt(
-        at,
-        'the operator is not known',
-        `The operators are ${[...OPERATOR_SYMBOLS].join(' ')} AND OR NOT.`,
-      );
-    default:
-      return strangeCharacter(run.charAt(at - start), at);
-  }
+  return refusedCharacter(mark?.[0], start + (mark?.index ?? 0));
 }
 
-function strangeCharacter(character: string, start: number): SqlRefusal {
-  if (character === '"') {
-    return refuseAt(
-      start,
-      'double quotes are not accepted, because the engine reads them as text and not as a name',
-      'Write a field in backticks and a text between single quotes.',
-    );
-  }
-  return refuseAt(
-    start,
-    'the character cannot stand outside quotes',
-    'Write ordinary spaces, single quotes around text, and backticks around unusual names.',
-  );
+function refusedCharacter(character: string | undefined, offset: number): SqlRefusal {
+  const [reason, hint] = REFUSED_CHARACTERS.get(character) ?? OTHER_CHARACTER;
+  return refuseAt(offset, reason, hint);
 }
 
 function skipSpace(text: string, offset: number): number {

@@ -4,7 +4,7 @@ import type { TableState } from '../../model/table.ts';
 import type { QueryShape } from '../../slow-queries/slow-queries.ts';
 import type { TableRequest } from '../operation.ts';
 import type { Services } from '../services.ts';
-import { maskLiterals } from '../../guard/sql/mask-literals.ts';
+import { maskLiterals } from '../../guard/sql/guard-sql.ts';
 import { formatFieldPath } from '../../model/field-path.ts';
 
 export interface WatchedQuery {

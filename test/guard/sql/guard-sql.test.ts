@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { ServiceError } from '../../../src/errors/service-error.ts';
 import { guardSql } from '../../../src/guard/sql/guard-sql.ts';
-import type { SqlUse } from '../../../src/guard/sql/guard-sql.ts';
+import type { SqlUse } from '../../../src/guard/sql/refusal.ts';
 import type { SqlLimits } from '../../../src/model/limits.ts';
 import { sqlLimits } from '../limits.ts';
 import { ATTACKS, GOOD_FILTERS } from './sql-corpus.ts';

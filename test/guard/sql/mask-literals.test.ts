@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { maskLiterals } from '../../../src/guard/sql/mask-literals.ts';
+import { maskLiterals } from '../../../src/guard/sql/guard-sql.ts';
 import { guardSql } from '../../../src/guard/sql/guard-sql.ts';
 import { testLimits } from '../../support/limits.ts';
 
