@@ -8,22 +8,17 @@ const EXPANSIONS_MAX = 1000;
 const PREFIX_CHARACTERS_MAX = 1000;
 const SLOP_MAX = 1000;
 
-/** The tree is walked no deeper than its bound, so that a deep one is refused before it exhausts the stack. */
+/** Depth is checked before each descent: a deep tree is refused before it exhausts the stack. */
 export function guardFullText(query: FullTextQuery, limits: SqlLimits): FullTextQuery {
   checkNode(query, { field: 'full_text_query', depth: 1, totals: { clauses: 0, characters: 0 }, limits });
   return query;
 }
 
-interface Totals {
-  clauses: number;
-  characters: number;
-}
-
-/** Where a node stands; `totals` is shared by the whole tree. */
 interface Position {
   readonly field: string;
   readonly depth: number;
-  readonly totals: Totals;
+  /** Shared by the whole tree. */
+  readonly totals: { clauses: number; characters: number };
   readonly limits: SqlLimits;
 }
 
@@ -32,10 +27,8 @@ type NodeOf<Kind extends FullTextQuery['kind']> = Extract<FullTextQuery, { reado
 function checkNode(node: FullTextQuery, at: Position): void {
   const { fullTextDepthMax } = at.limits;
   if (at.depth > fullTextDepthMax) {
-    throw invalidInput(
-      `${at.field} is nested more than ${fullTextDepthMax} deep.`,
-      'Put clauses of the same kind side by side in one boolean query.',
-    );
+    const hint = 'Put clauses of the same kind side by side in one boolean query.';
+    throw invalidInput(`${at.field} is nested more than ${fullTextDepthMax} deep.`, hint);
   }
   countClauses(at, 1);
   switch (node.kind) {
@@ -54,7 +47,9 @@ function checkNode(node: FullTextQuery, at: Position): void {
     case 'multi-match':
       return checkMultiMatch(node, at);
     case 'boolean':
-      return checkBoolean(node, at);
+      for (const [index, clause] of node.must.entries()) checkNode(clause, below(at, `boolean.must[${index}]`));
+      for (const [index, clause] of node.should.entries()) checkNode(clause, below(at, `boolean.should[${index}]`));
+      for (const [index, clause] of node.mustNot.entries()) checkNode(clause, below(at, `boolean.must_not[${index}]`));
   }
 }
 
@@ -82,17 +77,6 @@ function checkMultiMatch(node: NodeOf<'multi-match'>, at: Position): void {
     );
   }
   for (const [index, boost] of node.boosts.entries()) requireFinite(boost, `${field}.boost[${index}]`);
-}
-
-function checkBoolean(node: NodeOf<'boolean'>, at: Position): void {
-  const groups = [
-    ['must', node.must],
-    ['should', node.should],
-    ['must_not', node.mustNot],
-  ] as const;
-  for (const [name, clauses] of groups) {
-    for (const [index, clause] of clauses.entries()) checkNode(clause, below(at, `boolean.${name}[${index}]`));
-  }
 }
 
 function below(at: Position, step: string): Position {

@@ -1,9 +1,12 @@
-import { ServiceError, invalidInput } from '../errors/service-error.ts';
+import { invalidInput } from '../errors/service-error.ts';
+import type { ServiceError } from '../errors/service-error.ts';
 import { quoteForMessage } from '../model/identifier.ts';
 import type { MetadataLimits } from '../model/limits.ts';
 
-/** Keys by which the storage format steers itself. A wrong value in one of them makes the table unreadable. */
+/** Keys that control the storage format: a wrong value makes the table unreadable. */
 const RESERVED_KEY = /^(?:lance[-:]|packed$|arrow:extension:)/i;
+
+type Entries = Readonly<Record<string, string | null>>;
 
 const STORAGE_VALUE_BYTES_MAX = 1024;
 const HINT_KEYS_MAX = 20;
@@ -12,7 +15,7 @@ const COUNT = /^[0-9]$/;
 const SECONDS = /^[0-9]{1,3}$/;
 const DURATION = /^[0-9]{1,5} ?(?:ms|s|m)$/;
 
-/** Options of the storage layer that say how a table is written, never where or as whom, with the values that fit. */
+/** Storage options that say how a table is written, never where or as whom, and their valid values. */
 const WRITE_OPTIONS: ReadonlyMap<string, RegExp> = new Map([
   ['new_table_data_storage_version', /^(?:2\.[0-2]|stable)$/],
   ['new_table_enable_v2_manifest_paths', BOOLEAN],
@@ -24,18 +27,13 @@ const WRITE_OPTIONS: ReadonlyMap<string, RegExp> = new Map([
   ['client_retry_timeout', SECONDS],
 ]);
 
-/** Whether a key steers the storage format. */
 export function isReservedKey(key: string): boolean {
   return RESERVED_KEY.test(key);
 }
 
-/** For the metadata of one field, where `null` deletes a key. */
-export function guardMetadata(
-  entries: Readonly<Record<string, string | null>>,
-  field: string,
-  limits: MetadataLimits,
-): void {
-  checkSize(entries, field, { ...limits, countMax: limits.entriesMax });
+/** `null` deletes a key. */
+export function guardMetadata(entries: Entries, field: string, limits: MetadataLimits): void {
+  checkSize(entries, field, limits, limits.entriesMax);
   for (const key of Object.keys(entries)) {
     if (!isReservedKey(key)) continue;
     throw invalidInput(
@@ -45,17 +43,13 @@ export function guardMetadata(
   }
 }
 
-export function guardProperties(
-  properties: Readonly<Record<string, string>>,
-  field: string,
-  limits: MetadataLimits,
-): void {
-  checkSize(properties, field, { ...limits, countMax: limits.propertiesMax });
+export function guardProperties(properties: Entries, field: string, limits: MetadataLimits): void {
+  checkSize(properties, field, limits, limits.propertiesMax);
 }
 
 /**
- * Only known options pass, whatever the store: one that names an endpoint could send the service's own credentials to a
- * stranger. The storage layer disregards the case of keys. `allowed` holds keys that the administrator let through.
+ * Only known options pass: one that names an endpoint could send the service's own credentials to a third party. The
+ * storage layer ignores the case of keys. `allowed` is set by the administrator.
  */
 export function guardStorageOptions(options: Readonly<Record<string, string>>, allowed: readonly string[]): void {
   const alsoAllowed = new Set(allowed.map((key) => key.toLowerCase()));
@@ -70,27 +64,19 @@ export function guardStorageOptions(options: Readonly<Record<string, string>>, a
   }
 }
 
-interface SizeLimits extends MetadataLimits {
-  readonly countMax: number;
-}
-
-function checkSize(entries: Readonly<Record<string, string | null>>, field: string, limits: SizeLimits): void {
+function checkSize(entries: Entries, field: string, limits: MetadataLimits, countMax: number): void {
   const pairs = Object.entries(entries);
-  if (pairs.length > limits.countMax) {
-    throw invalidInput(`${field} has ${pairs.length} entries; at most ${limits.countMax} are allowed.`);
+  if (pairs.length > countMax) {
+    throw invalidInput(`${field} has ${pairs.length} entries; at most ${countMax} are allowed.`);
   }
   for (const [key, value] of pairs) {
-    if (Buffer.byteLength(key) > limits.keyBytesMax) {
-      throw tooLong(`The key ${quoteForMessage(key)} in ${field}`, limits.keyBytesMax);
-    }
-    if (value !== null && Buffer.byteLength(value) > limits.valueBytesMax) {
-      throw tooLong(`The value of ${quoteForMessage(key)} in ${field}`, limits.valueBytesMax);
-    }
+    requireBytes(key, limits.keyBytesMax, `The key ${quoteForMessage(key)} in ${field}`);
+    requireBytes(value ?? '', limits.valueBytesMax, `The value of ${quoteForMessage(key)} in ${field}`);
   }
 }
 
-function tooLong(what: string, bytesMax: number): ServiceError {
-  return invalidInput(`${what} is longer than ${bytesMax} bytes.`);
+function requireBytes(text: string, bytesMax: number, what: string): void {
+  if (Buffer.byteLength(text) > bytesMax) throw invalidInput(`${what} is longer than ${bytesMax} bytes.`);
 }
 
 function unknownOption(key: string, allowed: readonly string[]): ServiceError {

@@ -1,25 +1,14 @@
 import { invalidInput } from '../errors/service-error.ts';
-import { quoteForMessage, checkName } from '../model/identifier.ts';
+import { checkName, quoteForMessage } from '../model/identifier.ts';
 
-/** Names become file names, with an ending and the marks of an unfinished write behind them. */
+/** Names become file names, with a suffix and the marks of an unfinished write. */
 const NAME_BYTES_MAX = 200;
 
-/**
- * The engine takes letters of every script, but cannot list the tags of a table that has one with such a name; so only
- * these are accepted.
- */
+/** ASCII only: the engine accepts letters of every script, and then cannot list the tags of the table. */
 const SEGMENT = /^[A-Za-z0-9_-][A-Za-z0-9._-]*$/;
 
-/** What the engine keeps in the folder of a branch. A branch below another must not get one of these for its own. */
-const ENGINE_FOLDERS: ReadonlySet<string> = new Set([
-  '_deletions',
-  '_indices',
-  '_refs',
-  '_transactions',
-  '_versions',
-  'data',
-  'tree',
-]);
+/** The engine's own folders in that of a branch: a branch below another must not use one of them. */
+const ENGINE_FOLDERS = new Set('_deletions _indices _refs _transactions _versions data tree'.split(' '));
 
 export function guardTagName(name: string): string {
   if (isSegment(name) && name.length <= NAME_BYTES_MAX) return name;
@@ -29,10 +18,7 @@ export function guardTagName(name: string): string {
   );
 }
 
-/**
- * For a branch that is to be made. The engine writes the branch's files before it looks at the name, and so leaves litter,
- * outside of the branches' own folder at worst.
- */
+/** The engine writes the files of a new branch before it checks the name, at worst outside the folder of branches. */
 export function guardNewBranchName(name: string): string {
   if (isBranchName(name)) return name;
   throw invalidInput(
@@ -42,7 +28,7 @@ export function guardNewBranchName(name: string): string {
 }
 
 /** Only such a name may become part of a path. */
-export function isBranchName(name: string): boolean {
+function isBranchName(name: string): boolean {
   const segments = name.split('/');
   const isUsable = segments.every((segment) => isSegment(segment) && !ENGINE_FOLDERS.has(segment));
   return isUsable && name.length <= NAME_BYTES_MAX;
@@ -52,10 +38,10 @@ function isSegment(text: string): boolean {
   return SEGMENT.test(text) && !text.includes('..') && !text.endsWith('.') && !text.endsWith('.lock');
 }
 
-/** Names of indexes stand in addresses, as names of tables do. No delimiter ever divides them. */
+/** Names of indexes are part of URLs like those of tables, but no delimiter divides them. */
 const NO_DELIMITER = '\u0000';
 
-/** The engine keeps notes of its own as indexes with such names; one of ours would make the table unreadable. */
+/** The engine's internal indexes have such names; one of a user would make the table unreadable. */
 const ENGINE_PREFIX = '__lance';
 
 export function checkIndexName(name: string): void {

@@ -1,26 +1,26 @@
-/** What the guard knows of a function. Names are matched in lower case, quoted or not. */
+/** How a function may be called. Names are matched in lower case, quoted or not. */
 export interface FunctionRule {
-  /** Why it is refused altogether. */
+  /** The reason why every call is refused. */
   readonly refused?: string;
-  /** What would do instead of a refused function, or how a bounded one must be written. */
+  /** The alternative to a refused function, or how to call a restricted one. */
   readonly hint?: string;
-  /** How often one call of it doubles the work of planning its arguments. */
+  /** How often a call doubles the work of planning its arguments. */
   readonly doublings: 0 | 1 | 2;
-  /** The most characters from its opening to its closing parenthesis. */
+  /** From the opening to the closing parenthesis. */
   readonly charactersMax: number;
-  /** Its result may be many times as long as its arguments, so it is not called inside another such function. */
+  /** The result may be many times as long as the arguments: refused inside another such function. */
   readonly multiplies?: boolean;
-  /** May have as many arguments as a list has items. */
+  /** Takes as many arguments as a list has items. */
   readonly isList?: boolean;
-  /** The position, from 1, of an argument that must be a plain text literal. */
+  /** The position, from 1, of an argument that must be a text literal. */
   readonly literalArgument?: number;
-  /** The greatest whole number that may stand in that literal. */
+  /** The largest number in that literal. */
   readonly literalNumberMax?: number;
-  /** What may stand in that literal once only, because it multiplies the work each time. */
+  /** Allowed once in that literal, because each occurrence multiplies the work. */
   readonly literalOnce?: string;
   readonly argumentsMin?: number;
   readonly argumentsMax?: number;
-  /** Words that separate its arguments besides the comma. */
+  /** Words that separate arguments, besides the comma. */
   readonly separators?: ReadonlySet<string>;
   readonly leadingWords?: ReadonlySet<string>;
   readonly isCast?: boolean;
@@ -39,12 +39,12 @@ const FIXED_SIZE_MAX = 65_536;
 const LINEAR: FunctionRule = { doublings: 0, charactersMax: USUAL_CHARACTERS_MAX };
 
 /**
- * Calls by another name than the engine's own, and forms with a grammar of their own, are planned or parsed twice at each
- * level: 24 of them hang the engine. What is not known to be linear counts as one of those.
+ * The engine plans or parses aliases of functions and calls with special syntax twice at each level: 24 levels hang it.
+ * Functions that are not known to be linear count as such.
  */
 const UNKNOWN: FunctionRule = { doublings: 1, charactersMax: USUAL_CHARACTERS_MAX };
 
-/** Own names of functions that cost the planner the same however deep they stand. A test holds the engine to it. */
+/** Functions, without aliases, whose planning cost does not depend on their depth; a test checks it on the engine. */
 export const LINEAR_FUNCTIONS: ReadonlySet<string> = new Set(
   `abs acos acosh array_any_value array_dims array_distance array_distinct array_element array_except array_intersect
   array_length array_max array_min array_ndims array_pop_back array_pop_front array_position array_positions
@@ -126,7 +126,7 @@ const RULES: ReadonlyMap<string, FunctionRule> = new Map<string, FunctionRule>([
   ['substr', special('FROM FOR')],
   ['trim', special('FROM', { leadingWords: new Set(['BOTH', 'LEADING', 'TRAILING']) })],
   ...named('cast try_cast safe_cast', { ...UNKNOWN, isCast: true }),
-  // With fewer arguments these two make the engine panic; of more, is_valid would heed the first only.
+  // With fewer arguments these two make the engine panic; is_valid ignores all but the first.
   ['is_valid', { ...LINEAR, argumentsMin: 1, argumentsMax: 1, hint: 'Give one field.' }],
   ['get_field', { ...LINEAR, argumentsMin: 2, hint: 'Give a struct and the name of a field as text.' }],
   [

@@ -1,14 +1,14 @@
-/** Words of SQL that the guard gives a meaning to, in upper case. Every other word is a name. */
+/** SQL keywords that the parser knows, in upper case; every other word is a name. */
 
 export const VALUE_WORDS: ReadonlySet<string> = new Set(['NULL', 'TRUE', 'FALSE']);
 
 /** Words after which a value follows, once a value came before. */
 export const INFIX_WORDS: ReadonlySet<string> = new Set(['AND', 'OR', 'LIKE', 'ILIKE', 'IN', 'BETWEEN', 'ESCAPE']);
 
-/** What `NOT` between two values may negate. */
+/** Operators that `NOT` may precede. */
 export const NEGATABLE_WORDS: ReadonlySet<string> = new Set(['LIKE', 'ILIKE', 'IN', 'BETWEEN']);
 
-/** Types that may stand before a text to make a literal of it, such as `DATE '2024-01-31'`. */
+/** Types of literals such as `DATE '2024-01-31'`. */
 export const LITERAL_TYPES: ReadonlySet<string> = new Set('DATE TIME TIMESTAMP DATETIME INTERVAL JSONB'.split(' '));
 
 export const INTERVAL_UNITS: ReadonlySet<string> = new Set(
@@ -17,7 +17,7 @@ export const INTERVAL_UNITS: ReadonlySet<string> = new Set(
   ),
 );
 
-/** Words that continue the name of a type. What the engine would read and then ignore, such as FORMAT, is not here. */
+/** Words that continue the name of a type, without those that the engine parses and ignores, such as FORMAT. */
 export const TYPE_WORDS: ReadonlySet<string> = new Set('UNSIGNED PRECISION VARYING WITH WITHOUT TIME ZONE'.split(' '));
 
 interface WordRefusal {
@@ -39,7 +39,7 @@ const PATTERN: WordRefusal = {
   hint: 'Use LIKE, or regexp_like(text, pattern).',
 };
 
-/** Words that are refused wherever a value is expected. */
+/** Refused where a value is expected. */
 export const REFUSED_VALUE_WORDS: ReadonlyMap<string, WordRefusal> = new Map([
   ...'SELECT FROM WHERE UNION INTERSECT EXCEPT HAVING EXISTS ANY ALL SOME'
     .split(' ')
@@ -48,7 +48,7 @@ export const REFUSED_VALUE_WORDS: ReadonlyMap<string, WordRefusal> = new Map([
   ['DISTINCT', CLAUSE],
 ]);
 
-/** Words that are refused with more than the usual reason where an operator is expected. */
+/** Refused where an operator is expected, with a reason that says more than the usual one. */
 export const REFUSED_OPERATOR_WORDS: ReadonlyMap<string, WordRefusal> = new Map([
   ...'SELECT FROM WHERE UNION INTERSECT EXCEPT GROUP HAVING LIMIT OFFSET'
     .split(' ')
