@@ -145,8 +145,8 @@ export class WritePipeline {
             begun ??= await this.#begin(members, prepared, { base, epoch });
             await onStep('commit');
             const startedAt = performance.now();
-            const { version, outcome } = await prepared.commit();
-            const fault = this.#findFault(target, { base, version }, prepared.storedRows);
+            const { version, outcome, ...committed } = await prepared.commit();
+            const fault = committed.fault ?? this.#findFault(target, { base, version }, prepared.storedRows);
             if (fault !== undefined) return this.#takeBack(target, begun, { version, fault, scope });
             onBatch({ kind: at(plan.kinds, 0), members: members.length, startedAt, endedAt: performance.now() });
             return { kind: 'committed', ...begun, scope, version, fields: toFields(members, outcome) };

@@ -178,7 +178,8 @@ export class LongAppend implements MultiCommitPlan<AppendedRows> {
     const after = await count(native);
     const stored = after.rows - this.#before.rows;
     // Another process that has written in between makes the difference say nothing.
-    if (after.version === this.#before.version + commits && stored !== rows) throw new RowsMissing(stored, rows);
+    const isComparable = after.version === this.#before.version + commits;
+    if (isComparable && stored !== rows) throw new RowsMissing({ stored, rows, version });
     return { version, outcome: { rows } };
   }
 }

@@ -1,9 +1,12 @@
+import type { ServiceError } from '../../errors/service-error.ts';
 import type { CommitKind } from '../../model/commit.ts';
 import type { OpenTable } from '../tables/table-handle.ts';
 
 export interface Committed<Outcome> {
   readonly version: number;
   readonly outcome: Outcome;
+  /** The commit was made, and has to be taken back. */
+  readonly fault?: ServiceError | undefined;
 }
 
 /** One commit that was checked against the table as it is now. */

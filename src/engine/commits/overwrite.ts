@@ -1,5 +1,5 @@
 import type { CommitPlan, Committed, MultiCommitPlan } from './commit-plan.ts';
-import { findLatestVersion, restoreVersion, retryConflicts } from './commit-target.ts';
+import { findLatestVersion, retryConflicts } from './commit-target.ts';
 import { createTable, withStorageVersion, RowsMissing, writeStream } from '../tables/write-table.ts';
 import type { TableData } from '../tables/write-table.ts';
 import type { AppendedRows } from './append.ts';
@@ -26,9 +26,11 @@ export function planOverwrite(parts: OverwriteParts, data: OverwriteData): Commi
         addedRows: rows,
         expected: { rows },
         async commit() {
-          const committed = base === 0 ? await createMissing(parts, data) : await overwriteOnce(parts, data, base);
-          table.forget();
-          return committed;
+          try {
+            return base === 0 ? await createMissing(parts, data) : await overwriteOnce(parts, data, rows);
+          } finally {
+            table.forget();
+          }
         },
       };
     },
@@ -53,13 +55,13 @@ async function createMissing({ connections }: OverwriteParts, data: OverwriteDat
 async function overwriteOnce(
   parts: OverwriteParts,
   data: OverwriteData,
-  base: number,
+  rows: number,
 ): Promise<Committed<AppendedRows>> {
   try {
     return await overwriteStream(parts, data);
   } catch (error) {
-    if (error instanceof RowsMissing) await restoreVersion(parts.tables, toTarget(data), base);
-    throw error;
+    if (!(error instanceof RowsMissing)) throw error;
+    return { version: error.version, outcome: { rows }, fault: error };
   }
 }
 

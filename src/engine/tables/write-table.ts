@@ -79,14 +79,18 @@ async function storeChunk(
 async function requireAllRows(native: NativeTable | undefined, rows: number): Promise<WriteOutcome> {
   if (native === undefined) throw new Error('The stream gave no chunk, not even one for its schema.');
   const stored = await engineCall(async () => native.countRows());
-  if (stored !== rows) throw new RowsMissing(stored, rows);
-  return { version: await engineCall(async () => native.version()), rows };
+  const version = await engineCall(async () => native.version());
+  if (stored !== rows) throw new RowsMissing({ stored, rows, version });
+  return { version, rows };
 }
 
 /** The commit was made, with fewer rows than were sent. */
 export class RowsMissing extends ServiceError {
-  constructor(stored: number, rows: number) {
+  readonly version: number;
+
+  constructor({ stored, rows, version }: { readonly stored: number; readonly rows: number; readonly version: number }) {
     super('InvalidInput', MALFORMED, { cause: new Error(`The engine stored ${stored} of ${rows} rows.`) });
+    this.version = version;
   }
 }
 

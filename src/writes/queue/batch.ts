@@ -62,8 +62,8 @@ function alone(prepared: PreparedCommit<unknown>): PreparedCommit<readonly unkno
     ...prepared,
     expected: expected === undefined ? undefined : [expected],
     async commit() {
-      const { version, outcome } = await prepared.commit();
-      return { version, outcome: [outcome] };
+      const { outcome, ...committed } = await prepared.commit();
+      return { ...committed, outcome: [outcome] };
     },
   };
 }

@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { TestContext } from 'node:test';
 import type { Journal } from '../../../src/catalog/catalog.ts';
+import { manifestName } from '../../../src/storage/format/manifest.ts';
 import { DISK } from '../../../src/storage/sync/file-sync.ts';
 import type { FileSync } from '../../../src/storage/sync/file-sync.ts';
 import type { ArrowChunk, CheckedStream } from '../../../src/arrow/stream/checked-stream.ts';
-import { openFixture, readRows } from '../../engine/test-engine.ts';
+import { openFixture, readRows, toStream } from '../../engine/test-engine.ts';
 import { toItems } from '../../engine/sample-tables.ts';
 import { eventually } from '../../support/eventually.ts';
 import { refusal } from '../../support/refusal.ts';
@@ -165,4 +166,31 @@ suite('a long write whose begin was committed, and only the reply of the catalog
     assert.equal((await insert()).kind, 'committed');
     assert.equal(await countRows(t, room), 100);
   });
+});
+
+/** A stream that claims one row more than it has, as when a malformed batch ends the engine's reading early. */
+function withMissingRow(stream: CheckedStream): CheckedStream {
+  const chunks = async function* (): AsyncGenerator<ArrowChunk> {
+    for await (const chunk of stream.chunks) yield { ...chunk, rows: chunk.rows + 1 };
+  };
+  return { ...stream, chunks: chunks() };
+}
+
+suite('a write of which the engine stored fewer rows than were sent', () => {
+  for (const mode of ['append', 'overwrite'] as const) {
+    test(`is refused, and an ${mode} is taken back durably`, async (t) => {
+      const { disk, room } = await openDisk(t);
+      await room.create(toItems(3));
+      disk.synced.length = 0;
+      const short = withMissingRow(await toStream(toItems(2)));
+      await assert.rejects(room.insert(short, { mode }), refusal('InvalidInput', /malformed/));
+      assert.deepEqual([await room.version(), await countRows(t, room)], [3, 3]);
+      const restored = manifestName(3);
+      assert.ok(
+        disk.synced.some((path) => path.endsWith(restored)),
+        'the restored version was not synced',
+      );
+      await eventually(async () => (await room.catalog.journal.pending()).length === 0);
+    });
+  }
 });
