@@ -1,11 +1,10 @@
 import { ServiceError } from '../errors/service-error.ts';
-import { requireInteger } from '../guard/numbers.ts';
 import { formatPath } from '../model/identifier.ts';
 import type { SlowQuery } from '../slow-queries/slow-queries.ts';
+import type { Sent } from '../wire/shapes.ts';
 import { ListSlowQueriesBody, ListSlowQueriesReply } from '../wire/slow-queries.ts';
-import { defineDatabaseOperation, json } from './operation.ts';
-import type { DatabaseRequest, Reply } from './operation.ts';
-import type { Services } from './services.ts';
+import { defineDatabaseOperation, json, objectReply } from './operation.ts';
+import { cutPage, readPageSize } from './shared/pages.ts';
 
 export const listSlowQueries = defineDatabaseOperation({
   id: 'list_slow_queries',
@@ -14,25 +13,18 @@ export const listSlowQueries = defineDatabaseOperation({
   permission: 'administer',
   body: { kind: 'json', shape: ListSlowQueriesBody },
   replies: [json(ListSlowQueriesReply, 'A page of slow queries.')],
-  run: list,
+  async run({ body, database, delimiter }, services) {
+    const limit = readPageSize(body.limit, services);
+    // The token is the last id of the page before. Ids grow, so it stays valid when that query is forgotten.
+    const before = readPageToken(body.page_token);
+    const rest = services.slowQueries.list(database.id).filter(({ id }) => id < before);
+    const { entries, page_token } = cutPage(rest, limit, ({ id }) => String(id));
+    return objectReply<ListSlowQueriesReply>({
+      slow_queries: entries.map((each) => toShape(each, delimiter)),
+      page_token,
+    });
+  },
 });
-
-async function list(request: DatabaseRequest<ListSlowQueriesBody>, services: Services): Promise<Reply> {
-  const { body, database, delimiter } = request;
-  const { pageSizeMax } = services.limits.http;
-  const limit = requireInteger(body.limit ?? pageSizeMax, { field: 'limit', minimum: 1, maximum: pageSizeMax });
-  const kept = services.slowQueries.list(database.id);
-  // The token is the last id of the page before; one that was forgotten meanwhile has only older ones behind it.
-  const before = readPageToken(body.page_token);
-  const rest = kept.filter(({ id }) => id < before);
-  const page = rest.slice(0, limit);
-  const last = page.at(-1);
-  const reply: ListSlowQueriesReply = {
-    slow_queries: page.map((each) => toShown(each, delimiter)),
-    ...(rest.length > limit && last !== undefined ? { page_token: String(last.id) } : {}),
-  };
-  return { kind: 'object', body: reply };
-}
 
 function readPageToken(token: string | undefined): number {
   if (token === undefined || token === '') return Infinity;
@@ -42,7 +34,7 @@ function readPageToken(token: string | undefined): number {
   });
 }
 
-function toShown(query: SlowQuery, delimiter: string): ListSlowQueriesReply['slow_queries'][number] {
+function toShape(query: SlowQuery, delimiter: string): Sent<ListSlowQueriesReply['slow_queries'][number]> {
   return {
     request_id: query.requestId,
     operation: query.operation,
@@ -50,9 +42,9 @@ function toShown(query: SlowQuery, delimiter: string): ListSlowQueriesReply['slo
     caller: query.caller,
     ended_at: new Date(query.endedAt).toISOString(),
     duration_ms: Math.round(query.milliseconds),
-    query: { ...query.shape },
+    query: query.shape,
     analysis_state: query.analysisState,
-    analysis: [...(query.analysis?.lines ?? [])],
-    ...(query.analysis === undefined ? {} : { plan: { ...query.analysis.plan } }),
+    analysis: query.analysis?.lines ?? [],
+    plan: query.analysis?.plan,
   };
 }

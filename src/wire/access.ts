@@ -59,6 +59,7 @@ export const CreateKeyReply = replyBody({
   ...credentialFields,
   key: Type.String({ description: 'The key itself. It is shown only now.' }),
 });
+export type CreateKeyReply = Type.Static<typeof CreateKeyReply>;
 
 export const CreateClientReply = replyBody({
   ...credentialFields,
@@ -66,19 +67,23 @@ export const CreateClientReply = replyBody({
   client_secret: Type.String({ description: 'The secret itself. It is shown only now.' }),
   issuer_url: optionalText('Where its tokens come from; absent when that is nowhere.'),
 });
+export type CreateClientReply = Type.Static<typeof CreateClientReply>;
 
 export const PageBody = requestBodyWithoutId(listFields);
 export type PageBody = Type.Static<typeof PageBody>;
 
 export const ListKeysReply = replyBody({ keys: Type.Array(Credential), page_token: NextPageToken });
+export type ListKeysReply = Type.Static<typeof ListKeysReply>;
 
 export const ListClientsReply = replyBody({ clients: Type.Array(Credential), page_token: NextPageToken });
+export type ListClientsReply = Type.Static<typeof ListClientsReply>;
 
 export const RevokeKeyBody = requestBodyWithoutId({ key_id: Type.String({ minLength: 1 }) });
 
 export const RevokeClientBody = requestBodyWithoutId({ client_id: Type.String({ minLength: 1 }) });
 
 export const RevokeReply = replyBody({ id: Type.String() });
+export type RevokeReply = Type.Static<typeof RevokeReply>;
 
 export const GrantBody = requestBodyWithoutId({ principal: Principal, ...grantFields });
 export type GrantBody = Type.Static<typeof GrantBody>;
@@ -87,6 +92,7 @@ const GivenGrant = Type.Object({ principal: Type.String(), ...grantFields });
 export type GivenGrant = Type.Static<typeof GivenGrant>;
 
 export const GrantReply = replyBody({ ...GivenGrant.properties });
+export type GrantReply = Type.Static<typeof GrantReply>;
 
 export const ListGrantsBody = requestBodyWithoutId({
   ...listFields,
@@ -96,12 +102,14 @@ export const ListGrantsBody = requestBodyWithoutId({
 export type ListGrantsBody = Type.Static<typeof ListGrantsBody>;
 
 export const ListGrantsReply = replyBody({ grants: Type.Array(GivenGrant), page_token: NextPageToken });
+export type ListGrantsReply = Type.Static<typeof ListGrantsReply>;
 
 export const DatabaseBody = requestBodyWithoutId({
   name: Type.String({ minLength: 1, description: 'Name of the database.' }),
 });
 
 export const DatabaseReply = replyBody({ name: Type.String() });
+export type DatabaseReply = Type.Static<typeof DatabaseReply>;
 
 export const ListDatabasesReply = replyBody({
   databases: Type.Array(Type.Object({ name: Type.String() })),

@@ -110,9 +110,6 @@ export type DropIndexBody = Type.Static<typeof DropIndexBody>;
 export const DropIndexReply = replyBody({ version: Version, transaction_id: optionalText() });
 export type DropIndexReply = Type.Static<typeof DropIndexReply>;
 
-export const PrewarmIndexBody = IndexStatsBody;
-export type PrewarmIndexBody = IndexStatsBody;
-
 export const PrewarmPageCacheBody = requestBody({
   ...stateFields,
   columns: Type.Optional(Type.Array(Type.String({ minLength: 1 }), { description: 'Field paths; none means all.' })),

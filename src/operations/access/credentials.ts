@@ -1,4 +1,4 @@
-import type { CredentialRecord, CredentialStore } from '../../catalog/catalog.ts';
+import type { Catalog, CredentialRecord, CredentialStore } from '../../catalog/catalog.ts';
 import { ServiceError } from '../../errors/service-error.ts';
 import { requireInteger } from '../../guard/numbers.ts';
 import { administeredDatabases, administersEverything, mayChange, mayGive } from '../../model/access.ts';
@@ -6,125 +6,104 @@ import type { Caller } from '../../model/access.ts';
 import { quoteForMessage } from '../../model/identifier.ts';
 import { notPermitted } from '../../model/refusals.ts';
 import type { CreateCredentialBody, Credential, PageBody } from '../../wire/access.ts';
+import type { Sent } from '../../wire/shapes.ts';
 import type { Services } from '../services.ts';
-import { readGrant, requireGivable, showGrant } from './read-grant.ts';
-import { readPageSize } from '../shared/pages.ts';
+import { collectVisible, cutPage, readPageSize } from '../shared/pages.ts';
+import { readGrant, requireGivable, toGrantShape } from './read-grant.ts';
 
 /** Keys and clients differ in their secrets; the rules about them are the same. */
-export type CredentialPrefix = 'key' | 'client';
+export type CredentialKind = 'key' | 'client';
 
-export interface Made {
-  readonly record: CredentialRecord;
-  readonly shown: Credential;
-}
-
-/** Ten years: past that nobody remembers what a credential was for. */
-const LIFE_SECONDS_MAX = 10 * 366 * 24 * 60 * 60;
+/** Ten years: a credential must not outlive the memory of its purpose. */
+const EXPIRY_SECONDS_MAX = 10 * 366 * 24 * 60 * 60;
 
 export async function createCredential(
-  store: CredentialStore,
-  prefix: CredentialPrefix,
+  kind: CredentialKind,
   given: { readonly body: CreateCredentialBody; readonly digest: string; readonly caller: Caller },
   services: Services,
-): Promise<Made> {
+): Promise<Sent<Credential>> {
   const { body, digest, caller } = given;
   const { grantsMax } = services.limits.access;
   requireInteger(body.grants.length, { field: 'The number of grants', minimum: 1, maximum: grantsMax });
   const grants = body.grants.map(readGrant);
   for (const grant of grants) requireGivable(caller, grant);
-  const life = body.expires_in_seconds;
-  const expiry = life === undefined ? {} : { expiresAt: services.now() + readLife(life) * 1000 };
+  const expiry = readExpiry(body.expires_in_seconds, services.now());
   const name = requireName(body.name);
+  const store = storeOf(kind, services.catalog);
   const record = await store.create({ name, digest, grants, ...expiry, knownDatabasesOnly: true });
-  const principal = `${prefix}:${record.id}`;
-  services.telemetry.emit({ kind: 'access-changed', caller: caller.id, action: `create_${prefix}`, principal });
-  return { record, shown: showCredential(prefix, record, caller, services.now()) };
+  const principal = `${kind}:${record.id}`;
+  services.telemetry.emit({ kind: 'access-changed', caller: caller.id, action: `create_${kind}`, principal });
+  return toCredential(kind, record, caller, services.now());
 }
 
 export async function listCredentials(
-  store: CredentialStore,
-  prefix: CredentialPrefix,
-  given: { readonly body: PageBody; readonly caller: Caller },
+  kind: CredentialKind,
+  { body, caller }: { readonly body: PageBody; readonly caller: Caller },
   services: Services,
-): Promise<{ readonly shown: Credential[]; readonly page_token?: string }> {
-  const limit = readPageSize(given.body.limit, services.limits.http.pageSizeMax);
-  const { found, hasMore } = await findVisible(store, given.caller, { after: given.body.page_token, limit });
-  const last = found.at(-1);
-  return {
-    shown: found.map((record) => showCredential(prefix, record, given.caller, services.now())),
-    ...(hasMore && last !== undefined ? { page_token: last.id } : {}),
-  };
+): Promise<{ readonly credentials: readonly Sent<Credential>[]; readonly page_token: string | undefined }> {
+  const limit = readPageSize(body.limit, services);
+  const databases = administeredDatabases(caller);
+  const filter = databases === undefined ? {} : { databases };
+  const store = storeOf(kind, services.catalog);
+  const found = await collectVisible<CredentialRecord>(
+    { count: limit + 1, pageSize: Math.max(limit + 1, LOOK_AHEAD_MIN) },
+    async (last, size) => {
+      const after = last?.id ?? body.page_token;
+      return store.list({ limit: size, ...filter, ...(after === undefined ? {} : { after }) });
+    },
+    (record) => isVisible(record, caller),
+  );
+  const { entries, page_token } = cutPage(found, limit, ({ id }) => id);
+  return { credentials: entries.map((record) => toCredential(kind, record, caller, services.now())), page_token };
 }
 
+/** How many records are read at once while searching for those that the caller may see. */
+const LOOK_AHEAD_MIN = 100;
+
 export async function revokeCredential(
-  store: CredentialStore,
-  prefix: CredentialPrefix,
+  kind: CredentialKind,
   given: { readonly id: string; readonly caller: Caller },
   services: Services,
 ): Promise<void> {
   const { id, caller } = given;
-  await requireChangeable(store, prefix, given);
-  const isRevoked = await store.revoke(id, { keepAdministrator: true });
-  if (!isRevoked) throw notFound(prefix, id);
-  const principal = `${prefix}:${id}`;
-  services.telemetry.emit({ kind: 'access-changed', caller: caller.id, action: `revoke_${prefix}`, principal });
+  await requireChangeable(kind, given, services.catalog);
+  const isRevoked = await storeOf(kind, services.catalog).revoke(id, { keepAdministrator: true });
+  if (!isRevoked) throw notFound(kind, id);
+  const principal = `${kind}:${id}`;
+  services.telemetry.emit({ kind: 'access-changed', caller: caller.id, action: `revoke_${kind}`, principal });
 }
 
-/** Nothing of a credential's is told to a caller who administers none of what it is for. */
+/** A credential is hidden from a caller who administers none of what it has grants on. */
 export async function requireChangeable(
-  store: CredentialStore,
-  prefix: CredentialPrefix,
+  kind: CredentialKind,
   { id, caller }: { readonly id: string; readonly caller: Caller },
+  catalog: Catalog,
 ): Promise<void> {
-  const record = await store.find(id);
-  if (record === undefined || !isShown(record, caller)) throw notFound(prefix, id);
+  const record = await storeOf(kind, catalog).find(id);
+  if (record === undefined || !isVisible(record, caller)) throw notFound(kind, id);
   if (!mayChange(caller, record.grants)) throw notPermitted('administer');
 }
 
-interface Window {
-  readonly after: string | undefined;
-  readonly limit: number;
+function storeOf(kind: CredentialKind, { keys, clients }: Catalog): CredentialStore {
+  return kind === 'key' ? keys : clients;
 }
 
-/** How many the catalog is asked for at once, while looking for those that the caller may see. */
-const LOOK_AHEAD_MIN = 100;
-
-async function findVisible(
-  store: CredentialStore,
-  caller: Caller,
-  { after: start, limit }: Window,
-): Promise<{ readonly found: readonly CredentialRecord[]; readonly hasMore: boolean }> {
-  const databases = administeredDatabases(caller);
-  const size = Math.max(limit + 1, LOOK_AHEAD_MIN);
-  const found: CredentialRecord[] = [];
-  for (let after = start; found.length <= limit;) {
-    const page = await store.list({
-      limit: size,
-      ...(after === undefined ? {} : { after }),
-      ...(databases === undefined ? {} : { databases }),
-    });
-    found.push(...page.filter((record) => isShown(record, caller)));
-    after = page.at(-1)?.id;
-    if (page.length < size) break;
-  }
-  return { found: found.slice(0, limit), hasMore: found.length > limit };
-}
-
-function isShown({ grants }: CredentialRecord, caller: Caller): boolean {
+function isVisible({ grants }: CredentialRecord, caller: Caller): boolean {
   return administersEverything(caller) || grants.some((grant) => mayGive(caller, grant));
 }
 
-function showCredential(prefix: CredentialPrefix, record: CredentialRecord, caller: Caller, now: number): Credential {
+function toCredential(kind: CredentialKind, record: CredentialRecord, caller: Caller, now: number): Sent<Credential> {
+  const { id, name, expiresAt } = record;
   const grants = record.grants.filter((grant) => mayGive(caller, grant));
   return {
-    id: record.id,
-    principal: `${prefix}:${record.id}`,
-    name: record.name,
+    id,
+    principal: `${kind}:${id}`,
+    name,
     state: stateOf(record, now),
     created_at: new Date(record.createdAt).toISOString(),
-    ...(record.expiresAt === undefined ? {} : { expires_at: new Date(record.expiresAt).toISOString() }),
-    grants: grants.map(showGrant),
-    ...(grants.length < record.grants.length ? { other_grants: true } : {}),
+    expires_at: expiresAt === undefined ? undefined : new Date(expiresAt).toISOString(),
+    grants: grants.map(toGrantShape),
+    other_grants: grants.length < record.grants.length ? true : undefined,
   };
 }
 
@@ -133,8 +112,10 @@ function stateOf({ revokedAt, expiresAt }: CredentialRecord, now: number): strin
   return expiresAt !== undefined && expiresAt <= now ? 'expired' : 'valid';
 }
 
-function readLife(seconds: number): number {
-  return requireInteger(seconds, { field: 'expires_in_seconds', minimum: 1, maximum: LIFE_SECONDS_MAX });
+function readExpiry(seconds: number | undefined, now: number): { readonly expiresAt?: number } {
+  if (seconds === undefined) return {};
+  requireInteger(seconds, { field: 'expires_in_seconds', minimum: 1, maximum: EXPIRY_SECONDS_MAX });
+  return { expiresAt: now + seconds * 1000 };
 }
 
 const NAME_CHARACTERS_MAX = 255;
@@ -147,6 +128,6 @@ function requireName(name: string): string {
   });
 }
 
-function notFound(prefix: CredentialPrefix, id: string): ServiceError {
-  return new ServiceError('CredentialNotFound', `The ${prefix} ${quoteForMessage(id)} was not found.`);
+function notFound(kind: CredentialKind, id: string): ServiceError {
+  return new ServiceError('CredentialNotFound', `The ${kind} ${quoteForMessage(id)} was not found.`);
 }

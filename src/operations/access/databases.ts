@@ -1,10 +1,10 @@
 import { isVisible } from '../../model/access.ts';
 import { DatabaseBody, DatabaseReply, ListDatabasesReply, PageBody } from '../../wire/access.ts';
-import { defineServerOperation, json } from '../operation.ts';
-import { readPageSize, readPageToken, toPageToken } from '../shared/pages.ts';
+import { defineServerOperation, json, objectReply } from '../operation.ts';
+import { cutPage, readPageSize, readPageToken, toPageToken } from '../shared/pages.ts';
 import { requireServerAdministrator } from './read-grant.ts';
 
-/** Where its tables live is never the caller's choice: a folder of its own below the storage root. */
+/** The caller never chooses where a database stores its tables: it gets a folder below the storage root. */
 export const createDatabase = defineServerOperation({
   id: 'create_database',
   path: '/v1/database/create',
@@ -22,7 +22,7 @@ export const createDatabase = defineServerOperation({
       await services.catalog.databases.drop(name);
       throw error;
     }
-    return { kind: 'object', body: { name } };
+    return objectReply<DatabaseReply>({ name });
   },
 });
 
@@ -37,7 +37,7 @@ export const dropDatabase = defineServerOperation({
   async run({ body, caller }, services) {
     requireServerAdministrator(caller);
     await services.catalog.databases.drop(body.name);
-    return { kind: 'object', body: { name: body.name } };
+    return objectReply<DatabaseReply>({ name: body.name });
   },
 });
 
@@ -49,22 +49,18 @@ export const listDatabases = defineServerOperation({
   body: { kind: 'json', shape: PageBody },
   replies: [json(ListDatabasesReply, 'By name.')],
   async run({ body, caller }, services) {
-    const limit = readPageSize(body.limit, services.limits.http.pageSizeMax);
+    const limit = readPageSize(body.limit, services);
     const [after] = body.page_token === undefined ? [] : readPageToken(body.page_token, 1);
     const all = await services.catalog.databases.list();
-    const visible = all.map(({ name }) => name).filter((name) => isVisible(caller, name, []));
-    const start = after === undefined ? 0 : visible.filter((name) => compareNames(name, after) <= 0).length;
-    const page = visible.slice(start, start + limit);
-    const last = page.at(-1);
-    const hasMore = start + limit < visible.length && last !== undefined;
-    return {
-      kind: 'object',
-      body: { databases: page.map((name) => ({ name })), ...(hasMore ? { page_token: toPageToken([last]) } : {}) },
-    };
+    const rest = all
+      .map(({ name }) => name)
+      .filter((name) => isVisible(caller, name, []) && (after === undefined || compareNames(name, after) > 0));
+    const { entries, page_token } = cutPage(rest, limit, (last) => toPageToken([last]));
+    return objectReply<ListDatabasesReply>({ databases: entries.map((name) => ({ name })), page_token });
   },
 });
 
-/** In the order of the catalog: byte by byte. */
+/** By bytes, like the catalog. */
 function compareNames(one: string, other: string): number {
   return Buffer.compare(Buffer.from(one), Buffer.from(other));
 }

@@ -1,14 +1,13 @@
-import type { GivenGrant, Catalog } from '../../catalog/catalog.ts';
+import type { Catalog, GivenGrant } from '../../catalog/catalog.ts';
 import { ServiceError } from '../../errors/service-error.ts';
-import { administeredDatabases, mayGive, ROLES } from '../../model/access.ts';
+import { ROLES, administeredDatabases, mayGive } from '../../model/access.ts';
 import type { Caller } from '../../model/access.ts';
-import { GrantBody, GrantReply, ListGrantsBody, ListGrantsReply } from '../../wire/access.ts';
-import { defineServerOperation, json } from '../operation.ts';
-import type { Services } from '../services.ts';
-import { readPageSize, readPageToken, toPageToken } from '../shared/pages.ts';
-import { readGrant, requireGivable, showGrant } from './read-grant.ts';
 import { quoteForMessage } from '../../model/identifier.ts';
+import { GrantBody, GrantReply, ListGrantsBody, ListGrantsReply } from '../../wire/access.ts';
+import { defineServerOperation, json, objectReply } from '../operation.ts';
+import { collectVisible, cutPage, readPageSize, readPageToken, toPageToken } from '../shared/pages.ts';
 import { requireChangeable } from './credentials.ts';
+import { readGrant, requireGivable, toGrantShape } from './read-grant.ts';
 
 export const createGrant = defineServerOperation({
   id: 'create_grant',
@@ -24,7 +23,7 @@ export const createGrant = defineServerOperation({
     await requirePrincipal(principal, caller, services.catalog);
     await services.catalog.grants.add(principal, grant, { knownDatabasesOnly: true });
     services.telemetry.emit({ kind: 'access-changed', caller: caller.id, action: 'create_grant', principal });
-    return { kind: 'object', body: { principal, ...showGrant(grant) } };
+    return objectReply<GrantReply>({ principal, ...toGrantShape(grant) });
   },
 });
 
@@ -40,10 +39,10 @@ export const deleteGrant = defineServerOperation({
     const { principal } = body;
     const grant = readGrant(body);
     requireGivable(caller, grant);
-    const isGone = await services.catalog.grants.remove(principal, grant, { keepAdministrator: true });
-    if (!isGone) throw new ServiceError('GrantNotFound', 'There is no such grant.');
+    const isRemoved = await services.catalog.grants.remove(principal, grant, { keepAdministrator: true });
+    if (!isRemoved) throw new ServiceError('GrantNotFound', 'There is no such grant.');
     services.telemetry.emit({ kind: 'access-changed', caller: caller.id, action: 'delete_grant', principal });
-    return { kind: 'object', body: { principal, ...showGrant(grant) } };
+    return objectReply<GrantReply>({ principal, ...toGrantShape(grant) });
   },
 });
 
@@ -55,45 +54,27 @@ export const listGrants = defineServerOperation({
   body: { kind: 'json', shape: ListGrantsBody },
   replies: [json(ListGrantsReply, 'By principal, database and path.')],
   async run({ body, caller }, services) {
-    const limit = readPageSize(body.limit, services.limits.http.pageSizeMax);
-    const found = await findGivable({ body, caller, limit }, services);
-    const page = found.slice(0, limit);
-    const last = page.at(-1);
-    return {
-      kind: 'object',
-      body: {
-        grants: page.map((grant) => ({ principal: grant.principal, ...showGrant(grant) })),
-        ...(found.length > limit && last !== undefined ? { page_token: toToken(last) } : {}),
-      },
-    };
-  },
-});
-
-interface Search {
-  readonly body: ListGrantsBody;
-  readonly caller: Caller;
-  readonly limit: number;
-}
-
-/** One more than the limit, when there are more. */
-async function findGivable({ body, caller, limit }: Search, services: Services): Promise<readonly GivenGrant[]> {
-  const databases = chooseDatabases(caller, body.database);
-  const { principal, page_token: token } = body;
-  const size = limit + 1;
-  const found: GivenGrant[] = [];
-  for (let after = token === undefined ? undefined : readToken(token); found.length < size;) {
-    const page = await services.catalog.grants.list({
-      limit: size,
+    const limit = readPageSize(body.limit, services);
+    const { principal, page_token: token } = body;
+    const databases = chooseDatabases(caller, body.database);
+    const filter = {
       ...(principal === undefined ? {} : { principal }),
       ...(databases === undefined ? {} : { databases }),
-      ...(after === undefined ? {} : { after }),
-    });
-    found.push(...page.filter((grant) => mayGive(caller, grant)));
-    after = page.at(-1);
-    if (page.length < size) break;
-  }
-  return found;
-}
+    };
+    const start = token === undefined ? undefined : readToken(token);
+    const found = await collectVisible<GivenGrant>(
+      { count: limit + 1, pageSize: limit + 1 },
+      async (last, size) => {
+        const after = last ?? start;
+        return services.catalog.grants.list({ limit: size, ...filter, ...(after === undefined ? {} : { after }) });
+      },
+      (grant) => mayGive(caller, grant),
+    );
+    const { entries, page_token } = cutPage(found, limit, toToken);
+    const grants = entries.map((grant) => ({ principal: grant.principal, ...toGrantShape(grant) }));
+    return objectReply<ListGrantsReply>({ grants, page_token });
+  },
+});
 
 function chooseDatabases(caller: Caller, wanted: string | undefined): readonly string[] | undefined {
   const administered = administeredDatabases(caller);
@@ -114,14 +95,15 @@ function readToken(token: string): GivenGrant {
 const PRINCIPAL_CHARACTERS_MAX = 2048;
 
 /**
- * Checks who is to be given something. A key or a client must be there, and be one that the caller may change: otherwise
- * one administrator could tie another's key to a database of its own, where its owner could not revoke it any more. Who
- * holds a token is for its issuer to know.
+ * Checks who gets a grant. A key or a client must exist, and the caller must be allowed to change it: otherwise an
+ * administrator could tie another's key to its own database, and the owner could no longer revoke the key. Only the issuer
+ * knows who holds a token.
  */
-export async function requirePrincipal(principal: string, caller: Caller, catalog: Catalog): Promise<void> {
+async function requirePrincipal(principal: string, caller: Caller, catalog: Catalog): Promise<void> {
   const [kind, rest = ''] = principal.split(/:(.*)/s, 2);
-  if (kind === 'key' && rest !== '') return requireChangeable(catalog.keys, kind, { id: rest, caller });
-  if (kind === 'client' && rest !== '') return requireChangeable(catalog.clients, kind, { id: rest, caller });
+  if ((kind === 'key' || kind === 'client') && rest !== '') {
+    return requireChangeable(kind, { id: rest, caller }, catalog);
+  }
   if (kind === 'token' && isTokenHolder(principal, rest)) return undefined;
   throw new ServiceError('InvalidInput', `The principal ${quoteForMessage(principal)} is not usable.`, {
     hint: 'It is "key:<id>", "client:<id>" or "token:<issuer>#<subject>".',

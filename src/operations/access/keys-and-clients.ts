@@ -1,15 +1,15 @@
 import {
+  CreateClientReply,
   CreateCredentialBody,
   CreateKeyReply,
+  ListClientsReply,
   ListKeysReply,
   PageBody,
+  RevokeClientBody,
   RevokeKeyBody,
   RevokeReply,
-  CreateClientReply,
-  ListClientsReply,
-  RevokeClientBody,
 } from '../../wire/access.ts';
-import { defineServerOperation, json } from '../operation.ts';
+import { defineServerOperation, json, objectReply } from '../operation.ts';
 import { createCredential, listCredentials, revokeCredential } from './credentials.ts';
 
 export const createKey = defineServerOperation({
@@ -21,8 +21,8 @@ export const createKey = defineServerOperation({
   replies: [json(CreateKeyReply, 'The key, for the only time.')],
   async run({ body, caller }, services) {
     const { key, digest } = services.secrets.makeKey();
-    const { shown } = await createCredential(services.catalog.keys, 'key', { body, digest, caller }, services);
-    return { kind: 'object', body: { ...shown, key } };
+    const credential = await createCredential('key', { body, digest, caller }, services);
+    return objectReply<CreateKeyReply>({ ...credential, key });
   },
 });
 
@@ -33,9 +33,9 @@ export const listKeys = defineServerOperation({
   permission: 'administer',
   body: { kind: 'json', shape: PageBody },
   replies: [json(ListKeysReply, 'Oldest first, never a key itself.')],
-  async run({ body, caller }, services) {
-    const { shown: keys, ...page } = await listCredentials(services.catalog.keys, 'key', { body, caller }, services);
-    return { kind: 'object', body: { keys, ...page } };
+  async run(request, services) {
+    const { credentials: keys, page_token } = await listCredentials('key', request, services);
+    return objectReply<ListKeysReply>({ keys, page_token });
   },
 });
 
@@ -47,10 +47,9 @@ export const revokeKey = defineServerOperation({
   body: { kind: 'json', shape: RevokeKeyBody },
   replies: [json(RevokeReply, 'The key is valid no more.')],
   statuses: [409],
-  async run({ body, caller }, services) {
-    const id = body.key_id;
-    await revokeCredential(services.catalog.keys, 'key', { id, caller }, services);
-    return { kind: 'object', body: { id } };
+  async run({ body: { key_id: id }, caller }, services) {
+    await revokeCredential('key', { id, caller }, services);
+    return objectReply<RevokeReply>({ id });
   },
 });
 
@@ -63,9 +62,13 @@ export const createClient = defineServerOperation({
   replies: [json(CreateClientReply, 'The secret, for the only time.')],
   async run({ body, caller }, services) {
     const { secret, digest } = services.secrets.generateClientSecret();
-    const { shown } = await createCredential(services.catalog.clients, 'client', { body, digest, caller }, services);
-    const issuer = services.issuerUrl === undefined ? {} : { issuer_url: services.issuerUrl };
-    return { kind: 'object', body: { ...shown, client_id: shown.id, client_secret: secret, ...issuer } };
+    const credential = await createCredential('client', { body, digest, caller }, services);
+    return objectReply<CreateClientReply>({
+      ...credential,
+      client_id: credential.id,
+      client_secret: secret,
+      issuer_url: services.issuerUrl,
+    });
   },
 });
 
@@ -76,9 +79,9 @@ export const listClients = defineServerOperation({
   permission: 'administer',
   body: { kind: 'json', shape: PageBody },
   replies: [json(ListClientsReply, 'Oldest first, never a secret.')],
-  async run({ body, caller }, services) {
-    const { shown, ...page } = await listCredentials(services.catalog.clients, 'client', { body, caller }, services);
-    return { kind: 'object', body: { clients: shown, ...page } };
+  async run(request, services) {
+    const { credentials: clients, page_token } = await listCredentials('client', request, services);
+    return objectReply<ListClientsReply>({ clients, page_token });
   },
 });
 
@@ -89,9 +92,8 @@ export const revokeClient = defineServerOperation({
   permission: 'administer',
   body: { kind: 'json', shape: RevokeClientBody },
   replies: [json(RevokeReply, 'The client is valid no more.')],
-  async run({ body, caller }, services) {
-    const id = body.client_id;
-    await revokeCredential(services.catalog.clients, 'client', { id, caller }, services);
-    return { kind: 'object', body: { id } };
+  async run({ body: { client_id: id }, caller }, services) {
+    await revokeCredential('client', { id, caller }, services);
+    return objectReply<RevokeReply>({ id });
   },
 });

@@ -4,6 +4,7 @@ import type { Caller, Grant } from '../../model/access.ts';
 import { DEFAULT_DELIMITER, checkNames, quoteForMessage } from '../../model/identifier.ts';
 import { databaseNotFound, notPermitted } from '../../model/refusals.ts';
 import type { GrantShape } from '../../wire/access.ts';
+import type { Sent } from '../../wire/shapes.ts';
 
 export function readGrant(shape: GrantShape): Grant {
   const role = ROLES.find((each) => each === shape.role);
@@ -13,7 +14,7 @@ export function readGrant(shape: GrantShape): Grant {
     });
   }
   const { database, all_databases: isEverywhere = false, path = [] } = shape;
-  // A right on everything is not given by leaving something out.
+  // A grant on everything must be explicit.
   if ((database === undefined) !== isEverywhere) {
     throw new ServiceError('InvalidInput', 'A grant names a database, or says all_databases, and not both.', {
       hint: 'Give "database" with a name, or "all_databases": true.',
@@ -25,7 +26,7 @@ export function readGrant(shape: GrantShape): Grant {
   return { role, database, path: checkNames(path, DEFAULT_DELIMITER) };
 }
 
-/** A database that the caller may not see answers like one that is not there. */
+/** A database that the caller may not see is refused like one that does not exist. */
 export function requireGivable(caller: Caller, grant: Grant): void {
   if (mayGive(caller, grant)) return;
   const { database } = grant;
@@ -37,10 +38,10 @@ export function requireServerAdministrator(caller: Caller): void {
   if (!administersEverything(caller)) throw notPermitted('administer');
 }
 
-export function showGrant({ role, database, path }: Grant): GrantShape {
+export function toGrantShape({ role, database, path }: Grant): Sent<GrantShape> {
   return {
     role,
     ...(database === undefined ? { all_databases: true } : { database }),
-    ...(path.length === 0 ? {} : { path: [...path] }),
+    path: path.length === 0 ? undefined : path,
   };
 }

@@ -1,18 +1,14 @@
-import type { Branch } from '../../engine/engine.ts';
+import { guardNewBranchName } from '../../guard/names.ts';
 import {
+  CreateBranchBody,
+  DeleteBranchBody,
   ListBranchesBody,
   ListBranchesQuery,
   ListBranchesReply,
-  CreateBranchBody,
-  DeleteBranchBody,
 } from '../../wire/history/branches.ts';
-import type { BranchShape } from '../../wire/history/branches.ts';
-import { defineTableOperation, json } from '../operation.ts';
-import type { Reply, TableRequest } from '../operation.ts';
-import { cutPage, limitWithNext, readPage } from '../shared/pages.ts';
-import type { Services } from '../services.ts';
-import { guardNewBranchName } from '../../guard/names.ts';
 import { ChangeReply } from '../../wire/history/versions.ts';
+import { defineTableOperation, json, objectReply } from '../operation.ts';
+import { cutPage, limitWithNext, readPage } from '../shared/pages.ts';
 import { recordChange } from '../shared/record-commit.ts';
 import { toTableState } from '../shared/table-state.ts';
 
@@ -25,29 +21,17 @@ export const listBranches = defineTableOperation({
   body: { kind: 'json', shape: ListBranchesBody },
   query: ListBranchesQuery,
   replies: [json(ListBranchesReply, 'The branches by name.')],
-  run: list,
+  async run(request, services) {
+    const page = readPage(request, request.body, services);
+    const window = { after: page.after, limit: limitWithNext(page) };
+    const found = await services.engine.versions.listBranches(request.table.location, window);
+    const { entries, page_token } = cutPage(found, page.limit, ({ name }) => name);
+    const branches = entries.map(({ name, parentBranch, parentVersion, createdAtSeconds, manifestBytes }) => {
+      return [name, { parentBranch, parentVersion, createAt: createdAtSeconds, manifestSize: manifestBytes }] as const;
+    });
+    return objectReply<ListBranchesReply>({ branches: Object.fromEntries(branches), page_token });
+  },
 });
-
-async function list(request: TableRequest<ListBranchesBody>, services: Services): Promise<Reply> {
-  const page = readPage(request, request.body, services);
-  const window = { after: page.after, limit: limitWithNext(page) };
-  const found = await services.engine.versions.listBranches(request.table.location, window);
-  const { entries, token } = cutPage(found, page, ({ name }) => name);
-  const branches = Object.fromEntries(entries.map((branch) => [branch.name, toBranchShape(branch)]));
-  const reply: ListBranchesReply = { branches, ...token };
-  return { kind: 'object', body: reply };
-}
-
-function toBranchShape({ parentBranch, parentVersion, createdAtSeconds, manifestBytes }: Branch): BranchShape {
-  return {
-    ...(parentBranch === undefined ? {} : { parentBranch }),
-    parentVersion,
-    createAt: createdAtSeconds,
-    manifestSize: manifestBytes,
-  };
-}
-
-const replies = [json(ChangeReply, 'The record of the change.')];
 
 export const createBranch = defineTableOperation({
   id: 'create_table_branch',
@@ -55,9 +39,17 @@ export const createBranch = defineTableOperation({
   summary: 'Start a branch at a version of a table',
   permission: 'write',
   body: { kind: 'json', shape: CreateBranchBody },
-  replies,
+  replies: [json(ChangeReply, 'The record of the change.')],
   statuses: [409],
-  run: create,
+  async run(request, services) {
+    const { table, body } = request;
+    const branch = guardNewBranchName(body.name);
+    const source = toTableState(table, { branch: body.from_branch, version: body.from_version });
+    const version = await services.writes.exclusive(source.location, async () =>
+      services.engine.versions.createBranch(source, branch),
+    );
+    return recordChange(request, services, { operation: 'create_table_branch', version, branch });
+  },
 });
 
 export const deleteBranch = defineTableOperation({
@@ -66,25 +58,14 @@ export const deleteBranch = defineTableOperation({
   summary: 'Delete a branch and its data',
   permission: 'write',
   body: { kind: 'json', shape: DeleteBranchBody },
-  replies,
+  replies: [json(ChangeReply, 'The record of the change.')],
   statuses: [409],
-  run: remove,
+  async run(request, services) {
+    const { location } = request.table;
+    const branch = request.body.name;
+    const version = await services.writes.exclusive(location, async () =>
+      services.engine.versions.removeBranch(location, branch),
+    );
+    return recordChange(request, services, { operation: 'delete_table_branch', version, branch });
+  },
 });
-
-async function create(request: TableRequest<CreateBranchBody>, services: Services): Promise<Reply> {
-  const { table, body } = request;
-  const name = guardNewBranchName(body.name);
-  const source = toTableState(table, { branch: body.from_branch, version: body.from_version });
-  const version = await services.writes.exclusive(source.location, async () =>
-    services.engine.versions.createBranch(source, name),
-  );
-  return recordChange(request, services, { operation: 'create_table_branch', version, branch: name });
-}
-
-async function remove(request: TableRequest<DeleteBranchBody>, services: Services): Promise<Reply> {
-  const { table, body } = request;
-  const version = await services.writes.exclusive(table.location, async () =>
-    services.engine.versions.removeBranch(table.location, body.name),
-  );
-  return recordChange(request, services, { operation: 'delete_table_branch', version, branch: body.name });
-}

@@ -1,21 +1,23 @@
 import type { TransactionRecord } from '../../catalog/catalog.ts';
 import { ServiceError } from '../../errors/service-error.ts';
+import { isPermitted } from '../../model/access.ts';
+import { formatPath, quoteForMessage } from '../../model/identifier.ts';
 import {
-  ListTransactionsQuery,
-  ListTransactionsReply,
   AlterTransactionBody,
   DescribeTransactionBody,
+  ListTransactionsQuery,
+  ListTransactionsReply,
   TransactionReply,
 } from '../../wire/history/transactions.ts';
-import { defineDatabaseOperation, json } from '../operation.ts';
+import { defineDatabaseOperation, json, objectReply } from '../operation.ts';
 import type { DatabaseRequest, Reply, RequestFacts } from '../operation.ts';
+import type { Services } from '../services.ts';
 import { readLimit } from '../shared/pages.ts';
 import { readFlag, readWord } from '../shared/parameters.ts';
-import type { Services } from '../services.ts';
-import { formatPath, quoteForMessage } from '../../model/identifier.ts';
-import { isPermitted } from '../../model/access.ts';
-import type { Transaction } from '../../wire/history/transactions.ts';
 import { toShownPath } from '../shared/shown-path.ts';
+
+/** How many pages are searched for a caller who may see few of their records. */
+const PAGES_MAX = 10;
 
 export const listTransactions = defineDatabaseOperation({
   id: 'list_transactions',
@@ -27,64 +29,32 @@ export const listTransactions = defineDatabaseOperation({
   body: { kind: 'none' },
   query: ListTransactionsQuery,
   replies: [json(ListTransactionsReply, 'A page of the feed.')],
-  run: list,
-});
-
-/** How many pages are looked through for one caller who may see little of them. */
-const PAGES_MAX = 10;
-
-async function list(request: DatabaseRequest, services: Services): Promise<Reply> {
-  const limit = readLimit(request.query, services.limits.http.pageSizeMax);
-  const isNewestFirst = readFlag(request.query, 'newest_first') ?? false;
-  const found: TransactionRecord[] = [];
-  let after = readPageToken(request.query['page_token']);
-  let hasMore = true;
-  for (let page = 0; page < PAGES_MAX && hasMore && found.length < limit; page += 1) {
-    const records = await services.catalog.transactions.list({
-      databaseId: request.database.id,
-      limit: limit + 1,
-      isNewestFirst,
-      ...(after === undefined ? {} : { after }),
+  async run(request, services) {
+    const { query, database } = request;
+    const limit = readLimit(query, services.limits.http.pageSizeMax);
+    const isNewestFirst = readFlag(query, 'newest_first') ?? false;
+    const visible: TransactionRecord[] = [];
+    let after = readPageToken(query['page_token']);
+    let hasMore = true;
+    for (let page = 0; page < PAGES_MAX && hasMore && visible.length < limit; page += 1) {
+      const search = { databaseId: database.id, limit: limit + 1, isNewestFirst };
+      const records = await services.catalog.transactions.list(after === undefined ? search : { ...search, after });
+      hasMore = records.length > limit;
+      for (const record of records.slice(0, limit)) {
+        if (visible.length === limit) {
+          hasMore = true;
+          break;
+        }
+        if (maySee(request, record)) visible.push(record);
+        after = record.id;
+      }
+    }
+    return objectReply<ListTransactionsReply>({
+      transactions: visible.map((record) => toTransaction(request, record)),
+      page_token: hasMore ? after : undefined,
     });
-    hasMore = records.length > limit;
-    const read = takeVisible(request, records.slice(0, limit), limit - found.length);
-    found.push(...read.visible);
-    hasMore ||= read.isCut;
-    after = read.last ?? after;
-  }
-  const reply: ListTransactionsReply = {
-    transactions: found.map((record) => toTransaction(request, record)),
-    ...(hasMore && after !== undefined ? { page_token: after } : {}),
-  };
-  return { kind: 'object', body: reply };
-}
-
-interface Taken {
-  readonly visible: readonly TransactionRecord[];
-  /** The last record that was looked at. */
-  readonly last: string | undefined;
-  /** There was no room for the rest. */
-  readonly isCut: boolean;
-}
-
-function takeVisible(request: DatabaseRequest, records: readonly TransactionRecord[], room: number): Taken {
-  const visible: TransactionRecord[] = [];
-  let last: string | undefined;
-  for (const record of records) {
-    if (visible.length === room) return { visible, last, isCut: true };
-    if (maySee(request, record)) visible.push(record);
-    last = record.id;
-  }
-  return { visible, last, isCut: false };
-}
-
-function readPageToken(token: string | undefined): string | undefined {
-  if (token === undefined || token === '') return undefined;
-  if (/^[0-9a-z]{26}$/.test(token)) return token;
-  throw new ServiceError('InvalidInput', 'The page token is not one of this listing.', {
-    hint: 'Give the page_token of the page before, or the id of a transaction.',
-  });
-}
+  },
+});
 
 export const describeTransaction = defineDatabaseOperation({
   id: 'describe_transaction',
@@ -93,7 +63,7 @@ export const describeTransaction = defineDatabaseOperation({
   permission: 'see',
   body: { kind: 'json', shape: DescribeTransactionBody },
   replies: [json(TransactionReply, 'The transaction.')],
-  run: describe,
+  run: async (request, services) => replyWithTransaction(request, await requireTransaction(request, services)),
 });
 
 export const alterTransaction = defineDatabaseOperation({
@@ -103,22 +73,16 @@ export const alterTransaction = defineDatabaseOperation({
   permission: 'see',
   body: { kind: 'json', shape: AlterTransactionBody },
   replies: [json(TransactionReply, 'The transaction.')],
-  run: alter,
+  async run(request, services) {
+    const record = await requireTransaction(request, services);
+    for (const action of request.body.actions) requireConfirmation(action);
+    return replyWithTransaction(request, record);
+  },
 });
 
 const STATUSES = ['Succeeded', 'Queued', 'Running', 'Failed', 'Canceled'] as const;
 
-async function describe(request: DatabaseRequest<DescribeTransactionBody>, services: Services): Promise<Reply> {
-  return toReply(request, await requireTransaction(request, services));
-}
-
-/** A transaction is recorded when it is committed: there is nothing left to start, to cancel or to note on it. */
-async function alter(request: DatabaseRequest<AlterTransactionBody>, services: Services): Promise<Reply> {
-  const record = await requireTransaction(request, services);
-  for (const action of request.body.actions) requireConfirmation(action);
-  return toReply(request, record);
-}
-
+/** A recorded transaction is committed: it can no longer be started, cancelled or given properties. */
 function requireConfirmation(action: AlterTransactionBody['actions'][number]): void {
   const { setStatusAction: change, setPropertyAction, unsetPropertyAction } = action;
   const given = [change, setPropertyAction, unsetPropertyAction].filter((part) => part !== undefined);
@@ -128,24 +92,13 @@ function requireConfirmation(action: AlterTransactionBody['actions'][number]): v
   throw new ServiceError('Unsupported', 'The transaction is committed; its status cannot be altered any more.');
 }
 
-function toReply(request: RequestFacts, record: TransactionRecord): Reply {
-  const { id, version, ...rest } = toTransaction(request, record);
-  const properties = {
-    ...rest,
-    id: formatPath(id, request.delimiter),
-    ...(version === undefined ? {} : { version: String(version) }),
-  };
-  const reply: TransactionReply = { status: 'Succeeded', properties };
-  return { kind: 'object', body: reply };
-}
-
-/** Whoever may read a table may read what was done to it; another database's records are not there. */
-export function maySee({ caller, database, prefix }: RequestFacts, record: TransactionRecord): boolean {
+/** A caller who may read a table may read its records; those of other databases are hidden. */
+function maySee({ caller, database, prefix }: RequestFacts, record: TransactionRecord): boolean {
   const isBelow = record.path.length > prefix.length && prefix.every((name, index) => record.path[index] === name);
   return record.databaseId === database.id && isBelow && isPermitted(caller, 'read', database.name, record.path);
 }
 
-export async function requireTransaction(
+async function requireTransaction(
   request: DatabaseRequest<{ readonly id?: string[] }>,
   services: Services,
 ): Promise<TransactionRecord> {
@@ -159,13 +112,31 @@ export async function requireTransaction(
   throw new ServiceError('TransactionNotFound', `The transaction ${quoteForMessage(id)} was not found.`);
 }
 
-export function toTransaction(request: RequestFacts, record: TransactionRecord): Transaction {
+function readPageToken(token: string | undefined): string | undefined {
+  if (token === undefined || token === '') return undefined;
+  if (/^[0-9a-z]{26}$/.test(token)) return token;
+  throw new ServiceError('InvalidInput', 'The page token is not one of this listing.', {
+    hint: 'Give the page_token of the page before, or the id of a transaction.',
+  });
+}
+
+function replyWithTransaction(request: RequestFacts, record: TransactionRecord): Reply {
+  const { id, version, ...rest } = toTransaction(request, record);
+  const properties = {
+    ...rest,
+    id: formatPath(id, request.delimiter),
+    version: version === undefined ? undefined : String(version),
+  };
+  return objectReply<TransactionReply>({ status: 'Succeeded', properties });
+}
+
+function toTransaction(request: RequestFacts, record: TransactionRecord) {
   return {
     transaction_id: record.id,
     operation: record.operation,
     id: toShownPath(request, record.path),
-    ...(record.version === 0 ? {} : { version: record.version }),
-    ...(record.branch === undefined ? {} : { branch: record.branch }),
+    version: record.version === 0 ? undefined : record.version,
+    branch: record.branch,
     caller: record.caller,
     request_id: record.requestId,
     committed_at: new Date(record.committedAt).toISOString(),

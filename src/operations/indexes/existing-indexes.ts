@@ -1,28 +1,28 @@
+import { ServiceError } from '../../errors/service-error.ts';
 import { requireInteger } from '../../guard/numbers.ts';
+import { parseFieldPath } from '../../model/field-path.ts';
+import { quoteForMessage } from '../../model/identifier.ts';
 import type { IndexDescription } from '../../model/index-spec.ts';
 import {
-  ListIndicesBody,
-  ListIndicesReply,
-  IndexStatsBody,
-  IndexStatsReply,
-  StateQuery,
   DropIndexBody,
   DropIndexReply,
-  PrewarmIndexBody,
+  IndexStatsBody,
+  IndexStatsReply,
+  ListIndicesBody,
+  ListIndicesReply,
   PrewarmPageCacheBody,
   PrewarmReply,
+  StateQuery,
 } from '../../wire/indexes.ts';
-import { BranchQuery } from '../../wire/shapes.ts';
 import type { IndexContent } from '../../wire/indexes.ts';
-import { defineTableOperation, json } from '../operation.ts';
-import type { Dialect, Reply, TableRequest, RequestFacts } from '../operation.ts';
-import type { Services } from '../services.ts';
-import { toTableState, readState } from '../shared/table-state.ts';
-import { isKnownToClients } from './read-index.ts';
+import { BranchQuery } from '../../wire/shapes.ts';
+import type { Sent } from '../../wire/shapes.ts';
+import { defineTableOperation, json, objectReply } from '../operation.ts';
+import type { Dialect, TableRequest } from '../operation.ts';
+import { cutPage, readPageSize } from '../shared/pages.ts';
+import { readState, toTableState } from '../shared/table-state.ts';
 import { describeWrite, runPlainWrite } from '../shared/write-reply.ts';
-import { ServiceError } from '../../errors/service-error.ts';
-import { quoteForMessage } from '../../model/identifier.ts';
-import { parseFieldPath } from '../../model/field-path.ts';
+import { isKnownToLanceDbClient } from './read-index.ts';
 
 export const listIndices = defineTableOperation({
   id: 'list_table_indices',
@@ -31,49 +31,17 @@ export const listIndices = defineTableOperation({
   permission: 'read',
   body: { kind: 'json', shape: ListIndicesBody },
   replies: [json(ListIndicesReply, 'The indexes, by name.')],
-  run: list,
+  async run({ table, body, dialect }, services) {
+    const limit = readPageSize(body.limit, services);
+    const all = await services.engine.indexes.list(toTableState(table, body));
+    const rest = all
+      .filter((index) => isShown(index, dialect))
+      .filter(({ name }) => body.page_token === undefined || name > body.page_token)
+      .toSorted((one, other) => (one.name < other.name ? -1 : 1));
+    const { entries, page_token } = cutPage(rest, limit, ({ name }) => name);
+    return objectReply<ListIndicesReply>({ indexes: entries.map(toIndexContent), page_token });
+  },
 });
-
-async function list(request: TableRequest<ListIndicesBody>, services: Services): Promise<Reply> {
-  const { table, body, dialect } = request;
-  const { pageSizeMax } = services.limits.http;
-  const limit = requireInteger(body.limit ?? pageSizeMax, { field: 'limit', minimum: 1, maximum: pageSizeMax });
-  const all = await services.engine.indexes.list(toTableState(table, body));
-  const left = all
-    .filter((index) => isShown(index, dialect))
-    .filter(({ name }) => body.page_token === undefined || name > body.page_token)
-    .toSorted((one, other) => (one.name < other.name ? -1 : 1));
-  const page = left.slice(0, limit);
-  const last = page.at(-1);
-  const reply: ListIndicesReply = {
-    indexes: page.map(toIndexContent),
-    ...(left.length > limit && last !== undefined ? { page_token: last.name } : {}),
-  };
-  return { kind: 'object', body: reply };
-}
-
-/** One index of a type that it does not know, or without a column, makes the LanceDB client refuse the whole list. */
-function isShown({ columns, type }: IndexDescription, dialect: Dialect): boolean {
-  return dialect === 'lance' || (columns.length > 0 && isKnownToClients(type));
-}
-
-function toIndexContent(index: IndexDescription): IndexContent {
-  return {
-    index_name: index.name,
-    index_uuid: index.uuid ?? '',
-    columns: [...index.columns],
-    status: 'DONE',
-    index_type: index.type,
-    ...(index.typeUrl === undefined ? {} : { type_url: index.typeUrl }),
-    ...(index.createdAt === undefined ? {} : { created_at: index.createdAt.toISOString() }),
-    ...(index.indexedRows === undefined ? {} : { num_indexed_rows: index.indexedRows }),
-    ...(index.unindexedRows === undefined ? {} : { num_unindexed_rows: index.unindexedRows }),
-    ...(index.sizeBytes === undefined ? {} : { size_bytes: index.sizeBytes }),
-    ...(index.segments === undefined ? {} : { num_segments: index.segments }),
-    ...(index.formatVersion === undefined ? {} : { index_version: index.formatVersion }),
-    ...(index.details === undefined ? {} : { index_details: index.details }),
-  };
-}
 
 export const describeIndexStats = defineTableOperation({
   id: 'describe_table_index_stats',
@@ -84,23 +52,55 @@ export const describeIndexStats = defineTableOperation({
   body: { kind: 'json', shape: IndexStatsBody },
   query: StateQuery,
   replies: [json(IndexStatsReply, 'What the index covers.')],
-  run: describe,
+  async run(request, services) {
+    const name = readIndexName(request);
+    const state = toTableState(request.table, readState(request));
+    const statistics = await services.engine.indexes.findStatistics(state, name);
+    if (statistics === undefined) {
+      throw new ServiceError('TableIndexNotFound', `The table has no index ${quoteForMessage(name)}.`);
+    }
+    return objectReply<IndexStatsReply>({
+      index_type: statistics.type,
+      num_indexed_rows: statistics.indexedRows,
+      num_unindexed_rows: statistics.unindexedRows,
+      distance_type: statistics.distanceType,
+      num_indices: statistics.indices,
+    });
+  },
 });
 
-async function describe(request: TableRequest<IndexStatsBody>, services: Services): Promise<Reply> {
-  const name = readIndexName(request, request.body.index_name);
-  const state = toTableState(request.table, readState(request));
-  const statistics = await services.engine.indexes.findStatistics(state, name);
-  if (statistics === undefined) throw indexNotFound(name);
-  const reply: IndexStatsReply = {
-    index_type: statistics.type,
-    num_indexed_rows: statistics.indexedRows,
-    num_unindexed_rows: statistics.unindexedRows,
-    ...(statistics.distanceType === undefined ? {} : { distance_type: statistics.distanceType }),
-    ...(statistics.indices === undefined ? {} : { num_indices: statistics.indices }),
-  };
-  return { kind: 'object', body: reply };
-}
+export const prewarmIndex = defineTableOperation({
+  id: 'prewarm_table_index',
+  path: '/v1/table/:id/index/:index_name/prewarm',
+  summary: 'Read an index into memory',
+  permission: 'read',
+  body: { kind: 'json', shape: IndexStatsBody },
+  query: StateQuery,
+  replies: [json(PrewarmReply, 'The index is in memory.')],
+  async run(request, services) {
+    const name = readIndexName(request);
+    await services.engine.indexes.prewarm(toTableState(request.table, readState(request)), name);
+    return { kind: 'object', body: {} };
+  },
+});
+
+export const prewarmPageCache = defineTableOperation({
+  id: 'prewarm_page_cache',
+  path: '/v1/table/:id/page_cache/prewarm',
+  summary: 'Read columns once, so that the machine has them in memory',
+  permission: 'read',
+  body: { kind: 'json', shape: PrewarmPageCacheBody },
+  query: StateQuery,
+  replies: [json(PrewarmReply, 'The columns were read.')],
+  async run(request, services) {
+    const { columns = [] } = request.body;
+    const maximum = services.limits.query.columnsMax;
+    requireInteger(columns.length, { field: 'The number of columns', minimum: 0, maximum });
+    const state = toTableState(request.table, readState(request));
+    await services.engine.indexes.prewarmColumns(state, columns.map(parseFieldPath));
+    return { kind: 'object', body: {} };
+  },
+});
 
 export const dropIndex = defineTableOperation({
   id: 'drop_table_index',
@@ -112,21 +112,39 @@ export const dropIndex = defineTableOperation({
   query: BranchQuery,
   replies: [json(DropIndexReply, 'The version without the index.')],
   statuses: [412],
-  run: drop,
+  async run(request, services) {
+    const plan = services.engine.commits.dropIndex(readIndexName(request));
+    return runPlainWrite(services, { ...describeWrite(request, readState(request).branch), plan });
+  },
 });
 
-async function drop(request: TableRequest<DropIndexBody>, services: Services): Promise<Reply> {
-  const name = readIndexName(request, request.body.index_name);
-  const { branch } = readState(request);
-  return runPlainWrite(services, { ...describeWrite(request, branch), plan: services.engine.commits.dropIndex(name) });
+/** The LanceDB client refuses a whole list for one index without a column or of a type that it does not know. */
+function isShown({ columns, type }: IndexDescription, dialect: Dialect): boolean {
+  return dialect === 'lance' || (columns.length > 0 && isKnownToLanceDbClient(type));
 }
 
-/**
- * The index that the address names. Some clients write a space there as a plus sign; they say the name in the body too,
- * which then decides.
- */
-export function readIndexName(request: RequestFacts, inBody: string | undefined): string {
-  const inAddress = request.params['index_name'] ?? '';
+function toIndexContent(index: IndexDescription): Sent<IndexContent> {
+  return {
+    index_name: index.name,
+    index_uuid: index.uuid ?? '',
+    columns: index.columns,
+    status: 'DONE',
+    index_type: index.type,
+    type_url: index.typeUrl,
+    created_at: index.createdAt?.toISOString(),
+    num_indexed_rows: index.indexedRows,
+    num_unindexed_rows: index.unindexedRows,
+    size_bytes: index.sizeBytes,
+    num_segments: index.segments,
+    index_version: index.formatVersion,
+    index_details: index.details,
+  };
+}
+
+/** The index that the address names. Some clients write a space there as a plus sign; the name in the body then decides. */
+function readIndexName({ params, body }: TableRequest<{ readonly index_name?: string }>): string {
+  const inAddress = params['index_name'] ?? '';
+  const inBody = body.index_name;
   if (inBody === undefined || inBody === inAddress) return inAddress;
   if (inBody === inAddress.replaceAll('+', ' ')) return inBody;
   throw new ServiceError(
@@ -134,45 +152,4 @@ export function readIndexName(request: RequestFacts, inBody: string | undefined)
     `The index in the address is ${quoteForMessage(inAddress)}, in the body ${quoteForMessage(inBody)}.`,
     { hint: 'They must agree.' },
   );
-}
-
-export function indexNotFound(name: string): ServiceError {
-  return new ServiceError('TableIndexNotFound', `The table has no index ${quoteForMessage(name)}.`);
-}
-
-export const prewarmIndex = defineTableOperation({
-  id: 'prewarm_table_index',
-  path: '/v1/table/:id/index/:index_name/prewarm',
-  summary: 'Read an index into memory',
-  permission: 'read',
-  body: { kind: 'json', shape: PrewarmIndexBody },
-  query: StateQuery,
-  replies: [json(PrewarmReply, 'The index is in memory.')],
-  run: warmIndex,
-});
-
-export const prewarmPageCache = defineTableOperation({
-  id: 'prewarm_page_cache',
-  path: '/v1/table/:id/page_cache/prewarm',
-  summary: 'Read columns once, so that the machine has them in memory',
-  permission: 'read',
-  body: { kind: 'json', shape: PrewarmPageCacheBody },
-  query: StateQuery,
-  replies: [json(PrewarmReply, 'The columns were read.')],
-  run: warmColumns,
-});
-
-async function warmIndex(request: TableRequest<PrewarmIndexBody>, services: Services): Promise<Reply> {
-  const name = readIndexName(request, request.body.index_name);
-  await services.engine.indexes.prewarm(toTableState(request.table, readState(request)), name);
-  return { kind: 'object', body: {} };
-}
-
-async function warmColumns(request: TableRequest<PrewarmPageCacheBody>, services: Services): Promise<Reply> {
-  const { columns = [] } = request.body;
-  const maximum = services.limits.query.columnsMax;
-  requireInteger(columns.length, { field: 'The number of columns', minimum: 0, maximum });
-  const state = toTableState(request.table, readState(request));
-  await services.engine.indexes.prewarmColumns(state, columns.map(parseFieldPath));
-  return { kind: 'object', body: {} };
 }

@@ -230,7 +230,7 @@ export function isVectorType(type: IndexType): type is VectorIndexType {
 }
 
 /** Whether the LanceDB client knows the word; one that it does not know makes it refuse the whole list. */
-export function isKnownToClients(type: string): boolean {
+export function isKnownToLanceDbClient(type: string): boolean {
   return SYNONYMS.has(plain(type)) || ['IVFSQ', 'IVFHNSWFLAT'].includes(plain(type));
 }
 

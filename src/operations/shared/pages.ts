@@ -1,13 +1,13 @@
-import { requireInteger } from '../../guard/numbers.ts';
-import type { RequestFacts, QueryValues } from '../operation.ts';
-import type { Services } from '../services.ts';
+import { setImmediate as nextEventLoopTick } from 'node:timers/promises';
 import { ServiceError } from '../../errors/service-error.ts';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { requireInteger } from '../../guard/numbers.ts';
+import type { QueryValues, RequestFacts } from '../operation.ts';
+import type { Services } from '../services.ts';
 
 /** Which part of a listing is wanted. */
 export interface Page {
   readonly after: string | undefined;
-  /** `undefined`: all that there is. */
+  /** `undefined`: everything. */
   readonly limit: number | undefined;
 }
 
@@ -16,79 +16,22 @@ interface PageBody {
   readonly page_token?: string;
 }
 
-/** The query says it, or else the body. The LanceDB client knows no pages here: without a limit it gets everything. */
-export function readPage(request: RequestFacts, body: PageBody, services: Services): Page {
-  const token = request.query['page_token'] ?? body.page_token;
-  return { after: token === '' ? undefined : token, limit: limitOf(request, body, services.limits.http.pageSizeMax) };
+/** From the query, or else from the body. The LanceDB client knows no pages here: without a limit it gets everything. */
+export function readPage({ query, dialect }: RequestFacts, body: PageBody, services: Services): Page {
+  const token = query['page_token'] ?? body.page_token;
+  const after = token === '' ? undefined : token;
+  if (query['limit'] !== undefined) return { after, limit: readLimit(query, services.limits.http.pageSizeMax) };
+  const isUnlimited = body.limit === undefined && dialect === 'lancedb';
+  return { after, limit: isUnlimited ? undefined : readPageSize(body.limit, services) };
 }
 
-/** Of entries that were asked for with one more than the page has. */
-export function cutPage<Entry>(
-  found: readonly Entry[],
-  { limit }: Page,
-  toToken: (last: Entry) => string,
-): { readonly entries: readonly Entry[]; readonly token: { readonly page_token?: string } } {
-  if (limit === undefined || found.length <= limit) return { entries: found, token: {} };
-  const entries = found.slice(0, limit);
-  const last = entries.at(-1);
-  return { entries, token: last === undefined ? {} : { page_token: toToken(last) } };
-}
-
-/** How many to ask for, so that it shows whether there are more. */
-export function limitWithNext({ limit }: Page): number | undefined {
-  return limit === undefined ? undefined : limit + 1;
-}
-
-function limitOf({ query, dialect }: RequestFacts, body: PageBody, maximum: number): number | undefined {
-  if (query['limit'] !== undefined) return readLimit(query, maximum);
-  if (body.limit !== undefined) return requireInteger(body.limit, { field: 'limit', minimum: 1, maximum });
-  return dialect === 'lancedb' ? undefined : maximum;
-}
-
-export function readPageSize(limit: number | undefined, maximum: number): number {
+/** The limit of a body; without one, as many entries as a page may have. */
+export function readPageSize(limit: number | undefined, services: Services): number {
+  const maximum = services.limits.http.pageSizeMax;
   return limit === undefined ? maximum : requireInteger(limit, { field: 'limit', minimum: 1, maximum });
 }
 
-/** A place in an order of texts, as one text. */
-export function toPageToken(place: readonly string[]): string {
-  return Buffer.from(JSON.stringify(place)).toString('base64url');
-}
-
-export function readPageToken(token: string, length: number): readonly string[] {
-  const place = parse(Buffer.from(token, 'base64url').toString());
-  const isPlace = Array.isArray(place) && place.length >= length && place.every((each) => typeof each === 'string');
-  if (isPlace) return place;
-  throw new ServiceError('InvalidInput', 'The page token is not one that was given out here.');
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-/** Entries by the thousand come in pages, so that the requests of others get their turn in between. */
-const PAGE_ENTRIES = 1000;
-
-/** Up to `limit` entries, each page behind the last entry of the one before. */
-export async function collectPages<Entry>(
-  limit: number,
-  read: (last: Entry | undefined, limit: number) => Promise<readonly Entry[]>,
-): Promise<readonly Entry[]> {
-  const found: Entry[] = [];
-  while (found.length < limit) {
-    const wanted = Math.min(PAGE_ENTRIES, limit - found.length);
-    const page = await read(found.at(-1), wanted);
-    found.push(...page);
-    if (page.length < wanted) break;
-    await nextTurn();
-  }
-  return found;
-}
-
-/** How many entries the caller wants at most; without a wish, as many as one page may have. */
+/** The limit of a query; without one, as many entries as a page may have. */
 export function readLimit(query: QueryValues, maximum: number): number {
   const text = query['limit'];
   if (text === undefined) return maximum;
@@ -98,4 +41,77 @@ export function readLimit(query: QueryValues, maximum: number): number {
     });
   }
   return requireInteger(Number(text), { field: 'limit', minimum: 1, maximum });
+}
+
+/** The first page of what was found, and the token of the next one when more was found than fits. */
+export function cutPage<Entry>(
+  found: readonly Entry[],
+  limit: number | undefined,
+  toToken: (last: Entry) => string,
+): { readonly entries: readonly Entry[]; readonly page_token: string | undefined } {
+  if (limit === undefined || found.length <= limit) return { entries: found, page_token: undefined };
+  const entries = found.slice(0, limit);
+  const last = entries.at(-1);
+  return { entries, page_token: last === undefined ? undefined : toToken(last) };
+}
+
+/** How many entries to ask for: one more than the page has shows whether there is a next page. */
+export function limitWithNext({ limit }: Page): number | undefined {
+  return limit === undefined ? undefined : limit + 1;
+}
+
+/** A position in an order of texts, as one text. */
+export function toPageToken(position: readonly string[]): string {
+  return Buffer.from(JSON.stringify(position)).toString('base64url');
+}
+
+export function readPageToken(token: string, length: number): readonly string[] {
+  const position = parseJson(Buffer.from(token, 'base64url').toString());
+  const isPosition =
+    Array.isArray(position) && position.length >= length && position.every((each) => typeof each === 'string');
+  if (isPosition) return position;
+  throw new ServiceError('InvalidInput', 'The page token is not one that was given out here.');
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Between reads of this many entries, other requests run. */
+const READ_ENTRIES_MAX = 1000;
+
+/** Up to `limit` entries; each read continues after the last entry of the one before. */
+export async function collectPages<Entry>(
+  limit: number,
+  read: (last: Entry | undefined, limit: number) => Promise<readonly Entry[]>,
+): Promise<readonly Entry[]> {
+  const found: Entry[] = [];
+  while (found.length < limit) {
+    const wanted = Math.min(READ_ENTRIES_MAX, limit - found.length);
+    const page = await read(found.at(-1), wanted);
+    found.push(...page);
+    if (page.length < wanted) break;
+    await nextEventLoopTick();
+  }
+  return found;
+}
+
+/** At least `count` visible entries, when there are so many, of a listing that also holds hidden ones. */
+export async function collectVisible<Entry>(
+  { count, pageSize }: { readonly count: number; readonly pageSize: number },
+  read: (last: Entry | undefined, limit: number) => Promise<readonly Entry[]>,
+  isVisible: (entry: Entry) => boolean,
+): Promise<readonly Entry[]> {
+  const found: Entry[] = [];
+  for (let last: Entry | undefined; found.length < count;) {
+    const page = await read(last, pageSize);
+    found.push(...page.filter(isVisible));
+    last = page.at(-1);
+    if (page.length < pageSize) break;
+  }
+  return found;
 }

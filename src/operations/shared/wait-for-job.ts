@@ -1,3 +1,25 @@
+import type { JobResult, StartedJob } from '../../jobs/jobs.ts';
+import type { RequestFacts } from '../operation.ts';
+import type { Services } from '../services.ts';
+
+/** The result of a job, or `undefined` when it takes longer than the caller waits; the job goes on then. */
+export async function waitForJob<Result extends JobResult>(
+  job: StartedJob<Result>,
+  { header }: Pick<RequestFacts, 'header'>,
+  { limits }: Services,
+): Promise<Result | undefined> {
+  const seconds = readPreferredWait(header('prefer'), limits.jobs.answerSeconds);
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), seconds * 1000);
+  });
+  try {
+    return await Promise.race([job.outcome, timeout]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
 /**
  * How long a caller wants to wait for a result before it is told where to ask for it (RFC 7240, sections 4.1 and 4.3):
  * `respond-async` alone means not at all, `wait=10` ten seconds; never longer than the service allows.
@@ -9,17 +31,4 @@ export function readPreferredWait(prefer: string | undefined, secondsMax: number
     .find((found) => found !== undefined);
   if (wait !== undefined) return Math.min(Number(wait), secondsMax);
   return preferences.includes('respond-async') ? 0 : secondsMax;
-}
-
-/** `undefined` when it takes longer: it goes on by itself. */
-export async function waitFor<Value>(outcome: Promise<Value>, seconds: number): Promise<Value | undefined> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), seconds * 1000);
-  });
-  try {
-    return await Promise.race([outcome, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
