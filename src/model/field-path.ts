@@ -3,7 +3,7 @@ import { quoteForMessage } from './identifier.ts';
 import { childFields } from './schema.ts';
 import type { Field, Schema } from './schema.ts';
 
-/** The names from a top-level field down to one of its descendants. Never empty. */
+/** The names from a top-level field down to one of its descendants. */
 export type FieldPath = readonly [string, ...string[]];
 
 const SEGMENTS_MAX = 64;
@@ -28,12 +28,12 @@ export function parseFieldPath(text: string): FieldPath {
   return [first.name, ...rest];
 }
 
-/** The canonical form: a segment is quoted only where it would otherwise be read differently or be hard to see. */
+/** The canonical form: quotes a segment only where it would be ambiguous or hard to see. */
 export function formatFieldPath(path: FieldPath): string {
   return path.map(formatSegment).join('.');
 }
 
-/** Exact and case-sensitive: a bare name finds a top-level field only. */
+/** Case-sensitive: a bare name matches a top-level field only. */
 export function resolveField(schema: Schema, path: FieldPath): Field | undefined {
   let siblings = schema.fields;
   let found: Field | undefined;
@@ -53,10 +53,7 @@ export function requireField(schema: Schema, path: FieldPath): Field {
   });
 }
 
-/**
- * The field as the engine's SQL must be told it: a top-level name in backticks is matched exactly, where a bare one is
- * matched without regard to case, and an index of text reaches children whose names no identifier could carry.
- */
+/** In the engine's SQL a name in backticks is case-sensitive, and an index by text reaches children with any name. */
 export function sqlFieldReference(path: FieldPath): string {
   const [first, ...rest] = path;
   return quoteWithBackticks(first) + rest.map((name) => `['${name.replaceAll("'", "''")}']`).join('');
@@ -64,7 +61,7 @@ export function sqlFieldReference(path: FieldPath): string {
 
 interface Segment {
   readonly name: string;
-  /** The offset of the dot behind the segment, or of the end of the text. */
+  /** The offset of the dot after the segment, or of the end of the text. */
   readonly end: number;
 }
 
@@ -105,7 +102,7 @@ function quoteWithBackticks(name: string): string {
   return `\`${name.replaceAll('`', '``')}\``;
 }
 
-/** What the storage format counts as fields: the item of a vector is none, only that of a list of structs. */
+/** In the storage format the item of a vector is not a field; that of a list of structs is. */
 function addressableChildren(field: Field): readonly Field[] {
   const { type } = field;
   if (type.kind === 'fixed-size-list' && type.item.type.kind !== 'struct') return [];
@@ -133,23 +130,23 @@ function nearestPath(schema: Schema, path: FieldPath): FieldPath | undefined {
   return nearest;
 }
 
-/** Breadth first, so that of two equally near fields the outer one is found. */
+/** Breadth first: of two equally near fields the outer one is suggested. */
 function fieldPaths(schema: Schema): readonly FieldPath[] {
   const paths: FieldPath[] = [];
-  const waiting: { readonly field: Field; readonly path: FieldPath }[] = schema.fields
+  const queue: { readonly field: Field; readonly path: FieldPath }[] = schema.fields
     .slice(0, SUGGESTION_FIELDS_MAX)
     .map((field) => ({ field, path: [field.name] }));
-  for (const { field, path } of waiting) {
+  for (const { field, path } of queue) {
     paths.push(path);
-    const room = SUGGESTION_FIELDS_MAX - waiting.length;
-    for (const child of addressableChildren(field).slice(0, Math.max(room, 0))) {
-      waiting.push({ field: child, path: [...path, child.name] });
+    const left = SUGGESTION_FIELDS_MAX - queue.length;
+    for (const child of addressableChildren(field).slice(0, Math.max(left, 0))) {
+      queue.push({ field: child, path: [...path, child.name] });
     }
   }
   return paths;
 }
 
-/** A field deeper down whose own name is the wanted one counts as near: the caller left out the way to it. */
+/** A nested field with the wanted name counts as near: the caller left out its parents. */
 function suggestionEdits(candidate: FieldPath, path: FieldPath, wanted: string): number {
   if (path.length === 1 && candidate.length > 1 && candidate.at(-1) === path[0]) return SUGGESTION_EDITS_MAX;
   const text = formatFieldPath(candidate);

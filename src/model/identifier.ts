@@ -1,9 +1,9 @@
 import { invalidInput } from '../errors/service-error.ts';
 
-/** A path of checked names below a database. The empty path is the root namespace. */
+/** Valid names below a database. The empty path is the root namespace. */
 export type NamespacePath = readonly string[];
 
-/** A path of checked names whose last is the table's own. Never empty. */
+/** Valid names, the last of which is the table's. */
 export type TablePath = readonly [string, ...string[]];
 
 export const DEFAULT_DELIMITER = '$';
@@ -12,7 +12,7 @@ const NAME_BYTES_MAX = 255;
 const PATH_NAMES_MAX = 32;
 const DELIMITER_CHARACTERS_MAX = 8;
 
-/** Control, format (invisible), surrogate, line and paragraph separators, and what cannot stand in a URL path. */
+/** Control, format (invisible), surrogate, line and paragraph separator, and what cannot be part of a URL path. */
 const FORBIDDEN_CHARACTER = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}/\\?#%]/u;
 
 export function parseNamespacePath(text: string, delimiter: string): NamespacePath {
@@ -25,7 +25,6 @@ export function parseTablePath(text: string, delimiter: string): TablePath {
   return toTablePath(parseNamespacePath(text, delimiter), delimiter);
 }
 
-/** Checks names that arrive already split, as the `id` of a body. */
 export function toTablePath(names: readonly string[], delimiter: string): TablePath {
   const [first, ...rest] = checkNames(names, delimiter);
   if (first === undefined) {
@@ -66,7 +65,7 @@ export function nameOf(path: TablePath): string {
   return path[path.length - 1] ?? path[0];
 }
 
-/** Name by name, in the order of the names' UTF-8 bytes: the order in which the catalog lists. */
+/** By the UTF-8 bytes of each name: the order of listings in the catalog. */
 export function comparePaths(one: NamespacePath, other: NamespacePath): number {
   for (const [index, name] of one.entries()) {
     const against = other[index];
@@ -77,7 +76,7 @@ export function comparePaths(one: NamespacePath, other: NamespacePath): number {
   return one.length - other.length;
 }
 
-/** A caller's text inside a sentence: as JSON, so that nothing invisible stays so, and never long. */
+/** Quotes a caller's text as JSON with invisible characters escaped, and truncated. */
 export function quoteForMessage(text: string): string {
   const shown = text.length > 80 ? `${text.slice(0, 80)}…` : text;
   return JSON.stringify(shown).replace(/[\p{Cf}\p{Cs}\p{Zl}\p{Zp}\u007f-\u009f]/gu, escapeCharacter);

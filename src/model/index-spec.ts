@@ -1,16 +1,16 @@
 import type { FieldPath } from './field-path.ts';
 import type { DistanceType } from './query.ts';
 
-/** The index types that the service builds, in the words that both client families read. */
+/** The index types that the service builds, named as both client families expect. */
 export const VECTOR_INDEX_TYPES = ['IVF_FLAT', 'IVF_PQ', 'IVF_RQ', 'IVF_HNSW_SQ', 'IVF_HNSW_PQ'] as const;
 export type VectorIndexType = (typeof VECTOR_INDEX_TYPES)[number];
 
 export const SCALAR_INDEX_TYPES = ['BTREE', 'BITMAP', 'LABEL_LIST', 'FM'] as const;
-export type ScalarIndexType = (typeof SCALAR_INDEX_TYPES)[number];
+type ScalarIndexType = (typeof SCALAR_INDEX_TYPES)[number];
 
 export type IndexType = VectorIndexType | ScalarIndexType | 'FTS';
 
-/** How an index is built. What is `undefined` is left to the engine. */
+/** How an index is built; the engine chooses what is `undefined`. */
 export type IndexSpec = VectorIndexSpec | ScalarIndexSpec | FullTextIndexSpec;
 
 export interface VectorIndexSpec {
@@ -18,7 +18,7 @@ export interface VectorIndexSpec {
   readonly type: VectorIndexType;
   readonly distanceType: DistanceType | undefined;
   readonly partitions: number | undefined;
-  /** Rows in one partition: another way to say how many partitions. */
+  /** Rows per partition: an alternative to `partitions`. */
   readonly targetPartitionSize: number | undefined;
   readonly subVectors: number | undefined;
   readonly bits: number | undefined;
@@ -56,13 +56,12 @@ export interface IndexRequest {
   readonly spec: IndexSpec;
 }
 
-/** An index as the table has it. */
 export interface IndexDescription {
   readonly name: string;
   readonly uuid: string | undefined;
   /** Canonical field paths. */
   readonly columns: readonly string[];
-  /** In the words of `IndexType` where it is one of them; else as the engine calls it. */
+  /** An `IndexType`, or else the engine's name. */
   readonly type: string;
   readonly typeUrl: string | undefined;
   readonly createdAt: Date | undefined;
@@ -83,32 +82,14 @@ export interface IndexStatistics {
   readonly indices: number | undefined;
 }
 
-/** The languages whose words the engine can stem; any other ends the process. */
-export const FULL_TEXT_LANGUAGES = [
-  'Arabic',
-  'Danish',
-  'Dutch',
-  'English',
-  'Finnish',
-  'French',
-  'German',
-  'Greek',
-  'Hungarian',
-  'Italian',
-  'Norwegian',
-  'Portuguese',
-  'Romanian',
-  'Russian',
-  'Spanish',
-  'Swedish',
-  'Tamil',
-  'Turkish',
-] as const;
+/** The languages that the engine can stem; any other ends the process. */
+export const FULL_TEXT_LANGUAGES: readonly string[] =
+  `Arabic Danish Dutch English Finnish French German Greek Hungarian Italian Norwegian Portuguese Romanian Russian Spanish
+  Swedish Tamil Turkish`.split(/\s+/);
 
-/** Tokenizers that need no files of their own: others are looked for in a folder of the machine. */
+/** Tokenizers that need no dictionary: the others read files from a folder of the machine. */
 export const FULL_TEXT_TOKENIZERS = ['simple', 'whitespace', 'raw', 'ngram', 'icu'] as const;
 
-/** Of full-text indexes; the second list is of those with the tokenizer `ngram`. */
 export const TEXT_PARAMETERS = [
   'with_position',
   'base_tokenizer',
@@ -119,4 +100,5 @@ export const TEXT_PARAMETERS = [
   'remove_stop_words',
   'ascii_folding',
 ] as const;
+/** For the tokenizer `ngram` only. */
 export const NGRAM_PARAMETERS = ['min_ngram_length', 'max_ngram_length', 'prefix_only'] as const;

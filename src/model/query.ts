@@ -2,15 +2,15 @@ import type { FieldPath } from './field-path.ts';
 
 declare const guarded: unique symbol;
 
-/** SQL text that a guard has read: one whole expression, within the bounds, safe to hand to the engine. */
+/** SQL text that `guardSql` accepted: one complete expression within the limits, safe for the engine. */
 export type GuardedSql = string & { readonly [guarded]: true };
 
 export const DISTANCE_TYPES = ['l2', 'cosine', 'dot', 'hamming'] as const;
 export type DistanceType = (typeof DISTANCE_TYPES)[number];
 
-/** A search or scan, in the house's own words; every number in it has been checked against its bound. */
+/** A search or scan; every number in it is within its limit. */
 export interface Query {
-  /** None: a scan or a full-text search. Several: one search per vector, or one search of a multi-vector column. */
+  /** None: a scan or full-text search. Several: one search for each, or one search of a multi-vector column. */
   readonly vectors: readonly (readonly number[])[];
   readonly vectorColumn?: FieldPath;
   readonly fullText?: FullTextQuery;
@@ -37,9 +37,9 @@ export interface Order {
   readonly nullsFirst: boolean;
 }
 
-/** `maximum` of `undefined` means: no maximum. */
 export interface Probes {
   readonly minimum: number;
+  /** `undefined`: no maximum. */
   readonly maximum: number | undefined;
 }
 
@@ -80,7 +80,7 @@ export type FullTextQuery =
       readonly mustNot: readonly FullTextQuery[];
     };
 
-/** What a query cost, step by step: the engine's text, without places of the machine, and the same as a tree. */
+/** What each step of a query cost: as the engine's text, without file paths, and as a tree. */
 export interface Analysis {
   readonly text: string;
   readonly root: PlanStep;
@@ -95,7 +95,7 @@ export interface PlanStep {
 
 export type MetricUnit = 'count' | 'bytes' | 'nanoseconds';
 
-/** `value` in whole units; `text` as the engine rounded it. */
+/** `value` in whole units; `text` as rounded by the engine. */
 export interface Metric {
   readonly value: number;
   readonly unit: MetricUnit;

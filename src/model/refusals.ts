@@ -3,7 +3,7 @@ import type { Permission } from './access.ts';
 import { formatPath, quoteForMessage } from './identifier.ts';
 import type { NamespacePath, TablePath } from './identifier.ts';
 
-/** Refusals that several rooms give, worded once. What is hidden and what is absent share a sentence. */
+/** Refusals of several modules. Hidden and missing objects get the same message. */
 
 export function databaseNotFound(name: string): ServiceError {
   return new ServiceError('DatabaseNotFound', `The database ${quoteForMessage(name)} was not found.`);

@@ -1,4 +1,4 @@
-/** An Arrow schema as plain values: what the catalog, the guards and the engine room reason about. */
+/** An Arrow schema as plain values. */
 export interface Schema {
   readonly fields: readonly Field[];
   readonly metadata: ReadonlyMap<string, string>;
@@ -35,7 +35,6 @@ export type DataType =
   | { readonly kind: 'run-end-encoded'; readonly children: readonly Field[] }
   | { readonly kind: 'dictionary'; readonly index: DataType; readonly value: DataType; readonly ordered: boolean };
 
-/** The children of a type, whatever it is made of; a leaf has none. */
 export function childFields(type: DataType): readonly Field[] {
   switch (type.kind) {
     case 'struct':
@@ -52,12 +51,12 @@ export function childFields(type: DataType): readonly Field[] {
   }
 }
 
-/** The dimension of a vector column, or `undefined` when the type is not a vector that can be searched. */
+/** The dimension of a searchable vector column. */
 export function vectorDimension(type: DataType): number | undefined {
   if (type.kind === 'list') return vectorDimension(type.item.type);
   if (type.kind !== 'fixed-size-list') return undefined;
   const item = type.item.type;
-  // Signed bytes are stored, but the engine does not search them.
+  // The engine stores signed bytes, but does not search them.
   const isSearched = item.kind === 'float' || (item.kind === 'int' && item.bits === 8 && !item.signed);
   return isSearched ? type.length : undefined;
 }
