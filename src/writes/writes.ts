@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { randomUUID } from 'node:crypto';
 import type { CheckedStream } from '../arrow/stream/checked-stream.ts';
-import type { Catalog, CompletedRequest } from '../catalog/catalog.ts';
+import type { Catalog, CompletedRequest, Reservation } from '../catalog/catalog.ts';
 import type { Coordination } from '../coordination/coordination.ts';
 import type { Engine, WriteOutcome } from '../engine/engine.ts';
 import type { Limits } from '../model/limits.ts';
@@ -200,6 +200,16 @@ export class Writes {
 
   async single<Value>(request: WriteRequest, run: () => Promise<Value>): Promise<Value> {
     return this.#idempotency.single(request, run);
+  }
+
+  /** The same for a write. Without a key it is over when its response is marked or released, not before. */
+  async singleWrite(request: WriteRequest, run: () => Promise<WriteResult>): Promise<WriteResult> {
+    return this.#idempotency.singleWrite(request, run);
+  }
+
+  /** A request that is one catalog transaction, of which it is not known whether it was committed. */
+  addInDoubt({ id, key, digest }: CompletedRequest, { fills, tableId }: Reservation): void {
+    this.#doubts.add([{ id, key, digest, tableId: fills ?? tableId, branch: undefined, expected: '{}' }]);
   }
 
   /** Whether the key of the request is kept; its body need not have been read. */

@@ -4,7 +4,7 @@ import { ServiceError } from '../../errors/service-error.ts';
 import { locationUri } from '../../model/table.ts';
 import type { TableRecord } from '../../model/table.ts';
 import { CreateTableQuery, CreateTableReply } from '../../wire/tables.ts';
-import type { Fields, SucceededWrite } from '../../writes/writes.ts';
+import type { Fields, SucceededWrite, WriteResult } from '../../writes/writes.ts';
 import { defineNewTableIngest, json } from '../operation.ts';
 import type { IngestRequest, Operation, Reply } from '../operation.ts';
 import type { Services } from '../services.ts';
@@ -47,10 +47,7 @@ async function createFromStream(request: IngestRequest, services: Services): Pro
 
 async function create(request: IngestRequest, settings: CreateSettings, services: Services): Promise<Reply> {
   const claim = await claimName(request, settings.mode, services);
-  if (claim.kind === 'reserved') {
-    const { reply, result } = await writeFresh(claim.reservation, request, settings, services);
-    return { kind: 'object', body: reply, ...toFrame(result) };
-  }
+  if (claim.kind === 'reserved') return writeFresh(claim.reservation, request, settings, services);
   switch (settings.mode) {
     case 'create':
       throw alreadyExists(request);
@@ -61,7 +58,7 @@ async function create(request: IngestRequest, settings: CreateSettings, services
   }
 }
 
-/** Rows for a table that was only declared make it; or they find that somebody else has made it by now. */
+/** Rows for a table that was only declared create it, unless another request has created it by now. */
 export async function fillTable(
   request: IngestRequest,
   services: Services,
@@ -69,50 +66,43 @@ export async function fillTable(
 ): Promise<Filled> {
   const claim = await claimName(request, 'exist_ok', services);
   if (claim.kind === 'taken') return { kind: 'existing', table: claim.table };
-  const settings = readCreateSettings({}, services);
-  const { result } = await writeFresh(claim.reservation, request, { ...settings, toFields }, services);
+  const { reservation } = claim;
+  const { version, rows } = await writeData(reservation, request, readCreateSettings({}, services), services);
+  const result = await services.writes.singleWrite(request.write, async () => {
+    const replayed = await orDiscard(reservation, services, async () => services.writes.findReplay(request.write));
+    if (replayed === undefined) {
+      return publishData(reservation, request, { version, fields: toFields({ rows }), isKept: true }, services);
+    }
+    await discard(reservation, services);
+    return replayed;
+  });
   return { kind: 'filled', result };
 }
 
 type Filled =
   | { readonly kind: 'existing'; readonly table: TableRecord }
-  | { readonly kind: 'filled'; readonly result: SucceededWrite };
+  | { readonly kind: 'filled'; readonly result: WriteResult };
 
-interface FreshSettings extends CreateSettings {
-  /** Of rows for a table that was only declared: what their reply says. */
-  readonly toFields?: (outcome: { readonly rows: number }) => Fields;
-}
-
-interface FreshTable {
-  readonly reply: CreateTableReply;
-  readonly result: SucceededWrite;
-}
-
-/**
- * The name is reserved: write the data, then publish. Until then nobody sees anything, and a crash leaves only litter; so
- * the transaction that publishes the table is the commit, and also writes the journal entry.
- */
+/** The name is reserved: write the data, then publish. Until then no reader sees anything. */
 async function writeFresh(
   reservation: Reservation,
   request: IngestRequest,
-  settings: FreshSettings,
+  settings: CreateSettings,
   services: Services,
-): Promise<FreshTable> {
-  const { toFields } = settings;
-  const properties = settings.properties ?? {};
+): Promise<Reply> {
+  const { properties = {} } = settings;
   const shown = { location: locationUri(reservation.location), storage_options: settings.shownOptions, properties };
-  const { version, rows } = await writeData(reservation, request, settings, services);
-  const fields = toFields?.({ rows }) ?? shown;
-  // A create that is sent again without a key is told that the table exists; rows that are sent again would be added.
-  const isRepeatable = request.write.key === undefined && toFields === undefined;
-  const completes = isRepeatable ? undefined : services.writes.toCompleted(request.write, fields);
-  const entry = { operation: 'create_table', caller: request.caller.id, requestId: request.requestId, version };
-  const transactionId = await publish(reservation, { ...entry, properties, completes }, services);
-  const recorded = transactionId === undefined ? {} : { transaction_id: transactionId };
-  return {
-    reply: { ...shown, version, ...recorded },
-    result: { kind: 'committed', version, transactionId, properties, fields, response: completes },
+  const { version } = await writeData(reservation, request, settings, services);
+  // A create that is sent again without a key is told that the table exists.
+  const isKept = request.write.key !== undefined;
+  const result = await publishData(reservation, request, { version, properties, fields: shown, isKept }, services);
+  const { transactionId } = result;
+  const reply: CreateTableReply = {
+    ...shown,
+    version,
+    ...(transactionId === undefined ? {} : { transaction_id: transactionId }),
   };
+  return { kind: 'object', body: reply, ...toFrame(result) };
 }
 
 async function writeData(
@@ -121,11 +111,43 @@ async function writeData(
   { storageOptions }: CreateSettings,
   services: Services,
 ): Promise<WriteOutcome> {
-  try {
+  return orDiscard(reservation, services, async () => {
     const stream = await request.openStream();
-    const outcome = await services.writes.createTable(reservation.location, stream, storageOptions);
-    if (reservation.fills !== undefined) await refuseOvertaken(request, services);
-    return outcome;
+    return services.writes.createTable(reservation.location, stream, storageOptions);
+  });
+}
+
+interface Publication {
+  readonly version: number;
+  readonly fields: Fields;
+  readonly properties?: Readonly<Record<string, string>>;
+  /** Whether a repeated request gets the result. */
+  readonly isKept: boolean;
+}
+
+/** The transaction that publishes the table is the commit, and also writes the journal entry. */
+async function publishData(
+  reservation: Reservation,
+  request: IngestRequest,
+  { version, fields, properties = {}, isKept }: Publication,
+  services: Services,
+): Promise<SucceededWrite> {
+  if (reservation.fills !== undefined) {
+    await orDiscard(reservation, services, async () => refuseOvertaken(request, services));
+  }
+  const completes = isKept ? services.writes.toCompleted(request.write, fields) : undefined;
+  const entry = { operation: 'create_table', caller: request.caller.id, requestId: request.requestId, version };
+  const transactionId = await publish(reservation, { ...entry, properties, completes }, services);
+  return { kind: 'committed', version, transactionId, properties, fields, response: completes };
+}
+
+async function orDiscard<Value>(
+  reservation: Reservation,
+  services: Services,
+  work: () => Promise<Value>,
+): Promise<Value> {
+  try {
+    return await work();
   } catch (error) {
     await discard(reservation, services);
     throw error;
@@ -145,7 +167,10 @@ export async function publish(
     const isPublished = await tables.isPublished(reservation).catch(() => 'unknown' as const);
     if (isPublished === true) return undefined;
     // The next start publishes nothing more: it removes the data, or finds the table there.
-    if (isPublished === 'unknown') throw createInDoubt(error);
+    if (isPublished === 'unknown') {
+      if (entry.completes !== undefined) services.writes.addInDoubt(entry.completes, reservation);
+      throw createInDoubt(error);
+    }
     await discard(reservation, services);
     throw error;
   }
