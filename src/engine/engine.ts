@@ -130,7 +130,7 @@ export class NativeBackedEngine implements Engine {
     stream: CheckedStream,
     storageOptions: Readonly<Record<string, string>>,
   ): Promise<WriteOutcome> {
-    const source = { ...(await pullChunks(stream, 0)), turns: this.#parts.bulk };
+    const source = { ...(await pullChunks(stream, 0)), semaphore: this.#parts.bulk };
     return createTable(this.#parts.connections, { location, schema: stream.schema, source, storageOptions });
   }
 

@@ -20,7 +20,22 @@ export function fixedWidthBytes(type: DataType): number {
   }
 }
 
-/** A view is a length, then either the text itself (up to 12 bytes) or a prefix and the place of the text. */
+/** Bytes of one offset of a column of variable length. */
+export type OffsetBytes = 4 | 8;
+
+export function offsetBytes({ layout }: { readonly layout: string }): OffsetBytes {
+  return layout === 'large' ? 8 : 4;
+}
+
+export function readOffset(offsets: Buffer, index: number, bytes: OffsetBytes): number {
+  return bytes === 4 ? offsets.readInt32LE(4 * index) : Number(offsets.readBigInt64LE(8 * index));
+}
+
+export function hasBit(bitmap: Uint8Array, index: number): boolean {
+  return (((bitmap[index >> 3] ?? 0) >> (index & 7)) & 1) === 1;
+}
+
+/** A view is a length, then either the text itself (up to 12 bytes) or a prefix and the position of the text. */
 export const VIEW_BYTES = 16;
 
 /** The bytes that all views of a column together stand for. */

@@ -1,51 +1,71 @@
 import { ServiceError } from '../../errors/service-error.ts';
 
+/** Error context: which message of a stream is being read, for every refusal. */
+export class MessageContext {
+  /** Begins a sentence. It becomes more exact once the message's kind is known: "Record batch 3". */
+  name: string;
+  readonly offset: number;
+
+  constructor(name: string, offset: number) {
+    this.name = name;
+    this.offset = offset;
+  }
+
+  refuse(fault: string, hint?: string): never {
+    const sentence = `${this.name}, at byte ${this.offset} of the Arrow stream, ${fault}.`;
+    throw new ServiceError('InvalidInput', sentence, hint === undefined ? {} : { hint });
+  }
+}
+
 export interface Vector {
   readonly start: number;
   readonly count: number;
 }
 
-const EMPTY_VECTOR: Vector = { start: 0, count: 0 };
+export const EMPTY_VECTOR: Vector = { start: 0, count: 0 };
 
-/** Strings have to be valid: the engine's own verifier refuses the rest, in words that do not name the column. */
+/** Strings have to be valid: the engine's own verifier refuses the rest without naming the column. */
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
- * Reads flatbuffer tables out of bytes that nobody has vouched for: every access is checked against the end. Offsets
- * point forward only, so tables cannot form a ring, but several may share one child; what is read of text is therefore
- * bounded in total, and what is read of tables is for the caller to count.
+ * Reads flatbuffer tables from untrusted bytes: every access is checked against the end. Offsets point forward only, so
+ * tables cannot form a cycle, but several may share one child: text is bounded in total here, tables by the caller.
  */
 export class Flatbuffer {
   readonly bytes: Buffer;
-  readonly place: MessageContext;
+  readonly context: MessageContext;
   #textBytesLeft: number;
 
-  constructor(bytes: Buffer, place: MessageContext) {
+  constructor(bytes: Buffer, context: MessageContext) {
     this.bytes = bytes;
-    this.place = place;
+    this.context = context;
     this.#textBytesLeft = bytes.length;
+  }
+
+  refuse(fault: string, hint?: string): never {
+    return this.context.refuse(fault, hint);
   }
 
   rootTable(): number {
     return this.u32(0);
   }
 
-  u8Field(table: number, slot: number, missing: number): number {
+  u8Field(table: number, slot: number, missing = 0): number {
     const at = this.#find(table, slot);
     return at === undefined ? missing : this.u8(at);
   }
 
-  i16Field(table: number, slot: number, missing: number): number {
+  i16Field(table: number, slot: number, missing = 0): number {
     const at = this.#find(table, slot);
     return at === undefined ? missing : this.i16(at);
   }
 
-  i32Field(table: number, slot: number, missing: number): number {
+  i32Field(table: number, slot: number, missing = 0): number {
     const at = this.#find(table, slot);
     return at === undefined ? missing : this.i32(at);
   }
 
-  i64Field(table: number, slot: number, missing: number): number {
+  i64Field(table: number, slot: number, missing = 0): number {
     const at = this.#find(table, slot);
     return at === undefined ? missing : this.i64(at);
   }
@@ -62,7 +82,7 @@ export class Flatbuffer {
     try {
       return UTF8.decode(this.bytes.subarray(vector.start, vector.start + vector.count));
     } catch {
-      return this.place.refuse('holds text that is not valid UTF-8');
+      return this.refuse('holds text that is not valid UTF-8');
     }
   }
 
@@ -73,9 +93,8 @@ export class Flatbuffer {
   }
 
   vectorField(table: number, slot: number, elementBytes: number): Vector | undefined {
-    const at = this.#find(table, slot);
-    if (at === undefined) return undefined;
-    const head = this.#follow(at);
+    const head = this.tableField(table, slot);
+    if (head === undefined) return undefined;
     const count = this.u32(head);
     this.#check(head + 4, count * elementBytes);
     return { start: head + 4, count };
@@ -84,7 +103,7 @@ export class Flatbuffer {
   /** Text that is shared by many tables counts each time: no honest writer needs more than the message is long. */
   spend(textBytes: number): void {
     this.#textBytesLeft -= textBytes;
-    if (this.#textBytesLeft < 0) this.place.refuse('refers to the same text too often');
+    if (this.#textBytesLeft < 0) this.refuse('refers to the same text too often');
   }
 
   u8(at: number): number {
@@ -107,11 +126,11 @@ export class Flatbuffer {
     return this.bytes.readUInt32LE(at);
   }
 
-  /** Beyond 2^53 nothing in a message can be right, so an exact number is always enough. */
+  /** No valid length or offset exceeds 2^53, so a number is exact. */
   i64(at: number): number {
     this.#check(at, 8);
     const value = this.bytes.readInt32LE(at + 4) * 4294967296 + this.bytes.readUInt32LE(at);
-    if (!Number.isSafeInteger(value)) this.place.refuse('holds a number that is out of range');
+    if (!Number.isSafeInteger(value)) this.refuse('holds a number that is out of range');
     return value;
   }
 
@@ -133,23 +152,22 @@ export class Flatbuffer {
   }
 
   #check(at: number, length: number): void {
-    if (at < 0 || at + length > this.bytes.length) this.place.refuse('has metadata that points outside of itself');
+    if (at < 0 || at + length > this.bytes.length) this.refuse('has metadata that points outside of itself');
   }
 }
 
-/** Which message of a stream is being read, so that every refusal says where the fault stands. */
-export class MessageContext {
-  /** Begins a sentence. It becomes more exact once the message's kind is known: "Record batch 3". */
-  name: string;
-  readonly offset: number;
+/** A table whose position is fixed in advance. The vtable's entries: its size, the table's size, then each field's offset. */
+export interface TableLayout {
+  readonly vtable: number;
+  readonly table: number;
+  readonly entries: readonly number[];
+}
 
-  constructor(name: string, offset: number) {
-    this.name = name;
-    this.offset = offset;
-  }
+export function writeVtable(target: Buffer, { vtable, table, entries }: TableLayout): void {
+  for (const [index, entry] of entries.entries()) target.writeUInt16LE(entry, vtable + 2 * index);
+  target.writeInt32LE(table - vtable, table);
+}
 
-  refuse(fault: string, hint?: string): never {
-    const sentence = `${this.name}, at byte ${this.offset} of the Arrow stream, ${fault}.`;
-    throw new ServiceError('InvalidInput', sentence, hint === undefined ? {} : { hint });
-  }
+export function writeOffset(target: Buffer, at: number, to: number): void {
+  target.writeUInt32LE(to - at, at);
 }

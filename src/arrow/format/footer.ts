@@ -1,4 +1,28 @@
-/** Where a message stands in a file, as the footer lists it. */
+import { writeOffset, writeVtable } from './flatbuffer.ts';
+import type { MessageHeader } from './message-header.ts';
+
+export const FILE_MAGIC = Buffer.from('ARROW1', 'latin1');
+/** Padded to 8 bytes, which aligns what follows. */
+export const FILE_START = Buffer.concat([FILE_MAGIC, Buffer.alloc(2)]);
+export const END_OF_STREAM = Buffer.from([0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0]);
+/** The footer's own length, then the magic. */
+export const TRAILER_BYTES = 4 + FILE_MAGIC.length;
+
+/** The schema as it was received: it starts every file, and its metadata is part of the footer. */
+export interface SchemaMessage {
+  /** Prefix and metadata. */
+  readonly framed: Buffer;
+  readonly metadata: Buffer;
+  /** Position of the schema table in the metadata. */
+  readonly table: number;
+  readonly version: number;
+}
+
+export function toSchemaMessage(framed: Buffer, { flatbuffer, table, version }: MessageHeader): SchemaMessage {
+  return { framed, metadata: flatbuffer.bytes, table, version };
+}
+
+/** Position of a message in a file, as the footer lists it. */
 export interface Block {
   readonly offset: number;
   /** Prefix and padding included. */
@@ -12,45 +36,39 @@ export interface FooterParts {
   readonly batches: readonly Block[];
 }
 
-export const FILE_MAGIC = Buffer.from('ARROW1', 'latin1');
-
 const BLOCK_BYTES = 24;
-/** The footer's own length, then the magic. */
-const TRAILER_BYTES = 4 + FILE_MAGIC.length;
 
 /**
- * A flatbuffer, laid out by hand: root offset, vtable, table, the two lists of blocks, and the schema message as it came.
- * Offsets inside a flatbuffer are relative, so the footer can point at the schema inside that copy.
+ * A flatbuffer with a fixed layout: root offset, vtable, table, the two lists of blocks, and the schema message as
+ * received. Offsets inside a flatbuffer are relative, so the footer can point at the schema inside that copy.
  */
-const VTABLE = { at: 4, entries: [12, 20, 4, 8, 12, 16] } as const;
-const TABLE = { at: 16, version: 20, schema: 24, dictionaries: 28, batches: 32 } as const;
+const FOOTER = { vtable: 4, table: 16, entries: [12, 20, 4, 8, 12, 16] } as const;
+const FIELD = { version: 20, schema: 24, dictionaries: 28, batches: 32 } as const;
 /** Block lists start where their first element falls on a multiple of 8. */
 const DICTIONARIES_AT = 44;
 
-export function footerBytes(schemaMetadataBytes: number, blocks: number): number {
+export function footerBytes(schema: SchemaMessage, blocks: number): number {
   const listsEnd = DICTIONARIES_AT + 4 + BLOCK_BYTES * blocks + 4 + 4;
-  return align(align(listsEnd) + schemaMetadataBytes) + TRAILER_BYTES;
+  return align(align(listsEnd) + schema.metadata.length) + TRAILER_BYTES;
 }
 
-/** Writes into `target`, which has exactly the length that `footerBytes` gives. */
-export function writeFooter(target: Buffer, parts: FooterParts): void {
-  const { schema } = parts;
-  const batchesAt = DICTIONARIES_AT + 4 + BLOCK_BYTES * parts.dictionaries.length + 4;
-  const schemaAt = align(batchesAt + 4 + BLOCK_BYTES * parts.batches.length);
-  target.fill(0);
-  target.writeUInt32LE(TABLE.at, 0);
-  for (const [index, entry] of VTABLE.entries.entries()) target.writeUInt16LE(entry, VTABLE.at + 2 * index);
-  target.writeInt32LE(TABLE.at - VTABLE.at, TABLE.at);
-  target.writeInt16LE(schema.version, TABLE.version);
-  target.writeUInt32LE(schemaAt + schema.table - TABLE.schema, TABLE.schema);
-  target.writeUInt32LE(DICTIONARIES_AT - TABLE.dictionaries, TABLE.dictionaries);
-  target.writeUInt32LE(batchesAt - TABLE.batches, TABLE.batches);
-  writeBlocks(target, DICTIONARIES_AT, parts.dictionaries);
-  writeBlocks(target, batchesAt, parts.batches);
+export function createFooter({ schema, dictionaries, batches }: FooterParts): Buffer {
+  const batchesAt = DICTIONARIES_AT + 4 + BLOCK_BYTES * dictionaries.length + 4;
+  const schemaAt = align(batchesAt + 4 + BLOCK_BYTES * batches.length);
+  const target = Buffer.alloc(footerBytes(schema, dictionaries.length + batches.length));
+  writeOffset(target, 0, FOOTER.table);
+  writeVtable(target, FOOTER);
+  target.writeInt16LE(schema.version, FIELD.version);
+  writeOffset(target, FIELD.schema, schemaAt + schema.table);
+  writeOffset(target, FIELD.dictionaries, DICTIONARIES_AT);
+  writeOffset(target, FIELD.batches, batchesAt);
+  writeBlocks(target, DICTIONARIES_AT, dictionaries);
+  writeBlocks(target, batchesAt, batches);
   target.set(schema.metadata, schemaAt);
   const length = target.length - TRAILER_BYTES;
   target.writeInt32LE(length, length);
   target.set(FILE_MAGIC, length + 4);
+  return target;
 }
 
 function writeBlocks(target: Buffer, at: number, blocks: readonly Block[]): void {
@@ -65,14 +83,4 @@ function writeBlocks(target: Buffer, at: number, blocks: readonly Block[]): void
 
 function align(bytes: number): number {
   return Math.ceil(bytes / 8) * 8;
-}
-
-/** The schema as it came, to be put at the head of every chunk and into its footer. */
-export interface SchemaMessage {
-  /** Prefix and metadata. */
-  readonly framed: Buffer;
-  readonly metadata: Buffer;
-  /** Where the schema table stands in the metadata. */
-  readonly table: number;
-  readonly version: number;
 }

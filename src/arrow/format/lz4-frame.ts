@@ -18,14 +18,14 @@ interface Block {
   readonly isCompressed: boolean;
 }
 
-/** The most that a frame can decode to, from the sizes of its blocks alone; `undefined` when it is not a frame. */
+/** Upper bound of a frame's decoded size, from the sizes of its blocks alone; `undefined` when it is not a frame. */
 export function lz4DecodedBytesMax(bytes: Buffer): number | undefined {
   const frame = readFrame(bytes);
   if (frame === undefined) return undefined;
   return Math.min(frame.blocks.length * frame.blockBytesMax, bytes.length * EXPANSION_MAX);
 }
 
-/** Fills `target` with what the frame decodes to and says whether it was enough; what is beyond it is not decoded. */
+/** Decodes the frame until `target` is full, and says whether it was filled. */
 export function decodeLz4Frame(bytes: Buffer, target: Buffer): boolean {
   const frame = readFrame(bytes);
   if (frame === undefined) return false;
@@ -68,7 +68,7 @@ function readBlocks(bytes: Buffer, from: number, checksumBytes: number): { block
   return undefined;
 }
 
-/** Decodes one block behind what is written already, which its matches may refer to. Gives the new end. */
+/** Decodes one block after what is written already, which its matches may refer to. Returns the new end. */
 function decodeBlock(source: Buffer, target: Buffer, from: number): number | undefined {
   let at = 0;
   let written = from;
@@ -100,7 +100,7 @@ function readLength(source: Buffer, from: number, nibble: number): { length: num
   return { length, next };
 }
 
-/** A match may overlap what it writes, which repeats it. */
+/** Byte by byte, because a match may overlap what it writes. */
 function copyMatch(target: Buffer, from: number, distance: number, length: number): number {
   const end = Math.min(target.length, from + length);
   for (let at = from; at < end; at += 1) target[at] = target[at - distance] ?? 0;

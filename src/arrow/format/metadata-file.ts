@@ -1,68 +1,47 @@
-import { FILE_MAGIC, footerBytes, writeFooter } from './footer.ts';
+import { writeOffset, writeVtable } from './flatbuffer.ts';
+import { createFooter, FILE_START } from './footer.ts';
 
 /** The metadata version that all Arrow libraries have written since 1.0. */
 const METADATA_V5 = 4;
-const HEAD_BYTES = 8;
 
-/**
- * An Arrow IPC file whose schema has no columns, only metadata: the form in which the engine takes a table's schema
- * metadata. It is a flatbuffer laid out by hand, as the footer around it is.
- */
+/** An Arrow IPC file whose schema has metadata but no columns: the form in which the engine takes schema metadata. */
 export function metadataFile(entries: Iterable<readonly [key: string, value: string]>): Buffer {
   const metadata = schemaTable([...entries]);
-  const footer = Buffer.alloc(footerBytes(metadata.length, 0));
   const schema = { framed: Buffer.alloc(0), metadata, table: SCHEMA.table, version: METADATA_V5 };
-  writeFooter(footer, { schema, dictionaries: [], batches: [] });
-  const head = Buffer.alloc(HEAD_BYTES);
-  head.set(FILE_MAGIC);
-  return Buffer.concat([head, footer]);
+  return Buffer.concat([FILE_START, createFooter({ schema, dictionaries: [], batches: [] })]);
 }
 
-/** Where the fixed parts stand: two vtables, the table of the schema, and its two vectors. */
-const SCHEMA = { vtable: 0, entries: [10, 12, 0, 4, 8], table: 12, fields: 32, metadata: 36 } as const;
+/** Fixed positions: two vtables, the table of the schema, and its two vectors. Pairs of key and value follow. */
+const SCHEMA = { vtable: 0, table: 12, entries: [10, 12, 0, 4, 8], fields: 32, metadata: 36 } as const;
 const PAIR = { vtable: 24, entries: [8, 12, 4, 8], bytes: 12 } as const;
 
 function schemaTable(entries: readonly (readonly [key: string, value: string])[]): Buffer {
-  const texts = entries.map(([key, value]) => ({ key: text(key), value: text(value) }));
-  const pairsAt = SCHEMA.metadata + 4 + 4 * entries.length;
-  const target = Buffer.alloc(pairsAt + texts.reduce((sum, each) => sum + pairBytes(each), 0));
-  for (const [index, entry] of SCHEMA.entries.entries()) target.writeUInt16LE(entry, SCHEMA.vtable + 2 * index);
-  for (const [index, entry] of PAIR.entries.entries()) target.writeUInt16LE(entry, PAIR.vtable + 2 * index);
-  target.writeInt32LE(SCHEMA.table - SCHEMA.vtable, SCHEMA.table);
-  target.writeUInt32LE(SCHEMA.fields - (SCHEMA.table + 4), SCHEMA.table + 4);
-  target.writeUInt32LE(SCHEMA.metadata - (SCHEMA.table + 8), SCHEMA.table + 8);
-  target.writeUInt32LE(entries.length, SCHEMA.metadata);
-  let at = pairsAt;
-  for (const [index, pair] of texts.entries()) {
-    const slot = SCHEMA.metadata + 4 + 4 * index;
-    target.writeUInt32LE(at - slot, slot);
-    writePair(target, at, pair);
-    at += pairBytes(pair);
+  const pairs = entries.map(([key, value]) => toPair(toText(key), toText(value)));
+  const target = Buffer.alloc(SCHEMA.metadata + 4 + 4 * pairs.length);
+  writeVtable(target, SCHEMA);
+  writeOffset(target, SCHEMA.table + 4, SCHEMA.fields);
+  writeOffset(target, SCHEMA.table + 8, SCHEMA.metadata);
+  target.writeUInt32LE(pairs.length, SCHEMA.metadata);
+  let at = target.length;
+  for (const [index, pair] of pairs.entries()) {
+    writeOffset(target, SCHEMA.metadata + 4 + 4 * index, at);
+    pair.writeInt32LE(at - PAIR.vtable);
+    at += pair.length;
   }
-  return target;
+  for (const [index, entry] of PAIR.entries.entries()) target.writeUInt16LE(entry, PAIR.vtable + 2 * index);
+  return Buffer.concat([target, ...pairs]);
 }
 
-interface PairTexts {
-  readonly key: Buffer;
-  readonly value: Buffer;
-}
-
-function pairBytes({ key, value }: PairTexts): number {
-  return PAIR.bytes + key.length + value.length;
-}
-
-function writePair(target: Buffer, at: number, { key, value }: PairTexts): void {
-  const keyAt = at + PAIR.bytes;
-  const valueAt = keyAt + key.length;
-  target.writeInt32LE(at - PAIR.vtable, at);
-  target.writeUInt32LE(keyAt - (at + 4), at + 4);
-  target.writeUInt32LE(valueAt - (at + 8), at + 8);
-  target.set(key, keyAt);
-  target.set(value, valueAt);
+/** All pairs share one vtable, whose distance is set once the pair's position is known. */
+function toPair(key: Buffer, value: Buffer): Buffer {
+  const pair = Buffer.concat([Buffer.alloc(PAIR.bytes), key, value]);
+  writeOffset(pair, 4, PAIR.bytes);
+  writeOffset(pair, 8, PAIR.bytes + key.length);
+  return pair;
 }
 
 /** Its length, its bytes, a zero behind them, and zeros up to the next multiple of 4. */
-function text(value: string): Buffer {
+function toText(value: string): Buffer {
   const bytes = Buffer.byteLength(value);
   const target = Buffer.alloc(4 + Math.ceil((bytes + 1) / 4) * 4);
   target.writeUInt32LE(bytes);

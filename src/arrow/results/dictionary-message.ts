@@ -1,4 +1,7 @@
-import { fixedWidthBytes } from '../format/column-layout.ts';
+import { fixedWidthBytes, offsetBytes, readOffset } from '../format/column-layout.ts';
+import type { OffsetBytes } from '../format/column-layout.ts';
+import { writeOffset, writeVtable } from '../format/flatbuffer.ts';
+import { HEADER_KIND, PREFIX_BYTES } from '../format/message-header.ts';
 import { isValid } from './result-columns.ts';
 import type { ResultColumn } from './result-columns.ts';
 
@@ -17,13 +20,11 @@ export interface FramedDictionary {
   readonly metadataBytes: number;
 }
 
-const PREFIX_BYTES = 8;
-const DICTIONARY_BATCH = 2;
 const ALIGNMENT = 64;
 
 /**
- * The metadata is a flatbuffer laid out by hand: a Message with a DictionaryBatch with a RecordBatch of one column. Each
- * table stands right behind its vtable, and every 64-bit number on a multiple of 8.
+ * The metadata is a flatbuffer with a fixed layout: a Message with a DictionaryBatch with a RecordBatch of one column.
+ * Each table follows its vtable, and every 64-bit number is on a multiple of 8.
  */
 const MESSAGE = { vtable: 4, table: 16, entries: [12, 24, 4, 6, 8, 16] } as const;
 const DICTIONARY = { vtable: 40, table: 56, entries: [10, 20, 8, 4, 16] } as const;
@@ -31,32 +32,25 @@ const BATCH = { vtable: 76, table: 88, entries: [10, 24, 8, 16, 20] } as const;
 const NODES_AT = 116;
 const BUFFERS_AT = 140;
 
-/** A batch whose values stand behind those that the dictionary already has. */
+/** A batch whose values are appended to those of the dictionary. */
 export function frameDelta(parts: DictionaryParts): FramedDictionary {
   const body = Buffer.concat(parts.buffers.map(padded));
-  const flatbuffer = Buffer.alloc(align(BUFFERS_AT + 4 + 16 * parts.buffers.length + PREFIX_BYTES) - PREFIX_BYTES);
-  writeMessage(flatbuffer, parts.version, body.length);
-  writeDictionary(flatbuffer, parts.id);
-  writeBatch(flatbuffer, parts);
+  const metadataBytes = align(PREFIX_BYTES + BUFFERS_AT + 4 + 16 * parts.buffers.length);
   const prefix = Buffer.alloc(PREFIX_BYTES, 0xff);
-  prefix.writeInt32LE(flatbuffer.length, 4);
-  return { bytes: Buffer.concat([prefix, flatbuffer, body]), metadataBytes: PREFIX_BYTES + flatbuffer.length };
-}
-
-function writeMessage(target: Buffer, version: number, bodyBytes: number): void {
-  target.writeUInt32LE(MESSAGE.table, 0);
+  prefix.writeInt32LE(metadataBytes - PREFIX_BYTES, 4);
+  const target = Buffer.alloc(metadataBytes - PREFIX_BYTES);
+  writeOffset(target, 0, MESSAGE.table);
   writeVtable(target, MESSAGE);
-  target.writeInt16LE(version, MESSAGE.table + 4);
-  target.writeUInt8(DICTIONARY_BATCH, MESSAGE.table + 6);
+  target.writeInt16LE(parts.version, MESSAGE.table + 4);
+  target.writeUInt8(HEADER_KIND.dictionaryBatch, MESSAGE.table + 6);
   writeOffset(target, MESSAGE.table + 8, DICTIONARY.table);
-  target.writeBigInt64LE(BigInt(bodyBytes), MESSAGE.table + 16);
-}
-
-function writeDictionary(target: Buffer, id: number): void {
+  target.writeBigInt64LE(BigInt(body.length), MESSAGE.table + 16);
   writeVtable(target, DICTIONARY);
   writeOffset(target, DICTIONARY.table + 4, BATCH.table);
-  target.writeBigInt64LE(BigInt(id), DICTIONARY.table + 8);
+  target.writeBigInt64LE(BigInt(parts.id), DICTIONARY.table + 8);
   target.writeUInt8(1, DICTIONARY.table + 16);
+  writeBatch(target, parts);
+  return { bytes: Buffer.concat([prefix, target, body]), metadataBytes };
 }
 
 function writeBatch(target: Buffer, { rows, nulls, buffers }: DictionaryParts): void {
@@ -76,23 +70,8 @@ function writeBatch(target: Buffer, { rows, nulls, buffers }: DictionaryParts): 
   }
 }
 
-interface TablePlace {
-  readonly vtable: number;
-  readonly table: number;
-  readonly entries: readonly number[];
-}
-
-function writeVtable(target: Buffer, { vtable, table, entries }: TablePlace): void {
-  for (const [index, entry] of entries.entries()) target.writeUInt16LE(entry, vtable + 2 * index);
-  target.writeInt32LE(table - vtable, table);
-}
-
-function writeOffset(target: Buffer, at: number, to: number): void {
-  target.writeUInt32LE(to - at, at);
-}
-
 function padded(buffer: Buffer): Buffer {
-  return Buffer.concat([buffer, Buffer.alloc(align(buffer.length) - buffer.length)]);
+  return Buffer.concat([buffer], align(buffer.length));
 }
 
 function align(bytes: number): number {
@@ -101,48 +80,37 @@ function align(bytes: number): number {
 
 /** The values of a dictionary as bytes; `undefined` for null. */
 export function readValues(column: ResultColumn): readonly (Buffer | undefined)[] {
-  const read = valueReader(column);
+  const [first = Buffer.alloc(0), data = Buffer.alloc(0)] = column.buffers;
+  const { type } = column;
+  const read = (row: number): Buffer => {
+    if (type.kind === 'utf8' || type.kind === 'binary') {
+      const width = offsetBytes(type);
+      return data.subarray(readOffset(first, row, width), readOffset(first, row + 1, width));
+    }
+    const bytes = fixedWidthBytes(type);
+    return first.subarray(bytes * row, bytes * (row + 1));
+  };
   return Array.from({ length: column.length }, (_unused, row) => (isValid(column, row) ? read(row) : undefined));
 }
 
 /** The buffers of a column of these values, of the same type as `column`: validity first. */
-export function writeValues(column: ResultColumn, values: readonly (Buffer | undefined)[]): readonly Buffer[] {
+export function writeValues({ type }: ResultColumn, values: readonly (Buffer | undefined)[]): readonly Buffer[] {
   const validity = Buffer.alloc(values.includes(undefined) ? Math.ceil(values.length / 8) : 0);
   for (const [row, value] of values.entries()) {
     if (value !== undefined && validity.length > 0) validity[row >> 3] = (validity[row >> 3] ?? 0) | (1 << (row & 7));
   }
-  const width = offsetWidth(column);
-  if (width === undefined) {
-    const empty = Buffer.alloc(fixedWidthBytes(column.type));
-    return [validity, Buffer.concat(values.map((value) => value ?? empty))];
-  }
-  return [validity, writeOffsets(values, width), Buffer.concat(values.map((value) => value ?? Buffer.alloc(0)))];
+  const isVariable = type.kind === 'utf8' || type.kind === 'binary';
+  const empty = Buffer.alloc(isVariable ? 0 : fixedWidthBytes(type));
+  const data = Buffer.concat(values.map((value) => value ?? empty));
+  return isVariable ? [validity, writeOffsets(values, offsetBytes(type)), data] : [validity, data];
 }
 
-function valueReader(column: ResultColumn): (row: number) => Buffer {
-  const [first = Buffer.alloc(0), data = Buffer.alloc(0)] = column.buffers;
-  const width = offsetWidth(column);
-  if (width !== undefined)
-    return (row) => data.subarray(readOffset(first, row, width), readOffset(first, row + 1, width));
-  const bytes = fixedWidthBytes(column.type);
-  return (row) => first.subarray(bytes * row, bytes * (row + 1));
-}
-
-function offsetWidth({ type }: ResultColumn): 4 | 8 | undefined {
-  if (type.kind !== 'utf8' && type.kind !== 'binary') return undefined;
-  return type.layout === 'large' ? 8 : 4;
-}
-
-export function readOffset(offsets: Buffer, index: number, width: 4 | 8): number {
-  return width === 4 ? offsets.readInt32LE(4 * index) : Number(offsets.readBigInt64LE(8 * index));
-}
-
-function writeOffsets(values: readonly (Buffer | undefined)[], width: 4 | 8): Buffer {
-  const offsets = Buffer.alloc(width * (values.length + 1));
+function writeOffsets(values: readonly (Buffer | undefined)[], bytes: OffsetBytes): Buffer {
+  const offsets = Buffer.alloc(bytes * (values.length + 1));
   let end = 0;
   for (const [row, value] of values.entries()) {
     end += value?.length ?? 0;
-    if (width === 4) offsets.writeInt32LE(end, 4 * (row + 1));
+    if (bytes === 4) offsets.writeInt32LE(end, 4 * (row + 1));
     else offsets.writeBigInt64LE(BigInt(end), 8 * (row + 1));
   }
   return offsets;

@@ -1,5 +1,7 @@
 import type { Field, TimeUnit } from '../../model/schema.ts';
-import { readOffset } from './dictionary-message.ts';
+import { formatDate, formatDecimal, formatTime, formatTimestamp } from '../../model/value-text.ts';
+import { hasBit, offsetBytes, readOffset } from '../format/column-layout.ts';
+import type { OffsetBytes } from '../format/column-layout.ts';
 import { EXTENSION_NAME_KEY } from '../schema/schema-rules.ts';
 import { isValid } from './result-columns.ts';
 import type { ResultColumn } from './result-columns.ts';
@@ -12,10 +14,11 @@ export type FindDictionary = (column: ResultColumn) => ResultColumn;
 
 const NULL = 'null';
 const UUID_EXTENSION = 'arrow.uuid';
+const FRACTION_DIGITS: Readonly<Record<TimeUnit, number>> = { s: 0, ms: 3, us: 6, ns: 9 };
 
 /**
- * How the values of a column are written: integers and decimals as numbers with all their digits, what JSON has no number
- * for as text (`"NaN"`), bytes in base64, days and moments in ISO 8601, durations as a count of their unit.
+ * How the values of a column are written: integers and decimals as numbers with all their digits, numbers that JSON lacks
+ * as text (`"NaN"`), bytes in base64, dates and timestamps in ISO 8601, durations as a count of their unit.
  */
 export function jsonWriter(column: ResultColumn, dictionaryOf: FindDictionary): JsonWriter {
   const write = valueWriter(column, dictionaryOf);
@@ -27,7 +30,7 @@ function valueWriter(column: ResultColumn, dictionaryOf: FindDictionary): JsonWr
   const [values = Buffer.alloc(0)] = column.buffers;
   switch (type.kind) {
     case 'bool':
-      return (row) => ((((values[row >> 3] ?? 0) >> (row & 7)) & 1) === 1 ? 'true' : 'false');
+      return (row) => String(hasBit(values, row));
     case 'int':
       return integerWriter(values, type.bits, type.signed);
     case 'float':
@@ -36,32 +39,48 @@ function valueWriter(column: ResultColumn, dictionaryOf: FindDictionary): JsonWr
       return (row) => formatDecimal(readWide(values, row, type.bits / 8), type.scale);
     case 'utf8':
     case 'binary':
-      return bytesWriter(column, type.layout === 'large' ? 8 : 4, type.kind === 'utf8');
+      return bytesWriter(column, offsetBytes(type), type.kind === 'utf8');
     case 'fixed-size-binary':
       return fixedBytesWriter(values, type.bytes, column.field);
     case 'date':
-      return type.unit === 'day'
-        ? (row) => formatDay(values.readInt32LE(4 * row))
-        : (row) => formatDay(Math.floor(Number(values.readBigInt64LE(8 * row)) / 86_400_000));
+      return (row) => {
+        const isDay = type.unit === 'day';
+        const days = isDay ? values.readInt32LE(4 * row) : Number(values.readBigInt64LE(8 * row)) / 86_400_000;
+        return quoted(formatDate(Math.floor(days)), Math.floor(days));
+      };
     case 'time':
-      return (row) => formatClock(readTicks(values, row, type.bits), type.unit);
     case 'timestamp':
-      return momentWriter(values, type.unit, type.timezone !== undefined);
+      return ticksWriter(values, type.kind === 'time' ? type.bits : 64, (ticks) => {
+        const digits = FRACTION_DIGITS[type.unit];
+        if (type.kind === 'time') return formatTime(ticks, digits);
+        return formatTimestamp(ticks, digits, type.timezone !== undefined);
+      });
     case 'duration':
       return (row) => String(values.readBigInt64LE(8 * row));
-    case 'dictionary':
-      return dictionaryWriter(column, dictionaryOf);
+    case 'dictionary': {
+      const write = jsonWriter(dictionaryOf(column), dictionaryOf);
+      const bytes = type.index.kind === 'int' ? type.index.bits / 8 : 4;
+      if (bytes === 8) return (row) => write(Number(values.readBigInt64LE(8 * row)));
+      return (row) => write(values.readUIntLE(bytes * row, bytes));
+    }
     case 'struct':
       return structWriter(column.children, dictionaryOf);
     case 'list':
-      return listWriter(column, type.layout === 'large' ? 8 : 4, dictionaryOf);
+      return listWriter(column, offsetBytes(type), dictionaryOf);
     case 'map':
       return listWriter(column, 4, dictionaryOf);
-    case 'fixed-size-list':
-      return fixedListWriter(column, type.length, dictionaryOf);
+    case 'fixed-size-list': {
+      const writeItems = itemsWriter(column, dictionaryOf);
+      return (row) => writeItems(type.length * row, type.length * (row + 1));
+    }
     default:
       return () => NULL;
   }
+}
+
+/** A value that has no text is written as its count. */
+function quoted(text: string | undefined, count: number | bigint): string {
+  return text === undefined ? String(count) : `"${text}"`;
 }
 
 function integerWriter(values: Buffer, bits: number, signed: boolean): JsonWriter {
@@ -100,14 +119,7 @@ function readWide(values: Buffer, row: number, bytes: number): bigint {
   return BigInt.asIntN(8 * bytes, value);
 }
 
-function formatDecimal(unscaled: bigint, scale: number): string {
-  if (scale <= 0) return String(unscaled * 10n ** BigInt(-scale));
-  const sign = unscaled < 0n ? '-' : '';
-  const digits = String(unscaled < 0n ? -unscaled : unscaled).padStart(scale + 1, '0');
-  return `${sign}${digits.slice(0, -scale)}.${digits.slice(-scale)}`;
-}
-
-function bytesWriter({ buffers }: ResultColumn, width: 4 | 8, isText: boolean): JsonWriter {
+function bytesWriter({ buffers }: ResultColumn, width: OffsetBytes, isText: boolean): JsonWriter {
   const [offsets = Buffer.alloc(0), data = Buffer.alloc(0)] = buffers;
   return (row) => {
     const bytes = data.subarray(readOffset(offsets, row, width), readOffset(offsets, row + 1, width));
@@ -127,20 +139,11 @@ function formatUuid(bytes: Buffer): string {
   return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 }
 
-function readTicks(values: Buffer, row: number, bits: number): bigint {
-  return bits === 32 ? BigInt(values.readInt32LE(4 * row)) : values.readBigInt64LE(8 * row);
-}
-
-function momentWriter(values: Buffer, unit: TimeUnit, isInstant: boolean): JsonWriter {
-  return (row) => formatMoment(values.readBigInt64LE(8 * row), unit, isInstant);
-}
-
-function dictionaryWriter(column: ResultColumn, dictionaryOf: FindDictionary): JsonWriter {
-  const { type } = column;
-  const [indices = Buffer.alloc(0)] = column.buffers;
-  const bytes = type.kind === 'dictionary' && type.index.kind === 'int' ? type.index.bits / 8 : 4;
-  const write = jsonWriter(dictionaryOf(column), dictionaryOf);
-  return (row) => write(bytes === 8 ? Number(indices.readBigInt64LE(8 * row)) : indices.readUIntLE(bytes * row, bytes));
+function ticksWriter(values: Buffer, bits: 32 | 64, format: (ticks: bigint) => string | undefined): JsonWriter {
+  return (row) => {
+    const ticks = bits === 32 ? BigInt(values.readInt32LE(4 * row)) : values.readBigInt64LE(8 * row);
+    return quoted(format(ticks), ticks);
+  };
 }
 
 export function structWriter(children: readonly ResultColumn[], dictionaryOf: FindDictionary): JsonWriter {
@@ -150,15 +153,10 @@ export function structWriter(children: readonly ResultColumn[], dictionaryOf: Fi
   return (row) => `{${members.map(({ key, write }) => key + write(row)).join(',')}}`;
 }
 
-function listWriter(column: ResultColumn, width: 4 | 8, dictionaryOf: FindDictionary): JsonWriter {
+function listWriter(column: ResultColumn, width: OffsetBytes, dictionaryOf: FindDictionary): JsonWriter {
   const [offsets = Buffer.alloc(0)] = column.buffers;
   const writeItems = itemsWriter(column, dictionaryOf);
   return (row) => writeItems(readOffset(offsets, row, width), readOffset(offsets, row + 1, width));
-}
-
-function fixedListWriter(column: ResultColumn, length: number, dictionaryOf: FindDictionary): JsonWriter {
-  const writeItems = itemsWriter(column, dictionaryOf);
-  return (row) => writeItems(length * row, length * (row + 1));
 }
 
 function itemsWriter({ children }: ResultColumn, dictionaryOf: FindDictionary): (start: number, end: number) => string {
@@ -169,41 +167,4 @@ function itemsWriter({ children }: ResultColumn, dictionaryOf: FindDictionary): 
     for (let at = start; at < end; at += 1) items.push(write(at));
     return `[${items.join(',')}]`;
   };
-}
-
-const DIGITS: Readonly<Record<TimeUnit, number>> = { s: 0, ms: 3, us: 6, ns: 9 };
-const MILLISECONDS_PER_DAY = 86_400_000;
-
-/** `"2024-01-31"`. */
-export function formatDay(days: number): string {
-  const date = new Date(days * MILLISECONDS_PER_DAY);
-  return isWritable(date) ? `"${date.toISOString().replace(/T.*$/, '')}"` : String(days);
-}
-
-/** `"2024-01-31T10:00:00.000001Z"`; without a zone, when the column has none, also here. */
-export function formatMoment(ticks: bigint, unit: TimeUnit, isInstant: boolean): string {
-  const { seconds, fraction } = split(ticks, unit);
-  const date = new Date(Number(seconds) * 1000);
-  if (!isWritable(date)) return String(ticks);
-  return `"${date.toISOString().slice(0, -5)}${fraction}${isInstant ? 'Z' : ''}"`;
-}
-
-/** `"10:00:00.000001"`. */
-export function formatClock(ticks: bigint, unit: TimeUnit): string {
-  const { seconds, fraction } = split(ticks, unit);
-  const isInDay = seconds >= 0n && seconds < 86_400n;
-  return isInDay ? `"${new Date(Number(seconds) * 1000).toISOString().slice(11, 19)}${fraction}"` : String(ticks);
-}
-
-/** Beyond the years that a date can have, the count itself is written. */
-function isWritable(date: Date): boolean {
-  return !Number.isNaN(date.getTime());
-}
-
-function split(ticks: bigint, unit: TimeUnit): { readonly seconds: bigint; readonly fraction: string } {
-  const digits = DIGITS[unit];
-  const perSecond = 10n ** BigInt(digits);
-  const rest = ((ticks % perSecond) + perSecond) % perSecond;
-  const fraction = digits === 0 ? '' : `.${String(rest).padStart(digits, '0')}`;
-  return { seconds: (ticks - rest) / perSecond, fraction };
 }

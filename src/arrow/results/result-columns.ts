@@ -1,8 +1,11 @@
+import { childFields } from '../../model/schema.ts';
 import type { DataType, Field } from '../../model/schema.ts';
+import { hasBit } from '../format/column-layout.ts';
 import { PAIR_BYTES, readBatchHeader } from '../format/message-header.ts';
 import type { BatchHeader, MessageHeader } from '../format/message-header.ts';
+import type { ResultMessage } from './result-file.ts';
 
-/** One column of a batch that the engine made, with its buffers in place. */
+/** One column of a batch written by the engine, with views of its buffers. */
 export interface ResultColumn {
   readonly field: Field;
   readonly type: DataType;
@@ -25,9 +28,16 @@ export function readColumns(
   return fields.map((field) => reader.read(field));
 }
 
-export function isValid(column: ResultColumn, row: number): boolean {
-  const { validity } = column;
-  return validity === undefined || (((validity[row >> 3] ?? 0) >> (row & 7)) & 1) === 1;
+/** The values of a dictionary batch. */
+export function readDictionaryColumn({ header, body }: ResultMessage, field: Field | undefined): ResultColumn {
+  const table = header.flatbuffer.tableField(header.table, 1);
+  if (field === undefined || table === undefined) return header.flatbuffer.refuse('is of no column');
+  const [column] = readColumns(header, table, [field], body);
+  return column ?? header.flatbuffer.refuse('has no values');
+}
+
+export function isValid({ validity }: ResultColumn, row: number): boolean {
+  return validity === undefined || hasBit(validity, row);
 }
 
 class ColumnReader {
@@ -37,27 +47,28 @@ class ColumnReader {
   #buffersRead = 0;
 
   constructor(header: BatchHeader, body: Buffer) {
-    if (header.codec !== 'none') header.flatbuffer.place.refuse('is compressed');
+    if (header.codec !== 'none') header.flatbuffer.refuse('is compressed');
     this.#header = header;
     this.#body = body;
   }
 
   read(field: Field): ResultColumn {
     const { type } = field;
-    const at = this.#header.nodes.start + PAIR_BYTES * this.#nodesRead;
+    const { flatbuffer, nodes } = this.#header;
+    const at = nodes.start + PAIR_BYTES * this.#nodesRead;
     this.#nodesRead += 1;
-    const length = this.#header.flatbuffer.i64(at);
-    const nulls = this.#header.flatbuffer.i64(at + 8);
+    const length = flatbuffer.i64(at);
+    const nulls = flatbuffer.i64(at + 8);
     if (type.kind === 'null') return { field, type, length, validity: undefined, buffers: [], children: [] };
     const bits = this.#nextBuffer();
     const validity = nulls === 0 || bits.length === 0 ? undefined : bits;
     const buffers = Array.from({ length: this.#bufferCount(type) }, () => this.#nextBuffer());
-    return { field, type, length, validity, buffers, children: childrenOf(type).map((child) => this.read(child)) };
+    return { field, type, length, validity, buffers, children: childFields(type).map((child) => this.read(child)) };
   }
 
   #nextBuffer(): Buffer {
     const { flatbuffer, buffers } = this.#header;
-    if (this.#buffersRead >= buffers.count) flatbuffer.place.refuse('lists fewer buffers than its columns need');
+    if (this.#buffersRead >= buffers.count) flatbuffer.refuse('lists fewer buffers than its columns need');
     const at = buffers.start + PAIR_BYTES * this.#buffersRead;
     this.#buffersRead += 1;
     const offset = flatbuffer.i64(at);
@@ -71,8 +82,6 @@ class ColumnReader {
         return 0;
       case 'list':
         return type.layout === 'plain' || type.layout === 'large' ? 1 : this.#refuse(type);
-      case 'map':
-        return 1;
       case 'utf8':
       case 'binary':
         return type.layout === 'view' ? this.#refuse(type) : 2;
@@ -84,22 +93,8 @@ class ColumnReader {
     }
   }
 
-  /** The engine writes out what it was given in these layouts, so it never answers in them. */
+  /** The engine converts these layouts when it writes, so it never returns them. */
   #refuse(type: DataType): never {
-    return this.#header.flatbuffer.place.refuse(`holds a column of the kind ${type.kind} in a layout that is not read`);
-  }
-}
-
-function childrenOf(type: DataType): readonly Field[] {
-  switch (type.kind) {
-    case 'struct':
-      return type.children;
-    case 'list':
-    case 'fixed-size-list':
-      return [type.item];
-    case 'map':
-      return [type.entries];
-    default:
-      return [];
+    return this.#header.flatbuffer.refuse(`holds a column of the kind ${type.kind} in a layout that is not read`);
   }
 }

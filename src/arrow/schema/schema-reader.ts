@@ -1,21 +1,24 @@
 import { isDeepStrictEqual } from 'node:util';
+import { ServiceError } from '../../errors/service-error.ts';
 import { quoteForMessage } from '../../model/identifier.ts';
 import type { DataType, Field, Schema } from '../../model/schema.ts';
-import { readIntType, readType } from './type-reader.ts';
 import { Flatbuffer, MessageContext } from '../format/flatbuffer.ts';
+import { FILE_MAGIC, TRAILER_BYTES } from '../format/footer.ts';
 import type { SchemaMessage } from '../format/footer.ts';
-import { ServiceError } from '../../errors/service-error.ts';
-import { FILE_MAGIC } from '../format/footer.ts';
+import { readIntType, readType } from './type-reader.ts';
 
 export interface SchemaBounds {
   readonly columnsMax: number;
   readonly depthMax: number;
 }
 
-/** How the columns of a schema are joined to the dictionaries that a stream sends apart from them. */
+/** Schemas written by the engine are trusted, but still bounded. */
+const ENGINE_BOUNDS: SchemaBounds = { columnsMax: 1_000_000, depthMax: 256 };
+
+/** Which column uses which dictionary: a stream sends dictionaries separately, by id. */
 export interface DictionaryTypes {
   readonly idOf: ReadonlyMap<DataType, number>;
-  /** The values of a dictionary as a column of its own, under the name of the column that uses it. */
+  /** The values of a dictionary as a column, under the name of the first column that uses it. */
   readonly valuesOf: ReadonlyMap<number, Field>;
 }
 
@@ -25,13 +28,38 @@ export interface ReadSchema {
 }
 
 export function readSchema(flatbuffer: Flatbuffer, table: number, bounds: SchemaBounds): ReadSchema {
-  if (flatbuffer.i16Field(table, 0, 0) !== 0) {
-    flatbuffer.place.refuse('declares big-endian data', 'Only little-endian Arrow data is read.');
+  if (flatbuffer.i16Field(table, 0) !== 0) {
+    flatbuffer.refuse('declares big-endian data', 'Only little-endian Arrow data is read.');
   }
   const reader = new FieldReader(flatbuffer, bounds);
   const fields = reader.readFields(table, 1, 1);
-  const metadata = readKeyValues(flatbuffer, table, 2);
-  return { schema: { fields, metadata }, dictionaries: reader };
+  return { schema: { fields, metadata: readKeyValues(flatbuffer, table, 2) }, dictionaries: reader };
+}
+
+/** The schema of a result of the engine. */
+export function readResultSchema({ metadata, table }: SchemaMessage): ReadSchema {
+  return readSchema(new Flatbuffer(metadata, new MessageContext('The schema of a result', 0)), table, ENGINE_BOUNDS);
+}
+
+/** The schema of an Arrow IPC file written by the engine. It is read from the footer: the start may be padded. */
+export function readFileSchema(file: Uint8Array): Schema {
+  try {
+    const context = new MessageContext('The footer', 0);
+    const footer = new Flatbuffer(footerOf(file, context), context);
+    const table = footer.tableField(footer.rootTable(), 1) ?? context.refuse('has no schema');
+    return readSchema(footer, table, ENGINE_BOUNDS).schema;
+  } catch (cause) {
+    throw new ServiceError('Internal', 'The schema of the table could not be read.', { cause });
+  }
+}
+
+function footerOf(file: Uint8Array, context: MessageContext): Buffer {
+  const bytes = Buffer.from(file.buffer, file.byteOffset, file.byteLength);
+  const end = bytes.length - TRAILER_BYTES;
+  if (end < 0 || !bytes.subarray(end + 4).equals(FILE_MAGIC)) return context.refuse('is missing');
+  const length = bytes.readInt32LE(end);
+  if (length < 0 || length > end) return context.refuse(`is ${length} bytes long`);
+  return bytes.subarray(end - length, end);
 }
 
 class FieldReader implements DictionaryTypes {
@@ -47,9 +75,7 @@ class FieldReader implements DictionaryTypes {
   }
 
   readFields(table: number, slot: number, depth: number): readonly Field[] {
-    const fields: Field[] = [];
-    for (const field of this.#flatbuffer.tables(table, slot)) fields.push(this.#readField(field, depth));
-    return fields;
+    return Array.from(this.#flatbuffer.tables(table, slot), (field) => this.#readField(field, depth));
   }
 
   #readField(table: number, depth: number): Field {
@@ -57,51 +83,43 @@ class FieldReader implements DictionaryTypes {
     const flatbuffer = this.#flatbuffer;
     this.#columns += 1;
     if (this.#columns > columnsMax) {
-      flatbuffer.place.refuse(`declares more than ${columnsMax} columns, nested ones counted`);
+      flatbuffer.refuse(`declares more than ${columnsMax} columns, nested ones counted`);
     }
-    if (depth > depthMax) flatbuffer.place.refuse(`nests columns more than ${depthMax} levels deep`);
+    if (depth > depthMax) flatbuffer.refuse(`nests columns more than ${depthMax} levels deep`);
     const name = flatbuffer.textField(table, 0) ?? '';
-    const nullable = flatbuffer.u8Field(table, 1, 0) !== 0;
+    const nullable = flatbuffer.u8Field(table, 1) !== 0;
     const type = this.#readFieldType(table, name, depth);
     return { name, nullable, type, metadata: readKeyValues(flatbuffer, table, 6) };
   }
 
   #readFieldType(table: number, name: string, depth: number): DataType {
     const flatbuffer = this.#flatbuffer;
-    const typeTable = flatbuffer.tableField(table, 3);
-    if (typeTable === undefined)
-      return flatbuffer.place.refuse(`gives no type for the column ${quoteForMessage(name)}`);
+    const typeTable =
+      flatbuffer.tableField(table, 3) ?? flatbuffer.refuse(`gives no type for the column ${quoteForMessage(name)}`);
     const children = this.readFields(table, 5, depth + 1);
-    const type = readType(flatbuffer, { tag: flatbuffer.u8Field(table, 2, 0), table: typeTable, children });
+    const type = readType(flatbuffer, { tag: flatbuffer.u8Field(table, 2), table: typeTable, children });
     const encoding = flatbuffer.tableField(table, 4);
     return encoding === undefined ? type : this.#readDictionaryType(encoding, name, type);
   }
 
   #readDictionaryType(encoding: number, name: string, value: DataType): DataType {
     const flatbuffer = this.#flatbuffer;
-    const indexTable = flatbuffer.tableField(encoding, 1);
-    if (indexTable === undefined) {
-      return flatbuffer.place.refuse(`gives no index type for the dictionary of the column ${quoteForMessage(name)}`);
-    }
+    const indexTable =
+      flatbuffer.tableField(encoding, 1) ??
+      flatbuffer.refuse(`gives no index type for the dictionary of the column ${quoteForMessage(name)}`);
     const index = readIntType(flatbuffer, indexTable);
-    const ordered = flatbuffer.u8Field(encoding, 2, 0) !== 0;
-    const type: DataType = { kind: 'dictionary', index, value, ordered };
-    this.#register(flatbuffer.i64Field(encoding, 0, 0), type, {
-      name,
-      nullable: true,
-      type: value,
-      metadata: new Map(),
-    });
+    const type: DataType = { kind: 'dictionary', index, value, ordered: flatbuffer.u8Field(encoding, 2) !== 0 };
+    const id = flatbuffer.i64Field(encoding, 0);
+    this.#register(id, type, { name, nullable: true, type: value, metadata: new Map() });
     return type;
   }
 
-  /** Columns may share a dictionary, as long as they agree on what is in it. */
+  /** Columns may share a dictionary, as long as they agree on the type of its values. */
   #register(id: number, type: DataType, values: Field): void {
     const known = this.valuesOf.get(id);
     if (known !== undefined && !isDeepStrictEqual(known.type, values.type)) {
-      this.#flatbuffer.place.refuse(
-        `uses the dictionary ${id} for the columns ${quoteForMessage(known.name)} and ${quoteForMessage(values.name)}, which have different types`,
-      );
+      const columns = `${quoteForMessage(known.name)} and ${quoteForMessage(values.name)}`;
+      this.#flatbuffer.refuse(`uses the dictionary ${id} for the columns ${columns}, which have different types`);
     }
     this.idOf.set(type, id);
     if (known === undefined) this.valuesOf.set(id, values);
@@ -118,35 +136,4 @@ function readKeyValues(flatbuffer: Flatbuffer, table: number, slot: number): Rea
     if (key !== undefined && value !== undefined) entries.set(key, value);
   }
   return entries;
-}
-
-export function readSchemaMessage(message: SchemaMessage): ReadSchema {
-  const flatbuffer = new Flatbuffer(message.metadata, new MessageContext('The schema of a result', 0));
-  return readSchema(flatbuffer, message.table, BOUNDS);
-}
-
-const TRAILER_BYTES = 4 + FILE_MAGIC.length;
-
-/** What the engine writes is trusted to be sane, but not without end. */
-export const BOUNDS = { columnsMax: 1_000_000, depthMax: 256 } as const;
-
-/** The schema of an Arrow IPC file that the engine made. It is read from the footer: the head may be padded. */
-export function readFileSchema(file: Uint8Array): Schema {
-  try {
-    const place = new MessageContext('The footer', 0);
-    const footer = new Flatbuffer(footerOf(file, place), place);
-    const table = footer.tableField(footer.rootTable(), 1);
-    return table === undefined ? place.refuse('has no schema') : readSchema(footer, table, BOUNDS).schema;
-  } catch (cause) {
-    throw new ServiceError('Internal', 'The schema of the table could not be read.', { cause });
-  }
-}
-
-function footerOf(file: Uint8Array, place: MessageContext): Buffer {
-  const bytes = Buffer.from(file.buffer, file.byteOffset, file.byteLength);
-  const end = bytes.length - TRAILER_BYTES;
-  if (end < 0 || !bytes.subarray(end + 4).equals(FILE_MAGIC)) return place.refuse('is missing');
-  const length = bytes.readInt32LE(end);
-  if (length < 0 || length > end) return place.refuse(`is ${length} bytes long`);
-  return bytes.subarray(end - length, end);
 }

@@ -2,18 +2,11 @@ import { ServiceError } from '../../errors/service-error.ts';
 import { quoteForMessage } from '../../model/identifier.ts';
 import { childFields } from '../../model/schema.ts';
 import type { Field, Schema } from '../../model/schema.ts';
-import { needsStorageVersion22, checkType } from './type-rules.ts';
+import { checkType, needsStorageVersion22 } from './type-rules.ts';
 
-/**
- * What a table can hold, beyond what Arrow can say. Most of these the engine would accept, and then be unable to read
- * the table ever again.
- */
+/** Limits of tables beyond those of Arrow. Most of them the engine would accept, and then never read the table again. */
 export function checkSchemaRules(schema: Schema): void {
-  if (schema.fields.length === 0) {
-    throw new ServiceError('TableSchemaValidationError', 'The schema has no columns.', {
-      hint: 'A table has at least one column.',
-    });
-  }
+  if (schema.fields.length === 0) refuse('The schema has no columns.', 'A table has at least one column.');
   for (const field of schema.fields) checkColumnName(field.name, 'Rename the column in the stream.');
   checkSiblings(schema.fields, []);
   const needsVersion22 = needsStorageVersion22(schema);
@@ -35,8 +28,7 @@ const RESERVED_NAMES: ReadonlySet<string> = new Set([
 /** Of a top-level column. */
 export function checkColumnName(name: string, hint = 'Choose another name.'): void {
   const fault = topLevelNameFault(name);
-  if (fault === undefined) return;
-  throw new ServiceError('TableSchemaValidationError', `The column name ${quoteForMessage(name)} ${fault}.`, { hint });
+  if (fault !== undefined) refuse(`The column name ${quoteForMessage(name)} ${fault}.`, hint);
 }
 
 function topLevelNameFault(name: string): string | undefined {
@@ -51,10 +43,8 @@ function checkSiblings(fields: readonly Field[], parent: readonly string[]): voi
   const names = new Set<string>();
   for (const { name } of fields) {
     if (names.has(name)) {
-      const path = quoteForMessage([...parent, name].join('.'));
-      throw new ServiceError('TableSchemaValidationError', `The schema has more than one column named ${path}.`, {
-        hint: 'Columns beside each other need different names.',
-      });
+      const sentence = `The schema has more than one column named ${quotePath([...parent, name])}.`;
+      refuse(sentence, 'Columns beside each other need different names.');
     }
     names.add(name);
   }
@@ -66,18 +56,12 @@ function checkField(field: Field, path: readonly string[], needsVersion22: boole
   const children = childFields(field.type);
   if (field.type.kind === 'struct') {
     checkSiblings(children, path);
-    checkChildNames(children, path);
+    // Items of lists may be nameless: they are never addressed by name.
+    if (children.some(({ name }) => name === '')) {
+      refuse(`The struct ${quotePath(path)} has a field with an empty name.`, 'Give every field of a struct a name.');
+    }
   }
   for (const child of children) checkField(child, [...path, child.name], needsVersion22);
-}
-
-/** Items of lists may be nameless: nobody addresses them by name. */
-function checkChildNames(children: readonly Field[], parent: readonly string[]): void {
-  if (children.every(({ name }) => name !== '')) return;
-  const path = quoteForMessage(parent.join('.'));
-  throw new ServiceError('TableSchemaValidationError', `The struct ${path} has a field with an empty name.`, {
-    hint: 'Give every field of a struct a name.',
-  });
 }
 
 export const EXTENSION_NAME_KEY = 'ARROW:extension:name';
@@ -86,20 +70,22 @@ export const JSON_EXTENSION = 'arrow.json';
 const EXTENSION_METADATA_KEY = 'ARROW:extension:metadata';
 const EXTENSION_PREFIX = 'ARROW:extension:';
 
-/** Keys by which the storage format steers itself make tables unreadable when a stream sets them. */
-export function checkFieldMetadata(field: Field, path: readonly string[]): void {
+/** Metadata keys that control the storage format make tables unreadable when a stream sets them. */
+function checkFieldMetadata(field: Field, path: readonly string[]): void {
+  const refuseHaving = (what: string, hint = 'Remove it from the field in the stream.'): never =>
+    refuse(`The column ${quotePath(path)} has ${what}.`, hint);
   for (const key of field.metadata.keys()) {
     const fault = keyFault(key, field);
-    if (fault !== undefined) refuse(path, `the metadata key ${quoteForMessage(key)}, which ${fault}`);
+    if (fault !== undefined) refuseHaving(`the metadata key ${quoteForMessage(key)}, which ${fault}`);
   }
   const extension = field.metadata.get(EXTENSION_NAME_KEY);
   if (extension === undefined) return;
-  if (extension === '') refuse(path, 'an extension type without a name');
+  if (extension === '') refuseHaving('an extension type without a name');
   if (extension.startsWith('lance.')) {
-    refuse(path, `the extension type ${quoteForMessage(extension)}, which belongs to the storage format`);
+    refuseHaving(`the extension type ${quoteForMessage(extension)}, which belongs to the storage format`);
   }
   if (extension === JSON_EXTENSION && field.type.kind === 'utf8' && field.type.layout === 'view') {
-    refuse(path, 'JSON text as string views', 'Send JSON as utf8 or large utf8.');
+    refuseHaving('JSON text as string views', 'Send JSON as utf8 or large utf8.');
   }
 }
 
@@ -110,7 +96,10 @@ function keyFault(key: string, field: Field): string | undefined {
   return field.metadata.has(EXTENSION_NAME_KEY) ? undefined : `needs ${quoteForMessage(EXTENSION_NAME_KEY)} beside it`;
 }
 
-function refuse(path: readonly string[], what: string, hint = 'Remove it from the field in the stream.'): never {
-  const column = quoteForMessage(path.join('.'));
-  throw new ServiceError('TableSchemaValidationError', `The column ${column} has ${what}.`, { hint });
+function quotePath(path: readonly string[]): string {
+  return quoteForMessage(path.join('.'));
+}
+
+function refuse(sentence: string, hint: string): never {
+  throw new ServiceError('TableSchemaValidationError', sentence, { hint });
 }

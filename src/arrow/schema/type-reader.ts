@@ -9,49 +9,45 @@ export interface TypeParts {
 }
 
 export function readType(flatbuffer: Flatbuffer, parts: TypeParts): DataType {
-  const reader = TYPE_READERS[parts.tag];
-  if (reader === undefined) return flatbuffer.place.refuse(`holds a column of the unknown Arrow type ${parts.tag}`);
-  return reader(flatbuffer, parts);
+  const { tag, table, children } = parts;
+  const readNested = NESTED_TYPES[tag];
+  if (readNested !== undefined) return readNested(flatbuffer, parts);
+  const read = PLAIN_TYPES[tag] ?? flatbuffer.refuse(`holds a column of the unknown Arrow type ${tag}`);
+  if (children.length > 0) flatbuffer.refuse('holds a column of a plain type that has children');
+  return read(flatbuffer, table);
 }
-
-export function readIntType(flatbuffer: Flatbuffer, table: number): DataType & { kind: 'int' } {
-  const bits = flatbuffer.i32Field(table, 0, 0);
-  const signed = flatbuffer.u8Field(table, 1, 0) !== 0;
-  if (bits === 8 || bits === 16 || bits === 32 || bits === 64) return { kind: 'int', bits, signed };
-  return flatbuffer.place.refuse(`holds an integer column of ${bits} bits`, 'Integers have 8, 16, 32 or 64 bits.');
-}
-
-type TypeReader = (flatbuffer: Flatbuffer, parts: TypeParts) => DataType;
 
 /** By the tags of the union `Type` in Schema.fbs. */
-const TYPE_READERS: Readonly<Record<number, TypeReader>> = {
-  1: leaf({ kind: 'null' }),
-  2: (flatbuffer, parts) => readIntType(flatbuffer, noChildren(flatbuffer, parts).table),
+const PLAIN_TYPES: Readonly<Record<number, (flatbuffer: Flatbuffer, table: number) => DataType>> = {
+  1: () => ({ kind: 'null' }),
+  2: readIntType,
   3: readFloat,
-  4: leaf({ kind: 'binary', layout: 'plain' }),
-  5: leaf({ kind: 'utf8', layout: 'plain' }),
-  6: leaf({ kind: 'bool' }),
+  4: () => ({ kind: 'binary', layout: 'plain' }),
+  5: () => ({ kind: 'utf8', layout: 'plain' }),
+  6: () => ({ kind: 'bool' }),
   7: readDecimal,
   8: readDate,
   9: readTime,
-  10: readTimestamp,
+  10: (flatbuffer, table) => {
+    return { kind: 'timestamp', unit: readTimeUnit(flatbuffer, table, 0), timezone: flatbuffer.textField(table, 1) };
+  },
   11: readInterval,
+  15: readFixedSizeBinary,
+  18: (flatbuffer, table) => ({ kind: 'duration', unit: readTimeUnit(flatbuffer, table, 1) }),
+  19: () => ({ kind: 'binary', layout: 'large' }),
+  20: () => ({ kind: 'utf8', layout: 'large' }),
+  23: () => ({ kind: 'binary', layout: 'view' }),
+  24: () => ({ kind: 'utf8', layout: 'view' }),
+};
+
+const NESTED_TYPES: Readonly<Record<number, (flatbuffer: Flatbuffer, parts: TypeParts) => DataType>> = {
   12: (flatbuffer, parts) => ({ kind: 'list', layout: 'plain', item: onlyChild(flatbuffer, parts) }),
   13: (_flatbuffer, { children }) => ({ kind: 'struct', children }),
   14: (_flatbuffer, { children }) => ({ kind: 'union', children }),
-  15: readFixedSizeBinary,
   16: readFixedSizeList,
   17: readMap,
-  18: (flatbuffer, parts) => ({
-    kind: 'duration',
-    unit: readTimeUnit(flatbuffer, noChildren(flatbuffer, parts).table, 1),
-  }),
-  19: leaf({ kind: 'binary', layout: 'large' }),
-  20: leaf({ kind: 'utf8', layout: 'large' }),
   21: (flatbuffer, parts) => ({ kind: 'list', layout: 'large', item: onlyChild(flatbuffer, parts) }),
   22: (_flatbuffer, { children }) => ({ kind: 'run-end-encoded', children }),
-  23: leaf({ kind: 'binary', layout: 'view' }),
-  24: leaf({ kind: 'utf8', layout: 'view' }),
   25: (flatbuffer, parts) => ({ kind: 'list', layout: 'view', item: onlyChild(flatbuffer, parts) }),
   26: (flatbuffer, parts) => ({ kind: 'list', layout: 'large-view', item: onlyChild(flatbuffer, parts) }),
 };
@@ -61,30 +57,27 @@ const TIME_UNITS: readonly TimeUnit[] = ['s', 'ms', 'us', 'ns'];
 const DECIMAL_DIGITS: Readonly<Record<number, number>> = { 32: 9, 64: 18, 128: 38, 256: 76 };
 const INTERVAL_UNITS = ['year-month', 'day-time', 'month-day-nano'] as const;
 
-function leaf(type: DataType): TypeReader {
-  return (flatbuffer, parts) => {
-    noChildren(flatbuffer, parts);
-    return type;
-  };
+export function readIntType(flatbuffer: Flatbuffer, table: number): DataType & { kind: 'int' } {
+  const bits = flatbuffer.i32Field(table, 0);
+  const signed = flatbuffer.u8Field(table, 1) !== 0;
+  if (bits === 8 || bits === 16 || bits === 32 || bits === 64) return { kind: 'int', bits, signed };
+  return flatbuffer.refuse(`holds an integer column of ${bits} bits`, 'Integers have 8, 16, 32 or 64 bits.');
 }
 
-function readFloat(flatbuffer: Flatbuffer, parts: TypeParts): DataType {
-  const precision = flatbuffer.i16Field(noChildren(flatbuffer, parts).table, 0, 0);
-  const bits = FLOAT_BITS[precision];
-  if (bits === undefined) return flatbuffer.place.refuse(`holds a float column of the unknown precision ${precision}`);
+function readFloat(flatbuffer: Flatbuffer, table: number): DataType {
+  const precision = flatbuffer.i16Field(table, 0);
+  const bits = FLOAT_BITS[precision] ?? flatbuffer.refuse(`holds a float column of the unknown precision ${precision}`);
   return { kind: 'float', bits };
 }
 
-/** The engine takes precision and scale as single bytes and stops the process's worker when they are not. */
-function readDecimal(flatbuffer: Flatbuffer, parts: TypeParts): DataType {
-  const { table } = noChildren(flatbuffer, parts);
-  const precision = flatbuffer.i32Field(table, 0, 0);
-  const scale = flatbuffer.i32Field(table, 1, 0);
+/** The engine takes precision and scale as single bytes, and ends the worker process when they are not. */
+function readDecimal(flatbuffer: Flatbuffer, table: number): DataType {
+  const precision = flatbuffer.i32Field(table, 0);
+  const scale = flatbuffer.i32Field(table, 1);
   const bits = flatbuffer.i32Field(table, 2, 128);
-  const digits = DECIMAL_DIGITS[bits] ?? 0;
   const hasWidth = bits === 32 || bits === 64 || bits === 128 || bits === 256;
-  if (!hasWidth || precision < 1 || precision > digits || scale < -128 || scale > precision) {
-    return flatbuffer.place.refuse(
+  if (!hasWidth || precision < 1 || precision > (DECIMAL_DIGITS[bits] ?? 0) || scale < -128 || scale > precision) {
+    return flatbuffer.refuse(
       `holds a decimal column of ${bits} bits, precision ${precision} and scale ${scale}`,
       'A decimal of 128 bits has a precision of 1 to 38, one of 256 bits 1 to 76, and a scale up to its precision.',
     );
@@ -92,70 +85,54 @@ function readDecimal(flatbuffer: Flatbuffer, parts: TypeParts): DataType {
   return { kind: 'decimal', bits, precision, scale };
 }
 
-function readDate(flatbuffer: Flatbuffer, parts: TypeParts): DataType {
-  const unit = flatbuffer.i16Field(noChildren(flatbuffer, parts).table, 0, 1);
+function readDate(flatbuffer: Flatbuffer, table: number): DataType {
+  const unit = flatbuffer.i16Field(table, 0, 1);
   if (unit === 0) return { kind: 'date', unit: 'day' };
   if (unit === 1) return { kind: 'date', unit: 'ms' };
-  return flatbuffer.place.refuse(`holds a date column of the unknown unit ${unit}`);
+  return flatbuffer.refuse(`holds a date column of the unknown unit ${unit}`);
 }
 
-function readTime(flatbuffer: Flatbuffer, parts: TypeParts): DataType {
-  const { table } = noChildren(flatbuffer, parts);
+function readTime(flatbuffer: Flatbuffer, table: number): DataType {
   const unit = readTimeUnit(flatbuffer, table, 1);
   const bits = flatbuffer.i32Field(table, 1, 32);
   if (bits === 32 && (unit === 's' || unit === 'ms')) return { kind: 'time', bits, unit };
   if (bits === 64 && (unit === 'us' || unit === 'ns')) return { kind: 'time', bits, unit };
-  return flatbuffer.place.refuse(
-    `holds a time column of ${bits} bits in ${unit}`,
-    'Seconds and milliseconds take 32 bits, microseconds and nanoseconds 64.',
-  );
+  const hint = 'Seconds and milliseconds take 32 bits, microseconds and nanoseconds 64.';
+  return flatbuffer.refuse(`holds a time column of ${bits} bits in ${unit}`, hint);
 }
 
-function readTimestamp(flatbuffer: Flatbuffer, parts: TypeParts): DataType {
-  const { table } = noChildren(flatbuffer, parts);
-  const unit = readTimeUnit(flatbuffer, table, 0);
-  return { kind: 'timestamp', unit, timezone: flatbuffer.textField(table, 1) };
+function readInterval(flatbuffer: Flatbuffer, table: number): DataType {
+  const unit = INTERVAL_UNITS[flatbuffer.i16Field(table, 0)];
+  return { kind: 'interval', unit: unit ?? flatbuffer.refuse('holds an interval column of an unknown unit') };
 }
 
-function readInterval(flatbuffer: Flatbuffer, parts: TypeParts): DataType {
-  const unit = INTERVAL_UNITS[flatbuffer.i16Field(noChildren(flatbuffer, parts).table, 0, 0)];
-  return unit === undefined
-    ? flatbuffer.place.refuse('holds an interval column of an unknown unit')
-    : { kind: 'interval', unit };
-}
-
-function readFixedSizeBinary(flatbuffer: Flatbuffer, parts: TypeParts): DataType {
-  const bytes = flatbuffer.i32Field(noChildren(flatbuffer, parts).table, 0, 0);
-  if (bytes < 0) flatbuffer.place.refuse(`holds a fixed-size binary column of ${bytes} bytes`);
+function readFixedSizeBinary(flatbuffer: Flatbuffer, table: number): DataType {
+  const bytes = flatbuffer.i32Field(table, 0);
+  if (bytes < 0) flatbuffer.refuse(`holds a fixed-size binary column of ${bytes} bytes`);
   return { kind: 'fixed-size-binary', bytes };
 }
 
 function readFixedSizeList(flatbuffer: Flatbuffer, parts: TypeParts): DataType {
-  const length = flatbuffer.i32Field(parts.table, 0, 0);
-  if (length < 0) flatbuffer.place.refuse(`holds a fixed-size list column of ${length} items`);
+  const length = flatbuffer.i32Field(parts.table, 0);
+  if (length < 0) flatbuffer.refuse(`holds a fixed-size list column of ${length} items`);
   return { kind: 'fixed-size-list', length, item: onlyChild(flatbuffer, parts) };
 }
 
 function readMap(flatbuffer: Flatbuffer, parts: TypeParts): DataType {
   const entries = onlyChild(flatbuffer, parts);
   if (entries.type.kind !== 'struct' || entries.type.children.length !== 2) {
-    flatbuffer.place.refuse('holds a map column whose entries are not a struct of key and value');
+    flatbuffer.refuse('holds a map column whose entries are not a struct of key and value');
   }
-  return { kind: 'map', entries, keysSorted: flatbuffer.u8Field(parts.table, 0, 0) !== 0 };
+  return { kind: 'map', entries, keysSorted: flatbuffer.u8Field(parts.table, 0) !== 0 };
 }
 
 function readTimeUnit(flatbuffer: Flatbuffer, table: number, missing: number): TimeUnit {
   const unit = flatbuffer.i16Field(table, 0, missing);
-  return TIME_UNITS[unit] ?? flatbuffer.place.refuse(`holds a column of the unknown time unit ${unit}`);
+  return TIME_UNITS[unit] ?? flatbuffer.refuse(`holds a column of the unknown time unit ${unit}`);
 }
 
 function onlyChild(flatbuffer: Flatbuffer, { children }: TypeParts): Field {
   const [child] = children;
   if (child !== undefined && children.length === 1) return child;
-  return flatbuffer.place.refuse(`holds a list or map column with ${children.length} children`, 'It has exactly one.');
-}
-
-function noChildren(flatbuffer: Flatbuffer, parts: TypeParts): TypeParts {
-  if (parts.children.length > 0) flatbuffer.place.refuse('holds a column of a plain type that has children');
-  return parts;
+  return flatbuffer.refuse(`holds a list or map column with ${children.length} children`, 'It has exactly one.');
 }

@@ -4,7 +4,12 @@ import { childFields } from '../../model/schema.ts';
 import type { DataType, Field, Schema } from '../../model/schema.ts';
 import { describeType } from './type-name.ts';
 
-/** Refuses a type that Lance 8.0 cannot write, or can write but not read. Its children are for the caller to bring. */
+/** Maps and fixed-size lists of structs need the storage format 2.2, which is not the engine's default. */
+export function needsStorageVersion22(schema: Schema): boolean {
+  return schema.fields.some((field) => reaches(field.type, (type) => type.kind === 'map' || isStructVector(type)));
+}
+
+/** Refuses a type that Lance 8.0 cannot write, or can write but not read. The caller checks its children. */
 export function checkType(field: Field, path: readonly string[], needsVersion22: boolean): void {
   const remedy = remedyFor(field.type) ?? (needsVersion22 ? remedyInVersion22(field.type) : undefined);
   if (remedy === undefined) return;
@@ -31,7 +36,9 @@ function remedyFor(type: DataType): string | undefined {
     case 'fixed-size-binary':
       return type.bytes === 0 ? 'A fixed-size binary has at least one byte.' : undefined;
     case 'dictionary':
-      return remedyForDictionary(type.value);
+      return ['bool', 'int', 'float', 'utf8', 'binary'].includes(type.value.kind)
+        ? undefined
+        : 'Dictionaries hold strings, binary, booleans, integers or floats; send other values plain.';
     case 'list':
       return type.layout === 'view' || type.layout === 'large-view'
         ? 'Cast it to list or large list.'
@@ -51,41 +58,37 @@ function remedyForMap(entries: DataType, keysSorted: boolean): string | undefine
   return remedyForItem(entries) ?? (key?.nullable === true ? 'Mark the keys of the map as not null.' : undefined);
 }
 
-function remedyForDictionary(value: DataType): string | undefined {
-  const isStored = ['bool', 'int', 'float', 'utf8', 'binary'].includes(value.kind);
-  return isStored
-    ? undefined
-    : 'Dictionaries hold strings, binary, booleans, integers or floats; send other values plain.';
-}
-
-/** Repetition levels have no room for structs without fields, nor for fixed-size lists of structs. */
+/** Repetition levels cannot represent structs without fields, nor fixed-size lists of structs. */
 function remedyForItem(item: DataType): string | undefined {
   if (reaches(item, isEmptyStruct)) return 'A struct inside a list or map has at least one field.';
   if (reaches(item, isStructVector)) return 'A fixed-size list of structs cannot stand inside a list or map.';
   return undefined;
 }
 
+const FIXED_WIDTH_KINDS: readonly DataType['kind'][] = [
+  'bool',
+  'int',
+  'float',
+  'decimal',
+  'date',
+  'time',
+  'timestamp',
+  'duration',
+  'fixed-size-binary',
+];
+
 function remedyForFixedSizeList(length: number, item: DataType): string | undefined {
   if (length === 0) return 'A fixed-size list has at least one item.';
-  switch (item.kind) {
-    case 'struct':
-      if (reaches(item, isEmptyStruct)) return 'A struct inside a list has at least one field.';
-      return reaches(item, isListOrMap) ? 'A struct inside a fixed-size list cannot hold lists or maps.' : undefined;
-    case 'fixed-size-list':
-      return reaches(item, (type) => type.kind === 'struct') ? 'Make the inner fixed-size list a list.' : undefined;
-    case 'bool':
-    case 'int':
-    case 'float':
-    case 'decimal':
-    case 'date':
-    case 'time':
-    case 'timestamp':
-    case 'duration':
-    case 'fixed-size-binary':
-      return undefined;
-    default:
-      return 'Items of a fixed-size list have a fixed width; send a list instead.';
+  if (item.kind === 'struct') {
+    if (reaches(item, isEmptyStruct)) return 'A struct inside a list has at least one field.';
+    const hasLists = reaches(item, ({ kind }) => kind === 'list' || kind === 'map');
+    return hasLists ? 'A struct inside a fixed-size list cannot hold lists or maps.' : undefined;
   }
+  if (item.kind === 'fixed-size-list') {
+    return reaches(item, ({ kind }) => kind === 'struct') ? 'Make the inner fixed-size list a list.' : undefined;
+  }
+  if (FIXED_WIDTH_KINDS.includes(item.kind)) return undefined;
+  return 'Items of a fixed-size list have a fixed width; send a list instead.';
 }
 
 /** Numbers in dictionaries are written by storage version 2.2 in a form that it does not read. */
@@ -104,19 +107,4 @@ function isEmptyStruct(type: DataType): boolean {
 
 function isStructVector(type: DataType): boolean {
   return type.kind === 'fixed-size-list' && type.item.type.kind === 'struct';
-}
-
-function isListOrMap(type: DataType): boolean {
-  return type.kind === 'list' || type.kind === 'map';
-}
-
-/** Maps and fixed-size lists of structs are held only by the storage format 2.2, which is not the engine's default. */
-export function needsStorageVersion22(schema: Schema): boolean {
-  return schema.fields.some((field) => isNewIn22(field.type));
-}
-
-function isNewIn22(type: DataType): boolean {
-  if (type.kind === 'map') return true;
-  if (type.kind === 'fixed-size-list' && type.item.type.kind === 'struct') return true;
-  return childFields(type).some((child) => isNewIn22(child.type));
 }

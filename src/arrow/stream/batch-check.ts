@@ -1,39 +1,41 @@
 import { quoteForMessage } from '../../model/identifier.ts';
 import type { DataType, Field } from '../../model/schema.ts';
-import type { BatchBuffers, BodyBuffer, FieldNode } from './batch-buffers.ts';
-import { fixedWidthBytes, viewedBytes, VIEW_BYTES } from '../format/column-layout.ts';
-import { jsonColumnFault } from './json-column.ts';
+import { fixedWidthBytes, offsetBytes, VIEW_BYTES, viewedBytes } from '../format/column-layout.ts';
+import type { OffsetBytes } from '../format/column-layout.ts';
 import { EXTENSION_NAME_KEY, JSON_EXTENSION } from '../schema/schema-rules.ts';
+import type { BatchBuffers, BodyBuffer, FieldNode } from './batch-buffers.ts';
+import { jsonColumnFault } from './json-column.ts';
 
-/** What a batch is held against: its columns, and which of their dictionaries have arrived. */
+/** What a batch is checked against. */
 export interface BatchSchema {
   readonly columns: readonly Field[];
-  /** Gets the names of the top-level columns that hold nulls. */
+  /** Collects the names of the top-level columns that hold nulls. */
   readonly nullColumns?: Set<string>;
+  /** Whether the dictionary of a column has arrived. */
   hasDictionary(type: DataType): boolean;
 }
 
 /**
- * Holds a batch against its schema without decoding it: everything that the engine would take for granted, or find out
- * by stopping in the middle of a table. Beyond lengths, what is in the buffers stays for the engine to judge.
+ * Checks a batch against its schema without decoding it: everything that the engine would assume, or detect by failing in
+ * the middle of a table. Beyond lengths, the contents of buffers are left to the engine.
  */
-export function checkBatch(buffers: BatchBuffers, shape: BatchSchema): void {
-  const walk = new ColumnWalk(buffers, shape);
-  for (const column of shape.columns) walk.checkColumn(column, buffers.header.rows);
+export function checkBatch(buffers: BatchBuffers, schema: BatchSchema): void {
+  const walk = new ColumnWalk(buffers, schema);
+  for (const column of schema.columns) walk.checkColumn(column, buffers.header.rows);
   buffers.requireEnd();
 }
 
 class ColumnWalk {
   readonly #buffers: BatchBuffers;
-  readonly #shape: BatchSchema;
+  readonly #schema: BatchSchema;
   readonly #path: string[] = [];
 
-  constructor(buffers: BatchBuffers, shape: BatchSchema) {
+  constructor(buffers: BatchBuffers, schema: BatchSchema) {
     this.#buffers = buffers;
-    this.#shape = shape;
+    this.#schema = schema;
   }
 
-  /** `rows` is what the parent demands; below a list only its offsets would tell. */
+  /** `rows` is what the parent demands; below a list it is unknown, because the offsets are not read. */
   checkColumn(field: Field, rows: number | undefined): void {
     this.#path.push(field.name);
     const node = this.#buffers.nextNode();
@@ -48,12 +50,12 @@ class ColumnWalk {
   #checkNulls(field: Field, node: FieldNode): void {
     if (field.type.kind === 'null') {
       if (node.nullCount !== node.length) this.#refuse('is of nulls only but counts rows that are not null');
-      this.#shape.nullColumns?.add(field.name);
+      this.#schema.nullColumns?.add(field.name);
       return;
     }
     if (node.nullCount > 0 && this.#path.length === 1) {
       if (!field.nullable) this.#refuse(`has ${node.nullCount} nulls although the schema allows none`);
-      this.#shape.nullColumns?.add(field.name);
+      this.#schema.nullColumns?.add(field.name);
     }
     const validity = this.#buffers.nextBuffer();
     if (node.nullCount > 0) this.#requireBytes(validity, Math.ceil(node.length / 8), 'validity');
@@ -68,9 +70,9 @@ class ColumnWalk {
         return this.#requireBytes(this.#buffers.nextBuffer(), Math.ceil(node.length / 8), 'values');
       case 'utf8':
       case 'binary':
-        return type.layout === 'view' ? this.#checkViews(node) : this.#checkBytes(field, node, type.layout === 'large');
+        return type.layout === 'view' ? this.#checkViews(node) : this.#checkBytes(field, node, offsetBytes(type));
       case 'list':
-        this.#checkOffsets(node, type.layout === 'large' ? 8 : 4);
+        this.#checkOffsets(node, offsetBytes(type));
         return this.checkColumn(type.item, undefined);
       case 'map':
         this.#checkOffsets(node, 4);
@@ -86,25 +88,24 @@ class ColumnWalk {
     }
   }
 
-  #checkBytes(field: Field, node: FieldNode, isLarge: boolean): void {
-    const width = isLarge ? 8 : 4;
-    const offsets = this.#checkOffsets(node, width);
+  #checkBytes(field: Field, node: FieldNode, bytes: OffsetBytes): void {
+    const offsets = this.#checkOffsets(node, bytes);
     const data = this.#buffers.nextBuffer();
     if (field.type.kind !== 'utf8' || field.metadata.get(EXTENSION_NAME_KEY) !== JSON_EXTENSION) return;
-    const fault = jsonColumnFault(this.#buffers, { rows: node.length, offsetWidth: width, offsets, data });
+    const fault = jsonColumnFault(this.#buffers, { rows: node.length, offsetBytes: bytes, offsets, data });
     if (fault !== undefined) this.#refuse(fault);
   }
 
-  #checkOffsets(node: FieldNode, width: 4 | 8): BodyBuffer {
+  #checkOffsets(node: FieldNode, bytes: OffsetBytes): BodyBuffer {
     const offsets = this.#buffers.nextBuffer();
     if (node.length > 0 || offsets.decodedBytes > 0) {
-      this.#requireBytes(offsets, width * (node.length + 1), 'offsets');
+      this.#requireBytes(offsets, bytes * (node.length + 1), 'offsets');
     }
-    this.#requireMultiple(offsets, width, 'offsets');
+    this.#requireMultiple(offsets, bytes, 'offsets');
     return offsets;
   }
 
-  /** One text may be viewed many times over, and the engine writes it out each time. */
+  /** Many views may share one text, and the engine writes it out for each. */
   #checkViews(node: FieldNode): void {
     const views = this.#buffers.nextBuffer();
     this.#requireBytes(views, VIEW_BYTES * node.length, 'views');
@@ -124,7 +125,7 @@ class ColumnWalk {
 
   #checkIndices(type: DataType, index: DataType, node: FieldNode): void {
     this.#checkFixedWidth(index, node);
-    if (node.length > 0 && !this.#shape.hasDictionary(type)) {
+    if (node.length > 0 && !this.#schema.hasDictionary(type)) {
       this.#refuse('uses a dictionary that has not been sent', 'Its dictionary batch comes first.');
     }
   }
@@ -142,7 +143,7 @@ class ColumnWalk {
     }
   }
 
-  /** The engine stops at a remainder. */
+  /** The engine fails on a remainder. */
   #requireMultiple(buffer: BodyBuffer, width: number, what: string): void {
     if (buffer.decodedBytes % width !== 0) {
       this.#refuse(`has ${buffer.decodedBytes} bytes of ${what}, which is not a multiple of ${width}`);
@@ -151,6 +152,6 @@ class ColumnWalk {
 
   #refuse(fault: string, hint?: string): never {
     const column = quoteForMessage(this.#path.join('.'));
-    return this.#buffers.header.flatbuffer.place.refuse(`holds the column ${column}, which ${fault}`, hint);
+    return this.#buffers.header.flatbuffer.refuse(`holds the column ${column}, which ${fault}`, hint);
   }
 }

@@ -1,14 +1,14 @@
 import { MessageChannel } from 'node:worker_threads';
 
 const SMALL_BYTES = 16 * 1024;
-/** From this part of a full buffer on a whole one is taken: growing by and by would copy all of it once more. */
+/** From this part of a full buffer on a whole one is taken: growing step by step would copy everything once more. */
 const FULL_FROM = 1 / 8;
 
 /** Where chunks get their memory. */
 export interface ChunkMemory {
-  /** A buffer of at least so many bytes; a promise when one has to wait for it. */
+  /** A buffer of at least so many bytes; a promise when none is free yet. */
   take(bytes: number): Buffer | Promise<Buffer>;
-  /** Nobody may look at it any more. */
+  /** The caller must not use the buffer afterwards. */
   give(buffer: Buffer): void;
 }
 
@@ -19,9 +19,9 @@ export interface BufferPoolOptions {
 }
 
 /**
- * Memory for chunks. A short stream takes little; a long one has two buffers of full size in turn, one being filled while
- * the engine reads the other. Streams that come later take over what earlier ones gave back: fresh memory costs as much as
- * the copying into it, and makes the garbage collector look through everything.
+ * Memory for chunks. A short stream takes little; a long one alternates between two full buffers, one being filled while
+ * the engine reads the other. Reused across streams: fresh memory costs as much as copying into it, and a garbage
+ * collection besides.
  */
 export class BufferPool implements ChunkMemory {
   readonly #options: BufferPoolOptions;
@@ -31,14 +31,14 @@ export class BufferPool implements ChunkMemory {
     this.#options = options;
   }
 
-  /** The size of the buffer that one gets who asks for so many bytes. */
+  /** The size of the buffer that `take` returns. */
   sizeFor(bytes: number): number {
     const { chunkBytes } = this.#options;
     if (bytes > chunkBytes) return bytes;
     return bytes > chunkBytes * FULL_FROM ? chunkBytes : Math.min(chunkBytes, Math.max(SMALL_BYTES, bytes));
   }
 
-  /** What it holds is left over from before. */
+  /** The buffer is not zeroed. */
   take(bytes: number): Buffer {
     const size = this.sizeFor(bytes);
     const kept = size === this.#options.chunkBytes ? this.#free.pop() : undefined;
@@ -52,23 +52,18 @@ export class BufferPool implements ChunkMemory {
   }
 }
 
-/** Below this the collector's own way is cheaper. */
-const BYTES_MIN = 16 * 1024;
+/** Smaller buffers are cheaper to leave to the garbage collector. */
+const FREED_BYTES_MIN = 16 * 1024;
 
-/** Nobody listens: what is handed over is dropped at once. Later versions of JavaScript could do without, by `transfer(0)`. */
-const nowhere = openClosedPort();
+/** A buffer transferred to a closed port is dropped at once; `ArrayBuffer.transfer(0)` needs a later Node. */
+const { port1: closedPort } = new MessageChannel();
+closedPort.close();
 
 /**
- * Frees memory without waiting for the garbage collector. By itself it would look through everything once for every 64 MiB
- * received, or, when it has no time, let a gigabyte of what is no longer needed lie. Memory that others share is left alone.
+ * Frees memory without waiting for the garbage collector, which would run once for every 64 MiB received, or, when busy,
+ * keep a gigabyte of unused memory. Shared memory is left alone.
  */
 export function freeMemory({ buffer, byteLength }: Uint8Array): void {
-  if (byteLength < BYTES_MIN || byteLength !== buffer.byteLength || !(buffer instanceof ArrayBuffer)) return;
-  nowhere.postMessage(undefined, [buffer]);
-}
-
-function openClosedPort(): MessageChannel['port1'] {
-  const { port1 } = new MessageChannel();
-  port1.close();
-  return port1;
+  if (byteLength < FREED_BYTES_MIN || byteLength !== buffer.byteLength || !(buffer instanceof ArrayBuffer)) return;
+  closedPort.postMessage(undefined, [buffer]);
 }

@@ -34,7 +34,7 @@ export class ByteSource {
     return true;
   }
 
-  /** Tells whoever sends that no more is wanted. How that is taken must not hide why. */
+  /** Ends the source early. Its failure to end must not hide the reason for it. */
   async close(): Promise<void> {
     await this.#iterator.return?.().catch(() => undefined);
   }

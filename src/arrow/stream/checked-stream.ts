@@ -1,22 +1,21 @@
 import { ServiceError } from '../../errors/service-error.ts';
 import type { ArrowLimits } from '../../model/limits.ts';
 import type { Schema } from '../../model/schema.ts';
-import { BufferPool } from './buffer-pool.ts';
-import type { ChunkMemory } from './buffer-pool.ts';
-import { ByteSource } from './byte-source.ts';
-import type { ArrowChunk } from './chunk-assembler.ts';
-import { ChunkReader } from './chunk-reader.ts';
 import { HEADER_KIND } from '../format/message-header.ts';
-import { readMessage } from './message-reader.ts';
-import type { FramedMessage } from './message-reader.ts';
-import type { SchemaMessage } from '../format/footer.ts';
 import { readSchema } from '../schema/schema-reader.ts';
 import type { ReadSchema } from '../schema/schema-reader.ts';
 import { checkSchemaRules } from '../schema/schema-rules.ts';
+import { BufferPool } from './buffer-pool.ts';
+import type { ChunkMemory } from './buffer-pool.ts';
+import { ByteSource } from './byte-source.ts';
+import type { ArrowChunk } from './chunk-buffer.ts';
+import { ChunkReader } from './chunk-reader.ts';
+import { readMessage } from './message-reader.ts';
+import type { FramedMessage } from './message-reader.ts';
 
-export type { ArrowChunk } from './chunk-assembler.ts';
+export type { ArrowChunk } from './chunk-buffer.ts';
 
-/** An Arrow IPC stream whose schema has been read and whose batches are checked as they come. */
+/** An Arrow IPC stream whose schema has been read and whose batches are checked as they arrive. */
 export interface CheckedStream {
   readonly schema: Schema;
   /** To be read once. At least one chunk comes, even without batches; the last only after the stream's proper end. */
@@ -27,8 +26,8 @@ export interface CheckedStream {
 const VERSIONS: readonly number[] = [3, 4];
 
 /**
- * Resolves when the schema has been read and checked. From then on `chunks` owns the source, and closes it. Nothing is kept
- * of a piece of bytes once the next one is asked for.
+ * Resolves when the schema has been read and checked. From then on `chunks` owns the source, and closes it. No reference
+ * to a piece of `bytes` is kept once the next piece is requested.
  */
 export async function openArrowStream(
   bytes: AsyncIterable<Uint8Array>,
@@ -38,12 +37,9 @@ export async function openArrowStream(
   const source = new ByteSource(bytes, limits.streamBytesMax);
   try {
     const message = await readMessage(source, limits, 0);
-    if (message === undefined) {
-      throw new ServiceError('InvalidInput', 'The Arrow stream ends before its schema.');
-    }
+    if (message === undefined) throw new ServiceError('InvalidInput', 'The Arrow stream ends before its schema.');
     const { schema, dictionaries } = readSchemaMessage(message, limits);
-    const schemaMessage = toSchemaMessage(message);
-    const reader = new ChunkReader({ source, limits, memory, schema, schemaMessage, dictionaryTypes: dictionaries });
+    const reader = new ChunkReader({ source, limits, memory, message, schema, dictionaryTypes: dictionaries });
     return { schema, chunks: reader.read() };
   } catch (error) {
     await source.close();
@@ -51,7 +47,7 @@ export async function openArrowStream(
   }
 }
 
-/** Resolves when the first chunk is there. A short stream is then checked to its end, before anything is done with it. */
+/** Resolves when the first chunk has been read: a short stream is then checked to its end before anything uses it. */
 export async function pullFirst({ schema, chunks }: CheckedStream): Promise<CheckedStream> {
   const rest = chunks[Symbol.asyncIterator]();
   return { schema, chunks: rejoin(await rest.next(), rest) };
@@ -68,19 +64,14 @@ async function* rejoin(
   }
 }
 
-function readSchemaMessage({ header, place }: FramedMessage, limits: ArrowLimits): ReadSchema {
-  if (header.kind !== HEADER_KIND.schema) place.refuse('is not a schema', 'A stream starts with its schema.');
-  place.name = 'The schema';
+function readSchemaMessage({ header, context }: FramedMessage, limits: ArrowLimits): ReadSchema {
+  if (header.kind !== HEADER_KIND.schema) context.refuse('is not a schema', 'A stream starts with its schema.');
+  context.name = 'The schema';
   if (!VERSIONS.includes(header.version)) {
-    place.refuse(`has the metadata version V${header.version + 1}`, 'Versions V4 and V5 are read.');
+    context.refuse(`has the metadata version V${header.version + 1}`, 'Versions V4 and V5 are read.');
   }
-  if (header.bodyBytes !== 0) place.refuse(`has a body of ${header.bodyBytes} bytes`, 'A schema has none.');
+  if (header.bodyBytes !== 0) context.refuse(`has a body of ${header.bodyBytes} bytes`, 'A schema has none.');
   const read = readSchema(header.flatbuffer, header.table, limits);
   checkSchemaRules(read.schema);
   return read;
-}
-
-function toSchemaMessage({ framed, prefixBytes, header }: FramedMessage): SchemaMessage {
-  const { table, version } = header;
-  return { framed, metadata: framed.subarray(prefixBytes), table, version };
 }

@@ -1,26 +1,30 @@
-import type { ChunkMemory } from './buffer-pool.ts';
+import { createFooter, END_OF_STREAM, FILE_START, footerBytes } from '../format/footer.ts';
 import type { Block, SchemaMessage } from '../format/footer.ts';
-import { FILE_MAGIC, footerBytes, writeFooter } from '../format/footer.ts';
+import type { ChunkMemory } from './buffer-pool.ts';
 
-export const HEAD_BYTES = 8;
-export const END_OF_STREAM = Buffer.from([0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0]);
+/** A part of a stream as a complete Arrow IPC file: magic, schema, dictionaries, batches, end of stream, footer. */
+export interface ArrowChunk {
+  readonly file: Buffer;
+  readonly rows: number;
+  readonly batches: number;
+  /** Absent for a chunk that was read back from disk. */
+  readonly layout?: FileLayout;
+  /** The top-level columns that hold nulls in this chunk or in one before it. */
+  readonly nullColumns: ReadonlySet<string>;
+  /** Returns the memory to the pool, once. Call it only after the engine has finished with it. */
+  release(): void;
+}
 
-/** Where the messages of a file stand, so that its batches can be copied into another without being decoded. */
+/** Positions of the messages of a file: its batches can be copied into another file without being decoded. */
 export interface FileLayout {
   readonly schema: SchemaMessage;
   readonly batches: readonly Block[];
   readonly hasDictionaries: boolean;
 }
 
-export interface FinishedFile {
-  readonly file: Buffer;
-  readonly layout: FileLayout;
-  readonly release: () => void;
-}
-
-/** One Arrow IPC file in the making: whole messages one behind the other, and at last the footer, in place. */
+/** An Arrow IPC file under construction: whole messages one behind the other. */
 export class ChunkBuffer {
-  rows = 0;
+  #rows = 0;
   readonly #memory: ChunkMemory;
   readonly #schema: SchemaMessage;
   readonly #dictionaries: Block[] = [];
@@ -36,22 +40,15 @@ export class ChunkBuffer {
 
   static async open(memory: ChunkMemory, schema: SchemaMessage, expectedBytes: number): Promise<ChunkBuffer> {
     const chunk = new ChunkBuffer(memory, schema, await memory.take(expectedBytes));
-    const head = Buffer.alloc(HEAD_BYTES);
-    head.set(FILE_MAGIC);
-    await chunk.append(head, HEAD_BYTES);
+    await chunk.append(FILE_START, FILE_START.length);
     await chunk.append(schema.framed, schema.framed.length);
     return chunk;
-  }
-
-  get batches(): number {
-    return this.#batches.length;
   }
 
   /** The size of the file if it got this many more messages, of this many bytes together, and then ended. */
   fileBytesWith(messages: number, bytes: number): number {
     const blocks = this.#dictionaries.length + this.#batches.length + messages;
-    const tailBytes = END_OF_STREAM.length + footerBytes(this.#schema.metadata.length, blocks);
-    return this.#length + bytes + tailBytes;
+    return this.#length + bytes + END_OF_STREAM.length + footerBytes(this.#schema, blocks);
   }
 
   async appendDictionary(framed: Buffer, body: Buffer): Promise<void> {
@@ -63,13 +60,13 @@ export class ChunkBuffer {
   /** Starts a batch with its prefix and metadata; its body is appended as it arrives. */
   async beginBatch(framed: Buffer, bodyBytes: number, rows: number): Promise<void> {
     this.#batches.push({ offset: this.#length, metadataBytes: framed.length, bodyBytes });
-    this.rows += rows;
+    this.#rows += rows;
     await this.append(framed, framed.length + bodyBytes);
   }
 
   /**
-   * `comingBytes`, these included, are known to come: room grows towards them, but not before half of it is used. Without a
-   * promise while there is room.
+   * `comingBytes`, these included, are known to come: the buffer grows towards them, but at most doubles. Returns no
+   * promise while the buffer suffices, which is the usual case.
    */
   append(bytes: Uint8Array, comingBytes: number): Promise<void> | undefined {
     if (this.#length + bytes.length > this.#buffer.length) return this.#growAndAppend(bytes, comingBytes);
@@ -83,43 +80,61 @@ export class ChunkBuffer {
     return this.#buffer.subarray(this.#length - bytes, this.#length);
   }
 
-  /** The finished file, and a function that gives its memory back. */
-  async finish(): Promise<FinishedFile> {
-    const bytes = footerBytes(this.#schema.metadata.length, this.#dictionaries.length + this.#batches.length);
-    await this.append(END_OF_STREAM, END_OF_STREAM.length + bytes);
-    if (this.#length + bytes > this.#buffer.length) await this.#grow(bytes, bytes);
-    const footer = this.#buffer.subarray(this.#length, this.#length + bytes);
-    writeFooter(footer, { schema: this.#schema, dictionaries: this.#dictionaries, batches: this.#batches });
-    const buffer = this.#buffer;
-    let isOut = true;
+  async finish(nullColumns: ReadonlySet<string>): Promise<ArrowChunk> {
+    const [schema, dictionaries, batches] = [this.#schema, this.#dictionaries, this.#batches];
+    const footer = createFooter({ schema, dictionaries, batches });
+    await this.append(END_OF_STREAM, END_OF_STREAM.length + footer.length);
+    await this.append(footer, footer.length);
+    let isReleased = false;
     const release = (): void => {
-      if (isOut) this.#memory.give(buffer);
-      isOut = false;
+      if (!isReleased) this.abandon();
+      isReleased = true;
     };
-    const layout = {
-      schema: this.#schema,
-      batches: this.#batches,
-      hasDictionaries: this.#dictionaries.length > 0,
-    };
-    return { file: buffer.subarray(0, this.#length + bytes), layout, release };
+    const layout = { schema, batches, hasDictionaries: dictionaries.length > 0 };
+    return { file: this.tail(this.#length), rows: this.#rows, batches: batches.length, layout, nullColumns, release };
   }
 
-  /** Gives the memory of a file back that will not be finished. */
+  /** Returns the memory of a file that will not be finished. */
   abandon(): void {
     this.#memory.give(this.#buffer);
   }
 
   async #growAndAppend(bytes: Uint8Array, comingBytes: number): Promise<void> {
-    await this.#grow(bytes.length, comingBytes);
-    this.#buffer.set(bytes, this.#length);
-    this.#length += bytes.length;
-  }
-
-  async #grow(bytes: number, comingBytes: number): Promise<void> {
     const wantedBytes = Math.min(2 * this.#buffer.length, this.fileBytesWith(0, comingBytes));
-    const grown = await this.#memory.take(Math.max(this.#length + bytes, wantedBytes));
+    const grown = await this.#memory.take(Math.max(this.#length + bytes.length, wantedBytes));
     this.#buffer.copy(grown, 0, 0, this.#length);
     this.#memory.give(this.#buffer);
     this.#buffer = grown;
+    await this.append(bytes, bytes.length);
   }
+}
+
+/** A chunk whose batches can be copied into a file with those of others. */
+export type JoinableChunk = ArrowChunk & { readonly layout: FileLayout };
+
+/** A file holds each dictionary once, so chunks with dictionaries cannot share one. */
+export function isJoinable(chunk: ArrowChunk): chunk is JoinableChunk {
+  return chunk.layout !== undefined && !chunk.layout.hasDictionaries && chunk.batches > 0;
+}
+
+/** Byte for byte: a batch is only readable under the schema message that it came with. */
+export function hasSameSchema(one: JoinableChunk, other: JoinableChunk): boolean {
+  return one.layout.schema.framed.equals(other.layout.schema.framed);
+}
+
+/** One Arrow IPC file with the batches of all chunks, in order. The chunks have the same schema message. */
+export function joinFiles(chunks: readonly [JoinableChunk, ...JoinableChunk[]]): Buffer {
+  const { schema } = chunks[0].layout;
+  const parts = [FILE_START, schema.framed];
+  const batches: Block[] = [];
+  let offset = FILE_START.length + schema.framed.length;
+  for (const { file, layout } of chunks) {
+    for (const block of layout.batches) {
+      const bytes = block.metadataBytes + block.bodyBytes;
+      parts.push(file.subarray(block.offset, block.offset + bytes));
+      batches.push({ ...block, offset });
+      offset += bytes;
+    }
+  }
+  return Buffer.concat([...parts, END_OF_STREAM, createFooter({ schema, dictionaries: [], batches })]);
 }

@@ -1,32 +1,33 @@
 import type { ArrowLimits } from '../../model/limits.ts';
 import type { Schema } from '../../model/schema.ts';
+import { toSchemaMessage } from '../format/footer.ts';
+import { HEADER_KIND, readBatchHeader } from '../format/message-header.ts';
+import type { BatchHeader } from '../format/message-header.ts';
+import type { DictionaryTypes } from '../schema/schema-reader.ts';
 import { BatchBuffers, DecodedBudget } from './batch-buffers.ts';
 import { checkBatch } from './batch-check.ts';
-import type { BatchHeader, MessageHeader } from '../format/message-header.ts';
-import { readBatchHeader, HEADER_KIND } from '../format/message-header.ts';
 import type { ChunkMemory } from './buffer-pool.ts';
 import type { ByteSource } from './byte-source.ts';
 import { ChunkAssembler } from './chunk-assembler.ts';
-import type { ArrowChunk } from './chunk-assembler.ts';
+import type { ArrowChunk } from './chunk-buffer.ts';
 import { Dictionaries } from './dictionaries.ts';
 import { readMessage, refuseCutOff, requireEnd } from './message-reader.ts';
 import type { FramedMessage } from './message-reader.ts';
-import type { SchemaMessage } from '../format/footer.ts';
-import type { DictionaryTypes } from '../schema/schema-reader.ts';
 
-/** What is smaller needs no account. */
-const LARGE_BODY_BYTES = 64 * 1024;
+/** Smaller bodies are not taken from the pool. */
+const POOLED_BODY_BYTES = 64 * 1024;
 
 export interface ChunkReaderParts {
   readonly source: ByteSource;
   readonly limits: ArrowLimits;
   readonly memory: ChunkMemory;
+  /** The message of the schema. */
+  readonly message: FramedMessage;
   readonly schema: Schema;
-  readonly schemaMessage: SchemaMessage;
   readonly dictionaryTypes: DictionaryTypes;
 }
 
-/** Reads what follows the schema: checks each message, and hands it on in chunks. */
+/** Reads what follows the schema: checks each message, and collects the batches into chunks. */
 export class ChunkReader {
   readonly #parts: ChunkReaderParts;
   readonly #dictionaries: Dictionaries;
@@ -37,9 +38,10 @@ export class ChunkReader {
   #batches = 0;
 
   constructor(parts: ChunkReaderParts) {
-    const { limits, memory, schemaMessage: schema } = parts;
+    const { limits, memory, message } = parts;
     const dictionaries = new Dictionaries(parts.dictionaryTypes, limits.dictionaryBytesMax);
     const budget = new DecodedBudget(limits);
+    const schema = toSchemaMessage(message.framed, message.header);
     this.#parts = parts;
     this.#dictionaries = dictionaries;
     this.#budget = budget;
@@ -47,102 +49,91 @@ export class ChunkReader {
   }
 
   async *read(): AsyncGenerator<ArrowChunk, void, void> {
-    const { source } = this.#parts;
+    const { source, limits } = this.#parts;
     try {
       for (;;) {
         const message = await this.#nextMessage();
         if (message === undefined) break;
-        if (message.header.kind === HEADER_KIND.dictionaryBatch) {
+        const { header, framed, context } = message;
+        if (header.kind === HEADER_KIND.dictionaryBatch) {
           await this.#readDictionary(message);
-        } else {
-          const header = this.#readBatchHeader(message);
-          const full = await this.#assembler.takeFull(message.framed.length + header.bodyBytes);
-          if (full !== undefined) yield full;
-          await this.#readBatch(message, header);
+          continue;
         }
+        this.#batches += 1;
+        context.name = `Record batch ${this.#batches}`;
+        const batch = readBatchHeader(header, header.table, limits.rowsPerBatchMax);
+        const full = await this.#assembler.takeFull(framed.length + header.bodyBytes);
+        if (full !== undefined) yield full;
+        await this.#readBatch(message, batch);
       }
       await requireEnd(source);
       yield await this.#assembler.finish();
     } finally {
-      this.#releaseChunks();
+      this.#assembler.abandon();
+      for (const buffer of this.#bodies.splice(0)) this.#parts.memory.give(buffer);
       await source.close();
     }
   }
 
   async #nextMessage(): Promise<FramedMessage | undefined> {
-    const { source, limits, schemaMessage } = this.#parts;
+    const { source, limits, message: schema } = this.#parts;
     const message = await readMessage(source, limits, this.#messages);
     if (message === undefined) return undefined;
-    const { header, place } = message;
+    const { header, context } = message;
     this.#messages += 1;
     this.#budget.receivedBytes = source.offset + header.bodyBytes;
-    if (header.kind === HEADER_KIND.schema)
-      place.refuse('is a second schema', 'A stream has one schema, at its start.');
-    if (header.kind !== HEADER_KIND.recordBatch && header.kind !== HEADER_KIND.dictionaryBatch) {
-      place.refuse(
-        `is of the unknown kind ${header.kind}`,
-        'After the schema come dictionary and record batches only.',
-      );
+    if (header.kind === HEADER_KIND.schema) {
+      context.refuse('is a second schema', 'A stream has one schema, at its start.');
     }
-    if (header.version !== schemaMessage.version) place.refuse('has another metadata version than the schema');
+    if (header.kind !== HEADER_KIND.recordBatch && header.kind !== HEADER_KIND.dictionaryBatch) {
+      const hint = 'After the schema come dictionary and record batches only.';
+      context.refuse(`is of the unknown kind ${header.kind}`, hint);
+    }
+    if (header.version !== schema.header.version) context.refuse('has another metadata version than the schema');
     return message;
   }
 
-  async #readDictionary({ framed, header, place }: FramedMessage): Promise<void> {
+  async #readDictionary({ framed, header, context }: FramedMessage): Promise<void> {
     const { source, limits, dictionaryTypes } = this.#parts;
     const { flatbuffer, table, bodyBytes } = header;
-    const id = flatbuffer.i64Field(table, 0, 0);
-    place.name = `A batch of dictionary ${id}`;
-    const values = dictionaryTypes.valuesOf.get(id);
-    if (values === undefined) return place.refuse('belongs to no column of the schema');
-    const batchHeader = readBatchHeader(header, requireData(header), limits.rowsPerBatchMax);
-    this.#dictionaries.requireRoom(framed.length + bodyBytes, place);
+    const id = flatbuffer.i64Field(table, 0);
+    context.name = `A batch of dictionary ${id}`;
+    const values = dictionaryTypes.valuesOf.get(id) ?? context.refuse('belongs to no column of the schema');
+    const data = flatbuffer.tableField(table, 1) ?? context.refuse('holds no values');
+    const batch = readBatchHeader(header, data, limits.rowsPerBatchMax);
+    this.#dictionaries.requireCapacity(framed.length + bodyBytes, context);
     const body = await this.#takeBody(bodyBytes);
-    if (!(await source.fill(body))) refuseCutOff(place);
-    const buffers = new BatchBuffers(batchHeader, body, this.#budget);
+    if (!(await source.fill(body))) refuseCutOff(context);
+    const buffers = new BatchBuffers(batch, body, this.#budget);
     checkBatch(buffers, { columns: [values], hasDictionary: () => false });
-    const isDelta = flatbuffer.u8Field(table, 2, 0) !== 0;
-    if (isDelta) this.#budget.charge(this.#dictionaries.decodedBytesOf(id), place);
+    const isDelta = flatbuffer.u8Field(table, 2) !== 0;
+    if (isDelta) this.#budget.charge(this.#dictionaries.decodedBytesOf(id), context);
     const message = { id, isDelta, framed, body, decodedBytes: buffers.decodedBytes };
-    this.#assembler.addDictionary(message, this.#dictionaries.add(message, place));
+    this.#assembler.addDictionary(message, this.#dictionaries.add(message, context));
   }
 
-  /** Dictionaries stay to the end: later chunks need them again. */
+  /** Dictionaries are kept to the end: later chunks repeat them. */
   async #takeBody(bytes: number): Promise<Buffer> {
-    if (bytes < LARGE_BODY_BYTES) return Buffer.allocUnsafe(bytes);
+    if (bytes < POOLED_BODY_BYTES) return Buffer.allocUnsafe(bytes);
     const buffer = await this.#parts.memory.take(bytes);
     this.#bodies.push(buffer);
     return buffer.subarray(0, bytes);
   }
 
-  #releaseChunks(): void {
-    this.#assembler.abandon();
-    for (const buffer of this.#bodies.splice(0)) this.#parts.memory.give(buffer);
-  }
-
-  #readBatchHeader({ header, place }: FramedMessage): BatchHeader {
-    this.#batches += 1;
-    place.name = `Record batch ${this.#batches}`;
-    return readBatchHeader(header, header.table, this.#parts.limits.rowsPerBatchMax);
-  }
-
   async #readBatch(message: FramedMessage, header: BatchHeader): Promise<void> {
     const { source, schema } = this.#parts;
-    const { bodyBytes } = header;
     const chunk = await this.#assembler.beginBatch(message, header.rows);
-    for (let left = bodyBytes; left > 0;) {
-      const piece = await source.take(left);
-      if (piece === undefined) return refuseCutOff(message.place);
+    for (let left = header.bodyBytes; left > 0;) {
+      const piece = (await source.take(left)) ?? refuseCutOff(message.context);
       const growing = chunk.append(piece, left);
       if (growing !== undefined) await growing;
       left -= piece.length;
     }
-    const buffers = new BatchBuffers(header, chunk.tail(bodyBytes), this.#budget);
-    const hasDictionary = this.#dictionaries.hasDictionary.bind(this.#dictionaries);
-    checkBatch(buffers, { columns: schema.fields, hasDictionary, nullColumns: this.#assembler.nullColumns });
+    const buffers = new BatchBuffers(header, chunk.tail(header.bodyBytes), this.#budget);
+    checkBatch(buffers, {
+      columns: schema.fields,
+      hasDictionary: (type) => this.#dictionaries.has(type),
+      nullColumns: this.#assembler.nullColumns,
+    });
   }
-}
-
-function requireData({ flatbuffer, table }: MessageHeader): number {
-  return flatbuffer.tableField(table, 1) ?? flatbuffer.place.refuse('holds no values');
 }

@@ -1,18 +1,18 @@
 import type { ArrowChunk, CheckedStream } from './checked-stream.ts';
 
-/** Chunks that were pulled already, and where the others come from. */
+/** Chunks that were read ahead, and where the others come from. */
 export interface ChunkSource {
   readonly pulled: readonly ArrowChunk[];
   readonly rest: AsyncIterator<ArrowChunk>;
-  /** There is more than one chunk, so that writing them takes several commits. */
+  /** There is more than one chunk, so writing them takes several commits. */
   readonly isLong: boolean;
-  /** For chunks that come from a client: each is written in a turn of its own, which a slow sender does not hold. */
-  readonly turns?: { run<Value>(work: () => Promise<Value>): Promise<Value> };
+  /** Limits concurrent writes of chunks from clients. It is held per chunk: a slow sender does not hold it. */
+  readonly semaphore?: { run<Value>(work: () => Promise<Value>): Promise<Value> };
 }
 
 export type WriteChunk = (chunk: ArrowChunk) => Promise<void>;
 
-/** Pulls up to so many chunks ahead. They may be given back after they were written, too. */
+/** Reads up to so many chunks ahead. They may be released again after they were written. */
 export async function pullChunks(stream: Pick<CheckedStream, 'chunks'>, countMax: number): Promise<ChunkSource> {
   const rest = stream.chunks[Symbol.asyncIterator]();
   const pulled: ArrowChunk[] = [];
@@ -20,7 +20,7 @@ export async function pullChunks(stream: Pick<CheckedStream, 'chunks'>, countMax
     while (pulled.length < countMax) {
       const next = await rest.next();
       if (next.done === true) break;
-      pulled.push(releasedOnce(next.value));
+      pulled.push(next.value);
     }
   } catch (error) {
     releaseChunks({ pulled });
@@ -34,19 +34,25 @@ export function releaseChunks({ pulled }: Pick<ChunkSource, 'pulled'>): void {
 }
 
 /**
- * Writes the chunks in order and gives the sum of their rows. While one is written the next is pulled, so that at most two
- * buffers are alive. The engine reads a chunk's memory until its write ends: only then is it given back.
+ * Writes the chunks in order and returns the sum of their rows. While one is written the next is read, so at most two
+ * buffers are alive. The engine reads a chunk's memory until its write ends: only then is it released.
  */
 export async function writeChunks(
-  { pulled, rest, turns }: Omit<ChunkSource, 'isLong'>,
+  { pulled, rest, semaphore }: Omit<ChunkSource, 'isLong'>,
   write: WriteChunk,
 ): Promise<number> {
   let rows = 0;
   let writing = Promise.resolve();
   const start = (chunk: ArrowChunk): void => {
     rows += chunk.rows;
-    const writeNow = async (): Promise<void> => writeAndRelease(chunk, write);
-    writing = turns === undefined ? writeNow() : turns.run(writeNow);
+    const writeNow = async (): Promise<void> => {
+      try {
+        await write(chunk);
+      } finally {
+        chunk.release();
+      }
+    };
+    writing = semaphore === undefined ? writeNow() : semaphore.run(writeNow);
     // Awaited later; until then a failure must not count as unhandled.
     writing.catch(() => {});
   };
@@ -62,26 +68,9 @@ export async function writeChunks(
   }
 }
 
-function releasedOnce(chunk: ArrowChunk): ArrowChunk {
-  let isReleased = false;
-  const release = (): void => {
-    if (!isReleased) chunk.release();
-    isReleased = true;
-  };
-  return { ...chunk, release };
-}
-
-async function writeAndRelease(chunk: ArrowChunk, write: WriteChunk): Promise<void> {
-  try {
-    await write(chunk);
-  } finally {
-    chunk.release();
-  }
-}
-
 /**
- * A write that fails ends the pulling at once, for the next chunk may be long in coming. When the pulling fails, the write
- * is waited for: until it ends, the engine works on the table that is about to be cleared away.
+ * A failed write ends the reading at once, because the next chunk may take long to arrive. When the reading fails, the
+ * write is awaited: until it ends, the engine works on the table that is about to be removed.
  */
 async function pullDuring(
   writing: Promise<void>,
@@ -91,13 +80,12 @@ async function pullDuring(
   try {
     return await Promise.race([pulling, writing.then(async () => pulling)]);
   } catch (error) {
-    pulling.then(releaseLate, () => {});
+    pulling.then(
+      (late) => (late.done === true ? undefined : late.value.release()),
+      () => {},
+    );
     rest.return?.().catch(() => {});
     await writing.catch(() => {});
     throw error;
   }
-}
-
-function releaseLate(result: IteratorResult<ArrowChunk>): void {
-  if (result.done !== true) result.value.release();
 }

@@ -2,7 +2,7 @@ import type { DataType } from '../../model/schema.ts';
 import type { MessageContext } from '../format/flatbuffer.ts';
 import type { DictionaryTypes } from '../schema/schema-reader.ts';
 
-/** A dictionary batch as it came, kept because every chunk has to bring its dictionaries along. */
+/** A dictionary batch as received, kept because every chunk repeats the dictionaries that its batches need. */
 export interface DictionaryMessage {
   readonly id: number;
   readonly isDelta: boolean;
@@ -22,50 +22,46 @@ interface Dictionary {
 
 /** The dictionaries in force at a point of the stream. */
 export class Dictionaries {
+  /** All batches in force, prefixes and metadata included. */
+  bytes = 0;
   readonly #types: DictionaryTypes;
   readonly #bytesMax: number;
   readonly #inForce = new Map<number, Dictionary>();
-  #bytes = 0;
 
   constructor(types: DictionaryTypes, bytesMax: number) {
     this.#types = types;
     this.#bytesMax = bytesMax;
   }
 
-  /** All batches in force, prefixes and metadata included. */
-  get bytes(): number {
-    return this.#bytes;
-  }
-
-  hasDictionary(type: DataType): boolean {
+  has(type: DataType): boolean {
     const id = this.#types.idOf.get(type);
     return id !== undefined && this.#inForce.has(id);
   }
 
-  /** Says whether the message takes the place of an earlier dictionary, so that no chunk can hold both. */
-  add(message: DictionaryMessage, place: MessageContext): boolean {
+  /** Says whether the message replaces an earlier dictionary, so that no chunk can hold both. */
+  add(message: DictionaryMessage, context: MessageContext): boolean {
     const earlier = this.#inForce.get(message.id);
     if (message.isDelta && earlier === undefined) {
-      place.refuse(`adds to the dictionary ${message.id}, which has not been sent`);
+      context.refuse(`adds to the dictionary ${message.id}, which has not been sent`);
     }
-    const dictionary = message.isDelta && earlier !== undefined ? earlier : newDictionary();
-    this.#bytes += messageBytes(message) - (dictionary === earlier ? 0 : (earlier?.bytes ?? 0));
-    this.requireRoom(this.#bytes, place);
+    const isReplacement = !message.isDelta && earlier !== undefined;
+    const dictionary =
+      earlier === undefined || isReplacement ? { messages: [], bytes: 0, decodedBytes: 0, replayBytes: 0 } : earlier;
+    this.bytes += messageBytes(message) - (isReplacement ? earlier.bytes : 0);
+    this.requireCapacity(this.bytes, context);
     append(dictionary, message);
     this.#inForce.set(message.id, dictionary);
-    return dictionary !== earlier && earlier !== undefined;
+    return isReplacement;
   }
 
-  requireRoom(bytes: number, place: MessageContext): void {
+  requireCapacity(bytes: number, context: MessageContext): void {
     if (bytes <= this.#bytesMax) return;
-    place.refuse(
-      `brings the dictionaries to more than ${this.#bytesMax} bytes`,
-      'Send columns with so many different values plain.',
-    );
+    const fault = `brings the dictionaries to more than ${this.#bytesMax} bytes`;
+    context.refuse(fault, 'Send columns with so many different values plain.');
   }
 
-  *messages(): Generator<DictionaryMessage> {
-    for (const dictionary of this.#inForce.values()) yield* dictionary.messages;
+  messages(): DictionaryMessage[] {
+    return [...this.#inForce.values()].flatMap(({ messages }) => messages);
   }
 
   decodedBytesOf(id: number): number {
@@ -82,10 +78,6 @@ export class Dictionaries {
 
 export function messageBytes({ framed, body }: DictionaryMessage): number {
   return framed.length + body.length;
-}
-
-function newDictionary(): Dictionary {
-  return { messages: [], bytes: 0, decodedBytes: 0, replayBytes: 0 };
 }
 
 /** With every delta the engine copies the dictionary as it was before. */

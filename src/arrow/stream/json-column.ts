@@ -1,9 +1,40 @@
+import { readOffset } from '../format/column-layout.ts';
+import type { OffsetBytes } from '../format/column-layout.ts';
 import type { BatchBuffers, BodyBuffer } from './batch-buffers.ts';
 
+export interface JsonColumn {
+  readonly rows: number;
+  readonly offsetBytes: OffsetBytes;
+  readonly offsets: BodyBuffer;
+  readonly data: BodyBuffer;
+}
+
+/** Why the texts of a JSON column cannot be handed to the engine, or `undefined`. */
+export function jsonColumnFault(buffers: BatchBuffers, column: JsonColumn): string | undefined {
+  const { rows, offsetBytes } = column;
+  if (rows === 0) return undefined;
+  const offsets = buffers.content(column.offsets, offsetBytes * (rows + 1));
+  const data = buffers.content(column.data, column.data.decodedBytes);
+  if (offsets === undefined || data === undefined) {
+    return 'is JSON text in ZSTD, whose nesting cannot be checked; send it in LZ4 or without compression';
+  }
+  let start = readOffset(offsets, 0, offsetBytes);
+  for (let row = 0; row < rows; row += 1) {
+    const end = readOffset(offsets, row + 1, offsetBytes);
+    if (start < 0 || end < start || end > data.length) {
+      return `has offsets in row ${row} that do not ascend inside its data`;
+    }
+    const fault = jsonTextFault(data.subarray(start, end));
+    if (fault !== undefined) return `in row ${row} ${fault}`;
+    start = end;
+  }
+  return undefined;
+}
+
 /**
- * The engine turns JSON text into its binary form by recursion: about 3,000 levels end the process. The scan has to see
- * strings as the engine does, which takes more than the standard allows (quotes of either kind, bare words). So outside
- * of double quotes nothing may stand that could open a string, an escape or a comment.
+ * The engine converts JSON text to its binary form by recursion: about 3,000 levels end the process. The scan has to see
+ * strings as the engine does, which accepts more than the standard (quotes of either kind, bare words). So outside of
+ * double quotes nothing is allowed that could open a string, an escape or a comment.
  */
 export const JSON_DEPTH_MAX = 128;
 
@@ -17,8 +48,9 @@ export function jsonTextFault(bytes: Buffer): string | undefined {
       continue;
     }
     const kind = BYTE_KINDS[byte];
-    if (kind === FOREIGN)
+    if (kind === FOREIGN) {
       return `holds ${JSON.stringify(String.fromCharCode(byte))} outside of a string, which is not JSON`;
+    }
     if (kind === OPENING) depth += 1;
     else if (kind === CLOSING) depth -= 1;
     if (depth < 0) return 'closes more brackets than it opens, which is not JSON';
@@ -29,25 +61,16 @@ export function jsonTextFault(bytes: Buffer): string | undefined {
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
+const [FOREIGN, HARMLESS, OPENING, CLOSING] = [0, 1, 2, 3];
 
-const FOREIGN = 0;
-const HARMLESS = 1;
-const OPENING = 2;
-const CLOSING = 3;
+const BYTE_KINDS = Uint8Array.from({ length: 256 }, (_, byte) => {
+  const character = String.fromCharCode(byte);
+  if (character === '[' || character === '{') return OPENING;
+  if (character === ']' || character === '}') return CLOSING;
+  return byte < 128 && /[\w\s,:.+-]/.test(character) ? HARMLESS : FOREIGN;
+});
 
-const BYTE_KINDS = byteKinds();
-
-function byteKinds(): Uint8Array {
-  const kinds = new Uint8Array(256).fill(FOREIGN);
-  for (let byte = 0; byte < 128; byte += 1) {
-    if (/[\w\s,:.+-]/.test(String.fromCharCode(byte))) kinds[byte] = HARMLESS;
-  }
-  for (const byte of Buffer.from('[{')) kinds[byte] = OPENING;
-  for (const byte of Buffer.from(']}')) kinds[byte] = CLOSING;
-  return kinds;
-}
-
-/** Where the closing quote stands, or the end of the text when there is none. */
+/** Position of the closing quote, or the end of the text when there is none. */
 function stringEnd(bytes: Buffer, from: number): number {
   for (let at = from; at < bytes.length; at += 1) {
     const byte = bytes[at];
@@ -55,35 +78,4 @@ function stringEnd(bytes: Buffer, from: number): number {
     if (byte === BACKSLASH) at += 1;
   }
   return bytes.length;
-}
-
-export interface JsonColumn {
-  readonly rows: number;
-  readonly offsetWidth: 4 | 8;
-  readonly offsets: BodyBuffer;
-  readonly data: BodyBuffer;
-}
-
-/** Why the texts of a JSON column cannot be handed to the engine, or `undefined`. */
-export function jsonColumnFault(buffers: BatchBuffers, column: JsonColumn): string | undefined {
-  if (column.rows === 0) return undefined;
-  const offsets = buffers.content(column.offsets, column.offsetWidth * (column.rows + 1));
-  const data = buffers.content(column.data, column.data.decodedBytes);
-  if (offsets === undefined || data === undefined) {
-    return 'is JSON text in ZSTD, whose nesting cannot be checked; send it in LZ4 or without compression';
-  }
-  let start = readOffset(offsets, 0, column.offsetWidth);
-  for (let row = 0; row < column.rows; row += 1) {
-    const end = readOffset(offsets, row + 1, column.offsetWidth);
-    if (start < 0 || end < start || end > data.length)
-      return `has offsets in row ${row} that do not ascend inside its data`;
-    const fault = jsonTextFault(data.subarray(start, end));
-    if (fault !== undefined) return `in row ${row} ${fault}`;
-    start = end;
-  }
-  return undefined;
-}
-
-function readOffset(offsets: Buffer, index: number, width: 4 | 8): number {
-  return width === 4 ? offsets.readInt32LE(4 * index) : Number(offsets.readBigInt64LE(8 * index));
 }

@@ -1,6 +1,6 @@
 import type { ArrowChunk } from '../../arrow/stream/checked-stream.ts';
-import { hasSameSchema, isJoinable, joinFiles } from '../../arrow/stream/join-files.ts';
-import type { JoinableChunk } from '../../arrow/stream/join-files.ts';
+import { hasSameSchema, isJoinable, joinFiles } from '../../arrow/stream/chunk-buffer.ts';
+import type { JoinableChunk } from '../../arrow/stream/chunk-buffer.ts';
 import type { EngineLimits } from '../../model/limits.ts';
 import type { Schema } from '../../model/schema.ts';
 import type { CommitGroup, CommitPlan, PreparedCommit, Committed, MultiCommitPlan } from './commit-plan.ts';

@@ -5,7 +5,7 @@ import { buildScan, buildVectorSearch } from '../queries/native-query.ts';
 import type { QueryPlan } from '../queries/native-query.ts';
 import type { NativeEngine, NativeLegs, NativeQueryBase, NativeTable } from '../native/native.ts';
 import { formatStepLine, indentPlan } from './plan-text.ts';
-import { countResultRows } from '../queries/result-batches.ts';
+import { countResultRows } from '../../arrow/results/result-file.ts';
 import type { VectorColumn } from '../queries/vector-column.ts';
 
 export interface HybridSearch {

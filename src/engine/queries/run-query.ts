@@ -1,8 +1,8 @@
-import { hideLastColumn } from '../../arrow/results/result-file.ts';
+import { countResultRows, hideLastColumn } from '../../arrow/results/result-file.ts';
 import type { ResultFiles } from '../../arrow/results/result-framing.ts';
 import { sqlFieldReference } from '../../model/field-path.ts';
 import type { Query } from '../../model/query.ts';
-import { chooseBatchRows, countResultRows } from './result-batches.ts';
+import { chooseBatchRows } from './result-batches.ts';
 import type { QueryDeadline } from '../native/query-deadline.ts';
 import { engineCall } from '../native/engine-errors.ts';
 import { requireOneSearch } from '../plans/hybrid-analysis.ts';

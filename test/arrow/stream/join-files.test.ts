@@ -19,8 +19,8 @@ import {
 import fc from 'fast-check';
 import { openArrowStream } from '../../../src/arrow/stream/checked-stream.ts';
 import type { CheckedStream } from '../../../src/arrow/stream/checked-stream.ts';
-import { hasSameSchema, isJoinable, joinFiles } from '../../../src/arrow/stream/join-files.ts';
-import type { JoinableChunk } from '../../../src/arrow/stream/join-files.ts';
+import { hasSameSchema, isJoinable, joinFiles } from '../../../src/arrow/stream/chunk-buffer.ts';
+import type { JoinableChunk } from '../../../src/arrow/stream/chunk-buffer.ts';
 import { ARROW_LIMITS, openFixture, pieces, toChunk, toStream } from '../../engine/test-engine.ts';
 import { toItems, toTable } from '../../engine/sample-tables.ts';
 import { NativeEngine } from './native-engine.ts';
