@@ -1,6 +1,6 @@
 import type { Limits } from '../model/limits.ts';
 import type { IssuerSettings } from '../model/access.ts';
-import { LIMIT_SETTINGS, SETTING_NAMES } from './settings/settings.ts';
+import { LIMIT_SETTINGS, RENAMED_LIMITS, SETTING_NAMES } from './settings/settings.ts';
 import type { SettingName, SettingValues } from './settings/settings.ts';
 import { isLoopback } from './settings/text-rules.ts';
 
@@ -134,9 +134,10 @@ function toAuthConfig(values: SettingValues): AuthConfig {
 
 function toLimits(values: SettingValues): Limits {
   const groups: Record<string, Record<string, number>> = {};
+  const renamed: Readonly<Record<string, string>> = RENAMED_LIMITS;
   for (const name of SETTING_NAMES.filter(isLimitName)) {
     const [group = '', field = ''] = name.split('.');
-    (groups[group] ??= {})[field] = values[name];
+    (groups[group] ??= {})[renamed[name] ?? field] = values[name];
   }
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- LIMIT_SETTINGS has exactly the fields of Limits.
   return groups as unknown as Limits;

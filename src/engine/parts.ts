@@ -48,7 +48,7 @@ export function openParts(native: NativeEngine, settings: EngineSettings): Engin
     tables,
     storages,
     readers: new OpenReaders(() => performance.now()),
-    abandoned: new OrphanedQueries(limits.abandonedMax),
+    abandoned: new OrphanedQueries(limits.orphanedQueriesMax),
     threads: lowerEngineThreads(limits.threadNice),
     bulk: new Turns(limits.bulkWritesMax),
   };

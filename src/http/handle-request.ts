@@ -189,7 +189,7 @@ async function authenticate(
     return { caller: await parts.authenticator.authenticate(credentials), raw: undefined };
   }
   // A stranger may not make us hold a large body only to look for a credential in it.
-  const bytesMax = Math.min(parts.limits.http.jsonBytesMax, parts.limits.http.strangerJsonBytesMax);
+  const bytesMax = Math.min(parts.limits.http.jsonBytesMax, parts.limits.http.unauthenticatedJsonBytesMax);
   try {
     const raw = await readBody(incoming, bytesMax, parts, findings);
     return { caller: await parts.authenticator.authenticate(readIdentity(raw)), raw };

@@ -145,7 +145,7 @@ export class Maintenance {
       this.#tellFailure(error);
     }
     this.#round = undefined;
-    this.#nextRoundAt = this.#parts.now() + this.#parts.limits.roundSeconds * 1000;
+    this.#nextRoundAt = this.#parts.now() + this.#parts.limits.scanSeconds * 1000;
     return undefined;
   }
 

@@ -57,11 +57,11 @@ export interface Intent {
 export function shouldWaitForMerge(
   { bytes, smallFragments }: Condition,
   { reasons, isRemoving, left, lostMerges }: Intent,
-  { laneBytesMax }: MaintenanceLimits,
+  { blockingBytesMax }: MaintenanceLimits,
 ): boolean {
   const canMerge = smallFragments - (left?.smallFragments ?? 0) > 1;
   const merges = reasons.includes('fragments') || reasons.includes('deletions') || (isRemoving && canMerge);
-  const bytesMax = lostMerges < LOST_MERGES_MAX ? laneBytesMax : laneBytesMax * LANE_STRETCH_MAX;
+  const bytesMax = lostMerges < LOST_MERGES_MAX ? blockingBytesMax : blockingBytesMax * LANE_STRETCH_MAX;
   return merges && bytes <= bytesMax;
 }
 

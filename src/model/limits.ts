@@ -1,7 +1,7 @@
-/** How long a shutdown may take beyond `http.drainSeconds`: for commits that are running, and for closing in order. */
+/** Time for running commits and an orderly shutdown, after `http.drainSeconds`. */
 export const SHUTDOWN_GRACE_SECONDS = 10;
 
-/** Every bound that the service keeps, as values. Defaults, ranges and help stand in `config/settings/settings.ts`. */
+/** All limits. Their defaults, ranges and descriptions are in `config/settings/settings.ts`. */
 export interface Limits {
   readonly http: HttpLimits;
   readonly arrow: ArrowLimits;
@@ -11,7 +11,7 @@ export interface Limits {
   readonly engine: EngineLimits;
   readonly index: IndexLimits;
   readonly jobs: JobLimits;
-  readonly access: AccessLimits;
+  readonly access: { readonly grantsMax: number };
   readonly journal: JournalLimits;
   readonly maintenance: MaintenanceLimits;
   readonly log: LogLimits;
@@ -19,8 +19,8 @@ export interface Limits {
 
 export interface HttpLimits {
   readonly jsonBytesMax: number;
-  /** For a JSON body that is read before its caller is known, because the credential may be in it. */
-  readonly strangerJsonBytesMax: number;
+  /** For a JSON body that may hold the credential, read before the caller is authenticated. */
+  readonly unauthenticatedJsonBytesMax: number;
   readonly jsonDepthMax: number;
   readonly headerBytesMax: number;
   readonly headersMax: number;
@@ -29,19 +29,17 @@ export interface HttpLimits {
   readonly writesMax: number;
   readonly uploadsMax: number;
   readonly administrationMax: number;
-  /** Large replies that are being sent. */
   readonly streamsMax: number;
-  /** Requests of one kind that wait for a place. */
   readonly waitingMax: number;
   readonly queueSeconds: number;
-  /** Memory for bodies that arrive, of all requests together. */
+  /** For the request bodies of all clients together. */
   readonly bufferedBytesMax: number;
   readonly connectionsMax: number;
   readonly rateRequestsPerSecond: number;
   readonly headersSeconds: number;
   readonly bodyIdleSeconds: number;
   readonly bodyBytesPerSecondMin: number;
-  /** How long a client may keep us waiting while others need its place. */
+  /** A slower client is evicted when others wait. */
   readonly slowSeconds: number;
   readonly keepAliveSeconds: number;
   readonly drainSeconds: number;
@@ -55,7 +53,7 @@ export interface ArrowLimits {
   readonly messageBytesMax: number;
   readonly metadataBytesMax: number;
   readonly decodedBytesMax: number;
-  /** Decoded bytes may exceed the received bytes by this factor, once past `decodedFloorBytes`. */
+  /** Decoded by received bytes, checked above `decodedFloorBytes`. */
   readonly decodedRatioMax: number;
   readonly decodedFloorBytes: number;
   readonly columnsMax: number;
@@ -64,7 +62,7 @@ export interface ArrowLimits {
   readonly dictionaryBytesMax: number;
   readonly chunkBytes: number;
   readonly chunksMax: number;
-  /** Buffers of `chunkBytes` that are kept for streams to come. */
+  /** Size of the buffer pool, in buffers of `chunkBytes`. */
   readonly keptChunksMax: number;
 }
 
@@ -72,7 +70,7 @@ export interface SqlLimits {
   readonly charactersMax: number;
   readonly operatorsMax: number;
   readonly depthMax: number;
-  /** How deep constructs may nest that double the planner's work: `coalesce`, `CAST`, `BETWEEN`, aliases of functions. */
+  /** For constructs that double the planner's work: `coalesce`, `CAST`, `BETWEEN`, aliases of functions. */
   readonly coalesceDepthMax: number;
   readonly listItemsMax: number;
   readonly fullTextDepthMax: number;
@@ -102,37 +100,32 @@ export interface MetadataLimits {
 
 export interface EngineLimits {
   readonly openTablesMax: number;
-  readonly laneWaitingMax: number;
-  readonly laneWaitSeconds: number;
-  readonly laneTurnSeconds: number;
+  readonly queueWaitingMax: number;
+  readonly queueWaitSeconds: number;
+  readonly queueHoldSeconds: number;
   readonly writeAttemptsMax: number;
-  /** Queries that nobody waits for any more, and that still run. */
-  readonly abandonedMax: number;
+  readonly orphanedQueriesMax: number;
   readonly bulkWritesMax: number;
-  /** How much lower the priority of the engine's threads is than that of the process; 0 leaves it. */
+  /** Added to the niceness of the engine's threads. */
   readonly threadNice: number;
-  /** How many waiting updates of different rows may share one commit. */
   readonly updateGroupMax: number;
-  /** How many waiting inserts of the same schema may share one commit, and how much they may hold together. */
   readonly insertGroupMax: number;
   readonly insertGroupRowsMax: number;
   readonly insertGroupBytesMax: number;
-  /** How long the queue of a table waits, after a batch of several, for its members to return. */
+  /** Wait of a write queue, after a group commit, for the next writes of its clients. */
   readonly batchGatherMilliseconds: number;
   readonly indexCacheBytes: number;
   readonly metadataCacheBytes: number;
-  /** Batches of a result are about this large. */
   readonly resultBatchBytes: number;
-  /** The engine wants all rows of a merge at once, in memory. */
+  /** The engine needs all rows of a merge in memory. */
   readonly mergeBytesMax: number;
-  /** For data that waits on disk until all of it has arrived. */
+  /** For uploads on disk. */
   readonly spoolBytesMax: number;
   readonly uploadSessionsMax: number;
   readonly uploadPartsMax: number;
   readonly uploadIdleSeconds: number;
 }
 
-/** Bounds of what an index is built with. */
 export interface IndexLimits {
   readonly partitionsMax: number;
   readonly sampleRateMax: number;
@@ -144,53 +137,47 @@ export interface IndexLimits {
 }
 
 export interface JobLimits {
-  /** How long a request waits for the job that it started, before it is told the job's id instead. */
+  /** A request that started a longer job returns its id. */
   readonly answerSeconds: number;
   readonly runningMax: number;
   readonly waitingMax: number;
   readonly waitSeconds: number;
-  /** Ended jobs that are remembered. */
+  /** Finished jobs in memory. */
   readonly keptMax: number;
 }
 
 export interface LogLimits {
-  /** 0: no query counts as slow. */
+  /** 0: none. */
   readonly slowQuerySeconds: number;
-  /** How many slow queries are remembered. */
   readonly slowQueriesMax: number;
   readonly slowAnalysesPerMinuteMax: number;
 }
 
-export interface AccessLimits {
-  readonly grantsMax: number;
-}
-
-/** When a table is put in order, and what is kept of its past. */
 export interface MaintenanceLimits {
-  /** 0 turns maintenance off. */
+  /** 0: maintenance is off. */
   readonly runningMax: number;
   readonly dutyPercent: number;
   readonly checkCommits: number;
   readonly quietSeconds: number;
-  readonly roundSeconds: number;
+  readonly scanSeconds: number;
   readonly smallFragmentsMax: number;
   readonly deletedPercentMax: number;
   readonly unindexedPercentMax: number;
-  /** A commit pays for this much of the next merge, which may write all of the table anew. */
+  /** Amortises a compaction, which may rewrite the whole table, over this many bytes per commit. */
   readonly rewriteBytesPerCommit: number;
-  /** Writers of larger tables do not wait for a merge, unless it keeps failing. */
-  readonly laneBytesMax: number;
+  /** Larger tables are compacted beside their writers, unless that keeps failing. */
+  readonly blockingBytesMax: number;
   readonly retentionSeconds: number;
   readonly versionsMin: number;
-  /** The engine looks through all versions at every run: more of them make every run slow. */
+  /** The engine reads all versions in each run. */
   readonly versionsMax: number;
-  /** No version that was the latest within this time is removed: somebody may be reading it. */
+  /** A version that was the latest within this time may still be read. */
   readonly readerSeconds: number;
   readonly historyRatioMax: number;
   readonly historyFloorBytes: number;
 }
 
-/** For how long, and for how many requests, the answers to writes are remembered. */
+/** How long, and how many, results of writes are kept for replay. */
 export interface JournalLimits {
   readonly windowSeconds: number;
   readonly keySeconds: number;

@@ -36,11 +36,11 @@ export const ARROW_LIMITS: ArrowLimits = {
 
 export const ENGINE_LIMITS: EngineLimits = {
   openTablesMax: 16,
-  laneWaitingMax: 64,
-  laneWaitSeconds: 30,
-  laneTurnSeconds: 600,
+  queueWaitingMax: 64,
+  queueWaitSeconds: 30,
+  queueHoldSeconds: 600,
   writeAttemptsMax: 5,
-  abandonedMax: 16,
+  orphanedQueriesMax: 16,
   bulkWritesMax: 4,
   threadNice: 0,
   updateGroupMax: 64,

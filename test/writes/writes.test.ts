@@ -99,7 +99,7 @@ suite('writes at once', () => {
   });
 
   test('that keep others waiting for too long are noticed, until they are over', async (t) => {
-    const room = await openWriteFixture(t, { limits: { laneTurnSeconds: 0 } });
+    const room = await openWriteFixture(t, { limits: { queueHoldSeconds: 0 } });
     await room.create(toItems(3));
     const update = async () => room.update([['score', '2']]);
     const noticing = async () => {

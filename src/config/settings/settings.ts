@@ -21,7 +21,21 @@ const TiB = 1024 * GiB;
 const HOUR = 3600;
 const DAY = 24 * HOUR;
 
-type LimitName = { [G in keyof Limits]: `${G}.${keyof Limits[G] & string}` }[keyof Limits];
+/** Settings with an older public name, and their fields in `Limits`. */
+export const RENAMED_LIMITS = {
+  'http.strangerJsonBytesMax': 'unauthenticatedJsonBytesMax',
+  'engine.laneWaitingMax': 'queueWaitingMax',
+  'engine.laneWaitSeconds': 'queueWaitSeconds',
+  'engine.laneTurnSeconds': 'queueHoldSeconds',
+  'engine.abandonedMax': 'orphanedQueriesMax',
+  'maintenance.laneBytesMax': 'blockingBytesMax',
+  'maintenance.roundSeconds': 'scanSeconds',
+} as const;
+
+type RenamedField = (typeof RENAMED_LIMITS)[keyof typeof RENAMED_LIMITS];
+type LimitName =
+  | { [G in keyof Limits]: `${G}.${Exclude<keyof Limits[G] & string, RenamedField>}` }[keyof Limits]
+  | keyof typeof RENAMED_LIMITS;
 
 /**
  * One row for each field of `Limits`. Where a maximum looks low, the engine ends the process, hangs or takes all memory

@@ -22,7 +22,7 @@ const POLL_MILLISECONDS = 25;
  * at once; the other modes want the table, whoever makes it, and wait for the outcome.
  */
 export async function claimName(request: IngestRequest, mode: CreateMode, services: Services): Promise<NameClaim> {
-  const polls = Math.ceil((services.limits.engine.laneWaitSeconds * 1000) / POLL_MILLISECONDS);
+  const polls = Math.ceil((services.limits.engine.queueWaitSeconds * 1000) / POLL_MILLISECONDS);
   for (let poll = 0; poll < polls; poll += 1) {
     const claim = await tryClaim(request, services);
     if (claim !== undefined) return claim;

@@ -5,7 +5,7 @@ import type { TableLocation } from '../../model/table.ts';
 
 export type QueueLimits = Pick<
   EngineLimits,
-  'laneWaitingMax' | 'laneWaitSeconds' | 'laneTurnSeconds' | 'batchGatherMilliseconds'
+  'queueWaitingMax' | 'queueWaitSeconds' | 'queueHoldSeconds' | 'batchGatherMilliseconds'
 >;
 
 /** A queued write that the batch at the head of the queue may include. It then never runs by itself. */
@@ -149,10 +149,10 @@ export class WriteQueues {
 
   /** Refuses while a write has kept others waiting for so long that the engine must have lost it. */
   requireMoving(): void {
-    const { laneTurnSeconds } = this.#limits;
-    const stuckSince = performance.now() - laneTurnSeconds * 1000;
+    const { queueHoldSeconds } = this.#limits;
+    const stuckSince = performance.now() - queueHoldSeconds * 1000;
     for (const { startedAt, waiting } of this.#queues.values()) {
-      if (waiting.length > 0 && startedAt < stuckSince) throw stuck(laneTurnSeconds);
+      if (waiting.length > 0 && startedAt < stuckSince) throw stuck(queueHoldSeconds);
     }
   }
 
@@ -174,14 +174,14 @@ export class WriteQueues {
       this.#queues.set(key, { startedAt: performance.now(), waiting: [], onArrival: () => {} });
       return 'alone';
     }
-    const isFull = queue.waiting.length >= this.#limits.laneWaitingMax;
-    if (isFull && queued.isNext !== true) throw queueFull(this.#limits.laneWaitingMax);
+    const isFull = queue.waiting.length >= this.#limits.queueWaitingMax;
+    if (isFull && queued.isNext !== true) throw queueFull(this.#limits.queueWaitingMax);
     return this.#wait(queue, queued);
   }
 
   async #wait(queue: Queue, { candidate, signal, isNext }: Queued): Promise<'alone' | 'in batch'> {
     const { waiting } = queue;
-    const { laneWaitSeconds } = this.#limits;
+    const { queueWaitSeconds } = this.#limits;
     const gone = signal?.();
     return new Promise((resolve, reject) => {
       const giveUp = (error: ServiceError): void => {
@@ -191,8 +191,8 @@ export class WriteQueues {
         reject(error);
       };
       const onGone = (): void => giveUp(clientGone());
-      const wait = isNext === true ? undefined : laneWaitSeconds * 1000;
-      const timer = wait === undefined ? undefined : setTimeout(() => giveUp(waitedTooLong(laneWaitSeconds)), wait);
+      const wait = isNext === true ? undefined : queueWaitSeconds * 1000;
+      const timer = wait === undefined ? undefined : setTimeout(() => giveUp(waitedTooLong(queueWaitSeconds)), wait);
       const stop = (): void => {
         clearTimeout(timer);
         gone?.removeEventListener('abort', onGone);

@@ -5,7 +5,7 @@ import type { TableLocation } from '../../../src/model/table.ts';
 import { WriteQueues } from '../../../src/writes/queue/write-queues.ts';
 import type { BatchCandidate } from '../../../src/writes/queue/write-queues.ts';
 
-const LIMITS = { laneWaitingMax: 8, laneWaitSeconds: 60, laneTurnSeconds: 60, batchGatherMilliseconds: 0 };
+const LIMITS = { queueWaitingMax: 8, queueWaitSeconds: 60, queueHoldSeconds: 60, batchGatherMilliseconds: 0 };
 
 function toPlace(directory: string): TableLocation {
   return { kind: 'listed', root: '/data', directory };
@@ -116,7 +116,7 @@ suite('the queue of a table', () => {
   });
 
   test('refuses at once when too many writes wait', async () => {
-    const queues = new WriteQueues({ ...LIMITS, laneWaitingMax: 1 });
+    const queues = new WriteQueues({ ...LIMITS, queueWaitingMax: 1 });
     const gate = new Gate();
     const running = queues.run(toPlace('a'), async () => gate.passed);
     const waiting = queues.run(toPlace('a'), async () => 'done');
@@ -130,7 +130,7 @@ suite('the queue of a table', () => {
   });
 
   test('runs work that must come next ahead of those that wait, also when too many do', async () => {
-    const queues = new WriteQueues({ ...LIMITS, laneWaitingMax: 1 });
+    const queues = new WriteQueues({ ...LIMITS, queueWaitingMax: 1 });
     const gate = new Gate();
     const order: string[] = [];
     const first = queues.run(toPlace('a'), async () => gate.passed);
@@ -142,7 +142,7 @@ suite('the queue of a table', () => {
   });
 
   test('refuses a write that waited too long, and serves those behind it', async () => {
-    const queues = new WriteQueues({ ...LIMITS, laneWaitSeconds: 0.02 });
+    const queues = new WriteQueues({ ...LIMITS, queueWaitSeconds: 0.02 });
     const gate = new Gate();
     const running = queues.run(toPlace('a'), async () => gate.passed);
     const late = queues.run(toPlace('a'), async () => assert.fail('it must not run any more'));
@@ -154,7 +154,7 @@ suite('the queue of a table', () => {
   });
 
   test('is stuck only while others wait for a write that takes too long', async () => {
-    const queues = new WriteQueues({ ...LIMITS, laneTurnSeconds: 0 });
+    const queues = new WriteQueues({ ...LIMITS, queueHoldSeconds: 0 });
     const patient = new WriteQueues(LIMITS);
     const gate = new Gate();
     const running = [queues, patient].map(async (each) => each.run(toPlace('a'), async () => gate.passed));
@@ -212,7 +212,7 @@ suite('a batch', () => {
   });
 
   test('includes no write that waited too long, and none that has the table for itself', async () => {
-    const queues = new WriteQueues({ ...LIMITS, laneWaitSeconds: 0.02 });
+    const queues = new WriteQueues({ ...LIMITS, queueWaitSeconds: 0.02 });
     const late = new Gate();
     const first = queues.run(toPlace('a'), async () => {
       await late.passed;
