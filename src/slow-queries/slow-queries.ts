@@ -1,12 +1,12 @@
 import type { Engine } from '../engine/engine.ts';
-import type { TablePath } from '../model/identifier.ts';
 import { formatPath } from '../model/identifier.ts';
+import type { TablePath } from '../model/identifier.ts';
 import type { LogLimits } from '../model/limits.ts';
 import type { PlanStep, Query } from '../model/query.ts';
 import type { TableState } from '../model/table.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 
-/** What was asked, without a vector or a literal of the caller's. */
+/** A query without the caller's vectors and literals. */
 export type QueryShape = Readonly<Record<string, string | number | boolean>>;
 
 /** A read that has ended. */
@@ -19,25 +19,18 @@ export interface EndedQuery {
   readonly caller: string;
   readonly milliseconds: number;
   readonly shape: QueryShape;
-  /** To be run once more for its analysis; not for one that failed. */
-  readonly again: { readonly state: TableState; readonly query: Query } | undefined;
+  /** What to run once more for the analysis; `undefined` for a query that failed or has no plan. */
+  readonly rerun: { readonly state: TableState; readonly query: Query } | undefined;
 }
 
-/** `skipped`: there were too many of them, or it failed. */
-export type AnalysisState = 'running' | 'done' | 'skipped';
-
-export interface SlowQuery extends Omit<EndedQuery, 'again'> {
+export interface SlowQuery extends Omit<EndedQuery, 'rerun'> {
   /** Grows with each. */
   readonly id: number;
   readonly endedAt: number;
-  readonly analysisState: AnalysisState;
-  readonly analysis: KeptAnalysis | undefined;
-}
-
-/** Without anything that the caller wrote: as a tree, and as lines. */
-export interface KeptAnalysis {
-  readonly plan: PlanStep;
-  readonly lines: readonly string[];
+  /** `skipped`: too many analyses, or this one failed. */
+  readonly analysisState: 'running' | 'done' | 'skipped';
+  /** Without anything that the caller wrote: as a tree, and as lines. */
+  readonly analysis: { readonly plan: PlanStep; readonly lines: readonly string[] } | undefined;
 }
 
 export interface SlowQueriesParts {
@@ -51,16 +44,16 @@ export interface SlowQueriesParts {
 const MINUTE_MILLISECONDS = 60_000;
 
 /**
- * Remembers the queries that took long. Each is run once more in the background for its analysis, one at a time and a few
- * a minute: what is slow because there is too much work must not become more work.
+ * Remembers the slow queries. Each is run once more in the background for its analysis, one at a time and a few a minute:
+ * queries that are slow under load must not add to the load.
  */
 export class SlowQueries {
   readonly #parts: SlowQueriesParts;
   /** Oldest first. */
-  readonly #kept = new Map<number, SlowQuery>();
-  readonly #leaving = new AbortController();
-  #analysedAt: readonly number[] = [];
-  #analysing: Promise<void> | undefined;
+  readonly #queries = new Map<number, SlowQuery>();
+  readonly #shutdown = new AbortController();
+  #analysisStarts: readonly number[] = [];
+  #running: Promise<void> | undefined;
   #lastId = 0;
 
   constructor(parts: SlowQueriesParts) {
@@ -72,80 +65,66 @@ export class SlowQueries {
     return slowQuerySeconds > 0 && milliseconds >= slowQuerySeconds * 1000;
   }
 
-  note({ again, ...ended }: EndedQuery): void {
+  record({ rerun, ...ended }: EndedQuery): void {
+    const { limits, telemetry, now } = this.#parts;
     this.#lastId += 1;
     const id = this.#lastId;
-    const isAnalysed = again !== undefined && this.#mayAnalyse();
+    const isAnalysed = rerun !== undefined && this.#mayAnalyse();
     const analysisState = isAnalysed ? 'running' : 'skipped';
-    this.#kept.set(id, { ...ended, id, endedAt: this.#parts.now(), analysisState, analysis: undefined });
-    this.#forgetOldest();
-    this.#tell(ended);
-    if (isAnalysed) this.#analysing = this.#analyse(id, again);
+    this.#queries.set(id, { ...ended, id, endedAt: now(), analysisState, analysis: undefined });
+    for (const oldest of this.#queries.keys()) {
+      if (this.#queries.size <= limits.slowQueriesMax) break;
+      this.#queries.delete(oldest);
+    }
+    const { requestId, operation, database, table, caller, milliseconds } = ended;
+    const query = Object.entries(ended.shape).map(([name, value]) => `${name}=${String(value)}`);
+    const facts = { requestId, operation, database, table: formatPath(table), caller, milliseconds };
+    telemetry.emit({ kind: 'slow-query', ...facts, query });
+    if (isAnalysed) this.#running = this.#analyse(id, rerun);
   }
 
   /** Newest first. */
   list(databaseId: string): readonly SlowQuery[] {
-    return [...this.#kept.values()].filter((each) => each.databaseId === databaseId).toReversed();
+    return [...this.#queries.values()].filter((each) => each.databaseId === databaseId).toReversed();
   }
 
   async close(): Promise<void> {
-    this.#leaving.abort();
-    await this.#analysing;
+    this.#shutdown.abort();
+    await this.#running;
   }
 
   #mayAnalyse(): boolean {
     const { limits, now } = this.#parts;
     const since = now() - MINUTE_MILLISECONDS;
-    this.#analysedAt = this.#analysedAt.filter((time) => time > since);
-    const hasRoom = this.#analysing === undefined && this.#analysedAt.length < limits.slowAnalysesPerMinuteMax;
-    return hasRoom && !this.#leaving.signal.aborted;
+    this.#analysisStarts = this.#analysisStarts.filter((time) => time > since);
+    const isFree = this.#running === undefined && this.#analysisStarts.length < limits.slowAnalysesPerMinuteMax;
+    return isFree && !this.#shutdown.signal.aborted;
   }
 
-  async #analyse(id: number, { state, query }: NonNullable<EndedQuery['again']>): Promise<void> {
+  async #analyse(id: number, { state, query }: NonNullable<EndedQuery['rerun']>): Promise<void> {
     const { engine, now } = this.#parts;
-    this.#analysedAt = [...this.#analysedAt, now()];
+    this.#analysisStarts = [...this.#analysisStarts, now()];
     try {
-      const patience = { seconds: undefined, signal: this.#leaving.signal };
-      const { root } = await engine.analyzeQuery(state, query, patience);
-      const plan = toToldPlan(root);
-      this.#end(id, 'done', { plan, lines: toPlanLines(plan) });
+      const timeout = { seconds: undefined, signal: this.#shutdown.signal };
+      const { root } = await engine.analyzeQuery(state, query, timeout);
+      const plan = redactPlan(root);
+      this.#end(id, { analysisState: 'done', analysis: { plan, lines: toPlanLines(plan) } });
     } catch {
-      // The table may be gone, or the service too busy; the query itself has been answered.
-      this.#end(id, 'skipped', undefined);
+      // The table may be gone, or the service too busy; the caller has its reply already.
+      this.#end(id, { analysisState: 'skipped', analysis: undefined });
     } finally {
-      this.#analysing = undefined;
+      this.#running = undefined;
     }
   }
 
-  #end(id: number, analysisState: AnalysisState, analysis: KeptAnalysis | undefined): void {
-    const kept = this.#kept.get(id);
-    if (kept === undefined) return;
-    this.#kept.set(id, { ...kept, analysisState, analysis });
-    const { requestId, table } = kept;
-    if (analysis === undefined) return;
-    const { lines: plan } = analysis;
+  #end(id: number, outcome: Pick<SlowQuery, 'analysisState' | 'analysis'>): void {
+    const query = this.#queries.get(id);
+    if (query === undefined) return;
+    this.#queries.set(id, { ...query, ...outcome });
+    if (outcome.analysis === undefined) return;
+    const { requestId, table } = query;
+    const { lines: plan } = outcome.analysis;
     this.#parts.telemetry.emit({ kind: 'slow-query-analysed', requestId, table: formatPath(table), plan });
-  }
-
-  #tell({ requestId, operation, database, table, caller, milliseconds, shape }: Omit<EndedQuery, 'again'>): void {
-    const query = Object.entries(shape).map(([name, value]) => `${name}=${String(value)}`);
-    this.#parts.telemetry.emit({
-      kind: 'slow-query',
-      requestId,
-      operation,
-      database,
-      table: formatPath(table),
-      caller,
-      milliseconds,
-      query,
-    });
-  }
-
-  #forgetOldest(): void {
-    for (const id of this.#kept.keys()) {
-      if (this.#kept.size <= this.#parts.limits.slowQueriesMax) return;
-      this.#kept.delete(id);
-    }
   }
 }
 
@@ -153,7 +132,7 @@ const STEPS_MAX = 100;
 const LINE_CHARACTERS_MAX = 500;
 
 /** Steps whose details hold settings of the search and names of columns; those of all others may quote the caller. */
-const TOLD: ReadonlySet<string> = new Set([
+const STEPS_WITH_SAFE_DETAILS: ReadonlySet<string> = new Set([
   'ANNSubIndex',
   'ANNIvfPartition',
   'KNNVectorDistance',
@@ -164,25 +143,26 @@ const TOLD: ReadonlySet<string> = new Set([
   'Take',
 ]);
 
-/** An analysis without anything that the caller wrote: the first steps of the plan, and what they cost. */
-export function toToldPlan(root: PlanStep): PlanStep {
-  let room = STEPS_MAX;
-  const tell = ({ operator, details, metrics, children }: PlanStep): PlanStep => {
-    room -= 1;
-    const told: PlanStep[] = [];
-    for (const child of children) if (room > 0) told.push(tell(child));
-    return { operator, details: TOLD.has(operator) ? details : '', metrics, children: told };
+/** The first steps of a plan and what they cost, without anything that the caller wrote. */
+function redactPlan(root: PlanStep): PlanStep {
+  let stepsLeft = STEPS_MAX;
+  const redact = ({ operator, details, metrics, children }: PlanStep): PlanStep => {
+    stepsLeft -= 1;
+    const redacted: PlanStep[] = [];
+    for (const child of children) if (stepsLeft > 0) redacted.push(redact(child));
+    return {
+      operator,
+      details: STEPS_WITH_SAFE_DETAILS.has(operator) ? details : '',
+      metrics,
+      children: redacted,
+    };
   };
-  return tell(root);
+  return redact(root);
 }
 
-/** A told plan as lines, each step deeper than its parent. */
-export function toPlanLines(step: PlanStep, depth = 0): readonly string[] {
-  return [toLine(step, depth), ...step.children.flatMap((child) => toPlanLines(child, depth + 1))];
-}
-
-function toLine({ operator, details, metrics }: PlanStep, depth: number): string {
+/** Each step is indented deeper than its parent. */
+function toPlanLines({ operator, details, metrics, children }: PlanStep, depth = 0): readonly string[] {
   const figures = Object.entries(metrics).map(([name, { text }]) => `${name}=${text}`);
   const line = `${'  '.repeat(depth)}${[operator, ...(details === '' ? [] : [details]), ...figures].join(', ')}`;
-  return line.slice(0, LINE_CHARACTERS_MAX);
+  return [line.slice(0, LINE_CHARACTERS_MAX), ...children.flatMap((child) => toPlanLines(child, depth + 1))];
 }

@@ -1,10 +1,8 @@
 import { guardSql } from '../../guard/sql/guard-sql.ts';
 import { DeleteBody, DeleteReply } from '../../wire/data.ts';
 import { defineTableOperation, json } from '../operation.ts';
-import type { Reply, TableRequest } from '../operation.ts';
-import type { Services } from '../services.ts';
-import { describeWrite, replyToWrite } from '../shared/write-reply.ts';
 import { readBranch } from '../shared/table-state.ts';
+import { describeWrite, replyToWrite } from '../shared/write-reply.ts';
 
 export const deleteFromTable = defineTableOperation({
   id: 'delete_from_table',
@@ -15,17 +13,15 @@ export const deleteFromTable = defineTableOperation({
   body: { kind: 'json', shape: DeleteBody },
   replies: [json(DeleteReply, 'How many rows, at which version.')],
   statuses: [412],
-  run: deleteRows,
+  async run(request, services) {
+    const { body } = request;
+    const predicate = guardSql(body.predicate, { name: 'predicate', field: 'predicate' }, services.limits.sql);
+    const result = await services.writes.run({
+      ...describeWrite(request, readBranch(body)),
+      plan: services.engine.commits.delete(predicate),
+      rule: { from: 'removed-rows', names: ['num_deleted_rows'] },
+      toFields: ({ rowsDeleted }) => ({ num_deleted_rows: rowsDeleted }),
+    });
+    return replyToWrite(result);
+  },
 });
-
-async function deleteRows(request: TableRequest<DeleteBody>, services: Services): Promise<Reply> {
-  const { body } = request;
-  const predicate = guardSql(body.predicate, { name: 'predicate', field: 'predicate' }, services.limits.sql);
-  const result = await services.writes.run({
-    ...describeWrite(request, readBranch(body)),
-    plan: services.engine.commits.delete(predicate),
-    rule: { from: 'removed-rows', names: ['num_deleted_rows'] },
-    toFields: ({ rowsDeleted }) => ({ num_deleted_rows: rowsDeleted }),
-  });
-  return replyToWrite(result);
-}

@@ -2,16 +2,14 @@ import { Type } from 'typebox';
 import { writeDocument, writeLines } from '../../arrow/results/json-rows.ts';
 import { frameAsFile, frameAsStream } from '../../arrow/results/result-framing.ts';
 import type { ResultFiles } from '../../arrow/results/result-framing.ts';
-import { QueryTableBody, RowsReply, CountRowsBody } from '../../wire/data.ts';
-import { toContractQuery } from '../../wire/query-forms.ts';
-import { chooseMediaType } from './media-type.ts';
-import { defineTableOperation, json } from '../operation.ts';
-import type { Reply, TableRequest } from '../operation.ts';
-import type { Services } from '../services.ts';
-import { toTableState } from '../shared/table-state.ts';
-import { readPatience, readQuery } from './read-query.ts';
-import { toQueryShape, watchQuery, toFilterShape } from './watch-query.ts';
 import { guardSql } from '../../guard/sql/guard-sql.ts';
+import { CountRowsBody, QueryTableBody, RowsReply } from '../../wire/data.ts';
+import { toContractQuery } from '../../wire/query-forms.ts';
+import { defineTableOperation, json } from '../operation.ts';
+import { toTableState } from '../shared/table-state.ts';
+import { chooseMediaType } from './media-type.ts';
+import { readQuery, readQueryTimeout } from './read-query.ts';
+import { toFilterShape, toQueryShape, watchQuery } from './watch-query.ts';
 
 const ARROW_FILE = 'application/vnd.apache.arrow.file';
 const ARROW_STREAM = 'application/vnd.apache.arrow.stream';
@@ -19,6 +17,9 @@ const NDJSON = 'application/x-ndjson';
 const OFFERED = [ARROW_FILE, ARROW_STREAM, 'application/json', NDJSON] as const;
 
 const Bytes = Type.String({ format: 'binary' });
+
+/** Tells the LanceDB client which version it has seen; from then on it asks for no older one. */
+const VERSION_HEADER = 'x-lancedb-version';
 
 export const queryTable = defineTableOperation({
   id: 'query_table',
@@ -32,23 +33,42 @@ export const queryTable = defineTableOperation({
     json(RowsReply, 'The rows as one JSON document.'),
     { mediaType: NDJSON, shape: Type.String(), description: 'The rows as JSON objects, one per line.' },
   ],
-  run: findRows,
+  async run(request, services) {
+    const mediaType = chooseMediaType(request.header('accept'), OFFERED);
+    const query = readQuery(request.body, services.limits);
+    const state = toTableState(request.table, request.body);
+    const watched = { operation: 'query_table', request, shape: () => toQueryShape(query), rerun: { state, query } };
+    const rows = await watchQuery(watched, services, async () =>
+      services.engine.rows.query(state, query, readQueryTimeout(request)),
+    );
+    const headers = { [VERSION_HEADER]: String(rows.version) };
+    return { kind: 'stream', mediaType, pieces: toPieces(mediaType, rows), headers };
+  },
 });
 
-async function findRows(request: TableRequest<QueryTableBody>, services: Services): Promise<Reply> {
-  const mediaType = chooseMediaType(request.header('accept'), OFFERED);
-  const query = readQuery(request.body, services.limits);
-  const state = toTableState(request.table, request.body);
-  const again = { state, query };
-  const watched = { operation: queryTable.id, request, shape: () => toQueryShape(query), again };
-  const rows = await watchQuery(watched, services, async () =>
-    services.engine.rows.query(state, query, readPatience(request)),
-  );
-  const headers = { [VERSION_HEADER]: String(rows.version) };
-  return { kind: 'stream', mediaType, pieces: write(mediaType, rows), headers };
-}
+export const countRows = defineTableOperation({
+  id: 'count_table_rows',
+  methods: ['POST', 'GET'],
+  path: '/v1/table/:id/count_rows',
+  summary: 'Count rows',
+  permission: 'read',
+  body: { kind: 'json', shape: CountRowsBody },
+  replies: [json(Type.Integer({ minimum: 0 }), 'The number of rows.')],
+  async run(request, services) {
+    const { body, table } = request;
+    const predicate =
+      body.predicate === undefined
+        ? undefined
+        : guardSql(body.predicate, { name: 'predicate', field: 'predicate' }, services.limits.sql);
+    const watched = { operation: 'count_table_rows', request, shape: () => toFilterShape(predicate) };
+    const { rows, version } = await watchQuery(watched, services, async () =>
+      services.engine.rows.count(toTableState(table, body), predicate, readQueryTimeout(request)),
+    );
+    return { kind: 'value', value: rows, headers: { [VERSION_HEADER]: String(version) } };
+  },
+});
 
-function write(mediaType: string, rows: ResultFiles): AsyncIterable<Uint8Array> {
+function toPieces(mediaType: string, rows: ResultFiles): AsyncIterable<Uint8Array> {
   switch (mediaType) {
     case ARROW_STREAM:
       return frameAsStream(rows);
@@ -60,30 +80,3 @@ function write(mediaType: string, rows: ResultFiles): AsyncIterable<Uint8Array> 
       return frameAsFile(rows);
   }
 }
-
-export const countRows = defineTableOperation({
-  id: 'count_table_rows',
-  methods: ['POST', 'GET'],
-  path: '/v1/table/:id/count_rows',
-  summary: 'Count rows',
-  permission: 'read',
-  body: { kind: 'json', shape: CountRowsBody },
-  replies: [json(Type.Integer({ minimum: 0 }), 'The number of rows.')],
-  run: count,
-});
-
-async function count(request: TableRequest<CountRowsBody>, services: Services): Promise<Reply> {
-  const { body, table } = request;
-  const predicate =
-    body.predicate === undefined
-      ? undefined
-      : guardSql(body.predicate, { name: 'predicate', field: 'predicate' }, services.limits.sql);
-  const watched = { operation: countRows.id, request, shape: () => toFilterShape(predicate) };
-  const { rows, version } = await watchQuery(watched, services, async () =>
-    services.engine.rows.count(toTableState(table, body), predicate, readPatience(request)),
-  );
-  return { kind: 'value', value: rows, headers: { [VERSION_HEADER]: String(version) } };
-}
-
-/** Tells the LanceDB client which version it has seen; from then on it asks for no older one. */
-export const VERSION_HEADER = 'x-lancedb-version';

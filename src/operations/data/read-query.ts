@@ -12,7 +12,7 @@ import { readStructuredQuery } from '../../wire/full-text.ts';
 import { UNLIMITED } from '../../wire/query-forms.ts';
 import type { RequestFacts } from '../operation.ts';
 
-/** Turns a query body into the house's own query; every text and number in it passes its guard here. */
+/** Every text and number of a query passes its guard here. */
 export function readQuery(body: QueryTableBody, limits: Limits): Query {
   return {
     vectors: readVectors(body, limits.query),
@@ -31,6 +31,13 @@ export function readQuery(body: QueryTableBody, limits: Limits): Query {
     ...given('lowerBound', readBound(body.lower_bound, 'lower_bound')),
     ...given('upperBound', readBound(body.upper_bound, 'upper_bound')),
   };
+}
+
+/** How long the caller says that it waits; the service's own limit holds as well. */
+export function readQueryTimeout(request: Pick<RequestFacts, 'header' | 'signal'>) {
+  const text = request.header('x-request-timeout-ms') ?? '';
+  const seconds = /^\d{1,12}$/.test(text) && Number(text) > 0 ? Number(text) / 1000 : undefined;
+  return { seconds, signal: request.signal() };
 }
 
 /** Optional fields of a query are absent, never `undefined`. */
@@ -103,7 +110,7 @@ function readProbes(body: QueryTableBody, limits: QueryLimits): Probes | undefin
       `minimum_nprobes (${minimum}) is greater than maximum_nprobes (${maximum}).`,
     );
   }
-  // 0 as a maximum of its own means none; as the contract's nprobes it means that nothing is probed.
+  // maximum_nprobes: 0 means no maximum; nprobes: 0 means that nothing is probed.
   const unlimited = maximum === 0 && body.maximum_nprobes === 0;
   return { minimum: minimum ?? 0, maximum: unlimited ? undefined : maximum };
 }
@@ -112,13 +119,13 @@ function readCounts(body: QueryTableBody, limits: QueryLimits): Partial<Query> {
   return {
     ...given('k', readLimit(body, limits.kMax)),
     ...given('offset', readCount(body.offset, 'offset', limits.offsetMax)),
-    // 0 is no effort to ask for: the engine then takes what the number of results needs.
+    // With 0 the engine chooses by the number of results.
     ...given('ef', readCount(body.ef, 'ef', limits.efMax) || undefined),
     ...given('refineFactor', readCount(body.refine_factor, 'refine_factor', limits.refineFactorMax)),
   };
 }
 
-/** A search by vector sorts all that it may return in memory, so it has a bound; whatever is only read needs none. */
+/** A vector search sorts its results in memory and so has a bound; a scan has none. */
 function readLimit(body: QueryTableBody, kMax: number): number | undefined {
   const isUnlimited = body.k === UNLIMITED && body.vector === undefined;
   return isUnlimited ? undefined : readCount(body.k, 'k', kMax);
@@ -148,16 +155,4 @@ function requireOneOf(field: string, choices: Readonly<Record<string, unknown>>)
   throw new ServiceError('InvalidInput', `${field} has ${chosen.length === 0 ? 'neither' : 'both'} of ${names}.`, {
     hint: 'Give exactly one of the two.',
   });
-}
-
-export interface Patience {
-  readonly seconds: number | undefined;
-  readonly signal: AbortSignal;
-}
-
-/** How long the caller says that it waits; whatever it says, the service's own bound holds too. */
-export function readPatience(request: Pick<RequestFacts, 'header' | 'signal'>): Patience {
-  const text = request.header('x-request-timeout-ms') ?? '';
-  const seconds = /^\d{1,12}$/.test(text) && Number(text) > 0 ? Number(text) / 1000 : undefined;
-  return { seconds, signal: request.signal() };
 }

@@ -1,49 +1,46 @@
 import { performance } from 'node:perf_hooks';
-import type { Query, GuardedSql } from '../../model/query.ts';
-import type { TableState } from '../../model/table.ts';
-import type { QueryShape } from '../../slow-queries/slow-queries.ts';
-import type { TableRequest } from '../operation.ts';
-import type { Services } from '../services.ts';
 import { maskLiterals } from '../../guard/sql/guard-sql.ts';
 import { formatFieldPath } from '../../model/field-path.ts';
+import type { GuardedSql, Query } from '../../model/query.ts';
+import type { EndedQuery, QueryShape } from '../../slow-queries/slow-queries.ts';
+import type { TableRequest } from '../operation.ts';
+import type { Services } from '../services.ts';
 
-export interface WatchedQuery {
-  readonly operation: string;
+interface WatchedQuery extends Pick<EndedQuery, 'operation'>, Partial<Pick<EndedQuery, 'rerun'>> {
   readonly request: TableRequest;
-  /** Asked for only when the query was slow. */
+  /** Called only when the query was slow. */
   readonly shape: () => QueryShape;
-  readonly again?: { readonly state: TableState; readonly query: Query };
 }
 
-/** Runs a query, and notes it when it took long; one that failed after a long time, too. */
+/** Runs a query, and records it when it was slow, also when it failed. */
 export async function watchQuery<Value>(
-  watched: WatchedQuery,
+  { operation, request, shape, rerun }: WatchedQuery,
   { slowQueries }: Services,
   run: () => Promise<Value>,
 ): Promise<Value> {
   const startedAt = performance.now();
-  const note = (again: WatchedQuery['again']): void => {
+  const record = (outcome: Pick<EndedQuery, 'rerun'>): void => {
     const milliseconds = performance.now() - startedAt;
     if (!slowQueries.isSlow(milliseconds)) return;
-    const { requestId, caller, database, table } = watched.request;
-    slowQueries.note({
+    const { requestId, caller, database, table } = request;
+    slowQueries.record({
       requestId,
-      operation: watched.operation,
+      operation,
       databaseId: table.databaseId,
       database: database.name,
       table: table.path,
       caller: caller.id,
       milliseconds,
-      shape: watched.shape(),
-      again,
+      shape: shape(),
+      ...outcome,
     });
   };
   try {
     const value = await run();
-    note(watched.again);
+    record({ rerun });
     return value;
   } catch (error) {
-    note(undefined);
+    record({ rerun: undefined });
     throw error;
   }
 }
@@ -54,7 +51,7 @@ const FILTER_CHARACTERS_MAX = 500;
 export function toQueryShape(query: Query): QueryShape {
   const { vectors, vectorColumn, fullText, filter, projection, probes } = query;
   const columns = projection?.kind === 'names' ? projection.paths.length : projection?.columns.length;
-  return dropAbsent({
+  return withoutUndefined({
     vectors: vectors.length === 0 ? undefined : vectors.length,
     dimensions: vectors[0]?.length,
     vector_column: vectorColumn === undefined ? undefined : formatFieldPath(vectorColumn),
@@ -80,7 +77,7 @@ export function toFilterShape(filter: GuardedSql | undefined): QueryShape {
   return filter === undefined ? {} : { filter: maskLiterals(filter).slice(0, FILTER_CHARACTERS_MAX) };
 }
 
-function dropAbsent(shape: Readonly<Record<string, string | number | boolean | undefined>>): QueryShape {
+function withoutUndefined(shape: Readonly<Record<string, string | number | boolean | undefined>>): QueryShape {
   const entries = Object.entries(shape).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, value] as const],
   );
