@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { randomUUID } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
@@ -234,6 +234,8 @@ async function openWrites(
   { onWriteStep }: Outside,
   { catalog, engine, storages, telemetry, metrics, exported }: WriteDependencies,
 ): Promise<Writes> {
+  // The former release marked responses in this file.
+  await rm(`${config.catalogFile}-answers`, { force: true });
   return Writes.open({
     engine,
     storages,

@@ -84,8 +84,8 @@ export function readExpectation({ expected }: Pick<JournalEntry, 'expected'>): E
   return { kinds: [], rule: { from: 'nothing' }, ...(JSON.parse(expected) as Partial<Expectation>) };
 }
 
-export function toResponseRef({ id, key, digest }: Pick<NewEntry, 'id' | 'key' | 'digest'>): ResponseRef {
-  return { id, key, digest };
+export function toResponseRef({ id, key }: Pick<NewEntry, 'id' | 'key'>): ResponseRef {
+  return { id, key };
 }
 
 /** Where writes follow one another: a branch of a table. */

@@ -53,7 +53,6 @@ export type MultiCommitWrite<Outcome> = WriteOf<MultiCommitPlan<Outcome>, Outcom
 export interface ResponseRef {
   readonly id: string;
   readonly key: string | undefined;
-  readonly digest: string;
 }
 
 export interface SucceededWrite {

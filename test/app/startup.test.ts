@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -38,3 +39,13 @@ async function findTable(server: ContractServer, name: string) {
   assert.ok(table);
   return table;
 }
+
+test('the marks that the former release left beside the catalog are removed', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'tiltyard-marks-'));
+  t.after(async () => rm(folder, { recursive: true, force: true }));
+  const file = join(folder, 'tiltyard.db-answers');
+  await writeFile(file, 'marks');
+  const server = await ContractServer.start({ folder });
+  t.after(async () => server.close());
+  assert.equal(existsSync(file), false);
+});

@@ -10,8 +10,8 @@ import { Faults } from './faults.ts';
 import { startServerProcess } from './server-process.ts';
 import type { ServerProcess } from './server-process.ts';
 
-/** The file of answer marks beside the catalog, under its former and its present name. */
-export const MARKS_FILE = ['.db-answers', '.db-marks'] as const;
+/** The file of response marks beside the catalog. */
+export const MARKS_FILE = ['.db-marks'] as const;
 /** The catalog's log: a transaction is one sync of it. */
 export const CATALOG_LOG = ['.db-wal'] as const;
 /** The link that makes an engine commit visible. */

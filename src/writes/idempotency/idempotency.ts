@@ -314,7 +314,7 @@ export function toReplayed(entry: JournalEntry): AnswerableWrite {
     properties: undefined,
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Only the pipeline writes it.
     fields: JSON.parse(entry.outcome ?? '{}') as Fields,
-    response: { id: entry.id, key: entry.key, digest: entry.digest },
+    response: { id: entry.id, key: entry.key },
   };
 }
 

@@ -74,7 +74,7 @@ async function openIdempotency(t: TestContext, watch: (journal: Journal) => Jour
     const [{ transactionId } = { transactionId: undefined }] = await catalog.journal
       .record([{ table, commit: recorded, entry: ended }], false)
       .then((all) => all.filter((each) => each !== undefined));
-    const response = { id: entry.id, key, digest: entry.digest };
+    const response = { id: entry.id, key };
     return { kind: 'committed', version, transactionId, properties: undefined, fields, response };
   };
   /** A whole write, but for its response. */
@@ -226,7 +226,7 @@ suite('without a key', () => {
     const { idempotency, commit, find } = await openIdempotency(t);
     const request = toRequest();
     const response = await commit(request);
-    idempotency.addDoubt(response);
+    idempotency.addDoubt({ ...response, digest: 'd' });
     await assert.rejects(idempotency.findReplay(request), refusal('ServiceUnavailable', /not known yet/));
     assert.equal(await idempotency.findReplay(toRequest({ digest: 'other' })), undefined);
     idempotency.endDoubt(response.id, await find(response.id), true);
@@ -244,7 +244,7 @@ suite('without a key', () => {
       const response = await commit(request);
       const entry = await find(response.id);
       assert.ok(entry !== undefined);
-      idempotency.addDoubt(response);
+      idempotency.addDoubt({ ...response, digest: 'd' });
       idempotency.endDoubt(response.id, { ...entry, generation }, false);
       assert.equal((await idempotency.findReplay(request)) !== undefined, isReplayed);
     }
