@@ -20,7 +20,7 @@ export type { BeginOptions, Journal, NewCommit, RecordedCommit } from './journal
 export type { CommitEntry, TransactionRecord } from './journal/transactions.ts';
 export type { NamespacePage } from './namespaces/namespaces.ts';
 export type { FoundTable } from './tables/adoption.ts';
-export type { Removal } from './tables/removals-and-renames.ts';
+export type { Removal } from './tables/lifecycle.ts';
 export type { PublishEntry, Reservation } from './tables/reservations.ts';
 
 export interface CatalogSettings extends SqliteSettings, ContextSettings {

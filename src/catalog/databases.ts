@@ -8,41 +8,30 @@ import { createId } from './ids.ts';
 import { toStorageDirectory } from './storage-roots.ts';
 import type { Sql } from './store.ts';
 
-export interface DatabaseStore {
-  find(name: string): Promise<Database | undefined>;
-  /** By name. */
-  list(): Promise<readonly Database[]>;
-  create(database: NewDatabase): Promise<Database>;
-  /** With all grants on it, which the next database of this name must not inherit. Refused unless it is empty. */
-  drop(name: string): Promise<void>;
-}
-
-export interface NewDatabase {
+interface NewDatabase {
   readonly name: string;
-  /** Without one the tables live in a folder of their own below the storage root. */
+  /** By default a new folder below the storage root. */
   readonly root?: string | undefined;
 }
 
-export function createDatabaseStore({ read, write, append, caches, roots, now }: CatalogContext): DatabaseStore {
-  const found = caches.create<Database>();
+export function createDatabaseStore({ read, write, append, caches, roots, now }: CatalogContext) {
+  const cache = caches.create<Database>();
+  const toDatabase = (row: Database): Database => ({ ...row, root: roots.fromStored(row.root) });
   return {
-    async find(name) {
-      return found.find(name, async () => {
-        const row = await read(async (sql) =>
-          sql.selectFrom('databases').select(['id', 'name', 'root']).where('name', '=', name).executeTakeFirst(),
-        );
-        return row === undefined ? undefined : { ...row, root: roots.fromStored(row.root) };
+    async find(name: string): Promise<Database | undefined> {
+      return cache.find(name, async () => {
+        const row = await read(async (sql) => selectDatabases(sql).where('name', '=', name).executeTakeFirst());
+        return row && toDatabase(row);
       });
     },
 
-    async list() {
-      const rows = await read(async (sql) =>
-        sql.selectFrom('databases').select(['id', 'name', 'root']).orderBy('name').execute(),
-      );
-      return rows.map((row) => ({ ...row, root: roots.fromStored(row.root) }));
+    /** By name. */
+    async list(): Promise<readonly Database[]> {
+      const rows = await read(async (sql) => selectDatabases(sql).orderBy('name').execute());
+      return rows.map(toDatabase);
     },
 
-    async create({ name, root }) {
+    async create({ name, root }: NewDatabase): Promise<Database> {
       checkName(name, DEFAULT_DELIMITER);
       const id = createId(now());
       const stored = root === undefined ? `./databases/${toStorageDirectory(name, id)}` : roots.toStored(root);
@@ -53,11 +42,12 @@ export function createDatabaseStore({ read, write, append, caches, roots, now }:
           .onConflict((conflict) => conflict.column('name').doNothing())
           .executeTakeFirst(),
       );
-      if (result.numInsertedOrUpdatedRows === 1n) return { id, name, root: roots.fromStored(stored) };
+      if (result.numInsertedOrUpdatedRows === 1n) return toDatabase({ id, name, root: stored });
       throw new ServiceError('DatabaseAlreadyExists', `There is a database ${quoteForMessage(name)} already.`);
     },
 
-    async drop(name) {
+    /** With all grants on it, which the next database of this name must not inherit. Refused unless it is empty. */
+    async drop(name: string): Promise<void> {
       if (name === DEFAULT_DATABASE) {
         throw new ServiceError('InvalidInput', 'The default database cannot be dropped.');
       }
@@ -66,8 +56,12 @@ export function createDatabaseStore({ read, write, append, caches, roots, now }:
   };
 }
 
+function selectDatabases(sql: Sql) {
+  return sql.selectFrom('databases').select(['id', 'name', 'root']);
+}
+
 async function dropDatabase(sql: Sql, name: string): Promise<void> {
-  const database = await sql.selectFrom('databases').select('id').where('name', '=', name).executeTakeFirst();
+  const database = await selectDatabases(sql).where('name', '=', name).executeTakeFirst();
   if (database === undefined) throw databaseNotFound(name);
   for (const content of ['tables', 'namespaces'] as const) {
     const row = await sql.selectFrom(content).select('id').where('database_id', '=', database.id).executeTakeFirst();

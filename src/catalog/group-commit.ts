@@ -1,19 +1,17 @@
 import { ServiceError } from '../errors/service-error.ts';
-import type { Sql } from './store.ts';
+import type { Sql, TransactionOptions } from './store.ts';
 
-/** Work that may share its transaction with others. It touches nothing but `sql`, and may run again. */
-export interface GroupedWork<Value> {
+export interface GroupOptions extends TransactionOptions {
+  /** Cached lookups of all processes may be outdated afterwards. */
+  readonly changesLookups: boolean;
+}
+
+/** Work that may share its transaction with others. It uses only `sql`, and may run again. */
+export interface GroupedWork<Value> extends GroupOptions {
   readonly run: (sql: Sql) => Promise<Value>;
-  /** Lookups that anyone has cached must be looked up again. */
-  readonly changesLookups: boolean;
-  /** Must survive a power loss, not only a kill of the process. */
-  readonly isDurable: boolean;
 }
 
-export interface GroupOptions {
-  readonly changesLookups: boolean;
-  readonly isDurable: boolean;
-}
+type Transact = <Value>(work: (sql: Sql) => Promise<Value>, options: GroupOptions) => Promise<Value>;
 
 interface Waiting {
   readonly work: GroupedWork<unknown>;
@@ -23,15 +21,13 @@ interface Waiting {
 
 const GROUP_MAX = 64;
 
-/**
- * Group commit: each transaction waits for the disk; what arrives meanwhile shares the next one. In the order of arrival.
- */
+/** Work that arrives while a transaction waits for the disk shares the next one, in the order of arrival. */
 export class GroupCommit {
-  readonly #transact: <Value>(work: (sql: Sql) => Promise<Value>, options: GroupOptions) => Promise<Value>;
+  readonly #transact: Transact;
   readonly #waiting: Waiting[] = [];
   #isRunning = false;
 
-  constructor(transact: <Value>(work: (sql: Sql) => Promise<Value>, options: GroupOptions) => Promise<Value>) {
+  constructor(transact: Transact) {
     this.#transact = transact;
   }
 
@@ -45,7 +41,7 @@ export class GroupCommit {
 
   async #runAll(): Promise<void> {
     this.#isRunning = true;
-    // Callers that were resumed by one event arrive together.
+    // Callers that one event resumes arrive in the same group.
     await Promise.resolve();
     while (this.#waiting.length > 0) await this.#settle(this.#waiting.splice(0, GROUP_MAX));
     this.#isRunning = false;
@@ -59,16 +55,14 @@ export class GroupCommit {
       });
       for (const [index, { resolve }] of group.entries()) resolve(values[index]);
     } catch (error) {
-      if (isUnavailable(error)) {
-        // An outage hits alike all who shared the transaction, and all who have waited for its end.
+      if (error instanceof ServiceError && error.kind === 'ServiceUnavailable') {
+        // An outage concerns the whole group and all work that waits for its end.
         for (const { reject } of [...group, ...this.#waiting.splice(0)]) reject(error);
         return;
       }
-      // Any other error may be the fault of one, which must not fail the rest.
-      for (const each of group) {
-        if (group.length > 1) await this.#settle([each]);
-        else each.reject(error);
-      }
+      // Any other error may be the fault of one piece of work, which must not fail the rest.
+      if (group.length === 1) group[0]?.reject(error);
+      else for (const each of group) await this.#settle([each]);
     }
   }
 }
@@ -77,8 +71,4 @@ async function runEach(sql: Sql, group: readonly Waiting[]): Promise<readonly un
   const values: unknown[] = [];
   for (const { work } of group) values.push(await work.run(sql));
   return values;
-}
-
-function isUnavailable(error: unknown): boolean {
-  return error instanceof ServiceError && error.kind === 'ServiceUnavailable';
 }

@@ -3,8 +3,8 @@ import { quoteForMessage } from '../model/identifier.ts';
 import type { NamespacePath, TablePath } from '../model/identifier.ts';
 
 /**
- * Between the names of a stored path. No name holds it, and it sorts before everything that a name may hold, so the
- * binary order of the text is the order of the paths, name by name, and what lies below a path is one range.
+ * Between the names of a stored path. No name holds it, and it sorts before every character of a name, so the binary
+ * order of the text is the order of the paths, name by name, and everything below a path is one range.
  */
 const SEPARATOR = '\u001f';
 const NEXT_AFTER_SEPARATOR = '\u0020';
@@ -28,8 +28,8 @@ export function toTablePath(text: string): TablePath {
 }
 
 /**
- * What stands at a path or lies below it, however deep: texts from `from`, before `before`. Nothing sorts between a path
- * and what lies below it. The root has no such range: everything is below it.
+ * The path and everything below it, however deep: texts from `from`, before `before`. Nothing else sorts in between. The
+ * root has no such range: everything is below it.
  */
 export function rangeFrom(path: NamespacePath): { readonly from: string; readonly before: string } | undefined {
   if (path.length === 0) return undefined;

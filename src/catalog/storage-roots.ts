@@ -1,6 +1,6 @@
 /**
- * Roots below the configured storage root are kept relative to it, so that a data folder can be moved or copied and its
- * tables are found at the new location.
+ * Roots below the configured storage root are stored relative to it, so that a data folder can be moved or copied and
+ * its tables are found at the new location.
  */
 export interface StorageRoots {
   toStored(root: string): string;
@@ -28,8 +28,8 @@ export function createStorageRoots(storageRoot: string): StorageRoots {
 const SLUG_CHARACTERS_MAX = 40;
 
 /**
- * A directory name with something to recognise for people who look. Only the id makes it unique, and no caller chooses
- * an id, so no name leads to a directory that is there already.
+ * A directory name that people recognise. Only the id makes it unique, and no caller chooses an id, so no name leads to
+ * an existing directory.
  */
 export function toStorageDirectory(name: string, id: string): string {
   return `${toSlug(name)}-${id}`;

@@ -1,11 +1,11 @@
 import { timingSafeEqual } from 'node:crypto';
 import { ServiceError } from '../../errors/service-error.ts';
 import type { Grant } from '../../model/access.ts';
-import { refuseLastAdministrator, insertGrants, requireDatabases, toGrants } from './grants.ts';
 import type { CatalogContext } from '../context.ts';
 import { createId } from '../ids.ts';
 import type { CredentialRow, GrantRow } from '../schema/rows.ts';
 import type { Sql } from '../store.ts';
+import { insertGrants, refuseLastAdministrator, requireDatabases, toGrants } from './grants.ts';
 
 /** Never with the digest. Times are in milliseconds since 1970. */
 export interface CredentialRecord {
@@ -17,143 +17,123 @@ export interface CredentialRecord {
   readonly grants: readonly Grant[];
 }
 
-export interface NewCredential {
-  readonly name: string;
+interface NewCredential extends Pick<CredentialRecord, 'name' | 'expiresAt' | 'grants'> {
   readonly digest: string;
-  readonly expiresAt?: number;
-  readonly grants: readonly Grant[];
-  /** Refuses with `DatabaseNotFound` when a grant names a database that is not there. */
+  /** Refuses with `DatabaseNotFound` when a grant names a missing database. */
   readonly knownDatabasesOnly?: boolean;
 }
 
-export interface CredentialPage {
-  /** The id of the last one that was seen. */
+interface CredentialPage {
+  /** The id of the last one of the page before. */
   readonly after?: string;
   /** Only those with a grant on one of these. */
   readonly databases?: readonly string[];
-  readonly limit: number;
+  readonly limit?: number;
 }
 
-export interface RevokeRules {
-  /** Refuses with `LastAdministrator` when nobody could administer the server any more. */
+interface RevokeRules {
+  /** Refuses with `LastAdministrator` when no administrator of the server would be left. */
   readonly keepAdministrator?: boolean;
 }
 
-/** API keys, or the clients of the token endpoint: each proves itself by a secret that only its digest is kept of. */
-export interface CredentialStore {
-  create(credential: NewCredential): Promise<CredentialRecord>;
-  /** A revoked one is not found; whether one has expired is for the caller to see. */
-  find(id: string): Promise<CredentialRecord | undefined>;
-  /** As `find`. */
-  findByDigest(digest: string): Promise<CredentialRecord | undefined>;
-  /** Whether this is the digest of the secret of one that is not revoked. Takes the same time for every wrong one. */
-  matches(id: string, digest: string): Promise<boolean>;
-  /** All, the revoked ones too, oldest first. */
-  list(page?: CredentialPage): Promise<readonly CredentialRecord[]>;
-  /** False when there is no such credential, or it was revoked before. */
-  revoke(id: string, rules?: RevokeRules): Promise<boolean>;
-}
-
-export interface CredentialKind {
+interface CredentialKind {
   readonly table: 'api_keys' | 'oauth_clients';
-  /** Its grants are kept under this and its id, among those of all callers. */
+  /** In front of its id in the principals of grants. */
   readonly prefix: 'key:' | 'client:';
 }
 
-export function createCredentialStore(
-  { read, write, caches, now }: CatalogContext,
-  kind: CredentialKind,
-): CredentialStore {
+export type CredentialStore = ReturnType<typeof createCredentialStore>;
+
+/** API keys, or the clients of the token endpoint. Of their secrets only digests are stored. */
+export function createCredentialStore({ read, write, caches, now }: CatalogContext, kind: CredentialKind) {
   const byDigest = caches.create<CredentialRecord>();
   const byId = caches.create<CredentialRecord>();
+  const load = async (column: 'id' | 'digest', value: string): Promise<CredentialRecord | undefined> =>
+    read(async (sql) => {
+      const row = await selectValid(sql, kind).where(column, '=', value).executeTakeFirst();
+      if (row === undefined) return undefined;
+      const grants = sql
+        .selectFrom('grants')
+        .selectAll()
+        .where('principal', '=', kind.prefix + row.id);
+      return toRecord(row, await grants.execute());
+    });
   return {
-    async create(credential) {
-      return write(async (sql) => insertCredential(sql, kind, credential, now()));
+    async create(credential: NewCredential): Promise<CredentialRecord> {
+      return write(async (sql) => insertCredential(sql, kind, { ...credential, createdAt: now() }));
     },
 
-    async find(id) {
-      return byId.find(id, async () => read(async (sql) => findCredential(sql, kind, { column: 'id', value: id })));
+    /** Not one that was revoked; the caller checks whether it has expired. */
+    async find(id: string): Promise<CredentialRecord | undefined> {
+      return byId.find(id, async () => load('id', id));
     },
 
-    async findByDigest(digest) {
-      const wanted = { column: 'digest', value: digest } as const;
-      return byDigest.find(digest, async () => read(async (sql) => findCredential(sql, kind, wanted)));
+    /** As `find`. */
+    async findByDigest(digest: string): Promise<CredentialRecord | undefined> {
+      return byDigest.find(digest, async () => load('digest', digest));
     },
 
-    async matches(id, digest) {
-      const row = await read(async (sql) => findRow(sql, kind, { column: 'id', value: id }));
+    /** Whether this is the digest of a secret that is not revoked, in the same time for every wrong one. */
+    async matches(id: string, digest: string): Promise<boolean> {
+      const row = await read(async (sql) => selectValid(sql, kind).where('id', '=', id).executeTakeFirst());
       if (row === undefined) return false;
-      const [kept, given] = [Buffer.from(row.digest), Buffer.from(digest)];
-      return kept.length === given.length && timingSafeEqual(kept, given);
+      const [stored, given] = [Buffer.from(row.digest), Buffer.from(digest)];
+      return stored.length === given.length && timingSafeEqual(stored, given);
     },
 
-    async list(page) {
+    /** All, including revoked ones, oldest first. */
+    async list(page: CredentialPage = {}): Promise<readonly CredentialRecord[]> {
       return read(async (sql) => listCredentials(sql, kind, page));
     },
 
-    async revoke(id, rules) {
+    /** False when there is no such credential, or it was revoked before. */
+    async revoke(id: string, rules?: RevokeRules): Promise<boolean> {
       return write(async (sql) => {
         if (rules?.keepAdministrator === true) await refuseLastAdministrator(sql, kind.prefix + id, now());
-        return revokeCredential(sql, kind, id, now());
+        const valid = sql.updateTable(kind.table).where('id', '=', id).where('revoked_at', 'is', null);
+        const result = await valid.set({ revoked_at: now() }).executeTakeFirst();
+        return result.numUpdatedRows > 0n;
       });
     },
   };
 }
 
+function selectValid(sql: Sql, { table }: CredentialKind) {
+  return sql.selectFrom(table).selectAll().where('revoked_at', 'is', null);
+}
+
 async function insertCredential(
   sql: Sql,
   { table, prefix }: CredentialKind,
-  credential: NewCredential,
-  createdAt: number,
+  credential: NewCredential & { readonly createdAt: number },
 ): Promise<CredentialRecord> {
+  const { name, digest, grants, createdAt, expiresAt = null } = credential;
   const row = {
     id: createId(createdAt),
-    name: credential.name,
-    digest: credential.digest,
+    name,
+    digest,
     created_at: createdAt,
-    expires_at: credential.expiresAt ?? null,
+    expires_at: expiresAt,
     revoked_at: null,
   };
-  if (credential.knownDatabasesOnly === true) await requireDatabases(sql, credential.grants);
+  if (credential.knownDatabasesOnly === true) await requireDatabases(sql, grants);
   const result = await sql
     .insertInto(table)
     .values(row)
     .onConflict((conflict) => conflict.column('digest').doNothing())
     .executeTakeFirst();
   if (result.numInsertedOrUpdatedRows !== 1n) throw new ServiceError('InvalidInput', 'This key is known already.');
-  await insertGrants(sql, prefix + row.id, credential.grants);
-  return toRecord(row, credential.grants);
+  await insertGrants(sql, prefix + row.id, grants);
+  return { ...toRecord(row, []), grants };
 }
 
-interface Wanted {
-  readonly column: 'id' | 'digest';
-  readonly value: string;
-}
-
-async function findRow(sql: Sql, { table }: CredentialKind, wanted: Wanted): Promise<CredentialRow | undefined> {
-  return sql
-    .selectFrom(table)
-    .selectAll()
-    .where(wanted.column, '=', wanted.value)
-    .where('revoked_at', 'is', null)
-    .executeTakeFirst();
-}
-
-async function findCredential(sql: Sql, kind: CredentialKind, wanted: Wanted): Promise<CredentialRecord | undefined> {
-  const row = await findRow(sql, kind, wanted);
-  if (row === undefined) return undefined;
-  const principal = kind.prefix + row.id;
-  const grants = await sql.selectFrom('grants').selectAll().where('principal', '=', principal).execute();
-  return toRecord(row, toGrants(grants));
-}
-
-/** What one statement asks for at once. */
+/** Well below the number of values that a statement takes. */
 const PRINCIPALS_MAX = 500;
 
 async function listCredentials(
   sql: Sql,
   kind: CredentialKind,
-  page: CredentialPage | undefined,
+  page: CredentialPage,
 ): Promise<readonly CredentialRecord[]> {
   const rows = await listRows(sql, kind, page);
   const grants = new Map(rows.map((row) => [kind.prefix + row.id, [] as GrantRow[]]));
@@ -163,19 +143,18 @@ async function listCredentials(
     const found = await sql.selectFrom('grants').selectAll().where('principal', 'in', some).execute();
     for (const row of found) grants.get(row.principal)?.push(row);
   }
-  return rows.map((row) => toRecord(row, toGrants(grants.get(kind.prefix + row.id) ?? [])));
+  return rows.map((row) => toRecord(row, grants.get(kind.prefix + row.id) ?? []));
 }
 
 async function listRows(
   sql: Sql,
   { table, prefix }: CredentialKind,
-  page: CredentialPage | undefined,
+  { after, databases, limit }: CredentialPage,
 ): Promise<readonly CredentialRow[]> {
-  let query = sql.selectFrom(table).selectAll();
-  const { after, databases } = page ?? {};
+  if (databases?.length === 0) return [];
+  let query = sql.selectFrom(table).selectAll().orderBy('id');
   if (after !== undefined) query = query.where('id', '>', after);
   if (databases !== undefined) {
-    if (databases.length === 0) return [];
     query = query.where('id', 'in', (inner) =>
       inner
         .selectFrom('grants')
@@ -185,27 +164,17 @@ async function listRows(
         .where('database_name', 'in', databases),
     );
   }
-  if (page !== undefined) query = query.limit(page.limit);
-  return query.orderBy('id').execute();
+  if (limit !== undefined) query = query.limit(limit);
+  return query.execute();
 }
 
-async function revokeCredential(sql: Sql, { table }: CredentialKind, id: string, revokedAt: number): Promise<boolean> {
-  const result = await sql
-    .updateTable(table)
-    .set({ revoked_at: revokedAt })
-    .where('id', '=', id)
-    .where('revoked_at', 'is', null)
-    .executeTakeFirst();
-  return result.numUpdatedRows > 0n;
-}
-
-function toRecord(row: CredentialRow, grants: readonly Grant[]): CredentialRecord {
+function toRecord(row: CredentialRow, grants: readonly GrantRow[]): CredentialRecord {
   return {
     id: row.id,
     name: row.name,
     createdAt: row.created_at,
     ...(row.expires_at === null ? {} : { expiresAt: row.expires_at }),
     ...(row.revoked_at === null ? {} : { revokedAt: row.revoked_at }),
-    grants,
+    grants: toGrants(grants),
   };
 }

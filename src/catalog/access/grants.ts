@@ -8,18 +8,19 @@ import { fromPathText, rangeFrom, toPathText } from '../path-text.ts';
 import type { GrantRow } from '../schema/rows.ts';
 import type { Sql } from '../store.ts';
 
-export interface GrantRules {
-  /** For `add`: refuses with `DatabaseNotFound` when the database is not there. */
+interface GrantRules {
+  /** For `add`: refuses with `DatabaseNotFound` when the database is missing. */
   readonly knownDatabasesOnly?: boolean;
-  /** For `remove`: refuses with `LastAdministrator` when nobody could administer the server any more. */
+  /** For `remove`: refuses with `LastAdministrator` when no administrator of the server would be left. */
   readonly keepAdministrator?: boolean;
 }
 
+/** A principal is the id of a caller, such as `key:…`, `client:…` or `token:<issuer>#<subject>`. */
 export interface GivenGrant extends Grant {
   readonly principal: string;
 }
 
-export interface GrantPage {
+interface GrantPage {
   readonly principal?: string;
   /** Only grants on these databases; without it also those on all of them. */
   readonly databases?: readonly string[];
@@ -29,53 +30,48 @@ export interface GrantPage {
   readonly limit: number;
 }
 
-/** A principal is the id of a caller, such as `key:…`, `client:…` or `token:<issuer>#<subject>`. */
-export interface GrantStore {
-  of(principal: string): Promise<readonly Grant[]>;
-  /** Giving a grant a second time changes nothing. */
-  add(principal: string, grant: Grant, rules?: GrantRules): Promise<void>;
-  /** False when there was no such grant. */
-  remove(principal: string, grant: Grant, rules?: GrantRules): Promise<boolean>;
-  /** By principal, database, path and role. */
-  list(page: GrantPage): Promise<readonly GivenGrant[]>;
-}
-
-export function createGrantStore({ read, write, caches, now }: CatalogContext): GrantStore {
+export function createGrantStore({ read, write, caches, now }: CatalogContext) {
   const cache = caches.create<readonly Grant[]>();
   return {
-    async of(principal) {
-      const grants = await cache.find(principal, async () =>
-        read(async (sql) => {
-          const rows = await sql.selectFrom('grants').selectAll().where('principal', '=', principal).execute();
-          return toGrants(rows);
-        }),
-      );
+    async of(principal: string): Promise<readonly Grant[]> {
+      const grants = await cache.find(principal, async () => {
+        const rows = await read(async (sql) =>
+          sql.selectFrom('grants').selectAll().where('principal', '=', principal).execute(),
+        );
+        return toGrants(rows);
+      });
       return grants ?? [];
     },
 
-    async add(principal, grant, rules) {
+    /** Idempotent. */
+    async add(principal: string, grant: Grant, rules?: GrantRules): Promise<void> {
       await write(async (sql) => {
         if (rules?.knownDatabasesOnly === true) await requireDatabases(sql, [grant]);
         await insertGrants(sql, principal, [grant]);
       });
     },
 
-    async remove(principal, grant, rules) {
+    /** False when there was no such grant. */
+    async remove(principal: string, grant: Grant, rules?: GrantRules): Promise<boolean> {
       return write(async (sql) => {
         const isGuarded = rules?.keepAdministrator === true && isAdministration(grant);
         if (isGuarded) await refuseLastAdministrator(sql, principal, now());
-        return deleteGrant(sql, toGrantRow(principal, grant));
+        let query = sql.deleteFrom('grants');
+        const row = toGrantRow(principal, grant);
+        for (const column of KEY) query = query.where(column, '=', row[column]);
+        return (await query.executeTakeFirst()).numDeletedRows > 0n;
       });
     },
 
-    async list(page) {
+    /** By principal, database, path and role. */
+    async list(page: GrantPage): Promise<readonly GivenGrant[]> {
       const rows = await read(async (sql) => listRows(sql, page));
       return rows.flatMap((row) => toGrants([row]).map((grant) => ({ ...grant, principal: row.principal })));
     },
   };
 }
 
-/** In the same transaction as the grant, so that none is left behind for a database that is being dropped. */
+/** In the same transaction as the grant, so that no grant outlives its database. */
 export async function requireDatabases(sql: Sql, grants: readonly Grant[]): Promise<void> {
   for (const { database } of grants) {
     if (database === undefined) continue;
@@ -93,7 +89,7 @@ export async function insertGrants(sql: Sql, principal: string, grants: readonly
     .execute();
 }
 
-/** A role that this release does not know gives nothing. */
+/** Roles that this release does not know are ignored. */
 export function toGrants(rows: readonly GrantRow[]): readonly Grant[] {
   return rows
     .filter((row) => ROLES.includes(row.role))
@@ -108,7 +104,7 @@ function isAdministration({ role, database, path }: Grant): boolean {
   return role === 'admin' && database === undefined && path.length === 0;
 }
 
-const ORDER = ['principal', 'database_name', 'path', 'role'] as const;
+const KEY = ['principal', 'database_name', 'path', 'role'] as const;
 
 async function listRows(sql: Sql, page: GrantPage): Promise<readonly GrantRow[]> {
   const { principal, databases, under = [], after, limit } = page;
@@ -123,38 +119,22 @@ async function listRows(sql: Sql, page: GrantPage): Promise<readonly GrantRow[]>
   if (after !== undefined) {
     const last = toGrantRow(after.principal, after);
     query = query.where((where) =>
-      where(where.refTuple(...ORDER), '>', where.tuple(last.principal, last.database_name, last.path, last.role)),
+      where(where.refTuple(...KEY), '>', where.tuple(last.principal, last.database_name, last.path, last.role)),
     );
   }
-  for (const column of ORDER) query = query.orderBy(column);
+  for (const column of KEY) query = query.orderBy(column);
   return query.limit(limit).execute();
 }
 
-async function deleteGrant(sql: Sql, row: GrantRow): Promise<boolean> {
-  const result = await sql
-    .deleteFrom('grants')
-    .where('principal', '=', row.principal)
-    .where('database_name', '=', row.database_name)
-    .where('path', '=', row.path)
-    .where('role', '=', row.role)
-    .executeTakeFirst();
-  return result.numDeletedRows > 0n;
-}
-
 function toGrantRow(principal: string, grant: Grant): GrantRow {
-  // Stored, an empty name stands for all databases: it must not be reached by a name that was left empty.
+  // Stored, an empty name means all databases: a request must not give it.
   if (grant.database === '') throw new ServiceError('InvalidInput', 'The grant names a database without a name.');
-  return {
-    principal,
-    database_name: grant.database ?? '',
-    path: toPathText(grant.path),
-    role: grant.role,
-  };
+  return { principal, database_name: grant.database ?? '', path: toPathText(grant.path), role: grant.role };
 }
 
 /**
- * Refuses when no valid API key would administer every database once `principal` does so no more. Only keys count: a
- * client needs the token endpoint, and a token somebody else's issuer.
+ * Refuses when no valid API key would administer every database once `principal` does so no more. Only keys count:
+ * clients need the token endpoint, and other tokens an identity provider.
  */
 export async function refuseLastAdministrator(sql: Sql, principal: string, now: number): Promise<void> {
   const administrators = await listAdministrators(sql, now);
@@ -163,9 +143,6 @@ export async function refuseLastAdministrator(sql: Sql, principal: string, now: 
     hint: 'Make another API key with the role admin on all databases first.',
   });
 }
-
-/** With two of them, either may go. */
-const ENOUGH = 2;
 
 async function listAdministrators(sql: Sql, now: number): Promise<readonly string[]> {
   const rows = await sql
@@ -181,7 +158,8 @@ async function listAdministrators(sql: Sql, now: number): Promise<readonly strin
     .where('role', '=', 'admin')
     .where('revoked_at', 'is', null)
     .where((where) => where.or([where('expires_at', 'is', null), where('expires_at', '>', now)]))
-    .limit(ENOUGH)
+    // With two of them, either may be removed.
+    .limit(2)
     .execute();
   return rows.map((row) => row.principal);
 }

@@ -1,40 +1,32 @@
 import type { CatalogContext } from '../context.ts';
 import type { Sql } from '../store.ts';
 
-/** Secret: whoever has `jwk` can make tokens. Times are in milliseconds since 1970. */
-export interface SigningKey {
+/** Secret: `jwk` can sign tokens. Times are in milliseconds since 1970. */
+interface SigningKey {
   readonly id: string;
   /** Both halves of the pair, as the text of a JSON Web Key. */
   readonly jwk: string;
   readonly createdAt: number;
-  /** Since then it signs nothing; what it signed before may still be valid. */
+  /** Since then it signs nothing; tokens from before may still be valid. */
   readonly retiredAt?: number;
 }
 
-export type NewSigningKey = Pick<SigningKey, 'id' | 'jwk'>;
+type NewSigningKey = Pick<SigningKey, 'id' | 'jwk'>;
 
-export interface RotateRules {
-  /** Forgets all earlier keys at once, and with them every token that they signed. */
+interface RotateRules {
+  /** Deletes all earlier keys at once, and with them the validity of every token that they signed. */
   readonly forgetEarlier?: boolean;
 }
 
-export interface SigningKeyStore {
-  /** Newest first: the first signs, the others only verify. */
-  list(): Promise<readonly SigningKey[]>;
-  /** Keeps the key if there is none yet. Of several servers that start at once, one succeeds. */
-  ensure(key: NewSigningKey): Promise<void>;
-  /** Signs with this one from now on. */
-  rotate(key: NewSigningKey, rules?: RotateRules): Promise<void>;
-}
-
-/** No token lives longer: the setting of its life allows a day at most. */
+/** No token is valid for longer: its setting allows a day at most. */
 const KEPT_MILLISECONDS = 2 * 24 * 60 * 60 * 1000;
 const ALL = 'all';
 
-export function createSigningKeyStore({ read, write, caches, now }: CatalogContext): SigningKeyStore {
+export function createSigningKeyStore({ read, write, caches, now }: CatalogContext) {
   const cache = caches.create<readonly SigningKey[]>();
   return {
-    async list() {
+    /** Newest first: the first signs, the others only verify. */
+    async list(): Promise<readonly SigningKey[]> {
       const keys = await cache.find(ALL, async () => {
         const listed = await read(listKeys);
         return listed.length === 0 ? undefined : listed;
@@ -42,21 +34,23 @@ export function createSigningKeyStore({ read, write, caches, now }: CatalogConte
       return keys ?? [];
     },
 
-    async ensure(key) {
-      // Looked at before, since every write makes all processes look everything up again.
+    /** Keeps the key if there is none yet. Of several servers that start at once, one succeeds. */
+    async ensure(key: NewSigningKey): Promise<void> {
+      // Read before, since every write makes all processes repeat their lookups.
       if ((await read(listKeys)).length > 0) return;
       await write(async (sql) => {
         if ((await listKeys(sql)).length === 0) await insertKey(sql, key, now());
       });
     },
 
-    async rotate(key, rules) {
+    /** Signs with this one from now on. */
+    async rotate(key: NewSigningKey, rules?: RotateRules): Promise<void> {
       await write(async (sql) => {
-        const moment = now();
-        const forgottenBefore = rules?.forgetEarlier === true ? moment + 1 : moment - KEPT_MILLISECONDS;
-        await sql.updateTable('signing_keys').set({ retired_at: moment }).where('retired_at', 'is', null).execute();
-        await sql.deleteFrom('signing_keys').where('retired_at', '<', forgottenBefore).execute();
-        await insertKey(sql, key, moment);
+        const rotatedAt = now();
+        const keptSince = rules?.forgetEarlier === true ? rotatedAt + 1 : rotatedAt - KEPT_MILLISECONDS;
+        await sql.updateTable('signing_keys').set({ retired_at: rotatedAt }).where('retired_at', 'is', null).execute();
+        await sql.deleteFrom('signing_keys').where('retired_at', '<', keptSince).execute();
+        await insertKey(sql, key, rotatedAt);
       });
     },
   };

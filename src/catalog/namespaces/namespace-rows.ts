@@ -14,7 +14,7 @@ export async function requireNamespaceId(sql: Sql, databaseId: string, path: Nam
   throw new ServiceError('NamespaceNotFound', `The namespace ${quoteForMessage(formatPath(path))} does not exist.`);
 }
 
-/** Makes what is missing of a namespace and of those above it. */
+/** Creates the namespace and those above it where they are missing. */
 export async function ensureNamespaceId(
   sql: Sql,
   databaseId: string,

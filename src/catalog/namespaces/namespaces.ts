@@ -3,86 +3,94 @@ import { formatPath, quoteForMessage } from '../../model/identifier.ts';
 import type { NamespacePath } from '../../model/identifier.ts';
 import type { CatalogContext } from '../context.ts';
 import { createId } from '../ids.ts';
-import { findNamespaceRow, insertNamespace, requireNamespaceId } from './namespace-rows.ts';
-import { fromPathText, pathKey, toPathText, rangeFrom, toTablePath } from '../path-text.ts';
-import type { NamespaceRow, TableRow } from '../schema/rows.ts';
-import type { Sql } from '../store.ts';
-import { toProperties } from '../tables/table-rows.ts';
 import { recordTransaction } from '../journal/transactions.ts';
 import type { CommitEntry } from '../journal/transactions.ts';
-import { removeRow } from '../tables/removals-and-renames.ts';
-import type { Removal } from '../tables/removals-and-renames.ts';
+import { fromPathText, pathKey, rangeFrom, toPathText, toTablePath } from '../path-text.ts';
+import type { TableRow } from '../schema/rows.ts';
 import type { StorageRoots } from '../storage-roots.ts';
+import type { Sql } from '../store.ts';
+import { removeRow } from '../tables/lifecycle.ts';
+import type { Removal } from '../tables/lifecycle.ts';
+import { toProperties } from '../tables/table-rows.ts';
+import { findNamespaceRow, insertNamespace, requireNamespaceId } from './namespace-rows.ts';
 
-export interface NewNamespace {
-  readonly databaseId: string;
+interface NamespaceRecord {
   readonly path: NamespacePath;
   readonly properties: Readonly<Record<string, string>>;
 }
 
+type NewNamespace = NamespaceRecord & { readonly databaseId: string };
+
 export interface NamespacePage {
   readonly databaseId: string;
   readonly parent: NamespacePath;
-  /** The path of the last namespace that was seen. */
+  /** The path of the last namespace of the page before. */
   readonly after?: NamespacePath;
   /** Only these. */
   readonly paths?: readonly NamespacePath[];
   readonly limit: number;
 }
 
-export interface NamespaceRecord {
+interface NamespaceDrop {
+  readonly databaseId: string;
   readonly path: NamespacePath;
-  readonly properties: Readonly<Record<string, string>>;
+  /** `restrict` refuses a namespace that is not empty, `cascade` drops its contents. */
+  readonly behavior: 'restrict' | 'cascade';
 }
 
-export interface NamespaceStore {
-  /** The root is always there. */
-  exists(databaseId: string, path: NamespacePath): Promise<boolean>;
-  /** The root is always there, without properties. */
-  find(databaseId: string, path: NamespacePath): Promise<NamespaceRecord | undefined>;
-  /** The namespaces directly below one, in the order of their names. */
-  list(page: NamespacePage): Promise<readonly NamespacePath[]>;
-  create(namespace: NewNamespace, entry?: CommitEntry): Promise<{ readonly transactionId: string | undefined }>;
-  /** Gives whose data are to be removed next. `undefined` when there is no such namespace. */
-  drop(drop: NamespaceDrop, entry: CommitEntry): Promise<DroppedNamespace | undefined>;
-  /** An empty namespace in place of the one that is there, and of all inside it; all at once. */
-  replace(namespace: NewNamespace, entry: CommitEntry): Promise<DroppedNamespace>;
+interface DroppedNamespace {
+  readonly transactionId: string;
+  /** Data to be deleted next. */
+  readonly removals: readonly Removal[];
 }
 
-export function createNamespaceStore(context: CatalogContext): NamespaceStore {
-  const { read, write, append, caches, roots, now } = context;
+/** The root namespace always exists, without properties. */
+export function createNamespaceStore({ read, write, append, caches, roots, now }: CatalogContext) {
   const present = caches.create<true>();
   return {
-    async exists(databaseId, path) {
+    async exists(databaseId: string, path: NamespacePath): Promise<boolean> {
       if (path.length === 0) return true;
-      const known = await present.find(pathKey(databaseId, path), async () => {
+      const found = await present.find(pathKey(databaseId, path), async () => {
         const row = await read(async (sql) => findNamespaceRow(sql, databaseId, path));
-        return row === undefined ? undefined : true;
+        return row && true;
       });
-      return known === true;
+      return found === true;
     },
 
-    async find(databaseId, path) {
+    async find(databaseId: string, path: NamespacePath): Promise<NamespaceRecord | undefined> {
       if (path.length === 0) return { path, properties: {} };
       const row = await read(async (sql) => findNamespaceRow(sql, databaseId, path));
-      return row === undefined ? undefined : { path, properties: toProperties(row.properties) };
+      return row && { path, properties: toProperties(row.properties) };
     },
 
-    async list(page) {
-      const rows = await read(async (sql) => listChildren(sql, page));
+    /** The namespaces directly below one, in the order of their names. */
+    async list({ databaseId, parent, after, paths, limit }: NamespacePage): Promise<readonly NamespacePath[]> {
+      const rows = await read(async (sql) => {
+        const parentId = await requireNamespaceId(sql, databaseId, parent);
+        let query = sql.selectFrom('namespaces').select('path').where('database_id', '=', databaseId);
+        query = query.where('parent_id', parentId === null ? 'is' : '=', parentId);
+        if (after !== undefined) query = query.where('path', '>', toPathText(after));
+        if (paths !== undefined) query = query.where('path', 'in', paths.map(toPathText));
+        return query.orderBy('path').limit(limit).execute();
+      });
       return rows.map((row) => fromPathText(row.path));
     },
 
-    async create(namespace, entry) {
+    async create(
+      namespace: NewNamespace,
+      entry?: CommitEntry,
+    ): Promise<{ readonly transactionId: string | undefined }> {
       if (namespace.path.length === 0) throw namespaceExists(namespace.path);
       return append(async (sql) => insertNew(sql, { namespace, entry, createdAt: now() }));
     },
 
-    async drop(drop, entry) {
+    /** `undefined` when there is no such namespace. */
+    async drop(drop: NamespaceDrop, entry: CommitEntry): Promise<DroppedNamespace | undefined> {
       return write(async (sql) => dropNamespace(sql, { drop, entry, roots, droppedAt: now() }));
     },
 
-    async replace(namespace, entry) {
+    /** Drops the namespace with its contents, if it exists, and creates an empty one, in one transaction. */
+    async replace(namespace: NewNamespace, entry: CommitEntry): Promise<DroppedNamespace> {
       const { databaseId, path } = namespace;
       if (path.length === 0) throw namespaceExists(path);
       return write(async (sql) => {
@@ -112,33 +120,9 @@ async function insertNew(sql: Sql, { namespace, entry, createdAt }: Insertion) {
   return { transactionId: await recordTransaction(sql, record) };
 }
 
-async function listChildren(sql: Sql, page: NamespacePage): Promise<readonly Pick<NamespaceRow, 'path'>[]> {
-  const { databaseId, parent, after, paths, limit } = page;
-  const parentId = await requireNamespaceId(sql, databaseId, parent);
-  let query = sql.selectFrom('namespaces').select('path').where('database_id', '=', databaseId);
-  query = parentId === null ? query.where('parent_id', 'is', null) : query.where('parent_id', '=', parentId);
-  if (after !== undefined) query = query.where('path', '>', toPathText(after));
-  if (paths !== undefined) query = query.where('path', 'in', paths.map(toPathText));
-  return query.orderBy('path').limit(limit).execute();
-}
-
 function namespaceExists(path: NamespacePath): ServiceError {
-  return new ServiceError(
-    'NamespaceAlreadyExists',
-    `The namespace ${quoteForMessage(formatPath(path))} already exists.`,
-  );
-}
-
-export interface NamespaceDrop {
-  readonly databaseId: string;
-  readonly path: NamespacePath;
-  /** `restrict` refuses a namespace that is not empty, `cascade` drops what is inside. */
-  readonly behavior: 'restrict' | 'cascade';
-}
-
-export interface DroppedNamespace {
-  readonly transactionId: string;
-  readonly removals: readonly Removal[];
+  const name = quoteForMessage(formatPath(path));
+  return new ServiceError('NamespaceAlreadyExists', `The namespace ${name} already exists.`);
 }
 
 interface DropWork {
@@ -148,48 +132,33 @@ interface DropWork {
   readonly droppedAt: number;
 }
 
-export async function dropNamespace(sql: Sql, work: DropWork): Promise<DroppedNamespace | undefined> {
-  const { databaseId, path } = work.drop;
+async function dropNamespace(sql: Sql, work: DropWork): Promise<DroppedNamespace | undefined> {
+  const { databaseId, path, behavior } = work.drop;
   const row = await findNamespaceRow(sql, databaseId, path);
   if (row === undefined) return undefined;
-  const tables = await tablesInside(sql, databaseId, path);
-  if (work.drop.behavior === 'restrict') await requireEmpty(sql, row.id, { path, tables: tables.length });
+  const range = rangeFrom(path);
+  if (range === undefined) throw new Error('The root namespace is never dropped.');
+  // A table at the same path is beside the namespace, not in it.
+  const inside = sql.selectFrom('tables').selectAll().where('database_id', '=', databaseId);
+  const after = inside.where('path', '>', range.from).where('path', '<', range.before);
+  const tables = await after.orderBy('path').execute();
+  if (behavior === 'restrict') await requireEmpty(sql, row.id, { path, tables: tables.length });
   const removals: Removal[] = [];
   for (const table of tables) removals.push(await dropTable(sql, table, work));
-  await deleteNamespaces(sql, databaseId, path);
+  // In one statement, because a namespace and the one above it refer to each other.
+  const namespaces = sql.deleteFrom('namespaces').where('database_id', '=', databaseId);
+  await namespaces.where('path', '>=', range.from).where('path', '<', range.before).execute();
   const record = { ...work.entry, databaseId, tableId: row.id, path, committedAt: work.droppedAt };
   return { transactionId: await recordTransaction(sql, record), removals };
 }
 
-/** Also one that is still being made: its maker finds the name given up, and removes what it wrote. */
+/** Also one that is still being created: its creator finds the name given up, and deletes what it wrote. */
 async function dropTable(sql: Sql, row: TableRow, { entry, roots, droppedAt }: DropWork): Promise<Removal> {
   const removal = await removeRow(sql, row, { roots, removedAt: droppedAt });
   if (row.state === 'reserved') return removal;
-  await recordTransaction(sql, {
-    ...entry,
-    operation: 'drop_table',
-    databaseId: row.database_id,
-    tableId: row.id,
-    path: toTablePath(row.path),
-    committedAt: droppedAt,
-  });
+  const table = { databaseId: row.database_id, tableId: row.id, path: toTablePath(row.path) };
+  await recordTransaction(sql, { ...entry, operation: 'drop_table', ...table, committedAt: droppedAt });
   return removal;
-}
-
-async function tablesInside(sql: Sql, databaseId: string, path: NamespacePath): Promise<readonly TableRow[]> {
-  const range = rangeFrom(path);
-  if (range === undefined) throw new Error('The root namespace is never dropped.');
-  return (
-    sql
-      .selectFrom('tables')
-      .selectAll()
-      .where('database_id', '=', databaseId)
-      // A table at the same path is beside the namespace, not in it.
-      .where('path', '>', range.from)
-      .where('path', '<', range.before)
-      .orderBy('path')
-      .execute()
-  );
 }
 
 async function requireEmpty(
@@ -197,26 +166,9 @@ async function requireEmpty(
   namespaceId: string,
   { path, tables }: { path: NamespacePath; tables: number },
 ): Promise<void> {
-  const child = await sql
-    .selectFrom('namespaces')
-    .select('id')
-    .where('parent_id', '=', namespaceId)
-    .limit(1)
-    .executeTakeFirst();
-  if (tables === 0 && child === undefined) return;
+  const children = sql.selectFrom('namespaces').select('id').where('parent_id', '=', namespaceId);
+  if (tables === 0 && (await children.limit(1).executeTakeFirst()) === undefined) return;
   throw new ServiceError('NamespaceNotEmpty', `The namespace ${quoteForMessage(formatPath(path))} is not empty.`, {
     hint: 'Drop what is inside first, or use behavior "cascade".',
   });
-}
-
-/** In one statement, because a namespace and the one above it refer to each other. */
-async function deleteNamespaces(sql: Sql, databaseId: string, path: NamespacePath): Promise<void> {
-  const range = rangeFrom(path);
-  if (range === undefined) return;
-  await sql
-    .deleteFrom('namespaces')
-    .where('database_id', '=', databaseId)
-    .where('path', '>=', range.from)
-    .where('path', '<', range.before)
-    .execute();
 }

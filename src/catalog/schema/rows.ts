@@ -45,13 +45,13 @@ export interface TableRow {
   /** `null` in the root namespace. */
   readonly namespace_id: string | null;
   readonly path: string;
-  /** `declared`: there for everybody, but its data are written by somebody else, later or never. */
+  /** `declared`: visible, but its data are written by a client, later or never. */
   readonly state: 'reserved' | 'published' | 'declared';
   readonly place_kind: 'listed' | 'namespaced';
   readonly place_root: string;
   readonly place_directory: string;
   readonly engine_path: string | null;
-  /** The whole address: no two tables share one, whichever way they are opened. */
+  /** The whole address: no two tables share one. */
   readonly location: string;
   readonly properties: string;
   readonly held_version: number | null;
@@ -111,7 +111,7 @@ export interface JournalRow {
   readonly table_path: string;
   readonly branch: string | null;
   readonly base_version: number;
-  /** Of an entry in doubt: commits after this version are not its own. */
+  /** Of an entry in doubt: commits after this version are not this write's. */
   readonly bound_version: number | null;
   readonly epoch: number;
   /** Of the response marks, for an entry without a key. */
@@ -125,7 +125,7 @@ export interface JournalRow {
   readonly outcome: string | null;
 }
 
-/** Data of a table that is gone, to be removed. */
+/** Data of a dropped table, to be deleted. */
 export interface RemovalRow extends LocationRow {
   readonly id: string;
   readonly created_at: number;
@@ -133,7 +133,7 @@ export interface RemovalRow extends LocationRow {
 
 export type LocationRow = Pick<TableRow, 'place_kind' | 'place_root' | 'place_directory' | 'engine_path' | 'location'>;
 
-/** Data that a table was taken from by its owner, who keeps them: neither litter nor a table to be adopted. */
+/** Data of a deregistered table, which their owner keeps: neither swept nor adopted. */
 export interface ReleaseRow {
   readonly location: string;
   readonly database_id: string;

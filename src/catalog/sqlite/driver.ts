@@ -10,7 +10,6 @@ const STATEMENTS_MAX = 200;
 /** Kysely over one connection of libsql, whose statements are synchronous. `SqliteStore` begins and ends transactions. */
 export function createSqliteDialect(database: Database.Database): Dialect {
   const connection = new SqliteConnection(database);
-  const nothing = async (): Promise<void> => {};
   return {
     createAdapter: () => new SqliteAdapter(),
     createDriver: () => ({
@@ -26,6 +25,8 @@ export function createSqliteDialect(database: Database.Database): Dialect {
     createQueryCompiler: () => new SqliteQueryCompiler(),
   };
 }
+
+async function nothing(): Promise<void> {}
 
 async function refuseTransaction(): Promise<never> {
   throw new Error('A transaction of the catalog is one of its store.');

@@ -3,10 +3,9 @@ import { resolve } from 'node:path';
 import Database from 'libsql';
 import { APPLIED, MIGRATIONS_COUNT } from '../schema/migrations.ts';
 
-/** What a look at the file of a catalog tells, without changing anything in it. */
 export type CatalogState = 'absent' | 'current' | 'older' | 'newer' | 'damaged';
 
-/** Beside a server that may be running; a catalog of an older release is left for the next start to bring up to date. */
+/** Changes nothing, and works beside a running server. The next start migrates a catalog of an older release. */
 export function inspectCatalog(file: string): CatalogState {
   if (!existsSync(file)) return 'absent';
   let database: Database.Database | undefined;

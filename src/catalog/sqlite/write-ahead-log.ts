@@ -4,8 +4,8 @@ import { catalogUnavailable } from './errors.ts';
 
 /**
  * Makes commits durable by syncing SQLite's write-ahead log, as `synchronous = full` would, but apart from the commit:
- * commits that wait at the same time share one sync, and the next transaction runs meanwhile. SQLite's locks are on its
- * other files, so that closing this one releases none.
+ * concurrent commits share one sync, and the next transaction runs meanwhile. SQLite's locks are on its other files, so
+ * closing this one releases none.
  */
 export class WriteAheadLog {
   readonly #path: string;
@@ -16,7 +16,7 @@ export class WriteAheadLog {
   #failure: unknown;
   #count = 0;
 
-  /** `empty` moves all of the log to the database file, synced, and tells whether it could. */
+  /** `empty` moves all of the log to the database file, synced; false when it could not. */
   constructor(path: string, empty: () => Promise<boolean>) {
     this.#path = path;
     this.#empty = empty;
@@ -27,12 +27,12 @@ export class WriteAheadLog {
     return this.#count;
   }
 
-  /** Refuses while something that is committed may not be on disk. Costs nothing unless a sync has failed. */
+  /** Refuses while a commit may not be on disk. Costs nothing unless a sync has failed. */
   async requireDurable(): Promise<void> {
     if (this.#failure !== undefined) await this.sync();
   }
 
-  /** All that was committed before this call is on disk. */
+  /** Afterwards, everything committed before this call is on disk. */
   async sync(): Promise<void> {
     // A sync that is running may have started before this commit; the next one has not.
     this.#waiting ??= this.#syncNext();
@@ -70,13 +70,13 @@ export class WriteAheadLog {
     }
   }
 
-  /** After a failed sync the log is not trusted, even if a later one succeeds: what it holds is written once more. */
+  /** After a failed sync the log is not trusted, even if a later one succeeds: its contents are written once more. */
   async #repair(): Promise<void> {
     if (!(await this.#empty().catch(() => false))) throw catalogUnavailable(this.#failure);
     this.#failure = undefined;
   }
 
-  /** A file that cannot be opened now, for want of descriptors, has not failed. */
+  /** A file that cannot be opened, for lack of descriptors, is no failed sync. */
   async #open(): Promise<FileHandle> {
     this.#file ??= open(this.#path, 'r');
     try {

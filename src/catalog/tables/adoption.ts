@@ -6,8 +6,7 @@ import type { CatalogContext } from '../context.ts';
 import { createId } from '../ids.ts';
 import { ensureNamespaceId } from '../namespaces/namespace-rows.ts';
 import { toPathText } from '../path-text.ts';
-import type { TableRow } from '../schema/rows.ts';
-import type { StorageRoots } from '../storage-roots.ts';
+import type { LocationRow } from '../schema/rows.ts';
 import type { Sql } from '../store.ts';
 import { toLocationColumns } from './table-rows.ts';
 
@@ -18,9 +17,8 @@ export interface FoundTable {
 }
 
 const TABLES_PER_TRANSACTION = 100;
-const ADOPTER = 'adoption';
 
-/** Gives how many tables are new. The others are there already: their location, or another table at their path. */
+/** Gives how many tables are new. Tables with a known location, or at the path of another table, are left out. */
 export async function adoptTables(
   { append, roots, now }: CatalogContext,
   databaseId: string,
@@ -28,9 +26,11 @@ export async function adoptTables(
 ): Promise<number> {
   let adopted = 0;
   for (let start = 0; start < found.length; start += TABLES_PER_TRANSACTION) {
-    const some = found.slice(start, start + TABLES_PER_TRANSACTION);
-    adopted += await append(async (sql) => adoptSome(sql, { databaseId, found: some, roots, createdAt: now() }));
-    // Statements never leave the queue of microtasks; other work gets its turn here.
+    const tables = found
+      .slice(start, start + TABLES_PER_TRANSACTION)
+      .map(({ path, location }) => ({ path, pathText: toPathText(path), columns: toLocationColumns(location, roots) }));
+    adopted += await append(async (sql) => adoptSome(sql, { databaseId, tables, createdAt: now() }));
+    // Statements never leave the queue of microtasks: this lets other events in.
     await nextTurn();
   }
   return adopted;
@@ -38,60 +38,56 @@ export async function adoptTables(
 
 interface Adoption {
   readonly databaseId: string;
-  readonly found: readonly FoundTable[];
-  readonly roots: StorageRoots;
+  readonly tables: readonly AdoptedTable[];
   readonly createdAt: number;
 }
 
+interface AdoptedTable {
+  readonly path: TablePath;
+  readonly pathText: string;
+  readonly columns: LocationRow;
+}
+
 async function adoptSome(sql: Sql, adoption: Adoption): Promise<number> {
-  const { databaseId, roots, createdAt } = adoption;
-  const unknown = await withoutKnown(sql, adoption);
+  const { databaseId, createdAt } = adoption;
   let adopted = 0;
-  for (const { path, location } of unknown) {
+  // Known tables are left out first, so that no namespace is created for them.
+  for (const { path, pathText, columns } of await withoutKnown(sql, adoption)) {
     const namespaceId = await ensureNamespaceId(sql, databaseId, namespaceOf(path), createdAt);
-    const row: TableRow = {
-      id: createId(createdAt),
-      database_id: databaseId,
-      namespace_id: namespaceId,
-      path: toPathText(path),
-      state: 'published',
-      ...toLocationColumns(location, roots),
-      properties: '{}',
-      held_version: null,
-      held_branch: null,
-      created_by: ADOPTER,
-      created_at: createdAt,
-    };
-    // Without naming which key, because both count: the path and the location.
-    const insert = sql.insertInto('tables').values(row);
-    const result = await insert.onConflict((conflict) => conflict.doNothing()).executeTakeFirst();
+    const result = await sql
+      .insertInto('tables')
+      .values({
+        id: createId(createdAt),
+        database_id: databaseId,
+        namespace_id: namespaceId,
+        path: pathText,
+        state: 'published',
+        ...columns,
+        properties: '{}',
+        held_version: null,
+        held_branch: null,
+        created_by: 'adoption',
+        created_at: createdAt,
+      })
+      // Names no key, because both count: the path and the location.
+      .onConflict((conflict) => conflict.doNothing())
+      .executeTakeFirst();
     adopted += Number(result.numInsertedOrUpdatedRows ?? 0n);
   }
   return adopted;
 }
 
-/** First, so that no namespace is made for a table that is not adopted. */
-async function withoutKnown(sql: Sql, { databaseId, found, roots }: Adoption): Promise<readonly FoundTable[]> {
-  const paths = found.map(({ path }) => toPathText(path));
-  const locations = found.map(({ location }) => toLocationColumns(location, roots).location);
-  const rows = await sql
-    .selectFrom('tables')
-    .select(['database_id', 'path', 'location'])
-    .where((where) =>
-      where.or([
-        where('location', 'in', locations),
-        where.and([where('database_id', '=', databaseId), where('path', 'in', paths)]),
-      ]),
-    )
-    .execute();
-  const knownLocations = new Set([...rows.map((row) => row.location), ...(await keptLocations(sql, locations))]);
-  const knownPaths = new Set(rows.filter((row) => row.database_id === databaseId).map((row) => row.path));
-  return found.filter((_, index) => !knownLocations.has(locations[index] ?? '') && !knownPaths.has(paths[index] ?? ''));
-}
-
-/** What was deregistered is its owner's, and what is being removed is nobody's. */
-async function keptLocations(sql: Sql, locations: readonly string[]): Promise<readonly string[]> {
-  const released = await sql.selectFrom('releases').select('location').where('location', 'in', locations).execute();
-  const removed = await sql.selectFrom('removals').select('location').where('location', 'in', locations).execute();
-  return [...released, ...removed].map((row) => row.location);
+async function withoutKnown(sql: Sql, { databaseId, tables }: Adoption): Promise<readonly AdoptedTable[]> {
+  const paths = tables.map(({ pathText }) => pathText);
+  const locations = tables.map(({ columns }) => columns.location);
+  const atPath = sql.selectFrom('tables').select('path').where('database_id', '=', databaseId);
+  const pathRows = await atPath.where('path', 'in', paths).execute();
+  const knownPaths = new Set(pathRows.map((row) => row.path));
+  const knownLocations = new Set<string>();
+  // Released data belong to their owner; those of `removals` are being deleted.
+  for (const table of ['tables', 'releases', 'removals'] as const) {
+    const rows = await sql.selectFrom(table).select('location').where('location', 'in', locations).execute();
+    for (const { location } of rows) knownLocations.add(location);
+  }
+  return tables.filter(({ pathText, columns }) => !knownPaths.has(pathText) && !knownLocations.has(columns.location));
 }

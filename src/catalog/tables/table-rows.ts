@@ -1,9 +1,11 @@
+import { ServiceError } from '../../errors/service-error.ts';
+import { formatPath, quoteForMessage } from '../../model/identifier.ts';
+import type { TablePath } from '../../model/identifier.ts';
 import type { TableLocation, TableRecord } from '../../model/table.ts';
 import { locationUri } from '../../model/table.ts';
 import { toTablePath } from '../path-text.ts';
 import type { LocationRow, TableRow } from '../schema/rows.ts';
 import type { StorageRoots } from '../storage-roots.ts';
-import { ServiceError } from '../../errors/service-error.ts';
 import type { Sql } from '../store.ts';
 
 export function toTableRecord(row: TableRow, roots: StorageRoots): TableRecord {
@@ -45,6 +47,34 @@ export function toProperties(text: string): Readonly<Record<string, string>> {
   return properties;
 }
 
+/** Published and declared tables. */
+export function visibleTables(sql: Sql) {
+  return sql.selectFrom('tables').selectAll().where('state', '!=', 'reserved');
+}
+
+export type NewTableRow = Omit<TableRow, 'held_version' | 'held_branch'>;
+
+/** Refuses a path that is taken. From now on the path no longer leads to a table that was renamed from it. */
+export async function insertTable(sql: Sql, path: TablePath, values: NewTableRow): Promise<TableRow> {
+  const row: TableRow = { ...values, held_version: null, held_branch: null };
+  const result = await sql
+    .insertInto('tables')
+    .values(row)
+    .onConflict((conflict) => conflict.columns(['database_id', 'path']).doNothing())
+    .executeTakeFirst();
+  if (result.numInsertedOrUpdatedRows !== 1n) throw tableExists(path);
+  await deleteRename(sql, row.database_id, row.path);
+  return row;
+}
+
+export async function deleteRename(sql: Sql, databaseId: string, pathText: string): Promise<void> {
+  await sql.deleteFrom('renames').where('database_id', '=', databaseId).where('path', '=', pathText).execute();
+}
+
+export function tableExists(path: TablePath): ServiceError {
+  return new ServiceError('TableAlreadyExists', `The table ${quoteForMessage(formatPath(path))} already exists.`);
+}
+
 /** `branch` is absent for the main one. */
 export interface HeldState {
   readonly version: number;
@@ -52,23 +82,19 @@ export interface HeldState {
 }
 
 /** From now on readers of the branch see this version. Refused while another is held. */
-export async function holdVersion(sql: Sql, tableId: string, { version, branch }: HeldState): Promise<void> {
-  const row = await sql
-    .selectFrom('tables')
-    .select(['held_version', 'held_branch'])
-    .where('id', '=', tableId)
-    .where('state', '!=', 'reserved')
-    .executeTakeFirst();
+export async function holdVersion(sql: Sql, tableId: string, held: HeldState): Promise<void> {
+  const { version, branch = null } = held;
+  const row = await visibleTables(sql).where('id', '=', tableId).executeTakeFirst();
   if (row === undefined) throw new ServiceError('TableNotFound', 'The table does not exist any more.');
-  const isSame = row.held_version === version && row.held_branch === (branch ?? null);
+  const isSame = row.held_version === version && row.held_branch === branch;
   if (row.held_version !== null && !isSame) {
     throw new ServiceError('ConcurrentModification', 'Another request is writing a lot of data to the table.');
   }
-  const held = { held_version: version, held_branch: branch ?? null };
-  await sql.updateTable('tables').set(held).where('id', '=', tableId).execute();
+  const columns = { held_version: version, held_branch: branch };
+  await sql.updateTable('tables').set(columns).where('id', '=', tableId).execute();
 }
 
 export async function releaseVersion(sql: Sql, tableId: string): Promise<void> {
-  const free = { held_version: null, held_branch: null };
-  await sql.updateTable('tables').set(free).where('id', '=', tableId).execute();
+  const released = { held_version: null, held_branch: null };
+  await sql.updateTable('tables').set(released).where('id', '=', tableId).execute();
 }
