@@ -85,7 +85,7 @@ function readData({
   | 'syncs'
   | 'jobs'
 > {
-  const { abandoned, openTables } = engine.counts();
+  const { orphanedQueries, openTables } = engine.counts();
   const { queuesRunning, queuesWaiting } = writes.counts();
   const lookups = catalog.lookupCounts();
   return {
@@ -93,7 +93,7 @@ function readData({
     lanesWaiting: queuesWaiting,
     openTables: openTables.open,
     openTableUses: { hit: openTables.hits, miss: openTables.misses },
-    abandoned,
+    abandoned: orphanedQueries,
     lookupEntries: lookups.entries,
     lookups: { hit: lookups.hits, miss: lookups.misses },
     catalogTransactions: catalog.counts().transactions,

@@ -1,6 +1,6 @@
 import type { TableLocation, TableState } from '../model/table.ts';
 import { engineCall, isRetryableConflict } from './native/engine-errors.ts';
-import type { NativeOptimization, NativeTable } from './native/native.ts';
+import type { NativeTable } from './native/native.ts';
 import type { EngineParts } from './parts.ts';
 import { listTagTargets } from './versions/tags.ts';
 
@@ -136,7 +136,7 @@ async function finishOptimize({ native, running }: Begun): Promise<Optimization 
 
 interface Begun {
   readonly native: NativeTable;
-  readonly running: Promise<NativeOptimization>;
+  readonly running: ReturnType<NativeTable['optimize']>;
 }
 
 async function beginOptimize(

@@ -13,8 +13,8 @@ import type { GuardedSql, Query } from '../../src/model/query.ts';
 import type { TableLocation, TableState } from '../../src/model/table.ts';
 import { openStorages } from '../../src/storage/storages.ts';
 import type { StorageSettings, Storages } from '../../src/storage/storages.ts';
-import { loadWholeNative } from './whole-native.ts';
-import type { WholeConnection, WholeTable } from './whole-native.ts';
+import { loadNative } from '../../src/engine/native/native.ts';
+import type { NativeConnection, NativeTable } from '../../src/engine/native/native.ts';
 
 const MiB = 2 ** 20;
 
@@ -141,8 +141,8 @@ export function toQuery(query: Partial<Query>): Query {
 }
 
 /** A connection that shares nothing with the engine under test: what another process would have. */
-export async function connectApart(test: Owner, root: string, manifestEnabled = false): Promise<WholeConnection> {
-  const native = loadWholeNative();
+export async function connectApart(test: Owner, root: string, manifestEnabled = false): Promise<NativeConnection> {
+  const native = loadNative();
   const session = new native.Session(BigInt(MiB), BigInt(MiB));
   const namespaceClientProperties = { manifest_enabled: String(manifestEnabled) };
   const options = { manifestEnabled, namespaceClientProperties, storageOptions: {}, session };
@@ -151,7 +151,7 @@ export async function connectApart(test: Owner, root: string, manifestEnabled = 
   return connection;
 }
 
-export async function openApart(test: Owner, { location, branch, version }: TableState): Promise<WholeTable> {
+export async function openApart(test: Owner, { location, branch, version }: TableState): Promise<NativeTable> {
   const connection = await connectApart(test, location.root);
   const main = await connection.openTable(location.directory, [], {});
   const table = branch === undefined ? main : await (await main.branches()).checkout(branch, null);

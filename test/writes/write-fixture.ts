@@ -6,10 +6,9 @@ import type { CheckedStream } from '../../src/arrow/stream/checked-stream.ts';
 import { openCatalog } from '../../src/catalog/catalog.ts';
 import type { Catalog } from '../../src/catalog/catalog.ts';
 import { createSingleProcess } from '../../src/coordination/coordination.ts';
-import { NativeBackedEngine, openEngine } from '../../src/engine/engine.ts';
+import { openEngine } from '../../src/engine/engine.ts';
 import type { Engine, FieldMetadataEntry, MergeRequest } from '../../src/engine/engine.ts';
 import type { NativeEngine } from '../../src/engine/native/native.ts';
-import { openParts } from '../../src/engine/parts.ts';
 import type { EngineLimits, JournalLimits } from '../../src/model/limits.ts';
 import type { TableLocation, TableRecord, TableState } from '../../src/model/table.ts';
 import { requireSuccess } from '../../src/operations/shared/write-reply.ts';
@@ -123,7 +122,7 @@ async function openNative(
   { limits, storages }: { readonly limits: EngineLimits; readonly storages: Storages },
 ): Promise<Engine> {
   const settings = { limits, storageOptions: {}, querySeconds: 30, storages };
-  return native === undefined ? openEngine(settings) : new NativeBackedEngine(openParts(native, settings));
+  return native === undefined ? openEngine(settings) : openEngine(settings, native);
 }
 
 interface FixtureParts {

@@ -7,7 +7,7 @@ export interface ChunkSource {
   /** There is more than one chunk, so writing them takes several commits. */
   readonly isLong: boolean;
   /** Limits concurrent writes of chunks from clients. It is held per chunk: a slow sender does not hold it. */
-  readonly semaphore?: { run<Value>(work: () => Promise<Value>): Promise<Value> };
+  readonly limit?: <Value>(work: () => Promise<Value>) => Promise<Value>;
 }
 
 export type WriteChunk = (chunk: ArrowChunk) => Promise<void>;
@@ -38,7 +38,7 @@ export function releaseChunks({ pulled }: Pick<ChunkSource, 'pulled'>): void {
  * buffers are alive. The engine reads a chunk's memory until its write ends: only then is it released.
  */
 export async function writeChunks(
-  { pulled, rest, semaphore }: Omit<ChunkSource, 'isLong'>,
+  { pulled, rest, limit }: Omit<ChunkSource, 'isLong'>,
   write: WriteChunk,
 ): Promise<number> {
   let rows = 0;
@@ -52,7 +52,7 @@ export async function writeChunks(
         chunk.release();
       }
     };
-    writing = semaphore === undefined ? writeNow() : semaphore.run(writeNow);
+    writing = limit === undefined ? writeNow() : limit(writeNow);
     // Awaited later; until then a failure must not count as unhandled.
     writing.catch(() => {});
   };

@@ -1,20 +1,17 @@
 import type { ArrowChunk } from '../../arrow/stream/checked-stream.ts';
+import { writeChunks } from '../../arrow/stream/chunk-source.ts';
+import type { ChunkSource } from '../../arrow/stream/chunk-source.ts';
 import { hasSameSchema, isJoinable, joinFiles } from '../../arrow/stream/chunk-buffer.ts';
 import type { JoinableChunk } from '../../arrow/stream/chunk-buffer.ts';
 import type { EngineLimits } from '../../model/limits.ts';
 import type { Schema } from '../../model/schema.ts';
-import type { CommitGroup, CommitPlan, PreparedCommit, Committed, MultiCommitPlan } from './commit-plan.ts';
-import { engineCall, isPanic } from '../native/engine-errors.ts';
-import type { OpenTable } from '../tables/table-handle.ts';
-import { requireFit } from './schema-fit.ts';
-import { malformedBatch, RowsMissing } from '../tables/write-table.ts';
-import { retryConflicts, toWriteState } from './commit-target.ts';
-import type { WriteTarget } from './commit-target.ts';
+import { RowsMissing, engineCall, retryConflicts, storeRows } from '../native/engine-errors.ts';
 import type { NativeTable } from '../native/native.ts';
-import { readSchema } from '../tables/table-handle.ts';
 import type { EngineParts } from '../parts.ts';
-import { writeChunks } from '../../arrow/stream/chunk-source.ts';
-import type { ChunkSource } from '../../arrow/stream/chunk-source.ts';
+import { readSchema, readVersion } from '../tables/table-handle.ts';
+import type { OpenTable, WriteTarget } from '../tables/table-handle.ts';
+import type { CommitGroup, CommitPlan, Committed, MultiCommitPlan, PreparedCommit } from './commit-plan.ts';
+import { requireFit } from './schema-fit.ts';
 
 export interface AppendedRows {
   readonly rows: number;
@@ -51,37 +48,33 @@ export class AppendPlan implements CommitPlan<AppendedRows> {
   async startGroup(): Promise<CommitGroup<AppendedRows> | undefined> {
     const { chunk, schema } = this.data;
     if (!isJoinable(chunk)) return undefined;
-    return new AppendGroup({ limits: this.#limits, schema, first: chunk });
+    return new AppendGroup(this.#limits, schema, chunk);
   }
-}
-
-interface GroupStart {
-  readonly limits: EngineLimits;
-  readonly schema: Schema;
-  readonly first: JoinableChunk;
 }
 
 /** Appends with the same schema message: their batches are copied into one file, undecoded, in order. */
 class AppendGroup implements CommitGroup<AppendedRows> {
   readonly membersMax: number;
-  readonly #start: GroupStart;
+  readonly #limits: EngineLimits;
+  readonly #schema: Schema;
   readonly #chunks: [JoinableChunk, ...JoinableChunk[]];
   #bytes: number;
   #rows: number;
 
-  constructor(start: GroupStart) {
-    this.#start = start;
-    this.membersMax = start.limits.insertGroupMax;
-    this.#chunks = [start.first];
-    this.#bytes = start.first.file.length;
-    this.#rows = start.first.rows;
+  constructor(limits: EngineLimits, schema: Schema, first: JoinableChunk) {
+    this.membersMax = limits.insertGroupMax;
+    this.#limits = limits;
+    this.#schema = schema;
+    this.#chunks = [first];
+    this.#bytes = first.file.length;
+    this.#rows = first.rows;
   }
 
   add(plan: CommitPlan<unknown>): boolean {
     if (!(plan instanceof AppendPlan)) return false;
     const { chunk } = plan.data;
-    if (!isJoinable(chunk) || !hasSameSchema(this.#start.first, chunk)) return false;
-    const { insertGroupBytesMax, insertGroupRowsMax } = this.#start.limits;
+    if (!isJoinable(chunk) || !hasSameSchema(this.#chunks[0], chunk)) return false;
+    const { insertGroupBytesMax, insertGroupRowsMax } = this.#limits;
     const [bytes, rows] = [this.#bytes + chunk.file.length, this.#rows + chunk.rows];
     if (bytes > insertGroupBytesMax || rows > insertGroupRowsMax) return false;
     this.#bytes = bytes;
@@ -91,7 +84,7 @@ class AppendGroup implements CommitGroup<AppendedRows> {
   }
 
   async prepare(table: OpenTable): Promise<PreparedCommit<readonly AppendedRows[]>> {
-    requireFit(this.#start.schema, await table.schema());
+    requireFit(this.#schema, await table.schema());
     const outcome = this.#chunks.map(({ rows }) => ({ rows }));
     return {
       addedRows: this.#rows,
@@ -102,17 +95,12 @@ class AppendGroup implements CommitGroup<AppendedRows> {
   }
 }
 
-/** Nothing to add is no commit: the engine would refuse it, or make a version. */
+/** Nothing to add is no commit: the engine would refuse it, or commit a version. */
 async function append(table: OpenTable, toFile: () => Buffer, rows: number): Promise<number> {
   if (rows === 0) return table.version();
-  try {
-    const { version } = await engineCall(async () => table.native.add(toFile(), 'append'));
-    table.moved(version);
-    return version;
-  } catch (error) {
-    // Nothing but the bytes of a batch makes the engine panic here.
-    throw isPanic(error) ? malformedBatch(error) : error;
-  }
+  const { version } = await storeRows(async () => engineCall(async () => table.native.add(toFile(), 'append')));
+  table.moved(version);
+  return version;
 }
 
 export interface LongAppendData {
@@ -141,7 +129,7 @@ export class LongAppend implements MultiCommitPlan<AppendedRows> {
   }
 
   async prepare(): Promise<{ readonly baseVersion: number }> {
-    const native = await this.#parts.tables.openPrivate(toWriteState(this.#target));
+    const native = await this.#parts.tables.openPrivate(this.#target);
     this.#native = native;
     const schema = await readSchema(native);
     for (const each of this.#data.schemas) requireFit(each, schema);
@@ -152,12 +140,7 @@ export class LongAppend implements MultiCommitPlan<AppendedRows> {
   async write(): Promise<Committed<AppendedRows>> {
     const native = this.#native;
     if (native === undefined) throw new Error('The append was not prepared.');
-    try {
-      return await this.#append(native);
-    } catch (error) {
-      // Nothing but the bytes of a batch makes the engine panic here.
-      throw isPanic(error) ? malformedBatch(error) : error;
-    }
+    return storeRows(async () => this.#append(native));
   }
 
   close(): void {
@@ -177,7 +160,7 @@ export class LongAppend implements MultiCommitPlan<AppendedRows> {
     });
     const after = await count(native);
     const stored = after.rows - this.#before.rows;
-    // Another process that has written in between makes the difference say nothing.
+    // With a commit of another process in between, the difference proves nothing.
     const isComparable = after.version === this.#before.version + commits;
     if (isComparable && stored !== rows) throw new RowsMissing({ stored, rows, version });
     return { version, outcome: { rows } };
@@ -185,6 +168,5 @@ export class LongAppend implements MultiCommitPlan<AppendedRows> {
 }
 
 async function count(native: NativeTable): Promise<Counted> {
-  const version = await engineCall(async () => native.version());
-  return { version, rows: await engineCall(async () => native.countRows()) };
+  return { version: await readVersion(native), rows: await engineCall(async () => native.countRows()) };
 }

@@ -3,7 +3,7 @@ import type { FieldPath } from '../../model/field-path.ts';
 import type { Schema, DataType, Field } from '../../model/schema.ts';
 import type { CommitPlan, Committed } from './commit-plan.ts';
 import { engineCall } from '../native/engine-errors.ts';
-import type { NativeAlteration, NativeCommit, NativeTable } from '../native/native.ts';
+import type { NativeAlteration, NativeTable } from '../native/native.ts';
 import { readSchema } from '../tables/table-handle.ts';
 import type { OpenTable } from '../tables/table-handle.ts';
 import type { GuardedSql } from '../../model/query.ts';
@@ -48,7 +48,7 @@ export function planDropColumns(paths: readonly FieldPath[]): CommitPlan<object>
   };
 }
 
-async function changeColumns(table: OpenTable, change: () => Promise<NativeCommit>): Promise<Committed<object>> {
+async function changeColumns(table: OpenTable, change: () => Promise<{ version: number }>): Promise<Committed<object>> {
   const { version } = await engineCall(change);
   table.forget();
   return { version, outcome: {} };

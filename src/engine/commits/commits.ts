@@ -1,68 +1,51 @@
 import { ServiceError } from '../../errors/service-error.ts';
-import type { FieldPath } from '../../model/field-path.ts';
+import { quoteForMessage } from '../../model/identifier.ts';
 import type { GuardedSql } from '../../model/query.ts';
-import { AppendPlan, LongAppend } from './append.ts';
-import type { AppendData, AppendedRows, LongAppendData } from './append.ts';
-import type { ColumnAlteration, NewColumn } from './columns.ts';
-import { planAddColumns, planAlterColumns, planDropColumns } from './columns.ts';
-import type { CommitPlan, MultiCommitPlan } from './commit-plan.ts';
-import { restoreVersion, retryConflicts } from './commit-target.ts';
-import type { WriteTarget } from './commit-target.ts';
-import { engineCall } from '../native/engine-errors.ts';
-import { planFieldMetadata, planSchemaMetadata } from './metadata.ts';
-import type { FieldMetadataEntry, FieldMetadataOutcome, SchemaMetadataOutcome } from './metadata.ts';
-import { indexNotFound } from '../native/table-error-rules.ts';
-import { planMerge } from './merge.ts';
-import type { MergeCounts, MergeRequest, MergeSource } from './merge.ts';
-import { planLongOverwrite, planOverwrite } from './overwrite.ts';
-import type { OverwriteData } from './overwrite.ts';
+import { engineCall, retryConflicts } from '../native/engine-errors.ts';
 import type { EngineParts } from '../parts.ts';
+import { readVersion } from '../tables/table-handle.ts';
+import type { WriteTarget } from '../tables/table-handle.ts';
 import { UpdateCommit } from '../updates/update.ts';
 import type { UpdatedRows, UpdateRequest } from '../updates/update.ts';
+import { AppendPlan, LongAppend } from './append.ts';
+import type { AppendData, AppendedRows, LongAppendData } from './append.ts';
+import { planAddColumns, planAlterColumns, planDropColumns } from './columns.ts';
+import type { CommitPlan, MultiCommitPlan } from './commit-plan.ts';
+import { planMerge } from './merge.ts';
+import { planFieldMetadata, planSchemaMetadata } from './metadata.ts';
+import { planLongOverwrite, planOverwrite } from './overwrite.ts';
+import type { OverwriteData } from './overwrite.ts';
 
 export interface DeletedRows {
   readonly rowsDeleted: number;
 }
 
-/** What can be committed to a table. A plan does nothing before the table's write queue comes to it. */
-export interface CommitsEngine {
-  append(data: AppendData): CommitPlan<AppendedRows>;
-  update(target: WriteTarget, request: UpdateRequest): CommitPlan<UpdatedRows>;
-  delete(predicate: GuardedSql): CommitPlan<DeletedRows>;
-  merge(source: MergeSource, request: MergeRequest): CommitPlan<MergeCounts>;
-  overwrite(data: OverwriteData): CommitPlan<AppendedRows>;
-  addColumns(columns: readonly NewColumn[], columnsMax: number): CommitPlan<object>;
-  alterColumns(alterations: readonly ColumnAlteration[]): CommitPlan<object>;
-  dropColumns(paths: readonly FieldPath[]): CommitPlan<object>;
-  fieldMetadata(entries: readonly FieldMetadataEntry[]): CommitPlan<FieldMetadataOutcome>;
-  schemaMetadata(metadata: Readonly<Record<string, string>>): CommitPlan<SchemaMetadataOutcome>;
-  /** Makes the contents of an earlier version the latest. */
-  restore(target: WriteTarget, version: number): CommitPlan<object>;
-  dropIndex(name: string): CommitPlan<object>;
-  longAppend(target: WriteTarget, data: LongAppendData): MultiCommitPlan<AppendedRows>;
-  longOverwrite(data: OverwriteData): MultiCommitPlan<AppendedRows>;
-}
+export type CommitsEngine = ReturnType<typeof createCommitsEngine>;
 
-export function createCommitsEngine(parts: EngineParts): CommitsEngine {
+/** The kinds of commits. A plan does nothing before the table's write queue comes to it. */
+export function createCommitsEngine(parts: EngineParts) {
   return {
-    append: (data) => new AppendPlan(parts.limits, data),
-    update: (target, request) => new UpdateCommit(parts, target, request),
+    append: (data: AppendData): CommitPlan<AppendedRows> => new AppendPlan(parts.limits, data),
+    longAppend: (target: WriteTarget, data: LongAppendData): MultiCommitPlan<AppendedRows> =>
+      new LongAppend(parts, target, data),
+    update: (target: WriteTarget, request: UpdateRequest): CommitPlan<UpdatedRows> =>
+      new UpdateCommit(parts, target, request),
     delete: planDelete,
     merge: planMerge,
-    overwrite: (data) => planOverwrite(parts, data),
+    overwrite: (data: OverwriteData) => planOverwrite(parts, data),
+    longOverwrite: (data: OverwriteData) => planLongOverwrite(parts, data),
     addColumns: planAddColumns,
     alterColumns: planAlterColumns,
     dropColumns: planDropColumns,
     fieldMetadata: planFieldMetadata,
     schemaMetadata: planSchemaMetadata,
-    restore: (target, version) => planRestore(parts, target, version),
+    /** Commits the contents of an earlier version again. */
+    restore: (target: WriteTarget, version: number) => planRestore(parts, target, version),
     dropIndex: planDropIndex,
-    longAppend: (target, data) => new LongAppend(parts, target, data),
-    longOverwrite: (data) => planLongOverwrite(parts, data),
   };
 }
 
-/** The engine makes a version even when no row matches. */
+/** The engine commits a version even when no row matches. */
 function planDelete(predicate: GuardedSql): CommitPlan<DeletedRows> {
   return {
     kinds: ['delete'],
@@ -83,7 +66,7 @@ function planRestore({ tables, limits }: EngineParts, target: WriteTarget, versi
       expected: {},
       async commit() {
         const restored = await retryConflicts(limits.writeAttemptsMax, async () =>
-          restoreVersion(tables, target, version),
+          tables.restoreVersion(target, version),
         );
         table.forget();
         return { version: restored, outcome: {} };
@@ -99,14 +82,14 @@ function planDropIndex(name: string): CommitPlan<object> {
       const { native } = table;
       const indexes = await engineCall(async () => native.listIndices());
       if (!indexes.some((index) => index.name === name)) {
-        throw new ServiceError('TableIndexNotFound', indexNotFound(name));
+        throw new ServiceError('TableIndexNotFound', `The table has no index ${quoteForMessage(name)}.`);
       }
       return {
         expected: {},
         async commit() {
           await engineCall(async () => native.dropIndex(name));
           table.forget();
-          return { version: await engineCall(async () => native.version()), outcome: {} };
+          return { version: await readVersion(native), outcome: {} };
         },
       };
     },

@@ -6,13 +6,12 @@ import { quoteForMessage } from '../../model/identifier.ts';
 import type { GuardedSql } from '../../model/query.ts';
 import type { Field, Schema } from '../../model/schema.ts';
 import type { CommitPlan, Committed } from './commit-plan.ts';
-import { engineCall, isPanic } from '../native/engine-errors.ts';
+import { engineCall, storeRows } from '../native/engine-errors.ts';
 import type { NativeMerge, NativeTable } from '../native/native.ts';
 import type { OpenTable } from '../tables/table-handle.ts';
 import { requireFit, requireKnown } from './schema-fit.ts';
-import { malformedBatch } from '../tables/write-table.ts';
 
-/** What becomes of rows that match on the keys, of new ones, and of those of the table that the source does not have. */
+/** What to do with matching rows, with new rows, and with rows of the table that the source lacks. */
 export interface MergeRequest {
   readonly on: readonly FieldPath[];
   readonly updateMatched: boolean;
@@ -20,14 +19,14 @@ export interface MergeRequest {
   readonly updateFilter: GuardedSql | undefined;
   readonly insertNew: boolean;
   readonly deleteOthers: boolean;
-  /** About the rows of the table alone. */
+  /** On rows of the table only. */
   readonly deleteFilter: GuardedSql | undefined;
   readonly useIndex: boolean;
-  /** Milliseconds, on the clock of `performance.now()`, after which nothing must be started any more. */
+  /** On the clock of `performance.now()`: nothing is started after it. */
   readonly deadline: number | undefined;
 }
 
-/** The source as one file: the engine wants all of it at once. */
+/** One chunk: the engine takes the whole source at once. */
 export interface MergeSource {
   readonly schema: Schema;
   readonly chunk: ArrowChunk;
@@ -41,7 +40,7 @@ export interface MergeCounts {
   readonly attempts: number;
 }
 
-/** In the table's queue: merges that meet inside the engine can insert one new key twice. */
+/** Must run in the table's write queue: concurrent merges can insert one new key twice. */
 export function planMerge(source: MergeSource, request: MergeRequest): CommitPlan<MergeCounts> {
   return {
     kinds: ['update', 'append', 'delete'],
@@ -56,7 +55,7 @@ export function planMerge(source: MergeSource, request: MergeRequest): CommitPla
   };
 }
 
-/** The engine finds keys among the top-level columns only, and those of the source by the same name. */
+/** The engine matches on top-level columns only, and on columns of the same name in the source. */
 function requireKeys(on: readonly FieldPath[], table: Schema, source: Schema): readonly Field[] {
   return on.map((path) => {
     const field = requireField(table, path);
@@ -90,6 +89,7 @@ interface Merging {
 
 function toMerge(native: NativeTable, keys: readonly Field[], merging: Merging): NativeMerge {
   const { request } = merging;
+  // Each call returns a new builder; only the timeout is set in place.
   let merge = native.mergeInsert(keys.map(({ name }) => name));
   if (request.updateMatched) merge = merge.whenMatchedUpdateAll(request.updateFilter ?? null);
   if (request.insertNew) merge = merge.whenNotMatchedInsertAll();
@@ -120,22 +120,16 @@ function remaining(deadline: number): number {
 }
 
 async function execute(merge: NativeMerge, table: OpenTable, file: Buffer): Promise<Committed<MergeCounts>> {
-  try {
-    const result = await engineCall(async () => merge.execute(file));
-    table.moved(result.version);
-    return { version: result.version, outcome: toCounts(result) };
-  } catch (error) {
-    // Nothing but the bytes of a batch makes the engine panic here.
-    throw isPanic(error) ? malformedBatch(error) : error;
-  }
-}
-
-function toCounts(result: Awaited<ReturnType<NativeMerge['execute']>>): MergeCounts {
+  const result = await storeRows(async () => engineCall(async () => merge.execute(file)));
+  table.moved(result.version);
   return {
-    rowsInserted: result.numInsertedRows,
-    rowsUpdated: result.numUpdatedRows,
-    rowsDeleted: result.numDeletedRows,
-    rowsWritten: result.numRows,
-    attempts: result.numAttempts,
+    version: result.version,
+    outcome: {
+      rowsInserted: result.numInsertedRows,
+      rowsUpdated: result.numUpdatedRows,
+      rowsDeleted: result.numDeletedRows,
+      rowsWritten: result.numRows,
+      attempts: result.numAttempts,
+    },
   };
 }

@@ -1,13 +1,10 @@
-import type { CommitPlan, Committed, MultiCommitPlan } from './commit-plan.ts';
-import { findLatestVersion, retryConflicts } from './commit-target.ts';
-import { createTable, withStorageVersion, RowsMissing, writeStream } from '../tables/write-table.ts';
-import type { TableData } from '../tables/write-table.ts';
-import type { AppendedRows } from './append.ts';
-import { engineCall } from '../native/engine-errors.ts';
+import { engineCall, retryConflicts, RowsMissing } from '../native/engine-errors.ts';
 import type { NativeTable } from '../native/native.ts';
 import type { EngineParts } from '../parts.ts';
-
-export type OverwriteParts = Pick<EngineParts, 'connections' | 'tables' | 'limits' | 'bulk'>;
+import { createTable, withStorageVersion, writeStream } from '../tables/write-table.ts';
+import type { TableData, WriteOutcome } from '../tables/write-table.ts';
+import type { AppendedRows } from './append.ts';
+import type { CommitPlan, Committed, MultiCommitPlan } from './commit-plan.ts';
 
 export interface OverwriteData extends TableData {
   /** The main branch when absent. */
@@ -15,7 +12,7 @@ export interface OverwriteData extends TableData {
 }
 
 /** Replaces rows and schema by those of one chunk. */
-export function planOverwrite(parts: OverwriteParts, data: OverwriteData): CommitPlan<AppendedRows> {
+export function planOverwrite(parts: EngineParts, data: OverwriteData): CommitPlan<AppendedRows> {
   const rows = data.source.pulled.reduce((sum, chunk) => sum + chunk.rows, 0);
   return {
     kinds: ['overwrite'],
@@ -27,7 +24,9 @@ export function planOverwrite(parts: OverwriteParts, data: OverwriteData): Commi
         expected: { rows },
         async commit() {
           try {
-            return base === 0 ? await createMissing(parts, data) : await overwriteOnce(parts, data, rows);
+            // Version 0 is a name without data: the table is created.
+            if (base === 0) return toCommitted(await createTable(parts.connections, data));
+            return await overwriteOnce(parts, data, rows);
           } finally {
             table.forget();
           }
@@ -38,42 +37,32 @@ export function planOverwrite(parts: OverwriteParts, data: OverwriteData): Commi
 }
 
 /** Replaces rows and schema by those of a long stream. */
-export function planLongOverwrite(parts: OverwriteParts, data: OverwriteData): MultiCommitPlan<AppendedRows> {
+export function planLongOverwrite(parts: EngineParts, data: OverwriteData): MultiCommitPlan<AppendedRows> {
+  const { location, branch } = data;
   return {
-    prepare: async () => ({ baseVersion: (await findLatestVersion(parts.tables, toTarget(data))) ?? 0 }),
-    write: async () => overwriteStream(parts, data),
+    prepare: async () => ({ baseVersion: (await parts.tables.findLatestVersion({ location, branch })) ?? 0 }),
+    write: async () => toCommitted(await overwriteStream(parts, data)),
     close: () => {},
   };
 }
 
-/** The name is there, but no data: it is written as if it were new. */
-async function createMissing({ connections }: OverwriteParts, data: OverwriteData): Promise<Committed<AppendedRows>> {
-  const { version, rows } = await createTable(connections, data);
-  return { version, outcome: { rows } };
-}
-
-async function overwriteOnce(
-  parts: OverwriteParts,
-  data: OverwriteData,
-  rows: number,
-): Promise<Committed<AppendedRows>> {
+async function overwriteOnce(parts: EngineParts, data: OverwriteData, rows: number): Promise<Committed<AppendedRows>> {
   try {
-    return await overwriteStream(parts, data);
+    return toCommitted(await overwriteStream(parts, data));
   } catch (error) {
     if (!(error instanceof RowsMissing)) throw error;
     return { version: error.version, outcome: { rows }, fault: error };
   }
 }
 
-async function overwriteStream(parts: OverwriteParts, data: OverwriteData): Promise<Committed<AppendedRows>> {
-  const { version, rows } = await writeStream(data.source, async (file) =>
+async function overwriteStream(parts: EngineParts, data: OverwriteData): Promise<WriteOutcome> {
+  return writeStream(data.source, async (file) =>
     retryConflicts(parts.limits.writeAttemptsMax, async () => beginVersion(parts, data, file)),
   );
-  return { version, outcome: { rows } };
 }
 
 async function beginVersion(
-  { connections, tables }: OverwriteParts,
+  { connections, tables }: EngineParts,
   data: OverwriteData,
   file: Buffer,
 ): Promise<NativeTable> {
@@ -81,7 +70,7 @@ async function beginVersion(
   if (branch === undefined) {
     return connections.writeTable(location, file, { mode: 'overwrite', storageOptions: withStorageVersion(data) });
   }
-  const native = await tables.openPrivate({ location, branch, version: undefined });
+  const native = await tables.openPrivate({ location, branch });
   try {
     await engineCall(async () => native.add(file, 'overwrite'));
     return native;
@@ -91,6 +80,6 @@ async function beginVersion(
   }
 }
 
-function toTarget({ location, branch }: OverwriteData) {
-  return { location, branch };
+function toCommitted({ version, rows }: WriteOutcome): Committed<AppendedRows> {
+  return { version, outcome: { rows } };
 }

@@ -12,7 +12,7 @@ export interface ConnectionSettings {
   readonly onQuarantine: (found: TornManifest) => void;
 }
 
-/** The newest version of a table that could not be read: it was moved aside, and the one before is served. */
+/** The newest version of a table that could not be read: its manifest was moved aside, and the version before is served. */
 export interface TornManifest {
   readonly directory: string;
   /** The main one when absent. */
@@ -20,17 +20,16 @@ export interface TornManifest {
   readonly version: number;
 }
 
-/** How the engine is asked for a table: by a name, below a namespace of the engine's own. */
-export interface EngineName {
-  readonly name: string;
-  readonly namespace: readonly string[];
+export interface WriteTableOptions {
+  readonly mode: 'create' | 'overwrite';
+  readonly storageOptions: Readonly<Record<string, string>>;
 }
 
 type Mode = TableLocation['kind'];
 
 /**
  * One connection for each storage root and mode. Listed tables are opened without the engine's own catalog: it costs ten
- * milliseconds for each create and takes `$` in a name for a separator. Only tables that stand in that catalog need it.
+ * milliseconds for each create and takes `$` in a name for a separator. Only tables in that catalog need it.
  */
 export class Connections {
   readonly #settings: ConnectionSettings;
@@ -46,7 +45,9 @@ export class Connections {
   }
 
   async find(root: string, mode: Mode): Promise<NativeConnection> {
-    if (this.#isClosed) throw shuttingDown();
+    if (this.#isClosed) {
+      throw new ServiceError('ServiceUnavailable', 'The service is shutting down.', { retryAfterSeconds: 1 });
+    }
     const key = `${mode}\u0000${root}`;
     const open = this.#open.get(key);
     if (open !== undefined) return open;
@@ -63,13 +64,13 @@ export class Connections {
   async openTable(location: TableLocation): Promise<NativeTable> {
     const connection = await this.find(location.root, location.kind);
     const { name, namespace } = engineName(location);
-    return this.openWhole(location, undefined, async () =>
+    return this.openPastTornManifests(location, undefined, async () =>
       engineCall(async () => connection.openTable(name, namespace, this.#settings.storageOptions)),
     );
   }
 
-  /** Opens a table or a branch; again without its newest manifest when that turns out to be torn. */
-  async openWhole<Value>(
+  /** Opens a table or a branch; tries again without the newest manifest when that turns out to be torn. */
+  async openPastTornManifests<Value>(
     location: TableLocation,
     branch: string | undefined,
     open: () => Promise<Value>,
@@ -92,7 +93,7 @@ export class Connections {
     return engineCall(async () => connection.createTable(name, file, options.mode, namespace, storageOptions));
   }
 
-  /** Also removes what an unfinished create left behind. Data that is not there is fine. */
+  /** Also removes the files of an unfinished create. Missing data is no error. */
   async dropTable(location: TableLocation): Promise<void> {
     const connection = await this.find(location.root, location.kind);
     const { name, namespace } = engineName(location);
@@ -115,7 +116,7 @@ export class Connections {
     await this.storages.of(root).requireRoot();
     const { native, session, storageOptions } = this.#settings;
     const manifestEnabled = mode === 'namespaced';
-    // The engine makes its catalog in every root that it connects to, unless it is told twice.
+    // The engine creates its catalog in every root that it connects to, unless both settings say no.
     const namespaceClientProperties = { manifest_enabled: String(manifestEnabled) };
     return engineCall(async () =>
       native.Connection.new(root, { manifestEnabled, namespaceClientProperties, storageOptions, session }),
@@ -123,16 +124,8 @@ export class Connections {
   }
 }
 
-export interface WriteTableOptions {
-  readonly mode: 'create' | 'overwrite';
-  readonly storageOptions: Readonly<Record<string, string>>;
-}
-
-function engineName(location: TableLocation): EngineName {
+/** The name by which the engine is asked for a table, below a namespace of its catalog. */
+function engineName(location: TableLocation): { readonly name: string; readonly namespace: string[] } {
   if (location.kind === 'listed') return { name: location.directory, namespace: [] };
   return { name: location.enginePath.at(-1) ?? '', namespace: location.enginePath.slice(0, -1) };
-}
-
-function shuttingDown(): ServiceError {
-  return new ServiceError('ServiceUnavailable', 'The service is shutting down.', { retryAfterSeconds: 1 });
 }

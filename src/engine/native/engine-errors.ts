@@ -1,6 +1,13 @@
 import { ServiceError } from '../../errors/service-error.ts';
-import type { ErrorRule } from './error-rule.ts';
-import { ERROR_RULES } from './error-rules.ts';
+import { blamesCaller, headOf, matchesRule, toRefusal } from './error-rule.ts';
+import { ROW_ERROR_RULES } from './row-error-rules.ts';
+import { TABLE_ERROR_RULES } from './table-error-rules.ts';
+
+/** The first rule that matches decides. A test provokes each against the real engine; the exceptions say why not. */
+export const ERROR_RULES = Object.entries({ ...TABLE_ERROR_RULES, ...ROW_ERROR_RULES }).map(([name, rule]) => ({
+  name,
+  ...rule,
+}));
 
 /** Awaits a call of the engine and turns its failure into an error that callers may read. */
 export async function engineCall<Value>(call: () => Promise<Value>): Promise<Value> {
@@ -21,50 +28,46 @@ export function toServiceError(error: unknown): ServiceError {
   return new ServiceError('Internal', 'The storage engine failed.', { cause: error });
 }
 
-/** The rule that decides, if there is one for this failure. */
-export function findErrorRule(error: unknown): ErrorRule | undefined {
+export function findErrorRule(error: unknown): (typeof ERROR_RULES)[number] | undefined {
   const message = headOf(error);
-  return ERROR_RULES.find((rule) => isOpenTo(rule, message) && rule.pattern.test(message));
+  return ERROR_RULES.find((rule) => matchesRule(rule, message));
 }
 
-/** Another writer was faster; nothing of ours was committed, and the same write may succeed on the newer version. */
+/** Another writer committed first; nothing of ours was committed, and the same write may succeed on the newer version. */
 export function isRetryableConflict(error: unknown): boolean {
   if (!(error instanceof ServiceError) || error.kind !== 'ConcurrentModification') return false;
   return /Retryable commit conflict|Incompatible transaction|Concurrent modification/.test(headOf(error.cause));
 }
 
-/** A panic inside the engine, which tells nothing but that it happened. */
-export function isPanic(error: unknown): boolean {
-  return error instanceof ServiceError && headOf(error.cause).startsWith('Panic in async function');
+/** A conflict commits nothing, so the same write may run again; each attempt must start from the newest version. */
+export async function retryConflicts<Value>(attemptsMax: number, attempt: () => Promise<Value>): Promise<Value> {
+  for (let attempts = 1; ; attempts += 1) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (attempts >= attemptsMax || !isRetryableConflict(error)) throw error;
+    }
+  }
 }
 
-/** What follows `Caused by` says the same again in other words, with more of the caller's text in it. */
-function headOf(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error);
-  return message.split(/ {2}Caused by/, 1)[0] ?? '';
+const MALFORMED_BATCH = 'A record batch of the Arrow stream is malformed.';
+
+/** For work that stores rows. Only the bytes of a batch make the engine panic there: a panic is a malformed batch. */
+export async function storeRows<Value>(work: () => Promise<Value>): Promise<Value> {
+  try {
+    return await work();
+  } catch (error) {
+    const isPanic = error instanceof ServiceError && headOf(error.cause).startsWith('Panic in async function');
+    throw isPanic ? new ServiceError('InvalidInput', MALFORMED_BATCH, { cause: error }) : error;
+  }
 }
 
-/**
- * Messages quote the caller's SQL. Where the engine itself says that the input is to blame, no rule that blames the
- * service may match, so nobody can dress a bad request up as an outage.
- */
-function isOpenTo(rule: ErrorRule, message: string): boolean {
-  return rule.blames === 'caller' || !blamesCaller(message);
-}
+/** The commit was made, with fewer rows than were sent: a malformed batch can end the engine's reading without an error. */
+export class RowsMissing extends ServiceError {
+  readonly version: number;
 
-function blamesCaller(message: string): boolean {
-  return /^(?:Failed to [^:]+: (?:GenericFailure, )?)?(?:lance error: )?(?:Invalid user input: |Invalid input, )/.test(
-    message,
-  );
-}
-
-function toRefusal(rule: ErrorRule, cause: unknown): ServiceError {
-  const [, ...found] = rule.pattern.exec(headOf(cause)) ?? [];
-  const captured = found.map((part) => part ?? '');
-  const hint = typeof rule.hint === 'function' ? rule.hint(...captured) : rule.hint;
-  return new ServiceError(rule.kind, rule.sentence(...captured), {
-    cause,
-    ...(hint === undefined ? {} : { hint }),
-    ...(rule.retryAfterSeconds === undefined ? {} : { retryAfterSeconds: rule.retryAfterSeconds }),
-  });
+  constructor({ stored, rows, version }: { readonly stored: number; readonly rows: number; readonly version: number }) {
+    super('InvalidInput', MALFORMED_BATCH, { cause: new Error(`The engine stored ${stored} of ${rows} rows.`) });
+    this.version = version;
+  }
 }

@@ -1,75 +1,66 @@
 import { ServiceError } from '../../errors/service-error.ts';
 
+/** How long a caller waits for a query, and whether it still does. */
+export interface QueryTimeout {
+  readonly seconds: number | undefined;
+  readonly signal: AbortSignal;
+}
+
 /**
- * The time that a piece of work may keep its caller waiting, in one go or in several. Between two waits it stands still:
- * a reader who takes long is not the engine's fault.
+ * The time that a query may keep its caller waiting, in one wait or in several. Between two waits the clock stops: a slow
+ * reader is not the engine's fault.
  */
 export class QueryDeadline {
   readonly #seconds: number;
   readonly #signal: AbortSignal | undefined;
-  readonly #abandoned: OrphanedQueries | undefined;
+  readonly #orphans: OrphanedQueries | undefined;
   #leftMilliseconds: number;
 
-  constructor(seconds: number, signal?: AbortSignal, abandoned?: OrphanedQueries) {
-    this.#abandoned = abandoned;
+  constructor(seconds: number, signal?: AbortSignal, orphans?: OrphanedQueries) {
     this.#seconds = seconds;
     this.#signal = signal;
+    this.#orphans = orphans;
     this.#leftMilliseconds = seconds * 1000;
   }
 
-  /** The engine cannot be told to stop, so work that is late goes on by itself; only its caller stops waiting. */
+  /** For a query that begins now, unless too many orphaned ones are still running. */
+  static start(secondsMax: number, orphans: OrphanedQueries, timeout?: QueryTimeout): QueryDeadline {
+    orphans.requireCapacity();
+    return new QueryDeadline(Math.min(timeout?.seconds ?? secondsMax, secondsMax), timeout?.signal, orphans);
+  }
+
+  /** The engine cannot cancel a query: a late one runs on as an orphan, and only its caller stops waiting. */
   async wait<Value>(work: Promise<Value>): Promise<Value> {
     const startedAt = performance.now();
-    const { promise, stop } = this.#refusal();
-    const abandon = (): void => this.#abandoned?.add(work);
-    promise.catch(abandon);
+    const signal = this.#signal;
+    let stop = (): void => {};
+    const refusal = new Promise<never>((_, reject) => {
+      const timer = setTimeout(() => reject(tookTooLong(this.#seconds)), Math.max(0, this.#leftMilliseconds));
+      const onAbort = (): void => reject(callerLeft());
+      signal?.addEventListener('abort', onAbort, { once: true });
+      if (signal?.aborted === true) onAbort();
+      stop = () => {
+        clearTimeout(timer);
+        signal?.removeEventListener('abort', onAbort);
+      };
+    });
+    refusal.catch(() => this.#orphans?.add(work));
     try {
-      return await Promise.race([work, promise]);
+      return await Promise.race([work, refusal]);
     } finally {
       stop();
       this.#leftMilliseconds -= performance.now() - startedAt;
     }
   }
-
-  #refusal(): { readonly promise: Promise<never>; readonly stop: () => void } {
-    const signal = this.#signal;
-    let timer: NodeJS.Timeout | undefined;
-    let leave: (() => void) | undefined;
-    const promise = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(tookTooLong(this.#seconds)), Math.max(0, this.#leftMilliseconds));
-      leave = () => reject(callerLeft());
-      signal?.addEventListener('abort', leave, { once: true });
-      if (signal?.aborted === true) leave();
-    });
-    const stop = (): void => {
-      clearTimeout(timer);
-      if (leave !== undefined) signal?.removeEventListener('abort', leave);
-    };
-    return { promise, stop };
-  }
 }
 
-function tookTooLong(seconds: number): ServiceError {
-  return new ServiceError('ServiceUnavailable', `The query took longer than the ${seconds} seconds that it may take.`, {
-    hint: 'Ask for fewer rows, or add an index.',
-    retryAfterSeconds: 1,
-  });
-}
-
-function callerLeft(): ServiceError {
-  return new ServiceError('ServiceUnavailable', 'The caller left before the query was done.');
-}
-
-/**
- * Work of the engine that nobody waits for any more: its caller left, or its time was up. The engine cannot be told to
- * stop, so it goes on and takes processor and memory until it ends. There may be only so much of it.
- */
+/** Queries whose caller left or timed out. They take processor and memory until they end, so their number is bounded. */
 export class OrphanedQueries {
-  readonly #worksMax: number;
+  readonly #queriesMax: number;
   #count = 0;
 
-  constructor(worksMax: number) {
-    this.#worksMax = worksMax;
+  constructor(queriesMax: number) {
+    this.#queriesMax = queriesMax;
   }
 
   get count(): number {
@@ -84,13 +75,23 @@ export class OrphanedQueries {
     work.then(end, end);
   }
 
-  /** To be asked before more work is begun that may be abandoned in its turn. */
-  requireFew(): void {
-    if (this.#count < this.#worksMax) return;
+  requireCapacity(): void {
+    if (this.#count < this.#queriesMax) return;
     throw new ServiceError(
       'ServiceUnavailable',
       `${this.#count} queries that took too long, or whose callers left, are still running.`,
       { hint: 'Try again after the time in Retry-After.', retryAfterSeconds: 5 },
     );
   }
+}
+
+function tookTooLong(seconds: number): ServiceError {
+  return new ServiceError('ServiceUnavailable', `The query took longer than the ${seconds} seconds that it may take.`, {
+    hint: 'Ask for fewer rows, or add an index.',
+    retryAfterSeconds: 1,
+  });
+}
+
+function callerLeft(): ServiceError {
+  return new ServiceError('ServiceUnavailable', 'The caller left before the query was done.');
 }

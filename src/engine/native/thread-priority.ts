@@ -2,29 +2,28 @@ import { readdir, readFile } from 'node:fs/promises';
 import { getPriority, setPriority } from 'node:os';
 
 const TASKS = '/proc/self/task';
-/** Names that the engine's libraries give to their threads. */
 const ENGINE_THREADS = /^(?:tokio|lance)/;
-const LOOK_MILLISECONDS = 1000;
+const SCAN_MILLISECONDS = 1000;
 
 export interface ThreadPriority {
   close(): void;
 }
 
 /**
- * Lets the engine's threads stand back behind the event loop: when every processor is busy with searches, a request that
- * only has to be refused is still looked at once. A thread inherits the priority of the one that starts it, so that few are
- * found later. Only Linux gives each thread a priority of its own; elsewhere, and where it is not allowed, nothing happens.
+ * Gives the engine's threads a lower priority than the event loop: while searches keep every processor busy, a request that
+ * is only refused is still handled at once. A thread inherits the priority of its creator, so few are found by later scans.
+ * Only Linux has a priority for each thread; elsewhere, and without the permission, nothing happens.
  */
 export function lowerEngineThreads(nice: number): ThreadPriority {
   if (nice === 0 || process.platform !== 'linux') return { close: () => {} };
   let known: ReadonlySet<string> = new Set();
   let isClosed = false;
   let timer: NodeJS.Timeout | undefined;
-  const look = async (): Promise<void> => {
+  const scan = async (): Promise<void> => {
     known = await lowerNew(known, nice).catch(() => known);
-    if (!isClosed) timer = setTimeout(() => void look(), LOOK_MILLISECONDS).unref();
+    if (!isClosed) timer = setTimeout(() => void scan(), SCAN_MILLISECONDS).unref();
   };
-  void look();
+  void scan();
   return {
     close() {
       isClosed = true;
@@ -33,7 +32,7 @@ export function lowerEngineThreads(nice: number): ThreadPriority {
   };
 }
 
-/** Gives all threads that there are now: the number of one that ended may be used again. */
+/** Returns all current threads: the id of one that ended may be used again. */
 async function lowerNew(known: ReadonlySet<string>, nice: number): Promise<ReadonlySet<string>> {
   const threads = await readdir(TASKS);
   for (const thread of threads) if (!known.has(thread)) await lower(thread, nice);
@@ -46,6 +45,6 @@ async function lower(thread: string, nice: number): Promise<void> {
     const own = getPriority();
     if (ENGINE_THREADS.test(name) && getPriority(Number(thread)) === own) setPriority(Number(thread), own + nice);
   } catch {
-    // It has ended meanwhile, or we may not.
+    // The thread has ended, or we lack the permission.
   }
 }

@@ -80,13 +80,14 @@ class FullTextBuilder {
   }
 
   #buildMultiMatch(query: Extract<FullTextQuery, { kind: 'multi-match' }>): NativeFullTextQuery {
-    const columns = query.columns.length === 0 ? this.#requireIndexed() : query.columns.map(engineColumn);
-    return this.#factory.multiMatchQuery(query.terms, columns, query.boosts ?? null, query.operator);
+    const columns = query.columns.length === 0 ? [...this.#requireIndexed()] : query.columns.map(engineColumn);
+    const boosts = query.boosts === undefined ? null : [...query.boosts];
+    return this.#factory.multiMatchQuery(query.terms, columns, boosts, query.operator);
   }
 
   #buildBoolean(query: Extract<FullTextQuery, { kind: 'boolean' }>): NativeFullTextQuery {
     const clauses = (occur: string, parts: readonly FullTextQuery[]) =>
-      parts.map((part) => [occur, this.build(part)] as const);
+      parts.map((part): [string, NativeFullTextQuery] => [occur, this.build(part)]);
     return this.#factory.booleanQuery([
       ...clauses('must', query.must),
       ...clauses('should', query.should),
@@ -100,7 +101,7 @@ class FullTextBuilder {
     const parts = this.#requireIndexed().map(build);
     const [only] = parts;
     if (only !== undefined && parts.length === 1) return only;
-    return this.#factory.booleanQuery(parts.map((part) => ['should', part] as const));
+    return this.#factory.booleanQuery(parts.map((part) => ['should', part]));
   }
 
   #requireIndexed(): readonly string[] {

@@ -1,3 +1,4 @@
+import { ServiceError } from '../../errors/service-error.ts';
 import { requireField } from '../../model/field-path.ts';
 import type { FieldPath } from '../../model/field-path.ts';
 import type { Order, Probes, Projection, Query } from '../../model/query.ts';
@@ -5,7 +6,7 @@ import type { Schema } from '../../model/schema.ts';
 import { engineColumn, toNativeSearch } from './full-text-query.ts';
 import type {
   NativeFullTextSearch,
-  NativeQueryBase,
+  NativeQuery,
   NativeTable,
   NativeVectorQuery,
   NativeEngine,
@@ -15,7 +16,7 @@ import type { VectorColumn } from './vector-column.ts';
 import type { OpenTable } from '../tables/table-handle.ts';
 import { requireVectorColumn } from './vector-column.ts';
 
-/** What was found out about a query before it is built. */
+/** A query with everything that is known before it is built. */
 export interface QueryPlan {
   readonly query: Query;
   readonly schema: Schema;
@@ -23,12 +24,62 @@ export interface QueryPlan {
   readonly search: NativeFullTextSearch | undefined;
 }
 
-/** A scan or a full-text search: whatever has no vector. */
-export function buildScan(table: NativeTable, plan: QueryPlan): NativeQueryBase {
+/** A search by vector and full text. */
+export type HybridPlan = QueryPlan & { readonly vectorColumn: VectorColumn; readonly search: NativeFullTextSearch };
+
+/** Refuses what the engine would misunderstand. */
+export async function planQuery(native: NativeEngine, table: OpenTable, query: Query): Promise<QueryPlan> {
+  const schema = await table.schema();
+  const vectorColumn = query.vectors.length === 0 ? undefined : requireVectorColumn(query, schema);
+  const searched = { native: table.native, schema, factory: native.JsFullTextQuery };
+  const search = query.fullText === undefined ? undefined : await toNativeSearch(query.fullText, searched);
+  return { query, schema, vectorColumn, search };
+}
+
+/** With `k` of 0 nothing is searched at all. */
+export function isHybrid(plan: QueryPlan): plan is HybridPlan {
+  return plan.vectorColumn !== undefined && plan.search !== undefined && plan.query.k !== 0;
+}
+
+/** The engine fuses one list of rows with another by their rank: neither several lists nor sorted rows will do. */
+export function requireOneSearch({ query, vectorColumn }: HybridPlan): void {
+  if (query.orderBy !== undefined) {
+    throw new ServiceError('InvalidInput', 'A search by vector and full text cannot be sorted by order_by.', {
+      hint: 'Its rows come in the order of their relevance.',
+    });
+  }
+  if (query.vectors.length === 1 || vectorColumn.isMultiVector) return;
+  throw new ServiceError('InvalidInput', 'A search by vector and full text takes one vector.', {
+    hint: 'Send several vectors only for a multi-vector column, or without full text.',
+  });
+}
+
+/** Any query but a hybrid one, of which this is the vector search alone. */
+export function buildQuery(table: NativeTable, plan: QueryPlan): NativeQuery {
+  const { query, vectorColumn } = plan;
+  if (query.k === 0) return buildScan(table, toEmptyScan(plan));
+  return vectorColumn === undefined ? buildScan(table, plan) : buildVectorSearch(table, plan, vectorColumn);
+}
+
+/** A scan or a full-text search. */
+export function buildScan(table: NativeTable, plan: QueryPlan): NativeQuery {
   const native = table.query();
   if (plan.search !== undefined) native.fullTextSearch(plan.search);
   applyBase(native, plan);
   return native;
+}
+
+/**
+ * For a query without rows, a scan that ends before its first row. The engine refuses a search for no neighbours, and takes
+ * a limit of 0 in a full-text search for no limit.
+ */
+function toEmptyScan(plan: QueryPlan): QueryPlan {
+  const { orderBy: _unused, ...rest } = plan.query;
+  const query: Query = { ...rest, offset: 0 };
+  const { projection } = query;
+  if (projection?.kind !== 'names') return { ...plan, query, search: undefined };
+  const paths = projection.paths.filter((path) => !isAdded(path));
+  return { ...plan, query: { ...query, projection: { ...projection, paths } }, search: undefined };
 }
 
 export function buildVectorSearch(table: NativeTable, plan: QueryPlan, column: VectorColumn): NativeVectorQuery {
@@ -41,7 +92,7 @@ export function buildVectorSearch(table: NativeTable, plan: QueryPlan, column: V
   if (query.distanceType !== undefined) native.distanceType(query.distanceType);
   if (query.probes !== undefined) applyProbes(native, query.probes);
   if (query.ef !== undefined) native.ef(query.ef);
-  // 0 means that nothing is refined, which the engine would call an error where there is an index.
+  // 0 means no refinement, which the engine refuses where there is an index.
   if (query.refineFactor !== undefined && query.refineFactor > 0) native.refineFactor(query.refineFactor);
   if (query.lowerBound !== undefined || query.upperBound !== undefined) {
     native.distanceRange(query.lowerBound ?? null, query.upperBound ?? null);
@@ -51,7 +102,7 @@ export function buildVectorSearch(table: NativeTable, plan: QueryPlan, column: V
   return native;
 }
 
-function applyBase(native: NativeQueryBase, plan: QueryPlan): void {
+function applyBase(native: NativeQuery, plan: QueryPlan): void {
   const { query, schema } = plan;
   const filter = filterOf(plan);
   if (filter !== undefined) native.onlyIf(filter);
@@ -63,29 +114,29 @@ function applyBase(native: NativeQueryBase, plan: QueryPlan): void {
   if (query.withRowId || hidesRowId(query)) native.withRowId();
 }
 
-/** The engine sorts by a column that is not returned only when it can find its rows again, and so adds the row id. */
+/** The engine needs the row id to sort by a column that is not returned. */
 export function hidesRowId(query: Query): boolean {
   return query.orderBy !== undefined && query.projection !== undefined && !query.withRowId;
 }
 
-/** A query by row ids or offsets reads nothing but its rows, as long as nothing else is asked of them. */
+/** A query by row ids or offsets alone, for which the engine reads nothing but those rows. */
 const TAKES_ROWS = /^\(\s*_row(?:id|offset)\s+in\s*\([\d\s,]*\)\s*\)$/i;
 
-/** A filter that the engine may answer by taking rows, of which it would first count off limit and offset. */
+/** A filter that the engine may answer by taking rows, to which it would apply limit and offset first. */
 const NAMES_ROWS = /\b_row(?:id|addr|offset)\b/i;
 
 function isCut({ k, offset }: Query): boolean {
   return k !== undefined || (offset !== undefined && offset > 0);
 }
 
-/** A filtered scan loses null structs; searches read the columns of what they found whole. */
+/** Works around null structs, which only filtered scans lose: searches read whole columns of their rows. */
 function filterOf({ query, schema, search }: QueryPlan): string | undefined {
   const { filter } = query;
   if (filter === undefined || query.vectors.length > 0 || search !== undefined) return filter;
   if (TAKES_ROWS.test(filter) && !isCut(query)) return filter;
   const read = { ...schema, fields: schema.fields.filter(({ name }) => isRead(query, name)) };
   if (!isCut(query) || !NAMES_ROWS.test(filter)) return touchNullStructs(filter, read);
-  // Rows that were taken have no other columns that a filter could look at.
+  // Of taken rows the filter can only read columns that are returned.
   const shown = { ...schema, fields: schema.fields.filter(({ name }) => isShown(query, name)) };
   return touchNullStructs(touchAny(filter, shown), read);
 }
@@ -96,35 +147,35 @@ function isRead({ projection }: Query, name: string): boolean {
   return projection.columns.some(([, expression]) => expression.toLowerCase().includes(name.toLowerCase()));
 }
 
-/** As it is: what an expression reads is not known here. */
+/** As a whole column: it is not known here what an expression reads. */
 function isShown({ projection }: Query, name: string): boolean {
   if (projection === undefined) return true;
   if (projection.kind === 'names') return projection.paths.some((path) => path.length === 1 && path[0] === name);
   return false;
 }
 
-function applyOrder(native: NativeQueryBase, order: readonly Order[], schema: Schema): void {
+function applyOrder(native: NativeQuery, order: readonly Order[], schema: Schema): void {
   for (const { path } of order) if (!isAdded(path)) requireField(schema, path);
   native.orderBy(order.map(({ path, ...direction }) => ({ columnName: engineColumn(path), ...direction })));
 }
 
-function applyProjection(native: NativeQueryBase, projection: Projection, schema: Schema): void {
+function applyProjection(native: NativeQuery, projection: Projection, schema: Schema): void {
   if (projection.kind === 'aliases') {
-    native.select(projection.columns);
+    native.select(projection.columns.map(([alias, expression]) => [alias, expression]));
     return;
   }
   for (const path of projection.paths) if (!isAdded(path)) requireField(schema, path);
   native.selectColumns(projection.paths.map(engineColumn));
 }
 
-/** Columns that a query adds to those of the table. */
+/** Columns that the engine adds to those of the table. */
 const ADDED_COLUMNS: ReadonlySet<string> = new Set(['_rowid', '_rowaddr', '_rowoffset', '_distance', '_score']);
 
-export function isAdded(path: FieldPath): boolean {
+function isAdded(path: FieldPath): boolean {
   return path.length === 1 && ADDED_COLUMNS.has(path[0]);
 }
 
-/** What the engine has when nothing is said; it refuses a minimum above the maximum at every single step. */
+/** The engine's default. It refuses a minimum above the maximum after every single call. */
 const PROBES_DEFAULT = 20;
 const NO_MAXIMUM = 0;
 
@@ -133,7 +184,7 @@ function applyProbes(native: NativeVectorQuery, { minimum, maximum }: Probes): v
     native.nprobes(minimum);
     return;
   }
-  // A minimum of 0 beside another maximum was not asked for: the default stands, as far as the maximum lets it.
+  // 0 beside another maximum means that no minimum was given: the default, but at most the maximum.
   const wanted = minimum === 0 ? Math.min(PROBES_DEFAULT, maximum ?? PROBES_DEFAULT) : minimum;
   if (maximum !== undefined && maximum < PROBES_DEFAULT) {
     native.minimumNprobes(wanted);
@@ -142,26 +193,4 @@ function applyProbes(native: NativeVectorQuery, { minimum, maximum }: Probes): v
   }
   native.maximumNprobes(maximum ?? NO_MAXIMUM);
   native.minimumNprobes(wanted);
-}
-
-/** Finds out what the engine must be told, and refuses what it would take wrongly. */
-export async function planQuery(native: NativeEngine, table: OpenTable, query: Query): Promise<QueryPlan> {
-  const schema = await table.schema();
-  const vectorColumn = query.vectors.length === 0 ? undefined : requireVectorColumn(query, schema);
-  const searched = { native: table.native, schema, factory: native.JsFullTextQuery };
-  const search = query.fullText === undefined ? undefined : await toNativeSearch(query.fullText, searched);
-  return { query, schema, vectorColumn, search };
-}
-
-/**
- * No rows are wanted, so nothing is searched: what runs is a scan that ends before its first row. The engine itself
- * refuses a search for no neighbours, and takes a limit of none in a search by words for no limit.
- */
-export function toEmptyScan(plan: QueryPlan): QueryPlan {
-  const { orderBy: _unused, ...rest } = plan.query;
-  const query: Query = { ...rest, offset: 0 };
-  const { projection } = query;
-  if (projection?.kind !== 'names') return { ...plan, query, search: undefined };
-  const paths = projection.paths.filter((path) => !isAdded(path));
-  return { ...plan, query: { ...query, projection: { ...projection, paths } }, search: undefined };
 }

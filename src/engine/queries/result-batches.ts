@@ -4,7 +4,7 @@ import type { Query } from '../../model/query.ts';
 import type { DataType, Schema } from '../../model/schema.ts';
 import { engineCall } from '../native/engine-errors.ts';
 import type { QueryPlan } from './native-query.ts';
-import type { NativeTable } from '../native/native.ts';
+import type { NativeQuery, NativeTable } from '../native/native.ts';
 
 const ROWS_MAX = 8192;
 const ROWS_UNKNOWN = 1024;
@@ -79,4 +79,12 @@ const VARIABLE_ROW_BYTES_MIN = 2048;
 async function averageRowBytes(table: NativeTable): Promise<number | undefined> {
   const { totalBytes, numRows } = await engineCall(async () => table.stats());
   return numRows === 0 ? undefined : Math.max(totalBytes / numRows, VARIABLE_ROW_BYTES_MIN);
+}
+
+/** Runs a query for its effect or its failure; the rows are dropped. */
+export async function runToEnd(build: () => NativeQuery, seconds: number): Promise<void> {
+  await engineCall(async () => {
+    const batches = await build().execute(ROWS_MAX, Math.ceil(seconds * 1000));
+    while ((await batches.next()) !== null);
+  });
 }

@@ -5,52 +5,49 @@ import type { Query } from '../../model/query.ts';
 import { chooseBatchRows } from './result-batches.ts';
 import type { QueryDeadline } from '../native/query-deadline.ts';
 import { engineCall } from '../native/engine-errors.ts';
-import { requireOneSearch } from '../plans/hybrid-analysis.ts';
-import { buildScan, buildVectorSearch, hidesRowId, planQuery } from './native-query.ts';
+import { buildQuery, hidesRowId, isHybrid, planQuery, requireOneSearch } from './native-query.ts';
 import type { QueryPlan } from './native-query.ts';
-import type { NativeBatches, NativeEngine, NativeQueryBase, NativeTable } from '../native/native.ts';
+import type { NativeBatches, NativeEngine, NativeQuery, NativeTable } from '../native/native.ts';
 import type { OpenTable } from '../tables/table-handle.ts';
 
 export interface QueryRun {
   readonly native: NativeEngine;
   readonly batchBytes: number;
-  readonly time: QueryDeadline;
+  readonly deadline: QueryDeadline;
 }
 
 /**
- * Starts a query and waits for its first batch, so that what is wrong with it shows before anything is sent. The rest is
- * pulled batch by batch; the table may be closed meanwhile.
+ * Starts a query and waits for its first batch: a failure must show before the first byte of the reply is sent. The rest
+ * is pulled batch by batch; the table may be closed meanwhile.
  */
 export async function startQuery(run: QueryRun, table: OpenTable, query: Query): Promise<ResultFiles> {
   const plan = await planQuery(run.native, table, query);
   if (query.k === 0) return toEmptyResult(table.native, plan);
   const batchRows = await chooseBatchRows(table.native, plan, run.batchBytes);
-  // The engine's own time limit would count the time that the reader takes.
+  // The engine's own timeout would count the time that the reader takes.
   const batches = await engineCall(async () => build(table.native, plan).execute(batchRows, null));
   const first = await engineCall(async () => batches.next());
   if (first === null || (isHybrid(plan) && countResultRows(first) === 0)) return toEmptyResult(table.native, plan);
-  return shown(plan, { head: first, files: pull(first, batches, run.time) });
+  return shown(plan, { head: first, files: pull(first, batches, run.deadline) });
 }
 
-function build(table: NativeTable, plan: QueryPlan): NativeQueryBase {
-  const { vectorColumn, search } = plan;
-  if (vectorColumn === undefined) return buildScan(table, plan);
-  const native = buildVectorSearch(table, plan, vectorColumn);
-  if (search === undefined) return native;
-  requireOneSearch(plan.query, vectorColumn);
+function build(table: NativeTable, plan: QueryPlan): NativeQuery {
+  const native = buildQuery(table, plan);
+  if (!isHybrid(plan)) return native;
+  requireOneSearch(plan);
   // Without a reranker of the caller's, the engine fuses by reciprocal rank.
-  native.fullTextSearch(search);
+  native.fullTextSearch(plan.search);
   return native;
 }
 
-async function* pull(first: Buffer, batches: NativeBatches, time: QueryDeadline): AsyncGenerator<Buffer> {
+async function* pull(first: Buffer, batches: NativeBatches, deadline: QueryDeadline): AsyncGenerator<Buffer> {
   for (let file: Buffer | null = first; file !== null;) {
     yield file;
-    file = await time.wait(engineCall(async () => batches.next()));
+    file = await deadline.wait(engineCall(async () => batches.next()));
   }
 }
 
-/** The engine makes no batch of no rows, so the schema is asked for. */
+/** The engine returns no batch when there are no rows, so the schema is read. */
 async function toEmptyResult(table: NativeTable, plan: QueryPlan): Promise<ResultFiles> {
   const head = await engineCall(async () => buildSchemaQuery(table, plan).outputSchema());
   return shown(plan, { head, files: noFiles() });
@@ -58,27 +55,27 @@ async function toEmptyResult(table: NativeTable, plan: QueryPlan): Promise<Resul
 
 async function* noFiles(): AsyncGenerator<Buffer> {}
 
-function buildSchemaQuery(table: NativeTable, plan: QueryPlan): NativeQueryBase {
+function buildSchemaQuery(table: NativeTable, plan: QueryPlan): NativeQuery {
   // A search for no neighbours is refused, and has the same schema as one for one.
-  const query: Query = { ...plan.query, k: Math.max(plan.query.k ?? 1, 1) };
-  if (!isHybrid(plan)) return build(table, { ...plan, query });
-  if (plan.vectorColumn !== undefined) requireOneSearch(query, plan.vectorColumn);
+  const wanted = { ...plan, query: { ...plan.query, k: Math.max(plan.query.k ?? 1, 1) } };
+  if (!isHybrid(wanted)) return build(table, wanted);
+  requireOneSearch(wanted);
   return buildFusedSchema(table, plan);
 }
 
-/** The engine does not tell the schema of a fused search, so a scan is made that has it. */
-function buildFusedSchema(table: NativeTable, { query, schema }: QueryPlan): NativeQueryBase {
+/** The engine does not report the schema of a fused search, so this builds a scan with the same schema. */
+function buildFusedSchema(table: NativeTable, { query, schema }: QueryPlan): NativeQuery {
   const native = table.query();
-  const columns: (readonly [string, string])[] = [];
+  const columns: [string, string][] = [];
   if (query.projection === undefined) {
     for (const { name } of schema.fields) columns.push([name, sqlFieldReference([name])]);
   } else if (query.projection.kind === 'aliases') {
-    columns.push(...query.projection.columns);
+    for (const [alias, expression] of query.projection.columns) columns.push([alias, expression]);
   } else {
     for (const path of query.projection.paths) columns.push([path.join('.'), sqlFieldReference(path)]);
   }
   const shownColumns = columns.filter(([name]) => !ADDED_BY_FUSION.has(name));
-  const rowId = query.withRowId ? ([['_rowid', '_rowid']] as const) : [];
+  const rowId: [string, string][] = query.withRowId ? [['_rowid', '_rowid']] : [];
   native.select([
     ...shownColumns,
     ['_score', 'CAST(NULL AS FLOAT)'],
@@ -90,14 +87,10 @@ function buildFusedSchema(table: NativeTable, { query, schema }: QueryPlan): Nat
 
 const ADDED_BY_FUSION: ReadonlySet<string> = new Set(['_score', '_rowid', '_distance', '_relevance_score']);
 
-function isHybrid({ vectorColumn, search }: QueryPlan): boolean {
-  return vectorColumn !== undefined && search !== undefined;
-}
-
-/** Takes the row id away again where only the engine wanted it. */
+/** Removes the row id where only the engine needed it. */
 function shown(plan: QueryPlan, { head, files }: ResultFiles): ResultFiles {
   if (!hidesRowId(plan.query)) return { head, files };
-  // The first file is its own head: it must not lose a column twice.
+  // The first file is also the head: it must not lose a column twice.
   return { head: hideLastColumn(Buffer.from(head)), files: mapFiles(files) };
 }
 

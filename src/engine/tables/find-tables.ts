@@ -5,7 +5,7 @@ import type { TableLocation } from '../../model/table.ts';
 import type { Storage } from '../../storage/storages.ts';
 import type { Connections } from '../native/connections.ts';
 import { engineCall } from '../native/engine-errors.ts';
-import type { NativeConnection, NativeTable } from '../native/native.ts';
+import type { NativeConnection } from '../native/native.ts';
 
 export interface FoundTable {
   readonly path: TablePath;
@@ -15,9 +15,8 @@ export interface FoundTable {
 const PAGE_NAMES = 1000;
 
 /**
- * The tables that stand below a root, whoever made them: directories named `*.lance`, and tables in the engine's own
- * namespaces. What does not open, or has a name that no caller could say, is passed over;
- * what is known is not opened to see.
+ * The tables below a root, whichever program created them: directories named `*.lance`, and tables in the engine's
+ * namespaces. Skips those that do not open or whose name no request could contain; known ones are not opened.
  */
 export async function findTables(
   connections: Connections,
@@ -25,7 +24,7 @@ export async function findTables(
   isKnown: (directory: string) => boolean,
 ): Promise<readonly FoundTable[]> {
   const listed = await findListed(connections, root, isKnown);
-  // Asking the engine would make its catalog of namespaces where there is none.
+  // Asking the engine would create its catalog of namespaces where there is none.
   const hasNamespaces = await connections.storages.of(root).hasNamespaceCatalog();
   const namespaced = hasNamespaces ? await findNamespaced(connections, root) : [];
   return [...listed, ...namespaced];
@@ -40,9 +39,11 @@ async function findListed(
   const found: FoundTable[] = [];
   for await (const name of tableNames(connection, [])) {
     if (isKnown(name)) continue;
-    const path = findPath([name]);
+    const path = await findPath([name]);
     const location: TableLocation = { kind: 'listed', root, directory: name };
-    if (path !== undefined && (await opens(connections, location))) found.push({ path, location });
+    const table = path === undefined ? undefined : await attempt(async () => connections.openTable(location));
+    table?.close();
+    if (path !== undefined && table !== undefined) found.push({ path, location });
   }
   return found;
 }
@@ -54,7 +55,7 @@ async function findNamespaced(connections: Connections, root: string): Promise<r
   for await (const namespace of namespaces(connection, [])) {
     for await (const name of tableNames(connection, namespace)) {
       const enginePath = [...namespace, name];
-      const path = findPath(enginePath);
+      const path = await findPath(enginePath);
       const directory = path === undefined ? undefined : await findDirectory(connection, storage, enginePath);
       if (path === undefined || directory === undefined) continue;
       found.push({ path, location: { kind: 'namespaced', root, enginePath, directory } });
@@ -63,7 +64,7 @@ async function findNamespaced(connections: Connections, root: string): Promise<r
   return found;
 }
 
-async function* tableNames(connection: NativeConnection, namespace: readonly string[]): AsyncGenerator<string> {
+async function* tableNames(connection: NativeConnection, namespace: string[]): AsyncGenerator<string> {
   let after: string | null = null;
   for (;;) {
     const page: string[] = await engineCall(async () => connection.tableNames(namespace, after, PAGE_NAMES));
@@ -74,8 +75,8 @@ async function* tableNames(connection: NativeConnection, namespace: readonly str
   }
 }
 
-/** All namespaces below one, itself left out. */
-async function* namespaces(connection: NativeConnection, parent: readonly string[]): AsyncGenerator<readonly string[]> {
+/** All descendants of a namespace. */
+async function* namespaces(connection: NativeConnection, parent: string[]): AsyncGenerator<string[]> {
   let token: string | null = null;
   do {
     const { namespaces: names, pageToken }: Awaited<ReturnType<NativeConnection['listNamespaces']>> = await engineCall(
@@ -90,39 +91,31 @@ async function* namespaces(connection: NativeConnection, parent: readonly string
   } while (token !== null);
 }
 
-function findPath(names: readonly string[]): TablePath | undefined {
+/** `undefined` when the engine or a check refuses. */
+async function attempt<Value>(work: () => Value | Promise<Value>): Promise<Value | undefined> {
   try {
-    return toTablePath(checkNames(names, DEFAULT_DELIMITER), DEFAULT_DELIMITER);
+    return await work();
   } catch (error) {
     if (error instanceof ServiceError) return undefined;
     throw error;
   }
 }
 
-async function opens(connections: Connections, location: TableLocation): Promise<boolean> {
-  try {
-    (await connections.openTable(location)).close();
-    return true;
-  } catch (error) {
-    if (error instanceof ServiceError) return false;
-    throw error;
-  }
+async function findPath(names: readonly string[]): Promise<TablePath | undefined> {
+  return attempt(() => toTablePath(checkNames(names, DEFAULT_DELIMITER), DEFAULT_DELIMITER));
 }
 
-/** The engine names the directory by a rule of its own, and tells it only in the text by which it shows a table. */
+/** The engine chooses the directory, and shows it only in the display text of the table. */
 async function findDirectory(
   connection: NativeConnection,
   storage: Storage,
   enginePath: readonly string[],
 ): Promise<string | undefined> {
   const name = enginePath.at(-1) ?? '';
-  let table: NativeTable;
-  try {
-    table = await engineCall(async () => connection.openTable(name, enginePath.slice(0, -1), {}));
-  } catch (error) {
-    if (error instanceof ServiceError) return undefined;
-    throw error;
-  }
+  const table = await attempt(async () =>
+    engineCall(async () => connection.openTable(name, enginePath.slice(0, -1), {})),
+  );
+  if (table === undefined) return undefined;
   const [, uri = ''] = /uri=(.*), read_consistency_interval=/s.exec(table.display()) ?? [];
   table.close();
   const segment = uri.slice(uri.lastIndexOf('/') + 1);

@@ -1,80 +1,51 @@
 import { ServiceError } from '../../errors/service-error.ts';
 import type { TableLocation, TableState } from '../../model/table.ts';
-import type { EngineParts } from '../parts.ts';
-import { engineCall } from '../native/engine-errors.ts';
-import type { OpenTables } from './open-tables.ts';
 import type { Storages } from '../../storage/storages.ts';
+import type { EngineParts } from '../parts.ts';
+import type { OpenTables } from './open-tables.ts';
+
+export type LifecycleEngine = ReturnType<typeof createLifecycleEngine>;
 
 /** How tables come and go, apart from their rows. */
-export interface LifecycleEngine {
-  /** Whether there is a table at the location. */
-  hasData(location: TableLocation): Promise<boolean>;
-  /** Creates the storage root of a new database. */
-  ensureRoot(root: string): Promise<void>;
-  /** The location that a caller's location means; nothing outside of the root gets through. */
-  locate(root: string, location: string): Promise<TableLocation>;
-  /** Refuses a version that refers to files outside of the table's directory. */
-  refuseForeignFiles(location: TableLocation, version: number): Promise<void>;
-  /**
-   * Makes a table of its own out of a state of another, at a fresh location, and gives its version. To be called in the queue
-   * of the source, so that nothing cleans up what is being copied.
-   */
-  clone(source: TableState, target: TableLocation): Promise<number>;
-  /** Lets go of a table that is not ours to serve any more. */
-  close(location: TableLocation): void;
-}
-
-export function createLifecycleEngine({ tables, storages }: EngineParts): LifecycleEngine {
+export function createLifecycleEngine({ tables, storages }: EngineParts) {
   return {
-    async hasData(location) {
+    async hasData(location: TableLocation): Promise<boolean> {
       try {
-        await tables.use({ location, branch: undefined, version: undefined }, async () => {});
+        await tables.use({ location }, async () => {});
         return true;
       } catch (error) {
         if (error instanceof ServiceError && error.kind === 'TableNotFound') return false;
         throw error;
       }
     },
-
-    async ensureRoot(root) {
-      await storages.of(root).ensureRoot();
-    },
-
-    async locate(root, location) {
-      return locateTable(storages, root, location);
-    },
-
-    async refuseForeignFiles(location, version) {
-      await storages.of(location.root).refuseForeignFiles(location, version);
-    },
-
-    async clone(source, target) {
-      return cloneTable(tables, source, target);
-    },
-
-    close(location) {
-      tables.evict(location);
-    },
+    /** Creates the storage root of a new database. */
+    ensureRoot: async (root: string) => storages.of(root).ensureRoot(),
+    locate: async (root: string, location: string) => locateTable(storages, root, location),
+    /** Refuses a version that refers to files outside of the table's directory. */
+    refuseForeignFiles: async (location: TableLocation, version: number) =>
+      storages.of(location.root).refuseForeignFiles(location, version),
+    /**
+     * Copies a state of a table to a fresh location, and returns the version of the clone. To be called in the write queue
+     * of the source, so that no cleanup removes the files that are being copied.
+     */
+    clone: async (source: TableState, target: TableLocation) => cloneTable(tables, source, target),
+    /** Closes a table that this process no longer serves. */
+    close: (location: TableLocation) => tables.evict(location),
   };
 }
 
-/** Makes a table of its own out of one version of another. */
-export async function cloneTable(tables: OpenTables, source: TableState, target: TableLocation): Promise<number> {
+async function cloneTable(tables: OpenTables, source: TableState, target: TableLocation): Promise<number> {
   if (source.branch !== undefined) throw new ServiceError('Unsupported', 'A branch cannot be cloned.');
-  const { storages } = tables;
-  const storage = storages.of(source.location.root);
-  const version = await tables.usePrivate(source, async ({ native }) => engineCall(async () => native.version()));
-  // Its files are elsewhere, and so would be those of the clone.
+  const storage = tables.storages.of(source.location.root);
+  const version = await tables.usePrivate(source, async (table) => table.version());
+  // The clone could not have copies of foreign files.
   await storage.refuseForeignFiles(source.location, version);
   await storage.cloneVersion(source.location, target, version);
   try {
-    const latest = { location: target, branch: undefined, version: undefined };
-    return await tables.usePrivate(latest, async ({ native }) => engineCall(async () => native.version()));
+    return await tables.usePrivate({ location: target }, async (table) => table.version());
   } catch (error) {
-    await storages
-      .of(target.root)
-      .removeFolder(target)
-      .catch(() => {});
+    const removal = tables.storages.of(target.root).removeFolder(target);
+    await removal.catch(() => {});
     throw error;
   }
 }
@@ -85,8 +56,8 @@ const SEGMENTS_MAX = 16;
 const SEGMENT = /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,200}$/;
 
 /**
- * The location that a caller's location means: a directory below the root, written from there on, or in full as replies give
- * it. Nothing that leads elsewhere gets through: no step upward, no link, no directory inside another table's.
+ * The table at a caller's path: relative to the root, or in full as replies give it. Nothing that leads elsewhere gets
+ * through: no step upward, no link, no directory inside another table's.
  */
 export async function locateTable(storages: Storages, root: string, location: string): Promise<TableLocation> {
   const base = root.replace(/\/+$/, '');

@@ -6,13 +6,10 @@ interface Reader {
   readonly sinceMilliseconds: number;
 }
 
-/** A reader of whom nothing was heard for so long has been forgotten by whoever started it. */
-const FORGOTTEN_MILLISECONDS = 3_600_000;
+/** An older reader no longer counts: its owner never closed it. */
+const READER_MILLISECONDS_MAX = 3_600_000;
 
-/**
- * Results that are still being read, at the pace of their clients. The engine opens files as it comes to them, so that
- * the versions which they belong to must stay.
- */
+/** Results that clients are still reading. The engine opens files late, so cleanup must keep the versions they belong to. */
 export class OpenReaders {
   readonly #now: () => number;
   readonly #readers = new Map<string, Set<Reader>>();
@@ -21,14 +18,14 @@ export class OpenReaders {
     this.#now = now;
   }
 
-  /** The same files; the version counts as being read until their end, or until the reader leaves. */
+  /** Passes the files on; the version counts as being read until their end, or until the reader stops. */
   track(location: TableLocation, version: number, files: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
     const release = this.#add(locationKey(location), { version, sinceMilliseconds: this.#now() });
     return { [Symbol.asyncIterator]: () => releasing(files[Symbol.asyncIterator](), release) };
   }
 
   oldestVersion(location: TableLocation): number | undefined {
-    const since = this.#now() - FORGOTTEN_MILLISECONDS;
+    const since = this.#now() - READER_MILLISECONDS_MAX;
     const versions = [...(this.#readers.get(locationKey(location)) ?? [])]
       .filter(({ sinceMilliseconds }) => sinceMilliseconds >= since)
       .map(({ version }) => version);
@@ -45,7 +42,7 @@ export class OpenReaders {
   }
 }
 
-/** Not a generator: one that was never started would not notice that its reader has left. */
+/** Not a generator: `return` on one that was never started does not run its `finally`. */
 function releasing(files: AsyncIterator<Buffer>, release: () => void): AsyncIterator<Buffer> {
   return {
     async next() {

@@ -1,60 +1,61 @@
+import { LRUCache } from 'lru-cache';
 import { ServiceError } from '../../errors/service-error.ts';
 import { branchNotFound } from '../../model/refusals.ts';
+import type { Schema } from '../../model/schema.ts';
 import { MAIN_BRANCH, branchKey, locationKey } from '../../model/table.ts';
-import type { TableLocation, TableState } from '../../model/table.ts';
+import type { TableLocation } from '../../model/table.ts';
 import type { Storages } from '../../storage/storages.ts';
 import type { Connections } from '../native/connections.ts';
 import { engineCall } from '../native/engine-errors.ts';
 import type { NativeTable } from '../native/native.ts';
-import { readSchema, toOpenTable, SharedTable } from './table-handle.ts';
-import type { OpenTable, TableDescription } from './table-handle.ts';
+import { SharedTable, readSchema, readVersion, toOpenTable } from './table-handle.ts';
+import type { OpenTable, TableRef, WriteTarget } from './table-handle.ts';
 
-/** A handle that fails may have been overtaken by a removal; a new one then tells what is wrong. */
+/** A handle that fails may belong to a table that was dropped meanwhile; a new one then shows the real cause. */
 const REFRESH_FAILURES_MAX = 3;
-/** A handle may also be closed, or left behind by a table that was made again, before it could be used. */
+/** A handle may be closed, or outdated by a table that was created again, before it can be used. */
 const HANDLES_TRIED_MAX = 20;
-
-/** No folder has a longer name; the storage fails when it is asked for one. */
+/** The longest name of a folder; the storage fails when it is asked for a longer one. */
 const BRANCH_LENGTH_MAX = 255;
-
-type BranchOfTable = Pick<TableState, 'location' | 'branch'>;
 
 type Work<Value> = (table: OpenTable) => Promise<Value>;
 
+export interface TableDescription {
+  readonly version: number;
+  readonly schema: Schema;
+}
+
 /**
  * Keeps the latest state of the most recently used tables open. A version or a branch is opened for one piece of work
- * alone: the engine's handles are mutable, so a reader of the latest must never meet one that was moved elsewhere.
+ * alone: the engine's handles are mutable, and a reader of the latest must never get one that was moved elsewhere.
  */
 export class OpenTables {
   readonly #connections: Connections;
-  readonly #openTablesMax: number;
-  readonly #shared = new Map<string, Promise<SharedTable>>();
-  /** The versions at which readers of the latest are kept, while a write takes several commits. */
+  readonly #shared: LRUCache<string, Promise<SharedTable>>;
+  /** The versions at which readers of the latest are held, while a write takes several commits. */
   readonly #held = new Map<string, number>();
   #hits = 0;
   #misses = 0;
 
   constructor(connections: Connections, openTablesMax: number) {
     this.#connections = connections;
-    this.#openTablesMax = openTablesMax;
+    this.#shared = new LRUCache({ max: openTablesMax, dispose: retireSoon });
   }
 
   get storages(): Storages {
     return this.#connections.storages;
   }
 
-  /** How many are open now, and how often one that was wanted was there. */
   counts(): { readonly open: number; readonly hits: number; readonly misses: number } {
     return { open: this.#shared.size, hits: this.#hits, misses: this.#misses };
   }
 
-  /** Whatever was acknowledged before this call, by any process, is seen by the work. */
-  async use<Value>(asked: TableState, work: Work<Value>): Promise<Value> {
-    const state = asked.branch === MAIN_BRANCH ? { ...asked, branch: undefined } : asked;
-    const version = this.#versionFor(state);
-    if (state.branch !== undefined || version !== undefined) return this.usePrivate({ ...state, version }, work);
-    const shared = await this.#acquireLatest(state);
-    if (shared === undefined) return this.use(state, work);
+  /** The work sees every commit that was acknowledged before this call, by any process. */
+  async use<Value>(ref: TableRef, work: Work<Value>): Promise<Value> {
+    const version = this.#versionFor(ref);
+    if (findBranch(ref) !== undefined || version !== undefined) return this.usePrivate({ ...ref, version }, work);
+    const shared = await this.#acquireLatest(ref);
+    if (shared === undefined) return this.use(ref, work);
     try {
       return await work(shared);
     } finally {
@@ -62,30 +63,25 @@ export class OpenTables {
     }
   }
 
-  async describe(state: TableState): Promise<TableDescription> {
-    // While others write through the shared handle, its version and its schema may be of different moments.
-    const described = await this.use(state, describeOnce);
-    return described ?? this.usePrivate({ ...state, version: this.#versionFor(state) }, requireDescription);
+  /** Also returns the version that the work saw. The work may run twice. */
+  async useAtVersion<Value>(ref: TableRef, work: Work<Value>): Promise<{ value: Value; version: number }> {
+    const found = await this.use(ref, async (table) => {
+      const { version, value } = await workAtVersion(table, work);
+      return version === (await readVersion(table.native)) ? { value, version } : undefined;
+    });
+    // While writers move the shared handle, it is not known what the work saw; a private one stays.
+    return (
+      found ?? this.usePrivate({ ...ref, version: this.#versionFor(ref) }, async (table) => workAtVersion(table, work))
+    );
   }
 
-  /**
-   * From now on readers of the latest get this version. The catalog keeps it too, for other processes and for after a
-   * crash; this serves the readers who asked the catalog just before.
-   */
-  async hold({ location, branch }: BranchOfTable, version: number): Promise<void> {
-    this.#held.set(branchKey(location, branch), version);
-    // A reader who came before may still be moving the shared handle forward: that must end before the first commit.
-    const shared = await this.#shared.get(locationKey(location))?.catch(() => undefined);
-    await shared?.settled();
+  async describe(ref: TableRef): Promise<TableDescription> {
+    const { value: schema, version } = await this.useAtVersion(ref, async ({ native }) => readSchema(native));
+    return { version, schema };
   }
 
-  release({ location, branch }: BranchOfTable): void {
-    this.#held.delete(branchKey(location, branch));
-  }
-
-  /** A handle that nobody else has. */
-  async usePrivate<Value>(state: TableState, work: Work<Value>): Promise<Value> {
-    const native = await this.openPrivate(state);
+  async usePrivate<Value>(ref: TableRef, work: Work<Value>): Promise<Value> {
+    const native = await this.openPrivate(ref);
     try {
       return await work(toOpenTable(native));
     } finally {
@@ -93,61 +89,97 @@ export class OpenTables {
     }
   }
 
-  /** The same, to be closed by whoever asked for it. */
-  async openPrivate({ location, branch, version }: TableState): Promise<NativeTable> {
+  /** To be closed by the caller. */
+  async openPrivate(ref: TableRef): Promise<NativeTable> {
+    const { location, version } = ref;
+    const branch = findBranch(ref);
     if (branch !== undefined && Buffer.byteLength(branch) > BRANCH_LENGTH_MAX) throw branchNotFound(branch);
     const main = await this.#connections.openTable(location);
     if (branch === undefined) {
-      if (version !== undefined) await closingOnFailure(main, async () => main.checkout(version));
+      if (version !== undefined) await checkoutOrClose(main, version);
       return main;
     }
     try {
-      return await this.#connections.openWhole(location, branch, async () =>
+      return await this.#connections.openPastTornManifests(location, branch, async () =>
         engineCall(async () => (await main.branches()).checkout(branch, version ?? null)),
       );
     } catch (error) {
-      throw await tellMissingBranch(error, main, branch);
+      throw await correctMissingBranch(error, main, branch);
     } finally {
       main.close();
     }
   }
 
-  /** The handle is closed as soon as nobody uses it; the next user opens a new one. */
+  /** `undefined` when there is no data. */
+  async findLatestVersion(target: WriteTarget): Promise<number | undefined> {
+    try {
+      return await this.usePrivate(target, async (table) => table.version());
+    } catch (error) {
+      if (error instanceof ServiceError && error.kind === 'TableNotFound') return undefined;
+      throw error;
+    }
+  }
+
+  /** Commits the contents of an earlier version again, and returns the new version. */
+  async restoreVersion(target: WriteTarget, version: number): Promise<number> {
+    return this.usePrivate({ ...target, version }, async ({ native }) => {
+      await engineCall(async () => native.restore());
+      return readVersion(native);
+    });
+  }
+
+  /**
+   * From now on readers of the latest get this version. The catalog keeps it too, for other processes and after a crash;
+   * this serves readers that asked the catalog just before.
+   */
+  async hold({ location, branch }: WriteTarget, version: number): Promise<void> {
+    this.#held.set(branchKey(location, branch), version);
+    // An earlier reader may still be moving the shared handle forward: that must end before the first commit.
+    const shared = await this.#shared.peek(locationKey(location))?.catch(() => undefined);
+    await shared?.settled();
+  }
+
+  release({ location, branch }: WriteTarget): void {
+    this.#held.delete(branchKey(location, branch));
+  }
+
+  /** The handle is closed as soon as it is idle; the next user opens a new one. */
   evict(location: TableLocation): void {
-    const key = locationKey(location);
-    const opening = this.#shared.get(key);
-    this.#shared.delete(key);
-    if (opening !== undefined) retireSoon(opening);
+    this.#shared.delete(locationKey(location));
   }
 
   async close(): Promise<void> {
     const outcomes = await Promise.allSettled(this.#shared.values());
-    this.#shared.clear();
     for (const outcome of outcomes) if (outcome.status === 'fulfilled') outcome.value.retire();
+    this.#shared.clear();
   }
 
-  /** The one that was asked for, or the one at which readers are held. */
-  #versionFor({ location, branch, version }: TableState): number | undefined {
+  #versionFor({ location, branch, version }: TableRef): number | undefined {
     return version ?? this.#held.get(branchKey(location, branch));
   }
 
   /** `undefined` when readers have been held in the meantime. */
-  async #acquireLatest(state: TableState): Promise<SharedTable | undefined> {
-    const { location } = state;
+  async #acquireLatest(ref: TableRef): Promise<SharedTable | undefined> {
+    const { location } = ref;
     for (let attempt = 1; attempt <= HANDLES_TRIED_MAX; attempt += 1) {
       const shared = await this.#find(location);
-      if (this.#versionFor(state) !== undefined) return undefined;
-      // It may have been evicted, and closed, between its opening and now.
+      if (this.#versionFor(ref) !== undefined) return undefined;
+      // It may have been evicted, and closed, since it was opened.
       if (!shared.acquire()) continue;
       try {
-        if (await this.#connections.openWhole(location, undefined, async () => shared.refresh())) return shared;
+        const isLatest = await this.#connections.openPastTornManifests(location, undefined, async () =>
+          shared.refresh(),
+        );
+        if (isLatest) return shared;
       } catch (error) {
         if (attempt >= REFRESH_FAILURES_MAX) throw error;
       }
       this.evict(location);
       shared.release();
     }
-    throw neverStill();
+    throw new ServiceError('ServiceUnavailable', 'The table is being removed and made again too often to be read.', {
+      retryAfterSeconds: 1,
+    });
   }
 
   async #find(location: TableLocation): Promise<SharedTable> {
@@ -156,24 +188,12 @@ export class OpenTables {
     if (known === undefined) this.#misses += 1;
     else this.#hits += 1;
     const opening = known ?? this.#openShared(location);
-    // Put at the end: the order of the map is the order of use.
-    this.#shared.delete(key);
-    this.#shared.set(key, opening);
-    if (known === undefined) this.#evictOldest();
+    if (known === undefined) this.#shared.set(key, opening);
     try {
       return await opening;
     } catch (error) {
-      if (this.#shared.get(key) === opening) this.#shared.delete(key);
+      if (this.#shared.peek(key) === opening) this.#shared.delete(key);
       throw error;
-    }
-  }
-
-  #evictOldest(): void {
-    if (this.#shared.size <= this.#openTablesMax) return;
-    for (const [key, opening] of this.#shared) {
-      this.#shared.delete(key);
-      retireSoon(opening);
-      return;
     }
   }
 
@@ -183,7 +203,12 @@ export class OpenTables {
   }
 }
 
-/** Those who wait for it to open come first: when many tables are used at once they would else wait again and again. */
+/** `undefined` for the main branch. */
+function findBranch({ branch }: TableRef): string | undefined {
+  return branch === MAIN_BRANCH ? undefined : branch;
+}
+
+/** After those that wait for it to open: while many tables are in use they would otherwise have to open it again. */
 function retireSoon(opening: Promise<SharedTable>): void {
   opening.then(
     (shared) => setImmediate(() => shared.retire()),
@@ -191,70 +216,23 @@ function retireSoon(opening: Promise<SharedTable>): void {
   );
 }
 
-function neverStill(): ServiceError {
-  return new ServiceError('ServiceUnavailable', 'The table is being removed and made again too often to be read.', {
-    retryAfterSeconds: 1,
-  });
+async function workAtVersion<Value>(table: OpenTable, work: Work<Value>): Promise<{ value: Value; version: number }> {
+  const version = await readVersion(table.native);
+  return { version, value: await work(table) };
 }
 
-/** The engine looks for the version only, and blames it when the whole branch is not there. */
-async function tellMissingBranch(error: unknown, main: NativeTable, branch: string): Promise<unknown> {
-  if (!(error instanceof ServiceError) || error.kind !== 'TableVersionNotFound') return error;
-  const branches = await engineCall(async () => (await main.branches()).list());
-  return Object.hasOwn(branches, branch) ? error : branchNotFound(branch);
-}
-
-async function describeOnce({ native }: OpenTable): Promise<TableDescription | undefined> {
-  const version = await engineCall(async () => native.version());
-  const schema = await readSchema(native);
-  const versionAfter = await engineCall(async () => native.version());
-  return version === versionAfter ? { version, schema } : undefined;
-}
-
-async function requireDescription({ native }: OpenTable): Promise<TableDescription> {
-  const version = await engineCall(async () => native.version());
-  return { version, schema: await readSchema(native) };
-}
-
-async function closingOnFailure(native: NativeTable, step: () => Promise<void>): Promise<void> {
+async function checkoutOrClose(native: NativeTable, version: number): Promise<void> {
   try {
-    await engineCall(step);
+    await engineCall(async () => native.checkout(version));
   } catch (error) {
     native.close();
     throw error;
   }
 }
 
-export interface Served<Value> {
-  readonly value: Value;
-  /** The version that the work saw. */
-  readonly version: number;
-}
-
-/** Reads a table and tells at which version. The work may be done twice. */
-export async function readServed<Value>(
-  tables: OpenTables,
-  state: TableState,
-  work: (table: OpenTable) => Promise<Value>,
-): Promise<Served<Value>> {
-  const served = await tables.use(state, async (table) => serveOnce(table, work));
-  if (served !== undefined) return served;
-  // While others write through the shared handle it is not known what the work saw; nobody else moves this one.
-  return tables.usePrivate(state, async (table) => {
-    const version = await readVersion(table);
-    return { value: await work(table), version };
-  });
-}
-
-async function serveOnce<Value>(
-  table: OpenTable,
-  work: (table: OpenTable) => Promise<Value>,
-): Promise<Served<Value> | undefined> {
-  const version = await readVersion(table);
-  const value = await work(table);
-  return version === (await readVersion(table)) ? { value, version } : undefined;
-}
-
-async function readVersion({ native }: OpenTable): Promise<number> {
-  return engineCall(async () => native.version());
+/** The engine looks for the version alone, and blames it when the whole branch is missing. */
+async function correctMissingBranch(error: unknown, main: NativeTable, branch: string): Promise<unknown> {
+  if (!(error instanceof ServiceError) || error.kind !== 'TableVersionNotFound') return error;
+  const branches = await engineCall(async () => (await main.branches()).list());
+  return Object.hasOwn(branches, branch) ? error : branchNotFound(branch);
 }

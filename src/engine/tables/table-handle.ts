@@ -1,36 +1,77 @@
 import { readFileSchema } from '../../arrow/schema/schema-reader.ts';
 import type { Schema } from '../../model/schema.ts';
-import { engineCall } from '../native/engine-errors.ts';
+import type { TableLocation } from '../../model/table.ts';
 import type { Stamp, VersionWatch } from '../../storage/storage.ts';
+import { engineCall } from '../native/engine-errors.ts';
 import type { NativeTable } from '../native/native.ts';
 
-/** When and what the table was found to be: the handle is at this version or a later one. */
-interface Mark {
-  readonly stamp: string;
+/** What a write commits to: a table, on its main branch or another. */
+export interface WriteTarget {
+  readonly location: TableLocation;
+  readonly branch: string | undefined;
+}
+
+/** A state of a table: of the main branch and at the latest version, unless others are named. */
+export interface TableRef {
+  readonly location: TableLocation;
+  readonly branch?: string | undefined;
+  readonly version?: number | undefined;
+}
+
+/** A table as one piece of work sees it, valid until that work ends. Known facts about the table are not read again. */
+export interface OpenTable {
+  readonly native: NativeTable;
+  version(): Promise<number>;
+  schema(): Promise<Schema>;
+  /** To be called after a write of rows through `native`, with the version that it committed. */
+  moved(version: number): void;
+  /** To be called after any other write, and after a failure: known facts about the table no longer hold. */
+  forget(): void;
+}
+
+/** A private handle, which remembers nothing. */
+export function toOpenTable(native: NativeTable): OpenTable {
+  return {
+    native,
+    version: async () => readVersion(native),
+    schema: async () => readSchema(native),
+    moved: () => {},
+    forget: () => {},
+  };
+}
+
+export async function readVersion(native: NativeTable): Promise<number> {
+  return engineCall(async () => native.version());
+}
+
+export async function readSchema(native: NativeTable): Promise<Schema> {
+  return readFileSchema(await engineCall(async () => native.schema()));
+}
+
+/** The version that the handle is known to have reached; it may have moved further since. */
+interface ReachedVersion {
   readonly version: number;
+  /** The stamp of the version folder at that time. */
+  readonly stamp: string;
   /** The stamp alone shows that there is no later version. */
   readonly isProven: boolean;
 }
 
-interface KnownSchema {
-  readonly file: Buffer;
-  readonly schema: Schema;
-}
-
-/** One handle on the latest state of a table, used by many at once. It only ever moves forward. */
+/** One handle on the latest state of a table, shared by all its readers and writers. It only ever moves forward. */
 export class SharedTable implements OpenTable {
   readonly native: NativeTable;
   readonly #watch: VersionWatch;
-  /** Old tables name their manifests otherwise; the watch then sees no version at all. */
+  /** False for old tables, which name their manifests otherwise: the watch then sees no version at all. */
   readonly #seesVersions: boolean;
   #users = 0;
-  #retired = false;
-  #mark: Mark | undefined;
+  #isRetired = false;
+  #reached: ReachedVersion | undefined;
   #running: Promise<boolean> | undefined;
   #waiting: Promise<boolean> | undefined;
   /** Read since the handle last moved. */
   #schema: Promise<Schema> | undefined;
-  #known: KnownSchema | undefined;
+  /** Kept across moves: decoding the same bytes again would cost more than comparing them. */
+  #decoded: { readonly file: Buffer; readonly schema: Schema } | undefined;
 
   private constructor(native: NativeTable, watch: VersionWatch, seesVersions: boolean) {
     this.native = native;
@@ -39,12 +80,12 @@ export class SharedTable implements OpenTable {
   }
 
   static async open(native: NativeTable, watch: VersionWatch): Promise<SharedTable> {
-    return new SharedTable(native, watch, watch.has(await engineCall(async () => native.version())));
+    return new SharedTable(native, watch, watch.has(await readVersion(native)));
   }
 
   /** False once it is retired and idle: its handle is closed. */
   acquire(): boolean {
-    if (this.#retired && this.#users === 0) return false;
+    if (this.#isRetired && this.#users === 0) return false;
     this.#users += 1;
     return true;
   }
@@ -55,31 +96,31 @@ export class SharedTable implements OpenTable {
   }
 
   retire(): void {
-    if (this.#retired) return;
-    this.#retired = true;
+    if (this.#isRetired) return;
+    this.#isRetired = true;
     this.#closeWhenIdle();
   }
 
   /**
-   * Brings the handle to a state no older than the table's at the moment of this call. False when it cannot be: a handle
-   * never goes back, not even to a table that was removed and made again with fewer versions.
+   * Brings the handle to a state no older than the table's at the moment of this call. False when that is impossible: a
+   * handle never goes back, not even to a table that was dropped and created again with fewer versions.
    */
   async refresh(): Promise<boolean> {
     if (this.#isLatest()) return true;
-    // One that is already running may have looked before the write that this caller must see; the next one will not.
+    // A running refresh may have looked before the write that this caller must see; the next one will not.
     this.#waiting ??= this.#refreshNext();
     return this.#waiting;
   }
 
-  /** Resolves when no move that was asked for before is under way any more. */
+  /** Resolves when every refresh that was requested before has ended. */
   async settled(): Promise<void> {
     await this.#waiting?.catch(() => {});
     await this.#running?.catch(() => {});
   }
 
-  /** The handle moves only by `refresh` and by writes, which both leave a mark. */
+  /** The handle moves only by `refresh` and by writes, and both record the version that they reached. */
   async version(): Promise<number> {
-    return this.#mark?.version ?? engineCall(async () => this.native.version());
+    return this.#reached?.version ?? readVersion(this.native);
   }
 
   async schema(): Promise<Schema> {
@@ -88,24 +129,24 @@ export class SharedTable implements OpenTable {
   }
 
   moved(version: number): void {
-    // A version in between is another writer's, who may have changed the schema.
-    if (version !== (this.#mark?.version ?? 0) + 1) this.#schema = undefined;
-    this.#mark = toMark(this.#watch.read(), version, false);
+    // A version in between is another writer's, which may have changed the schema.
+    if (version !== (this.#reached?.version ?? 0) + 1) this.#schema = undefined;
+    this.#reached = toReached(this.#watch.read(), version, false);
   }
 
   forget(): void {
-    this.#mark = undefined;
+    this.#reached = undefined;
     this.#schema = undefined;
   }
 
   #isLatest(): boolean {
-    const mark = this.#mark;
-    const stamp = mark === undefined ? undefined : this.#watch.read();
-    if (mark === undefined || stamp === undefined || mark.stamp !== stamp.text) return false;
-    if (mark.isProven) return true;
-    // Whatever was committed within the tick of the stamp has the next number.
-    if (!this.#watch.has(mark.version) || this.#watch.has(mark.version + 1)) return false;
-    this.#mark = { ...mark, isProven: stamp.isSettled };
+    const reached = this.#reached;
+    const stamp = reached === undefined ? undefined : this.#watch.read();
+    if (reached === undefined || stamp === undefined || reached.stamp !== stamp.text) return false;
+    if (reached.isProven) return true;
+    // A commit within the tick of the stamp has the next number.
+    if (!this.#watch.has(reached.version) || this.#watch.has(reached.version + 1)) return false;
+    this.#reached = { ...reached, isProven: stamp.isSettled };
     return true;
   }
 
@@ -122,57 +163,25 @@ export class SharedTable implements OpenTable {
     await engineCall(async () => this.native.checkoutLatest());
     this.#schema = undefined;
     if (stamp === undefined) return true;
-    const version = await engineCall(async () => this.native.version());
+    const version = await readVersion(this.native);
     if (this.#seesVersions && !this.#watch.has(version)) return false;
-    this.#mark = toMark(stamp, version, stamp.isSettled);
+    this.#reached = toReached(stamp, version, stamp.isSettled);
     return true;
   }
 
   async #readSchema(): Promise<Schema> {
     const file = await engineCall(async () => this.native.schema());
-    if (this.#known === undefined || !this.#known.file.equals(file)) {
-      this.#known = { file, schema: readFileSchema(file) };
+    if (this.#decoded === undefined || !this.#decoded.file.equals(file)) {
+      this.#decoded = { file, schema: readFileSchema(file) };
     }
-    return this.#known.schema;
+    return this.#decoded.schema;
   }
 
   #closeWhenIdle(): void {
-    if (this.#retired && this.#users === 0) this.native.close();
+    if (this.#isRetired && this.#users === 0) this.native.close();
   }
 }
 
-function toMark(stamp: Stamp | undefined, version: number, isProven: boolean): Mark | undefined {
+function toReached(stamp: Stamp | undefined, version: number, isProven: boolean): ReachedVersion | undefined {
   return stamp === undefined ? undefined : { stamp: stamp.text, version, isProven };
-}
-
-/** A table as one piece of work sees it: good until that work ends. What it knows of the table is not asked for again. */
-export interface OpenTable {
-  readonly native: NativeTable;
-  version(): Promise<number>;
-  schema(): Promise<Schema>;
-  /** To be called after a write of rows through `native`, with the version that it made. */
-  moved(version: number): void;
-  /** To be called after any other write, and after a failure: what was known of the table no longer holds. */
-  forget(): void;
-}
-
-export interface TableDescription {
-  readonly version: number;
-  readonly schema: Schema;
-}
-
-/** A handle that nobody else has, and that remembers nothing. */
-export function toOpenTable(native: NativeTable): OpenTable {
-  return {
-    native,
-    version: async () => engineCall(async () => native.version()),
-    schema: async () => readSchema(native),
-    moved: () => {},
-    forget: () => {},
-  };
-}
-
-/** The schema as the handle has it now. */
-export async function readSchema(native: NativeTable): Promise<Schema> {
-  return readFileSchema(await engineCall(async () => native.schema()));
 }

@@ -61,14 +61,11 @@ export function sqlString(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
 
-/** A top-level column, by its raw name, and the SQL of its new value. */
-export type ColumnUpdate = readonly [column: string, expression: string];
-
 /**
  * The engine updates top-level columns only. A field inside a struct is updated by writing the whole struct again: the
  * new value in its place, every sibling from the row, and null where the struct was null.
  */
-export function toColumnUpdates(tree: AssignmentTree, schema: Schema): readonly ColumnUpdate[] {
+export function toColumnUpdates(tree: AssignmentTree, schema: Schema): [column: string, expression: string][] {
   return [...tree].map(([name, node]) => [name, toExpression(node, [name], schema)]);
 }
 

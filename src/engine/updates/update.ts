@@ -2,14 +2,12 @@ import type { GuardedSql } from '../../model/query.ts';
 import type { AssignmentTree, Assignment } from './assignments.ts';
 import { toAssignmentTree, toColumnUpdates } from './assignments.ts';
 import type { CommitGroup, CommitPlan, Committed, PreparedCommit } from '../commits/commit-plan.ts';
-import { toWriteState } from '../commits/commit-target.ts';
-import type { WriteTarget } from '../commits/commit-target.ts';
 import { refuseCrossReferences } from '../workarounds/cross-references.ts';
 import { engineCall } from '../native/engine-errors.ts';
 import { countKeys, countWrittenKeys } from './key-counts.ts';
 import type { KeyCounts } from './key-counts.ts';
 import { touchNullStructs } from '../workarounds/null-structs.ts';
-import type { OpenTable } from '../tables/table-handle.ts';
+import type { OpenTable, WriteTarget } from '../tables/table-handle.ts';
 import type { OpenTables } from '../tables/open-tables.ts';
 import type { EngineParts } from '../parts.ts';
 import { toPointUpdate } from './point-update.ts';
@@ -122,7 +120,7 @@ class UpdateCommitGroup implements CommitGroup<UpdatedRows> {
     { version, outcome }: Committed<UpdatedRows>,
     countsBefore: KeyCounts,
   ): Promise<KeyCounts> {
-    const state = { ...toWriteState(this.#target), version };
+    const state = { ...this.#target, version };
     try {
       return await this.#tables.use(state, async ({ native }) => countWrittenKeys(native, update, outcome.rowsUpdated));
     } catch {

@@ -18,41 +18,16 @@ export interface Branch {
   readonly manifestBytes: number;
 }
 
-export async function listBranches(
-  tables: OpenTables,
-  location: TableLocation,
-  window: NameWindow,
-): Promise<readonly Branch[]> {
-  const found = await useBranches(tables, location, async (branches) => branches.list());
-  const names = namesWithin(Object.keys(found), window);
-  return Promise.all(names.map(async (name) => toBranch(tables, location, { name, known: found[name] })));
-}
-
-/** Starts at a state of the same table, and gives its version: the first one of the branch has the same number. */
-export async function createBranch(tables: OpenTables, source: TableState, name: string): Promise<number> {
-  return useBranches(tables, source.location, async (branches) => {
-    // The engine would write into the branch that is there, and then fail in words of its own.
-    if (name === MAIN_BRANCH || Object.hasOwn(await branches.list(), name)) throw branchExists(name);
-    // It would also leave an unfinished branch behind when the source is not there.
-    const version = await tables.usePrivate(source, async ({ native }) => engineCall(async () => native.version()));
-    const made = await branches.create(name, source.branch ?? null, version);
-    made.close();
-    return version;
-  });
-}
-
-/** Gives the version that the branch started at. */
-export async function removeBranch(tables: OpenTables, location: TableLocation, name: string): Promise<number> {
-  if (name === MAIN_BRANCH) {
-    throw new ServiceError('InvalidInput', 'The main branch cannot be deleted.', { hint: 'Drop the table instead.' });
-  }
-  return useBranches(tables, location, async (branches) => {
-    const found = await branches.list();
-    if (!Object.hasOwn(found, name)) throw branchNotFound(name);
-    await refuseTagged(tables, location, name);
-    await branches.delete(name);
-    return found[name]?.parentVersion ?? 0;
-  });
+export function createBranches(tables: OpenTables) {
+  return {
+    async listBranches(location: TableLocation, window: NameWindow): Promise<readonly Branch[]> {
+      const found = await useBranches(tables, location, async (branches) => branches.list());
+      const names = namesWithin(Object.keys(found), window);
+      return Promise.all(names.map(async (name) => toBranch(tables, location, { name, known: found[name] })));
+    },
+    createBranch: async (source: TableState, name: string) => createBranch(tables, source, name),
+    removeBranch: async (location: TableLocation, name: string) => removeBranch(tables, location, name),
+  };
 }
 
 /** The versions that branches started at. */
@@ -66,17 +41,44 @@ export async function listBranchForks(tables: OpenTables, location: TableLocatio
   }));
 }
 
+/** Starts at a state of the same table, and returns its version: the first version of the branch has the same number. */
+async function createBranch(tables: OpenTables, source: TableState, name: string): Promise<number> {
+  return useBranches(tables, source.location, async (branches) => {
+    // The engine would write into an existing branch, and then fail with a message that does not say why.
+    if (name === MAIN_BRANCH || Object.hasOwn(await branches.list(), name)) {
+      throw new ServiceError('TableBranchAlreadyExists', `The branch ${quoteForMessage(name)} already exists.`);
+    }
+    // It would also leave an unfinished branch behind when the source is missing.
+    const version = await tables.usePrivate(source, async (table) => table.version());
+    const branch = await branches.create(name, source.branch ?? null, version);
+    branch.close();
+    return version;
+  });
+}
+
+/** Returns the version that the branch started at. */
+async function removeBranch(tables: OpenTables, location: TableLocation, name: string): Promise<number> {
+  if (name === MAIN_BRANCH) {
+    throw new ServiceError('InvalidInput', 'The main branch cannot be deleted.', { hint: 'Drop the table instead.' });
+  }
+  return useBranches(tables, location, async (branches) => {
+    const found = await branches.list();
+    if (!Object.hasOwn(found, name)) throw branchNotFound(name);
+    await refuseTagged(tables, location, name);
+    await branches.delete(name);
+    return found[name]?.parentVersion ?? 0;
+  });
+}
+
 async function useBranches<Value>(
   tables: OpenTables,
   location: TableLocation,
   work: (branches: NativeBranches) => Promise<Value>,
 ): Promise<Value> {
-  return tables.usePrivate({ location, branch: undefined, version: undefined }, async ({ native }) =>
-    engineCall(async () => work(await native.branches())),
-  );
+  return tables.usePrivate({ location }, async ({ native }) => engineCall(async () => work(await native.branches())));
 }
 
-/** The engine would let it go, and leave a tag that leads nowhere, or one day to other data. */
+/** The engine would delete it, and leave a tag without a target, or one day with other data. */
 async function refuseTagged(tables: OpenTables, location: TableLocation, branch: string): Promise<void> {
   const tag = (await listTagTargets(tables, location)).find((each) => each.branch === branch);
   if (tag === undefined) return;
@@ -104,14 +106,10 @@ async function toBranch(tables: OpenTables, location: TableLocation, { name, kno
   };
 }
 
-/** The first version of a branch is written when the branch is made. */
+/** The first version of a branch is committed when the branch is created. */
 async function firstCommit(tables: OpenTables, location: TableLocation, branch: string): Promise<number> {
-  const versions = await tables.usePrivate({ location, branch, version: undefined }, async ({ native }) =>
+  const versions = await tables.usePrivate({ location, branch }, async ({ native }) =>
     engineCall(async () => native.listVersions()),
   );
   return Math.floor((versions[0]?.timestamp ?? 0) / 1_000_000);
-}
-
-function branchExists(name: string): ServiceError {
-  return new ServiceError('TableBranchAlreadyExists', `The branch ${quoteForMessage(name)} already exists.`);
 }

@@ -3,7 +3,7 @@ import type { TableLocation } from '../../model/table.ts';
 import { engineCall } from '../native/engine-errors.ts';
 import type { NativeTag, NativeTags } from '../native/native.ts';
 import type { OpenTables } from '../tables/open-tables.ts';
-import type { WriteTarget } from '../commits/commit-target.ts';
+import type { TableRef, WriteTarget } from '../tables/table-handle.ts';
 
 export interface Tag {
   readonly name: string;
@@ -20,7 +20,7 @@ export interface TagChange {
   readonly version: number;
 }
 
-/** A tag or a branch that needs a version of another branch; `branch` is absent for the main one. */
+/** A tag or a branch that needs a version of a branch, which is absent for the main one. */
 export interface Pin {
   readonly kind: 'tag' | 'branch';
   readonly name: string;
@@ -28,42 +28,27 @@ export interface Pin {
   readonly version: number;
 }
 
-/** In the order of their names, those after a name. */
+/** A page of names in alphabetical order. */
 export interface NameWindow {
   readonly after: string | undefined;
   readonly limit: number | undefined;
 }
 
-export async function listTags(
-  tables: OpenTables,
-  location: TableLocation,
-  window: NameWindow,
-): Promise<readonly Tag[]> {
-  const found = await useTags(tables, { location, branch: undefined }, async (tags) => tags.list());
-  const names = namesWithin(Object.keys(found), window);
-  return Promise.all(names.map(async (name) => completeTag(tables, location, { name, known: found[name] })));
-}
-
-export async function requireTag(tables: OpenTables, location: TableLocation, name: string): Promise<Tag> {
-  const version = await useTags(tables, { location, branch: undefined }, async (tags) => tags.getVersion(name));
-  return completeTag(tables, location, { name, known: { version, manifestSize: 0 } });
-}
-
-export async function createTag(tables: OpenTables, target: WriteTarget, change: TagChange): Promise<void> {
-  const { tag, version } = change;
-  await useTags(tables, target, async (tags) => tags.create(tag, version));
-}
-
-export async function updateTag(tables: OpenTables, target: WriteTarget, change: TagChange): Promise<void> {
-  const { tag, version } = change;
-  await useTags(tables, target, async (tags) => tags.update(tag, version));
-}
-
-/** Gives what the tag was. */
-export async function removeTag(tables: OpenTables, location: TableLocation, name: string): Promise<Tag> {
-  const tag = await requireTag(tables, location, name);
-  await useTags(tables, { location, branch: undefined }, async (tags) => tags.delete(name));
-  return tag;
+export function createTags(tables: OpenTables) {
+  return {
+    listTags: async (location: TableLocation, window: NameWindow) => listTags(tables, location, window),
+    requireTag: async (location: TableLocation, name: string) => requireTag(tables, location, name),
+    createTag: async (target: WriteTarget, { tag, version }: TagChange) =>
+      useTags(tables, target, async (tags) => tags.create(tag, version)),
+    updateTag: async (target: WriteTarget, { tag, version }: TagChange) =>
+      useTags(tables, target, async (tags) => tags.update(tag, version)),
+    /** Returns the tag as it was. */
+    async removeTag(location: TableLocation, name: string): Promise<Tag> {
+      const tag = await requireTag(tables, location, name);
+      await useTags(tables, { location }, async (tags) => tags.delete(name));
+      return tag;
+    },
+  };
 }
 
 export async function listTagTargets(tables: OpenTables, location: TableLocation): Promise<readonly Pin[]> {
@@ -76,15 +61,23 @@ export function namesWithin(names: readonly string[], { after, limit }: NameWind
   return wanted.toSorted((one, other) => (one < other ? -1 : 1)).slice(0, limit);
 }
 
+async function listTags(tables: OpenTables, location: TableLocation, window: NameWindow): Promise<readonly Tag[]> {
+  const found = await useTags(tables, { location }, async (tags) => tags.list());
+  const names = namesWithin(Object.keys(found), window);
+  return Promise.all(names.map(async (name) => completeTag(tables, location, { name, known: found[name] })));
+}
+
+async function requireTag(tables: OpenTables, location: TableLocation, name: string): Promise<Tag> {
+  const version = await useTags(tables, { location }, async (tags) => tags.getVersion(name));
+  return completeTag(tables, location, { name, known: { version, manifestSize: 0 } });
+}
+
 async function useTags<Value>(
   tables: OpenTables,
-  target: WriteTarget,
+  ref: TableRef,
   work: (tags: NativeTags) => Promise<Value>,
 ): Promise<Value> {
-  // A handle of its own: one that is held at a version, or shared, would do as well, but tags are few and rare.
-  return tables.usePrivate({ ...target, version: undefined }, async ({ native }) =>
-    engineCall(async () => work(await native.tags())),
-  );
+  return tables.usePrivate(ref, async ({ native }) => engineCall(async () => work(await native.tags())));
 }
 
 interface FoundTag {
@@ -100,17 +93,17 @@ async function completeTag(tables: OpenTables, location: TableLocation, { name, 
   return { name, version, branch, manifestBytes, createdAt: textOf(file?.['createdAt']) };
 }
 
-/** The engine goes to the tag's branch together with the tag. A tag whose branch is gone leads nowhere. */
+/** The engine checks out the branch of a tag together with the tag. A tag whose branch is gone has none. */
 async function branchOf(tables: OpenTables, location: TableLocation, tag: string): Promise<string | undefined> {
-  return tables
-    .usePrivate({ location, branch: undefined, version: undefined }, async ({ native }) => {
+  try {
+    return await tables.usePrivate({ location }, async ({ native }) => {
       await engineCall(async () => native.checkoutTag(tag));
       return native.currentBranch() ?? undefined;
-    })
-    .catch((error: unknown) => {
-      if (error instanceof ServiceError && error.kind === 'TableVersionNotFound') return undefined;
-      throw error;
     });
+  } catch (error) {
+    if (error instanceof ServiceError && error.kind === 'TableVersionNotFound') return undefined;
+    throw error;
+  }
 }
 
 function numberOf(value: unknown): number | undefined {

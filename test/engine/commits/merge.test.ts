@@ -7,9 +7,9 @@ import { refusal } from '../../support/refusal.ts';
 import { commitPlan, openApart, openTable, readRows, sql, toChunk, toStream } from '../test-engine.ts';
 import type { Owner, Row } from '../test-engine.ts';
 import { optional, toTable } from '../sample-tables.ts';
-import { loadWholeNative } from '../whole-native.ts';
+import { loadNative } from '../../../src/engine/native/native.ts';
 
-const { Index } = loadWholeNative();
+const { Index } = loadNative();
 
 const POINT = new Struct([optional('x', new Int32())]);
 const UPSERT: MergeRequest = {

@@ -7,26 +7,29 @@ import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { Int32, Schema, Struct, Table, tableToIPC, Utf8, vectorFromArray } from 'apache-arrow';
 import { openArrowStream } from '../../../src/arrow/stream/checked-stream.ts';
-import { findErrorRule, toServiceError } from '../../../src/engine/native/engine-errors.ts';
-import { ERROR_RULES } from '../../../src/engine/native/error-rules.ts';
-import type { NativeQuery, NativeTable, NativeVectorQuery } from '../../../src/engine/native/native.ts';
+import { ERROR_RULES, findErrorRule, toServiceError } from '../../../src/engine/native/engine-errors.ts';
+import { loadNative } from '../../../src/engine/native/native.ts';
+import type {
+  NativeConnection,
+  NativeQuery,
+  NativeTable,
+  NativeVectorQuery,
+} from '../../../src/engine/native/native.ts';
 import { ARROW_LIMITS, connectApart, pieces, readFixture } from '../test-engine.ts';
 import { optional, required, toDocuments, toItems, toTable, vectorType } from '../sample-tables.ts';
-import { loadWholeNative } from '../whole-native.ts';
-import type { WholeConnection, WholeTable } from '../whole-native.ts';
 
 interface Kit {
   readonly t: TestContext;
   readonly root: string;
-  readonly connection: WholeConnection;
+  readonly connection: NativeConnection;
   /** Made of `toDocuments`, without any index. */
-  readonly table: WholeTable;
+  readonly table: NativeTable;
 }
 
 /** Makes the engine fail, through the calls that the room itself uses. */
 type Provoke = (kit: Kit) => Promise<unknown>;
 
-const { JsFullTextQuery: FullText, Index } = loadWholeNative();
+const { JsFullTextQuery: FullText, Index } = loadNative();
 
 function upsert(table: NativeTable, rows: Table, filter: string | null = null) {
   const merge = table.mergeInsert(['id']).whenMatchedUpdateAll(filter).whenNotMatchedInsertAll();
@@ -392,7 +395,7 @@ async function fixtureFile(name: string): Promise<Buffer> {
   return assert.fail('a stream has a chunk');
 }
 
-async function createColumns(connection: WholeConnection, name: string): Promise<unknown> {
+async function createColumns(connection: NativeConnection, name: string): Promise<unknown> {
   return connection.createTable('c', toFile(toTable({ [name]: [new Int32(), [1]] })), 'create', [], {});
 }
 
@@ -428,8 +431,8 @@ async function run(query: Pick<NativeQuery, 'execute'>, timeoutMilliseconds = -1
   while ((await batches.next()) !== null);
 }
 
-async function connectNowhere(t: TestContext): Promise<WholeConnection> {
-  const native = loadWholeNative();
+async function connectNowhere(t: TestContext): Promise<NativeConnection> {
+  const native = loadNative();
   const connection = await native.Connection.new('s3://bucket/x', {
     manifestEnabled: false,
     namespaceClientProperties: { manifest_enabled: 'false' },

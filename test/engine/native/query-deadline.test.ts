@@ -6,16 +6,16 @@ import { ServiceError } from '../../../src/errors/service-error.ts';
 const never = new Promise<never>(() => {});
 
 test('gives what the work gives, and its failure', async () => {
-  const time = new QueryDeadline(60);
-  assert.equal(await time.wait(Promise.resolve(7)), 7);
-  await assert.rejects(time.wait(Promise.reject(new Error('broken'))), /broken/);
+  const deadline = new QueryDeadline(60);
+  assert.equal(await deadline.wait(Promise.resolve(7)), 7);
+  await assert.rejects(deadline.wait(Promise.reject(new Error('broken'))), /broken/);
 });
 
 test('refuses to wait longer than it may, however often it waits', async () => {
-  const time = new QueryDeadline(0.01);
+  const deadline = new QueryDeadline(0.01);
   for (const _attempt of [1, 2]) {
     await assert.rejects(
-      time.wait(never),
+      deadline.wait(never),
       (error) =>
         error instanceof ServiceError && error.kind === 'ServiceUnavailable' && /0\.01 seconds/.test(error.message),
     );
@@ -24,34 +24,34 @@ test('refuses to wait longer than it may, however often it waits', async () => {
 
 test('stops at once when the caller leaves, or has left', async () => {
   const caller = new AbortController();
-  const time = new QueryDeadline(3600, caller.signal);
-  const waiting = assert.rejects(time.wait(never), /caller left/);
+  const deadline = new QueryDeadline(3600, caller.signal);
+  const waiting = assert.rejects(deadline.wait(never), /caller left/);
   caller.abort();
   await waiting;
-  await assert.rejects(time.wait(never), /caller left/);
+  await assert.rejects(deadline.wait(never), /caller left/);
 });
 
 test('counts work that nobody waits for until it ends, and refuses more when there is too much of it', async () => {
-  const abandoned = new OrphanedQueries(2);
+  const orphans = new OrphanedQueries(2);
   const ends: ((outcome: Promise<void>) => void)[] = [];
   for (const _count of [1, 2]) {
-    abandoned.requireFew();
+    orphans.requireCapacity();
     const work = new Promise<void>((resolve) => ends.push(resolve));
-    await assert.rejects(new QueryDeadline(0.005, undefined, abandoned).wait(work), /0\.005 seconds/);
+    await assert.rejects(new QueryDeadline(0.005, undefined, orphans).wait(work), /0\.005 seconds/);
   }
-  assert.equal(abandoned.count, 2);
-  assert.throws(() => abandoned.requireFew(), /2 queries .* still running/);
+  assert.equal(orphans.count, 2);
+  assert.throws(() => orphans.requireCapacity(), /2 queries .* still running/);
   ends[0]?.(Promise.resolve());
   ends[1]?.(Promise.reject(new Error('nobody hears this')));
   await new Promise((resolve) => setImmediate(resolve));
-  assert.equal(abandoned.count, 0);
-  abandoned.requireFew();
+  assert.equal(orphans.count, 0);
+  orphans.requireCapacity();
 });
 
 test('does not count work that ended in time, well or not', async () => {
-  const abandoned = new OrphanedQueries(1);
-  const time = new QueryDeadline(60, new AbortController().signal, abandoned);
-  await time.wait(Promise.resolve());
-  await assert.rejects(time.wait(Promise.reject(new Error('broken'))), /broken/);
-  assert.equal(abandoned.count, 0);
+  const orphans = new OrphanedQueries(1);
+  const deadline = new QueryDeadline(60, new AbortController().signal, orphans);
+  await deadline.wait(Promise.resolve());
+  await assert.rejects(deadline.wait(Promise.reject(new Error('broken'))), /broken/);
+  assert.equal(orphans.count, 0);
 });

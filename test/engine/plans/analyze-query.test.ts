@@ -7,9 +7,9 @@ import type { Analysis, PlanStep, FullTextQuery, Query } from '../../../src/mode
 import type { TableState } from '../../../src/model/table.ts';
 import { latest, openApart, openFixture, openTestEngine, sql, toQuery, toStream } from '../test-engine.ts';
 import { toDocuments, toItems } from '../sample-tables.ts';
-import { loadWholeNative } from '../whole-native.ts';
+import { loadNative } from '../../../src/engine/native/native.ts';
 
-const { Index } = loadWholeNative();
+const { Index } = loadNative();
 const V4 = [1, 2, 3, 4];
 const MATCH = { terms: 'alpha', boost: 1, fuzziness: 0, maxExpansions: 50, operator: 'or', prefixLength: 0 } as const;
 

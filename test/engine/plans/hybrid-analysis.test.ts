@@ -7,7 +7,7 @@ import type { PlanStep, Query } from '../../../src/model/query.ts';
 import type { TableState } from '../../../src/model/table.ts';
 import { latest, openApart, openTestEngine, sql, toQuery, toStream } from '../test-engine.ts';
 import { toDocuments } from '../sample-tables.ts';
-import { loadWholeNative } from '../whole-native.ts';
+import { loadNative } from '../../../src/engine/native/native.ts';
 
 const TEXT = { kind: 'text', terms: 'alpha', columns: [] } as const;
 const HYBRID: Partial<Query> = { vectors: [[1, 2, 3, 4]], fullText: TEXT, k: 5 };
@@ -24,7 +24,7 @@ describe('analysis of a search by vector and words', () => {
     table = latest(room.location());
     await engine.createTable(table.location, await toStream(toDocuments(200)), {});
     const apart = await openApart(suite, table);
-    await apart.createIndex(loadWholeNative().Index.fts(true), 'body');
+    await apart.createIndex(loadNative().Index.fts(true), 'body');
   });
   after(async () => {
     for (const close of closing) await close();

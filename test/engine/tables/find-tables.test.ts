@@ -8,12 +8,12 @@ import { locationUri } from '../../../src/model/table.ts';
 import { refusal } from '../../support/refusal.ts';
 import { commitPlan, connectApart, latest, openTestEngine, sql, toStream } from '../test-engine.ts';
 import { toItems } from '../sample-tables.ts';
-import type { WholeConnection } from '../whole-native.ts';
+import type { NativeConnection } from '../../../src/engine/native/native.ts';
 
 const FILE = Buffer.from(tableToIPC(toItems(3), 'file'));
 
 /** Makes tables as an embedded client would that uses the engine's own namespaces. */
-async function createNamespaced(connection: WholeConnection, path: readonly string[]): Promise<void> {
+async function createNamespaced(connection: NativeConnection, path: readonly string[]): Promise<void> {
   for (let depth = 1; depth < path.length; depth += 1) {
     await connection.createNamespace(path.slice(0, depth)).catch(() => {});
   }

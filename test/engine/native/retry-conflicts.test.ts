@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { engineCall } from '../../../src/engine/native/engine-errors.ts';
 import type { NativeTable } from '../../../src/engine/native/native.ts';
-import { retryConflicts } from '../../../src/engine/commits/commit-target.ts';
+import { retryConflicts } from '../../../src/engine/native/engine-errors.ts';
 import { ServiceError } from '../../../src/errors/service-error.ts';
 import { openApart, openTable } from '../test-engine.ts';
 import { toItems } from '../sample-tables.ts';
