@@ -33,7 +33,7 @@ export class QueryDeadline {
   async wait<Value>(work: Promise<Value>): Promise<Value> {
     const startedAt = performance.now();
     const signal = this.#signal;
-    let stop = (): void => {};
+    let stop: (() => void) | undefined;
     const refusal = new Promise<never>((_, reject) => {
       const timer = setTimeout(() => reject(tookTooLong(this.#seconds)), Math.max(0, this.#leftMilliseconds));
       const onAbort = (): void => reject(callerLeft());
@@ -48,7 +48,7 @@ export class QueryDeadline {
     try {
       return await Promise.race([work, refusal]);
     } finally {
-      stop();
+      stop?.();
       this.#leftMilliseconds -= performance.now() - startedAt;
     }
   }
