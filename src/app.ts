@@ -45,9 +45,8 @@ import { watchEventLoop, createMetrics } from './telemetry/metrics/metrics.ts';
 import type { TelemetryEvent } from './telemetry/events.ts';
 import { batchLines, openLogOutput } from './telemetry/log/log-output.ts';
 import type { Metrics } from './telemetry/metrics/metrics.ts';
-import { openOpenTelemetry } from './telemetry/traces/open-telemetry.ts';
-import type { OpenTelemetry } from './telemetry/traces/open-telemetry.ts';
-import { createTelemetry } from './telemetry/telemetry.ts';
+import type { OpenTelemetry } from './telemetry/traces/otel-settings.ts';
+import { createTelemetry, openOpenTelemetry } from './telemetry/telemetry.ts';
 import type { Telemetry } from './telemetry/telemetry.ts';
 import { Writes } from './writes/writes.ts';
 import type { OnWriteStep } from './writes/writes.ts';
@@ -313,13 +312,12 @@ async function openHttp(joined: Joined): Promise<HttpServer> {
     tls: await readTls(config),
     tracer: joined.exported?.tracer,
     limits,
-    catalog,
     authenticator,
     tokenEndpoint: openTokenEndpoint(config, catalog),
     tokenEndpointPath: TOKEN_ENDPOINT_PATH,
     load,
     writeGate: joined.writeGate,
-    rate: new RateLimit({
+    rateLimit: new RateLimit({
       requestsPerSecond: limits.http.rateRequestsPerSecond,
       callersMax: RATED_CALLERS_MAX,
       now: () => performance.now(),

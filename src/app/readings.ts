@@ -59,9 +59,9 @@ function readLoad({
   return {
     connections: connections(),
     requestsInFlight: inFlight.count,
-    admissionRunning: byWork((work) => admission.runningOf(work)),
-    admissionWaiting: byWork((work) => admission.waiting(work)),
-    admissionRefused: byWork((work) => admission.refused(work)),
+    admissionRunning: byWork((work) => admission.counts(work).running),
+    admissionWaiting: byWork((work) => admission.counts(work).waiting),
+    admissionRefused: byWork((work) => admission.counts(work).refused),
     budgetUsed: { arrow: arrowMemory.usedBytes, json: jsonMemory.usedBytes },
     budgetMax: { arrow: arrowMemory.bytesMax, json: jsonMemory.bytesMax },
   };

@@ -2,35 +2,20 @@ import Fastify from 'fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Socket } from 'node:net';
 import { ServiceError } from '../errors/service-error.ts';
-import { OPERATIONS } from '../operations/registry.ts';
-import { DISCARD_BOUNDS, discardRest } from './request/body.ts';
-import { Connections } from './admission/connections.ts';
-import { mountConsole } from './pages/console.ts';
-import type { ConsoleSettings } from './pages/console.ts';
-import { chooseDialect } from './dialects.ts';
-import { mountDocs } from './pages/docs-page.ts';
-import { toErrorReply, toServiceError, explainNoRoute, refuseTunnel, refuseUnreadable } from './reply/error-reply.ts';
-import { decodePlusSigns } from './request/url.ts';
-import { mountMetrics, mountProbes } from './pages/monitoring.ts';
-import type { MetricsSettings, Health } from './pages/monitoring.ts';
+import { Connections, InFlight } from './admission/in-flight.ts';
 import { RefusalCache } from './admission/refusal-cache.ts';
-import { mount } from './mount.ts';
-import type { MountParts } from './mount.ts';
-import { OpenExchanges } from './admission/in-flight.ts';
-import { commonHeaders, toJsonOutgoing } from './reply/reply.ts';
+import { refuseTunnel, refuseUnreadable } from './reply/error-reply.ts';
 import { chooseRequestId } from './request/headers.ts';
-import { mountTokenEndpoint } from './pages/token-endpoint.ts';
-import type { TokenEndpointParts } from './pages/token-endpoint.ts';
+import { decodePlusSigns } from './request/url.ts';
+import { addRoutes, refuse } from './routes.ts';
+import type { RouteSettings } from './routes.ts';
 
-export interface HttpSettings extends Omit<TokenEndpointParts, 'flood'>, ConsoleSettings {
-  readonly release: string;
+export interface HttpSettings extends Omit<RouteSettings, 'refusalCache'> {
   readonly tls: { readonly cert: Buffer; readonly key: Buffer } | undefined;
-  readonly health: Health;
-  readonly metrics: MetricsSettings;
 }
 
 export interface HttpServer {
-  /** Takes a connection that somebody else accepted. */
+  /** Takes over a connection that the supervisor accepted. */
   accept(socket: Socket): void;
   /** How many are open. */
   connections(): number;
@@ -38,97 +23,62 @@ export interface HttpServer {
   close(): Promise<void>;
 }
 
-/** How long replies that are on their way have to get out when the server closes. */
+/** How long replies that are being sent may take when the server closes. */
 const LAST_REPLIES_MILLISECONDS = 1000;
 
-export async function createHttpServer(settings: HttpSettings): Promise<HttpServer> {
-  const server = createFastify(settings);
-  const flood = new RefusalCache({
-    admission: settings.load.admission,
-    telemetry: settings.services.telemetry,
-    isAllowed: () => !settings.isDraining() && settings.tracer === undefined,
+export async function createHttpServer(options: HttpSettings): Promise<HttpServer> {
+  const { telemetry } = options.services;
+  const refusalCache = new RefusalCache({
+    admission: options.load.admission,
+    telemetry,
+    isEnabled: () => !options.isDraining() && options.tracer === undefined,
     now: () => performance.now(),
   });
-  flood.guard(server.server);
-  const exchanges = new OpenExchanges(server.server);
+  const settings = { ...options, refusalCache };
+  const fastify = createFastify(settings);
+  const { server } = fastify;
+  refusalCache.guard(server);
+  const responses = countResponses(server);
   const connections = new Connections({
     connectionsMax: settings.limits.http.connectionsMax,
-    onRefused: (count) => settings.services.telemetry.emit({ kind: 'connections-refused', count }),
+    onRefused: (count) => telemetry.emit({ kind: 'connections-refused', count }),
   });
-  await prepareRoutes(server, { ...settings, flood });
+  addRoutes(fastify, settings);
+  await fastify.ready();
+  // Node refuses an unknown expectation without a body; RFC 9110 allows to ignore it.
+  server.on('checkExpectation', (request, response) => server.emit('request', request, response));
+  server.on('connect', refuseTunnel);
+  // Node starts its timer for slow headers when a server listens; this one is handed its connections.
+  server.emit('listening');
   return {
     accept(socket) {
-      if (connections.admit(socket)) server.server.emit('connection', socket);
+      if (connections.admit(socket)) server.emit('connection', socket);
     },
     connections: () => connections.open,
     closeIdleConnections() {
-      // Node counts a connection as idle whose reply has been written but is not out yet.
-      if (exchanges.count === 0) server.server.closeIdleConnections();
+      // Node takes a connection for idle while its reply is written but not sent.
+      if (responses.count === 0) server.closeIdleConnections();
     },
     async close() {
-      await exchanges.whenNone(LAST_REPLIES_MILLISECONDS);
-      flood.tell();
-      server.server.closeAllConnections();
-      await server.close();
+      await responses.whenIdleWithin(LAST_REPLIES_MILLISECONDS);
+      refusalCache.report();
+      server.closeAllConnections();
+      await fastify.close();
     },
   };
 }
 
-async function prepareRoutes(
-  server: FastifyInstance,
-  settings: HttpSettings & Pick<MountParts, 'flood'>,
-): Promise<void> {
-  const { basePath } = settings;
-  server.removeAllContentTypeParsers();
-  // Bodies stay unread until the caller is known; the life of the request reads them.
-  server.addContentTypeParser('*', (_request, _payload, done) => done(null));
-  server.addHook('onRequest', async (request, reply) => welcome(request, reply, settings));
-  server.setNotFoundHandler((request, reply) => {
-    const { refusal, headers } = explainNoRoute(request.method, pathOf(request), settings);
-    return refuse(request, reply.headers(headers), refusal, settings);
+/** Requests until the last byte of their reply is sent, or their connection is closed. */
+function countResponses(server: FastifyInstance['server']): InFlight {
+  const responses = new InFlight();
+  server.on('request', (_request, response) => {
+    responses.begin();
+    response.once('close', () => responses.end());
   });
-  server.setErrorHandler((error, request, reply) => refuse(request, reply, toServiceError(error), settings));
-  for (const operation of OPERATIONS) mount(server, operation, settings);
-  const prefixes = [...new Set(['', basePath])];
-  mountProbes(server, prefixes, settings.health);
-  mountMetrics(server, prefixes, settings);
-  mountDocs(server, settings);
-  mountConsole(server, settings);
-  mountTokenEndpoint(server, settings);
-  await server.ready();
-  // An expectation that we do not know is nothing that RFC 9110 makes us refuse; node would, without a body.
-  server.server.on('checkExpectation', (request, response) => server.server.emit('request', request, response));
-  server.server.on('connect', refuseTunnel);
-  // Node starts its watch over slow headers when a server listens; ours is handed its connections instead.
-  server.server.emit('listening');
+  return responses;
 }
 
-/** What every request meets first, and every reply carries. */
-function welcome(request: FastifyRequest, reply: FastifyReply, settings: HttpSettings): void {
-  void reply.headers(commonHeaders(request.id));
-  if (settings.isDraining()) void reply.header('connection', 'close');
-  if (request.raw.httpVersion === '1.1' && request.headers.host === undefined) {
-    throw new ServiceError('InvalidInput', 'The request has no Host header.');
-  }
-  refuseManyHeaders(request, settings.limits.http.headersMax);
-  refuseOtherAuthority(request);
-}
-
-/** Node counts no further than 2000, and drops the rest without a word. */
-function refuseManyHeaders({ raw }: FastifyRequest, headersMax: number): void {
-  if (raw.rawHeaders.length <= 2 * headersMax) return;
-  throw new ServiceError('HeadersTooLarge', `The request has more than ${headersMax} headers.`);
-}
-
-/** An address in full names a host, which counts before the header (RFC 9112, 3.2.2): two that differ mislead somebody. */
-function refuseOtherAuthority({ raw }: FastifyRequest): void {
-  if (raw.url?.startsWith('/') === true) return;
-  const authority = /^https?:\/\/([^/?#]*)/i.exec(raw.url ?? '')?.[1];
-  if (authority === undefined || authority.toLowerCase() === raw.headers.host?.toLowerCase()) return;
-  throw new ServiceError('InvalidInput', 'The host in the address is another than the one in the Host header.');
-}
-
-function createFastify(settings: HttpSettings): FastifyInstance {
+function createFastify(settings: RouteSettings & Pick<HttpSettings, 'tls'>): FastifyInstance {
   const { http } = settings.limits;
   const options = {
     logger: false,
@@ -143,13 +93,10 @@ function createFastify(settings: HttpSettings): FastifyInstance {
     genReqId: chooseRequestId,
     rewriteUrl: decodePlusSigns,
     clientErrorHandler: refuseUnreadable,
-    frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) =>
-      void refuse(
-        request,
-        reply,
-        new ServiceError('InvalidInput', 'The address is malformed.', { cause: error }),
-        settings,
-      ),
+    frameworkErrors(cause: Error, request: FastifyRequest, reply: FastifyReply) {
+      const error = new ServiceError('InvalidInput', 'The address is malformed.', { cause });
+      refuse({ request, reply, error }, settings);
+    },
     routerOptions: {
       ignoreTrailingSlash: true,
       ignoreDuplicateSlashes: true,
@@ -169,40 +116,6 @@ function createFastify(settings: HttpSettings): FastifyInstance {
     ...options,
     https: { ...nodeOptions, handshakeTimeout: nodeOptions.headersTimeout, ...settings.tls },
   });
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The two kinds of server differ only in the socket below, which nothing here touches.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The two kinds of server differ only in the socket, which is not used here.
   return secure as FastifyInstance;
-}
-
-function refuse(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  error: ServiceError,
-  settings: HttpSettings,
-): FastifyReply {
-  const path = pathOf(request);
-  const place = { instance: path, dialect: chooseDialect(path, request.headers['user-agent']) };
-  const { status, headers, body } = toErrorReply(error, place);
-  const outgoing = toJsonOutgoing(status, { ...commonHeaders(request.id), ...headers }, body);
-  settings.services.telemetry.emit({
-    kind: 'request-finished',
-    requestId: request.id,
-    operation: undefined,
-    method: request.method,
-    dialect: place.dialect,
-    route: undefined,
-    status,
-    milliseconds: reply.elapsedTime,
-    caller: undefined,
-    database: undefined,
-    bytesIn: 0,
-    bytesOut: Buffer.byteLength(outgoing.body),
-    errorKind: error.kind,
-    cause: error.cause,
-  });
-  discardRest(request.raw, DISCARD_BOUNDS);
-  return reply.code(status).headers(outgoing.headers).send(outgoing.body);
-}
-
-function pathOf(request: FastifyRequest): string {
-  return request.raw.url?.split('?', 1)[0] ?? '';
 }

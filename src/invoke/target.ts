@@ -1,10 +1,10 @@
 import type { Catalog } from '../catalog/catalog.ts';
 import { ServiceError } from '../errors/service-error.ts';
 import { administersAnything, authorize, isPermitted, isVisible } from '../model/access.ts';
-import type { Decision, Caller, Permission } from '../model/access.ts';
+import type { Caller, Decision } from '../model/access.ts';
 import {
-  namespaceOf,
   checkNames,
+  namespaceOf,
   parseNamespacePath,
   parseTablePath,
   quoteForMessage,
@@ -14,132 +14,148 @@ import type { NamespacePath, TablePath } from '../model/identifier.ts';
 import { namespaceNotFound, notPermitted, tableNotFound } from '../model/refusals.ts';
 import type { Database, TableRecord } from '../model/table.ts';
 import type { Operation, OperationRequest } from '../operations/operation.ts';
-import type { IncomingMessage } from 'node:http';
 
-/** What a request is about, found in the catalog and permitted to the caller. */
-export type ResolvedTarget = Pick<OperationRequest, 'table' | 'path' | 'namespace'>;
-
-export interface TargetRequest {
-  readonly operation: Operation;
-  readonly caller: Caller;
-  readonly database: Database;
-  readonly delimiter: string;
-  /** The namespace below which the identifiers of the request are meant. */
-  readonly prefix: NamespacePath;
-  /** The identifier in the address, decoded. */
-  readonly identifier: string;
-  /** The body's `id`, where there is one. */
-  readonly bodyId: unknown;
-  /** How long the name that a table had before still leads to it, for this request. */
+/** The part of an operation's input that names its target. */
+export interface TargetInput extends Pick<OperationRequest, 'database' | 'delimiter' | 'prefix' | 'params'> {
+  readonly body: Readonly<Record<string, unknown>>;
   readonly renamedSeconds: number;
 }
 
-/** Hidden and absent look the same; what is seen but not permitted says so. */
-export async function resolveTarget(asked: TargetRequest, catalog: Catalog): Promise<ResolvedTarget> {
-  switch (asked.operation.target) {
-    case 'table':
-      return { table: await findTable(asked, catalog) };
-    case 'new-table':
-      return { path: await findPlaceForTable(asked, catalog) };
-    case 'namespace':
-      return { namespace: await findNamespace(asked, catalog) };
-    case 'new-namespace':
-      return { namespace: await findPlaceForNamespace(asked, catalog) };
-    case 'database':
-      requirePermission(asked, []);
-      return {};
-    case 'server':
-      return aboutServer(asked);
-  }
+/** What an operation acts on, found in the catalog and permitted to the caller. */
+export type ResolvedTarget = Pick<OperationRequest, 'table' | 'path' | 'namespace'>;
+
+/** Hidden and absent look the same; visible but not permitted is refused as such. */
+export async function resolveTarget(
+  operation: Operation,
+  caller: Caller,
+  { database, params, body, ...input }: TargetInput,
+  catalog: Catalog,
+): Promise<ResolvedTarget> {
+  if (operation.target === 'server') return requireAdministration(operation, caller);
+  if (database === undefined) throw new Error(`The operation ${operation.id} needs a database.`);
+  const identifier = params['id'] ?? '';
+  return new TargetResolver({
+    operation,
+    caller,
+    database,
+    catalog,
+    identifier,
+    bodyId: body['id'],
+    ...input,
+  }).resolve();
 }
 
-/** The permission is needed on anything at all: the operation itself checks on what exactly the caller has it. */
-export function aboutServer({ caller, operation }: Pick<TargetRequest, 'caller' | 'operation'>): ResolvedTarget {
-  if (operation.permission !== 'see' && !administersAnything(caller)) throw notPermitted(operation.permission);
+/** The permission may be on anything; the operation checks on what exactly the caller has it. */
+function requireAdministration({ permission }: Operation, caller: Caller): ResolvedTarget {
+  if (permission !== 'see' && !administersAnything(caller)) throw notPermitted(permission);
   return {};
 }
 
-/** What fails because its table was dropped meanwhile is no failure of the service. */
-export async function explainFailure(
-  error: unknown,
-  { table, delimiter }: { readonly table?: TableRecord | undefined; readonly delimiter: string },
-  catalog: Catalog,
-): Promise<unknown> {
-  if (table === undefined || !(error instanceof ServiceError) || error.kind !== 'Internal') return error;
-  try {
-    return (await catalog.tables.has(table.id)) ? error : tableNotFound(table.path, delimiter);
-  } catch {
-    return error;
+interface ResolverOptions extends Identified, Pick<TargetInput, 'prefix' | 'renamedSeconds'> {
+  readonly operation: Operation;
+  readonly caller: Caller;
+  readonly database: Database;
+  readonly catalog: Catalog;
+}
+
+class TargetResolver {
+  readonly #options: ResolverOptions;
+
+  constructor(options: ResolverOptions) {
+    this.#options = options;
+  }
+
+  async resolve(): Promise<ResolvedTarget> {
+    switch (this.#options.operation.target) {
+      case 'table':
+        return { table: await this.#table() };
+      case 'new-table':
+        return { path: await this.#newTable() };
+      case 'namespace':
+        return { namespace: await this.#namespace() };
+      case 'new-namespace':
+        return { namespace: await this.#newNamespace() };
+      case 'database':
+        this.#requirePermission([]);
+        return {};
+      case 'server':
+        return {};
+    }
+  }
+
+  async #table(): Promise<TableRecord> {
+    const { database, delimiter, operation, prefix, catalog } = this.#options;
+    const shown = readTablePath(this.#options);
+    const path = belowPrefix(prefix, shown);
+    const isHidden = this.#decide(path) === 'hidden';
+    const found = isHidden ? undefined : await catalog.tables.find(database.id, path);
+    const table = found ?? (await this.#renamedTable(path));
+    if (table === undefined) throw tableNotFound(shown, delimiter);
+    if (this.#decide(table.path) === 'forbidden') throw notPermitted(operation.permission);
+    return table;
+  }
+
+  /** Needs the same permission at the table's new name. */
+  async #renamedTable(path: TablePath): Promise<TableRecord | undefined> {
+    const { renamedSeconds, database, catalog } = this.#options;
+    if (renamedSeconds === 0) return undefined;
+    const table = await catalog.tables.findRenamed(database.id, path, renamedSeconds);
+    return table === undefined || this.#decide(table.path) === 'hidden' ? undefined : table;
+  }
+
+  async #newTable(): Promise<TablePath> {
+    const path = belowPrefix(this.#options.prefix, readTablePath(this.#options));
+    await this.#requireNamespace(namespaceOf(path));
+    this.#requirePermission(path);
+    return path;
+  }
+
+  async #namespace(): Promise<NamespacePath> {
+    const { operation, prefix } = this.#options;
+    const path = [...prefix, ...readNamespacePath(this.#options)];
+    if (operation.mayBeAbsent === undefined || !this.#isPermitted(path)) await this.#requireNamespace(path);
+    this.#requirePermission(path);
+    return path;
+  }
+
+  async #newNamespace(): Promise<NamespacePath> {
+    const path = [...this.#options.prefix, ...readNamespacePath(this.#options)];
+    await this.#requireNamespace(path.slice(0, -1));
+    this.#requirePermission(path);
+    return path;
+  }
+
+  async #requireNamespace(path: NamespacePath): Promise<void> {
+    const { caller, database, delimiter, prefix, catalog } = this.#options;
+    if (isVisible(caller, database.name, path) && (await catalog.namespaces.exists(database.id, path))) return;
+    throw namespaceNotFound(path.slice(prefix.length), delimiter);
+  }
+
+  #decide(path: TablePath): Decision {
+    const { caller, database, operation } = this.#options;
+    return authorize(caller, operation.permission, { database: database.name, path, kind: 'table' });
+  }
+
+  #isPermitted(path: NamespacePath): boolean {
+    const { caller, database, operation } = this.#options;
+    return isPermitted(caller, operation.permission, database.name, path);
+  }
+
+  #requirePermission(path: NamespacePath): void {
+    if (!this.#isPermitted(path)) throw notPermitted(this.#options.operation.permission);
   }
 }
 
-async function findTable(asked: TargetRequest, catalog: Catalog): Promise<TableRecord> {
-  const { database, delimiter, operation, prefix } = asked;
-  const shown = readTablePath(asked);
-  const path = belowPrefix(prefix, shown);
-  const isHidden = decide(asked, path) === 'hidden';
-  const found = isHidden ? undefined : await catalog.tables.find(database.id, path);
-  const table = found ?? (await findRenamed(asked, path, catalog));
-  if (table === undefined) throw tableNotFound(shown, delimiter);
-  if (decide(asked, table.path) === 'forbidden') throw notPermitted(operation.permission);
-  return table;
-}
-
-function decide({ caller, database, operation }: TargetRequest, path: TablePath): Decision {
-  return authorize(caller, operation.permission, { database: database.name, path, kind: 'table' });
-}
-
-/** The caller needs the same permission at the name that the table has now. */
-async function findRenamed(asked: TargetRequest, path: TablePath, catalog: Catalog): Promise<TableRecord | undefined> {
-  if (asked.renamedSeconds === 0) return undefined;
-  const table = await catalog.tables.findRenamed(asked.database.id, path, asked.renamedSeconds);
-  return table === undefined || decide(asked, table.path) === 'hidden' ? undefined : table;
-}
-
-async function findPlaceForTable(asked: TargetRequest, catalog: Catalog): Promise<TablePath> {
-  const path = belowPrefix(asked.prefix, readTablePath(asked));
-  await requireNamespace(asked, namespaceOf(path), catalog);
-  requirePermission(asked, path);
-  return path;
-}
-
-async function findNamespace(asked: TargetRequest, catalog: Catalog): Promise<NamespacePath> {
-  const path = [...asked.prefix, ...readNamespacePath(asked)];
-  const { caller, database, operation } = asked;
-  const isPermittedAnyway = isPermitted(caller, operation.permission, database.name, path);
-  if (operation.mayBeAbsent === undefined || !isPermittedAnyway) await requireNamespace(asked, path, catalog);
-  requirePermission(asked, path);
-  return path;
-}
-
-async function findPlaceForNamespace(asked: TargetRequest, catalog: Catalog): Promise<NamespacePath> {
-  const path = [...asked.prefix, ...readNamespacePath(asked)];
-  await requireNamespace(asked, path.slice(0, -1), catalog);
-  requirePermission(asked, path);
-  return path;
-}
-
-async function requireNamespace(asked: TargetRequest, path: NamespacePath, catalog: Catalog): Promise<void> {
-  const { caller, database, delimiter, prefix } = asked;
-  const isThere = isVisible(caller, database.name, path) && (await catalog.namespaces.exists(database.id, path));
-  if (!isThere) throw namespaceNotFound(path.slice(prefix.length), delimiter);
-}
-
-function requirePermission({ caller, database, operation }: TargetRequest, path: NamespacePath): void {
-  const { permission }: { readonly permission: Permission } = operation;
-  if (!isPermitted(caller, permission, database.name, path)) throw notPermitted(permission);
-}
-
-interface Addressed {
+interface Identified {
   readonly operation: Pick<Operation, 'identifier'>;
+  /** From the address, decoded. */
   readonly identifier: string;
   readonly delimiter: string;
+  /** The body's `id`, which must agree with the address. */
   readonly bodyId: unknown;
 }
 
-/** The table that the address names; a body that names one too must mean the same. */
-export function readTablePath(addressed: Addressed): TablePath {
-  const { identifier, delimiter, bodyId, operation } = addressed;
+export function readTablePath({ identifier, delimiter, bodyId, operation }: Identified): TablePath {
   const fromAddress =
     operation.identifier === 'name' ? toTablePath([identifier], delimiter) : parseTablePath(identifier, delimiter);
   if (!isNames(bodyId)) return fromAddress;
@@ -148,8 +164,8 @@ export function readTablePath(addressed: Addressed): TablePath {
   return fromBody;
 }
 
-/** The root is written as the delimiter alone, or, where the router would take that for a dot of the path, left out. */
-export function readNamespacePath({ identifier, delimiter, bodyId }: Addressed): NamespacePath {
+/** The root is written as the delimiter alone, or left out where the router would take that for a dot of the path. */
+export function readNamespacePath({ identifier, delimiter, bodyId }: Identified): NamespacePath {
   const fromAddress = identifier === '' ? [] : parseNamespacePath(identifier, delimiter);
   if (!isNames(bodyId)) return fromAddress;
   const fromBody = checkNames(bodyId, delimiter);
@@ -158,20 +174,7 @@ export function readNamespacePath({ identifier, delimiter, bodyId }: Addressed):
   return fromBody;
 }
 
-const PREFIX_HEADER = 'x-lancedb-database-prefix';
-
-/** A client whose address of the database goes on with a path works in the namespace of that path, as in a database. */
-export function readPrefix({ headers }: IncomingMessage, delimiter: string): NamespacePath {
-  const header = headers[PREFIX_HEADER];
-  if (typeof header !== 'string') return [];
-  return checkNames(
-    header.split('/').filter((name) => name !== ''),
-    delimiter,
-  );
-}
-
-/** Puts what the caller's identifier means below the prefix of its request. */
-export function belowPrefix(prefix: NamespacePath, [first, ...rest]: TablePath): TablePath {
+function belowPrefix(prefix: NamespacePath, [first, ...rest]: TablePath): TablePath {
   const [top, ...below] = [...prefix, first, ...rest];
   return [top ?? first, ...below];
 }
@@ -181,7 +184,7 @@ function isNames(bodyId: unknown): bodyId is string[] {
 }
 
 function requireSame(joined: string, identifier: string): void {
-  // The Rust namespace client form-encodes its path, so that a space in a name arrives as a plus sign.
+  // The Rust namespace client form-encodes its path: a space in a name arrives as a plus sign.
   if (joined === identifier || joined === identifier.replaceAll('+', ' ')) return;
   throw new ServiceError(
     'InvalidInput',

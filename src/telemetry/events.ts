@@ -1,8 +1,10 @@
 import type { ErrorName } from '../errors/service-error.ts';
 
+export type EventReader = (event: TelemetryEvent) => void;
+
 /**
- * All that is observable. The log and the metrics are two readers of it. Its fields are safe to print: no credential,
- * no body, no header, no address with a query. A cause is for the log alone.
+ * Everything observable; log, metrics and traces read it. The fields are safe to print: no credential, body, header or
+ * query. A cause is for the log alone.
  */
 export type TelemetryEvent =
   | { readonly kind: 'config-loaded'; readonly settingsGiven: number; readonly data: string; readonly root: string }

@@ -1,37 +1,61 @@
-import type { TelemetryEvent } from './events.ts';
-import { writeJsonLines, writeTextLines } from './log/log-writers.ts';
-import { toLogLine } from './log/log-line.ts';
-import type { LogLevel, LogStream, LogWriter } from './log/log-line.ts';
+import type { EventReader, TelemetryEvent } from './events.ts';
+import { levelOf, levelsUpTo, toLogLine } from './log/log-line.ts';
+import type { LogLevel, LogStream } from './log/log-line.ts';
+import { createLogWriter } from './log/log-writers.ts';
+import type { LogFormat } from './log/log-writers.ts';
+import { readOtelVariables } from './traces/otel-settings.ts';
+import type { OpenTelemetry, OpenTelemetryOptions } from './traces/otel-settings.ts';
 
 export interface Telemetry {
   emit(event: TelemetryEvent): void;
 }
 
-export type EventReader = (event: TelemetryEvent) => void;
-
 export interface TelemetryOptions {
   readonly level: LogLevel;
-  /** `auto` is text on a terminal, else JSON. */
-  readonly format: 'auto' | 'json' | 'text';
+  readonly format: LogFormat;
   readonly stream: LogStream;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
-  /** Who reads the events beside the log. */
+  /** Readers of the events beside the log. */
   readonly readers?: readonly EventReader[];
 }
 
 export function createTelemetry(options: TelemetryOptions): Telemetry {
   const { readers = [] } = options;
   const write = createLogWriter(options);
+  const logged = levelsUpTo(options.level);
   return {
     emit(event) {
       for (const read of readers) read(event);
-      write(toLogLine(event));
+      if (logged.has(levelOf(event))) write(toLogLine(event));
     },
   };
 }
 
-function createLogWriter(options: TelemetryOptions): LogWriter {
-  const isText = options.format === 'text' || (options.format === 'auto' && options.stream.isTTY === true);
-  return isText ? writeTextLines(options) : writeJsonLines(options);
+/** As the OTEL_ variables ask for; the SDK is loaded only when they name an endpoint. */
+export async function openOpenTelemetry(options: OpenTelemetryOptions): Promise<OpenTelemetry | undefined> {
+  const settings = readOtelVariables(options.variables);
+  if (settings === undefined) return undefined;
+  const { createOpenTelemetry } = await import('./traces/open-telemetry.ts');
+  return createOpenTelemetry(settings, options);
+}
+
+const REPORT_MILLISECONDS = 1000;
+
+/** Counts what may happen very often, and reports the sum at most once a second. */
+export function sumEverySecond(report: (count: number) => void): { add(): void; stop(): void } {
+  let count = 0;
+  let timer: NodeJS.Timeout | undefined;
+  return {
+    add() {
+      count += 1;
+      timer ??= setTimeout(() => {
+        const sum = count;
+        count = 0;
+        timer = undefined;
+        report(sum);
+      }, REPORT_MILLISECONDS).unref();
+    },
+    stop: () => clearTimeout(timer),
+  };
 }

@@ -1,12 +1,12 @@
 export interface Waiter {
   readonly caller: string;
-  /** Milliseconds on a clock that only runs forward. */
+  /** Monotonic milliseconds. */
   readonly since: number;
 }
 
-/** Who waits, each caller in order; the callers take turns, so that one who sends much waits for itself alone. */
+/** First in, first out per caller, and round-robin between callers: a caller that sends much delays only itself. */
 export class FairQueue<Entry extends Waiter> {
-  /** In the order of their turns. None is empty. */
+  /** In round-robin order; no list is empty. */
   readonly #callers = new Map<string, Entry[]>();
   #length = 0;
 
@@ -21,7 +21,6 @@ export class FairQueue<Entry extends Waiter> {
     this.#length += 1;
   }
 
-  /** The next in turn; its caller goes to the end. */
   take(): Entry | undefined {
     const first = this.#callers.entries().next();
     if (first.done === true) return undefined;
@@ -33,18 +32,16 @@ export class FairQueue<Entry extends Waiter> {
     return entry;
   }
 
-  /** False when it is no longer there. */
-  remove(entry: Entry): boolean {
+  remove(entry: Entry): void {
     const own = this.#callers.get(entry.caller);
     const index = own?.indexOf(entry) ?? -1;
-    if (own === undefined || index < 0) return false;
+    if (own === undefined || index < 0) return;
     own.splice(index, 1);
     if (own.length === 0) this.#callers.delete(entry.caller);
     this.#length -= 1;
-    return true;
   }
 
-  /** How many would be taken, at most, before one more of this caller. */
+  /** How many, at most, are taken before one more of this caller. */
   aheadOf(caller: string): number {
     const own = this.#callers.get(caller)?.length ?? 0;
     const others = this.#callers.size - (own > 0 ? 1 : 0);
@@ -55,7 +52,7 @@ export class FairQueue<Entry extends Waiter> {
     return this.#callers.get(caller)?.[0];
   }
 
-  /** The last to come of the caller who has most waiting, if that is more than this caller has. */
+  /** The newest entry of the caller with most entries, if those are more than this caller has. */
   newestOfLongest(caller: string): Entry | undefined {
     let longest = this.#callers.get(caller) ?? [];
     for (const own of this.#callers.values()) if (own.length > longest.length) longest = own;

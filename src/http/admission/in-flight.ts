@@ -1,7 +1,8 @@
-import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { sumEverySecond } from '../../telemetry/telemetry.ts';
 
-/** Requests that the service has begun to answer, waiting ones included. */
+/** Counts in-flight requests. */
 export class InFlight {
   #count = 0;
   #idle: (() => void)[] = [];
@@ -22,36 +23,54 @@ export class InFlight {
     for (const resolve of waiting) resolve();
   }
 
-  /** Resolves when nothing is under way. */
   async whenIdle(): Promise<void> {
-    if (this.#count === 0) return;
-    await new Promise<void>((resolve) => this.#idle.push(resolve));
+    if (this.#count > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
+  }
+
+  async whenIdleWithin(milliseconds: number): Promise<void> {
+    const stop = new AbortController();
+    const timeout = sleep(milliseconds, undefined, { signal: stop.signal }).catch(() => {});
+    await Promise.race([this.whenIdle(), timeout]);
+    stop.abort();
   }
 }
 
-const POLL_MILLISECONDS = 10;
+export interface ConnectionsOptions {
+  readonly connectionsMax: number;
+  /** Called at most once a second, with the number refused since. */
+  readonly onRefused: (count: number) => void;
+}
 
-/** Counts requests until the last byte of their replies is out, or their connections are gone. */
-export class OpenExchanges {
-  #count = 0;
+/** Bounds the number of open connections. */
+export class Connections {
+  readonly #connectionsMax: number;
+  readonly #refused: ReturnType<typeof sumEverySecond>;
+  #open = 0;
 
-  constructor(server: Server) {
-    server.on('request', (_request, response) => {
-      this.#count += 1;
-      response.once('close', () => {
-        this.#count -= 1;
-      });
-    });
+  constructor({ connectionsMax, onRefused }: ConnectionsOptions) {
+    this.#connectionsMax = connectionsMax;
+    this.#refused = sumEverySecond(onRefused);
   }
 
-  get count(): number {
-    return this.#count;
+  get open(): number {
+    return this.#open;
   }
 
-  /** Waits until there are none, but no longer than that. */
-  async whenNone(milliseconds: number): Promise<void> {
-    for (let waited = 0; this.#count > 0 && waited < milliseconds; waited += POLL_MILLISECONDS) {
-      await sleep(POLL_MILLISECONDS);
+  /** False, and the connection is closed, when there are too many already. */
+  admit(socket: Socket): boolean {
+    if (this.#open >= this.#connectionsMax) {
+      // A socket that is not admitted has no other error listener.
+      socket.on('error', ignore);
+      socket.destroy();
+      this.#refused.add();
+      return false;
     }
+    this.#open += 1;
+    socket.once('close', () => {
+      this.#open -= 1;
+    });
+    return true;
   }
 }
+
+function ignore(): void {}

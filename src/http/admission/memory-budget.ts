@@ -1,35 +1,39 @@
+import type { BufferPool, ChunkMemory } from '../../arrow/stream/buffer-pool.ts';
 import { ServiceError } from '../../errors/service-error.ts';
 
-export interface BudgetOptions {
+export interface MemoryBudgetOptions {
   readonly bytesMax: number;
   /** Longest wait for memory. */
   readonly waitSeconds: number;
-  /** Called now and then while somebody waits: the place to take memory from those who do nothing with it. */
+  /** Called repeatedly while a request waits: clients that hold memory and send nothing may be evicted. */
   readonly onWaiting?: () => void;
 }
 
-const CALLED_EVERY_MILLISECONDS = 500;
+/** The first bytes of each body are not counted: small requests do not wait for memory that large ones hold. */
+export const UNCOUNTED_BYTES = 64 * 1024;
+
+const WAITING_MILLISECONDS = 500;
 
 interface Waiting {
-  readonly account: MemoryLease;
+  readonly lease: MemoryLease;
   readonly bytes: number;
   readonly start: () => void;
   readonly refuse: (error: ServiceError) => void;
 }
 
 /**
- * Memory for bodies that arrive, of all requests together. When it is used up, nothing more is read from the sockets until
- * some is given back, so that the slowSenders wait. So that not all of them hold a part and wait for the rest, one at a time
- * gets what it needs in any case; it ends, and then the next one does.
+ * Memory budget for the bodies of all requests. When it is used up, sockets are not read until memory is given back, which
+ * is back-pressure on the senders. To rule out a deadlock of requests that each hold a part and wait for the rest, one
+ * lease at a time may exceed the budget.
  */
 export class MemoryBudget {
-  readonly #options: BudgetOptions;
+  readonly #options: MemoryBudgetOptions;
   #waiting: Waiting[] = [];
-  #first: MemoryLease | undefined;
+  #mayExceed: MemoryLease | undefined;
   #usedBytes = 0;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(options: BudgetOptions) {
+  constructor(options: MemoryBudgetOptions) {
     this.#options = options;
   }
 
@@ -41,66 +45,66 @@ export class MemoryBudget {
     return this.#options.bytesMax;
   }
 
-  open(): MemoryLease {
-    return new MemoryLease(this);
+  /** `signal` fires when the client disconnects; a lease that waits for memory is then closed. */
+  lease(signal?: () => AbortSignal): MemoryLease {
+    return new MemoryLease(this, signal);
   }
 
-  /** Without a promise when there is room. */
-  take(account: MemoryLease, bytes: number): Promise<void> | undefined {
-    if (this.#waiting.length === 0 && this.#fits(bytes)) this.#usedBytes += bytes;
-    else if (this.#isFirst(account)) this.#usedBytes += bytes;
-    else return this.#wait(account, bytes);
+  /** Without a promise while memory is free. */
+  take(lease: MemoryLease, bytes: number): Promise<void> | undefined {
+    const isGranted = (this.#waiting.length === 0 && this.#fits(bytes)) || this.#isAllowedToExceed(lease);
+    if (!isGranted) return this.#wait(lease, bytes);
+    this.#grant(lease, bytes);
     return undefined;
   }
 
-  give(bytes: number): void {
+  give(lease: MemoryLease, bytes: number): void {
     this.#usedBytes -= bytes;
+    lease.heldBytes -= bytes;
     this.#startWaiting();
   }
 
-  /** Whoever still waits for it is told, and the next may be the first. */
-  close(account: MemoryLease): void {
-    const left = this.#waiting.filter((waiting) => waiting.account === account);
-    this.#waiting = this.#waiting.filter((waiting) => waiting.account !== account);
-    for (const waiting of left) waiting.refuse(bodyAbandoned());
-    if (this.#first === account) this.#first = undefined;
-    this.#startWaiting();
+  close(lease: MemoryLease): void {
+    const own = this.#waiting.filter((waiting) => waiting.lease === lease);
+    this.#waiting = this.#waiting.filter((waiting) => waiting.lease !== lease);
+    for (const waiting of own) waiting.refuse(bodyEnded());
+    if (this.#mayExceed === lease) this.#mayExceed = undefined;
+    this.give(lease, lease.heldBytes);
   }
 
   #fits(bytes: number): boolean {
     return this.#usedBytes + bytes <= this.#options.bytesMax;
   }
 
-  #isFirst(account: MemoryLease): boolean {
-    this.#first ??= account;
-    return this.#first === account;
+  #isAllowedToExceed(lease: MemoryLease): boolean {
+    this.#mayExceed ??= lease;
+    return this.#mayExceed === lease;
   }
 
-  async #wait(account: MemoryLease, bytes: number): Promise<void> {
+  #grant(lease: MemoryLease, bytes: number): void {
+    this.#usedBytes += bytes;
+    lease.heldBytes += bytes;
+  }
+
+  async #wait(lease: MemoryLease, bytes: number): Promise<void> {
+    this.#timer ??= setInterval(() => this.#checkWaiting(), WAITING_MILLISECONDS).unref();
     const { waitSeconds } = this.#options;
-    return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => {
-        this.#waiting = this.#waiting.filter((each) => each !== waiting);
-        reject(noMemory(waitSeconds));
-      }, waitSeconds * 1000);
-      const waiting: Waiting = {
-        account,
-        bytes,
-        start: () => {
-          clearTimeout(timer);
-          resolve();
-        },
-        refuse: (error) => {
-          clearTimeout(timer);
-          reject(error);
-        },
-      };
-      this.#waiting.push(waiting);
-      this.#timer ??= setInterval(() => this.#lookAtWaiting(), CALLED_EVERY_MILLISECONDS).unref();
-    });
+    let timer: NodeJS.Timeout | undefined;
+    try {
+      await new Promise<void>((resolve, reject) => {
+        const waiting = { lease, bytes, start: resolve, refuse: reject };
+        this.#waiting.push(waiting);
+        timer = setTimeout(() => {
+          this.#waiting = this.#waiting.filter((each) => each !== waiting);
+          reject(noMemory(waitSeconds));
+        }, waitSeconds * 1000);
+      });
+    } finally {
+      clearTimeout(timer);
+    }
   }
 
-  #lookAtWaiting(): void {
+  #checkWaiting(): void {
     if (this.#waiting.length > 0) return this.#options.onWaiting?.();
     clearInterval(this.#timer);
     this.#timer = undefined;
@@ -108,62 +112,77 @@ export class MemoryBudget {
 
   #startWaiting(): void {
     for (let [next] = this.#waiting; next !== undefined; [next] = this.#waiting) {
-      if (!this.#fits(next.bytes) && !this.#isFirst(next.account)) return;
+      if (!this.#fits(next.bytes) && !this.#isAllowedToExceed(next.lease)) return;
       this.#waiting.shift();
-      this.#usedBytes += next.bytes;
+      this.#grant(next.lease, next.bytes);
       next.start();
     }
   }
 }
 
-/** What one request holds. Closing it gives everything back. */
+/** The memory that one request holds. Closing it gives everything back. */
 export class MemoryLease {
   readonly #budget: MemoryBudget;
-  #heldBytes = 0;
+  readonly #signal: (() => AbortSignal) | undefined;
   #isClosed = false;
+  /** Maintained by the budget. */
+  heldBytes = 0;
 
-  constructor(budget: MemoryBudget) {
+  constructor(budget: MemoryBudget, signal: (() => AbortSignal) | undefined) {
     this.#budget = budget;
-  }
-
-  get heldBytes(): number {
-    return this.#heldBytes;
+    this.#signal = signal;
   }
 
   take(bytes: number): Promise<void> | undefined {
-    if (this.#isClosed) throw bodyAbandoned();
+    if (this.#isClosed) throw bodyEnded();
     const wait = this.#budget.take(this, bytes);
-    if (wait !== undefined) return this.#holdLater(wait, bytes);
-    this.#hold(bytes);
-    return undefined;
+    return wait === undefined ? undefined : this.#waitWhileConnected(wait);
   }
 
-  /** After the end nothing is held any more. */
+  /** Does nothing after the lease was closed. */
   give(bytes: number): void {
-    if (!this.#isClosed) this.#give(bytes);
+    if (!this.#isClosed) this.#budget.give(this, bytes);
   }
 
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    if (this.#heldBytes > 0) this.#give(this.#heldBytes);
     this.#budget.close(this);
   }
 
-  async #holdLater(wait: Promise<void>, bytes: number): Promise<void> {
-    await wait;
-    // Closed between the moment at which it was granted and this one.
-    if (this.#isClosed) this.#budget.give(bytes);
-    else this.#hold(bytes);
+  async #waitWhileConnected(wait: Promise<void>): Promise<void> {
+    const clientLeft = this.#signal?.();
+    const close = (): void => this.close();
+    clientLeft?.addEventListener('abort', close);
+    if (clientLeft?.aborted === true) close();
+    try {
+      await wait;
+    } finally {
+      clientLeft?.removeEventListener('abort', close);
+    }
+  }
+}
+
+/** Chunk buffers of one body: each is leased while it is in use, by its size, not by how much of it is filled. */
+export class LeasedChunks implements ChunkMemory {
+  readonly #pool: BufferPool;
+  readonly #lease: MemoryLease;
+
+  constructor(pool: BufferPool, lease: MemoryLease) {
+    this.#pool = pool;
+    this.#lease = lease;
   }
 
-  #hold(bytes: number): void {
-    this.#heldBytes += bytes;
+  async take(bytes: number): Promise<Buffer> {
+    const size = this.#pool.sizeFor(bytes);
+    if (size > UNCOUNTED_BYTES) await this.#lease.take(size);
+    return this.#pool.take(bytes);
   }
 
-  #give(bytes: number): void {
-    this.#heldBytes -= bytes;
-    this.#budget.give(bytes);
+  give(buffer: Buffer): void {
+    const size = buffer.length;
+    this.#pool.give(buffer);
+    if (size > UNCOUNTED_BYTES) this.#lease.give(size);
   }
 }
 
@@ -174,6 +193,6 @@ function noMemory(seconds: number): ServiceError {
   });
 }
 
-function bodyAbandoned(): ServiceError {
+function bodyEnded(): ServiceError {
   return new ServiceError('InvalidInput', 'The connection ended before the body did.');
 }

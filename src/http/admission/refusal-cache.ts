@@ -1,128 +1,128 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Dialect, Operation } from '../../operations/operation.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
-import type { AdmissionControl, AdmissionRequest } from './admission-control.ts';
-import { DISCARD_BOUNDS, discardRest } from '../request/body.ts';
-import { commonHeaders } from '../reply/reply.ts';
-import type { Outgoing } from '../reply/reply.ts';
+import { discardRest } from '../request/body.ts';
 import { chooseRequestId } from '../request/headers.ts';
+import { commonHeaders } from '../reply/reply.ts';
+import type { TextReply } from '../reply/reply.ts';
+import type { AdmissionControl, AdmissionRequest } from './admission-control.ts';
 
-/** A request that was refused for want of a place, and how. */
+/** A request that admission control refused, and its reply. */
 export interface RefusedRequest {
   readonly message: IncomingMessage;
   readonly admissionRequest: Pick<AdmissionRequest, 'work' | 'caller'>;
   readonly operation: Operation;
   readonly dialect: Dialect;
-  readonly outgoing: Outgoing & { readonly body: string };
+  readonly reply: TextReply;
 }
 
-export interface KnownFloodOptions {
+export interface RefusalCacheOptions {
   readonly admission: AdmissionControl;
   readonly telemetry: Telemetry;
-  /** False when each request must go the whole way, such as for a trace of it, or a reply that closes its connection. */
-  readonly isAllowed: () => boolean;
-  /** Milliseconds on a clock that only runs forward. */
+  /** False when every request must take the full path, for example to be traced. */
+  readonly isEnabled: () => boolean;
+  /** Monotonic milliseconds. */
   readonly now: () => number;
 }
 
-interface Known extends Omit<RefusedRequest, 'message'> {
-  readonly until: number;
+interface CachedRefusal extends Omit<RefusedRequest, 'message'> {
+  readonly expiresAt: number;
   readonly method: string;
-  /** Those that got this reply, and have not been told of yet. */
-  readonly untold: { count: number; bytesIn: number; bytesOut: number };
+  /** Requests that got this reply and are not reported yet. */
+  readonly unreported: { count: number; bytesIn: number; bytesOut: number };
 }
 
-/** After it, one request of each kind goes the whole way again: the credential is looked at anew. */
-const KNOWN_MILLISECONDS = 1000;
-const KNOWN_MAX = 256;
+/** Short, because the credential is not verified again until the entry expires. */
+const TTL_MILLISECONDS = 1000;
+const ENTRIES_MAX = 256;
 
 /**
- * In a flood most requests are like others that have just been refused: the same address, the same credential. They get
- * the same reply for as long as their caller would have to wait for too long, before anything is done for them, and are
- * told of together; that leaves the processors to those that are served.
+ * Load shedding for repeated requests. Under overload most requests equal one that was just refused: same address, same
+ * credential. While admission control would refuse them too, they get the cached reply before any other work is done.
  */
 export class RefusalCache {
-  readonly #options: KnownFloodOptions;
-  readonly #known = new Map<string, Known>();
-  /** Those with something to tell. */
-  readonly #untold = new Set<Known>();
+  readonly #options: RefusalCacheOptions;
+  readonly #entries = new Map<string, CachedRefusal>();
+  readonly #unreported = new Set<CachedRefusal>();
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(options: KnownFloodOptions) {
+  constructor(options: RefusalCacheOptions) {
     this.#options = options;
   }
 
-  note({ message, ...refused }: RefusedRequest): void {
-    // A credential inside the body is not seen here, and two callers would be taken for one.
+  add({ message, ...refused }: RefusedRequest): void {
+    // The key does not cover a credential in the body: two callers would share an entry.
     if (message.headers['x-api-key'] === undefined && message.headers.authorization === undefined) return;
-    if (this.#known.size >= KNOWN_MAX) this.#known.clear();
-    const until = this.#options.now() + KNOWN_MILLISECONDS;
-    const untold = { count: 0, bytesIn: 0, bytesOut: 0 };
-    this.#known.set(keyOf(message), { ...refused, until, method: message.method ?? '', untold });
+    if (this.#entries.size >= ENTRIES_MAX) this.#entries.clear();
+    this.#entries.set(keyOf(message), {
+      ...refused,
+      expiresAt: this.#options.now() + TTL_MILLISECONDS,
+      method: message.method ?? '',
+      unreported: { count: 0, bytesIn: 0, bytesOut: 0 },
+    });
   }
 
-  /** Puts itself before whoever answers the requests of the server. */
+  /** Intercepts the requests of the server. */
   guard(server: Server): void {
     const [handle] = server.listeners('request');
     server.removeAllListeners('request');
     server.on('request', (message: IncomingMessage, response: ServerResponse) => {
-      if (!this.#refuses(message, response)) handle?.call(server, message, response);
+      const refusal = this.#entries.size === 0 ? undefined : this.#find(message);
+      if (refusal === undefined) handle?.call(server, message, response);
+      // On the next tick the parser has seen the end of a small body, and there is nothing to discard.
+      else process.nextTick(() => this.#send(message, response, refusal));
     });
   }
 
-  #refuses(message: IncomingMessage, response: ServerResponse): boolean {
-    const { admission, isAllowed, now } = this.#options;
-    if (this.#known.size === 0 || !isAllowed()) return false;
+  #find(message: IncomingMessage): CachedRefusal | undefined {
+    const { admission, isEnabled, now } = this.#options;
+    if (!isEnabled()) return undefined;
     const key = keyOf(message);
-    const known = this.#known.get(key);
-    if (known === undefined) return false;
-    if (now() > known.until) this.#known.delete(key);
-    else if (admission.findRefusal(known.admissionRequest) !== undefined) {
-      // By then the parser has seen the end of a small body, and nothing is left to be thrown away.
-      process.nextTick(() => this.#answer(message, response, known));
-      return true;
-    }
-    return false;
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return undefined;
+    if (now() > entry.expiresAt) this.#entries.delete(key);
+    else if (admission.findRefusal(entry.admissionRequest) !== undefined) return entry;
+    return undefined;
   }
 
-  #answer(message: IncomingMessage, response: ServerResponse, known: Known): void {
-    const { status, headers, body } = known.outgoing;
+  #send(message: IncomingMessage, response: ServerResponse, refusal: CachedRefusal): void {
+    const { status, headers, body } = refusal.reply;
     const bytesOut = Buffer.byteLength(body);
-    discardRest(message, DISCARD_BOUNDS);
+    discardRest(message);
     response.writeHead(status, { ...headers, ...commonHeaders(chooseRequestId(message)), 'content-length': bytesOut });
     response.end(body);
-    const { untold } = known;
-    untold.count += 1;
-    untold.bytesIn += Number(message.headers['content-length'] ?? 0);
-    untold.bytesOut += bytesOut;
-    this.#untold.add(known);
-    if (this.#untold.size >= KNOWN_MAX) this.tell();
-    else this.#timer ??= setTimeout(() => this.tell(), KNOWN_MILLISECONDS).unref();
+    const { unreported } = refusal;
+    unreported.count += 1;
+    unreported.bytesIn += Number(message.headers['content-length'] ?? 0);
+    unreported.bytesOut += bytesOut;
+    this.#unreported.add(refusal);
+    if (this.#unreported.size >= ENTRIES_MAX) this.report();
+    else this.#timer ??= setTimeout(() => this.report(), TTL_MILLISECONDS).unref();
   }
 
-  /** Of all that were answered here and not told of yet, one event for each kind; otherwise it waits for a second. */
-  tell(): void {
+  /** Emits one event per entry with unreported requests; happens by itself after a second. */
+  report(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    for (const { operation, dialect, method, admissionRequest, outgoing, untold } of this.#untold) {
+    for (const { operation, dialect, method, admissionRequest, reply, unreported } of this.#unreported) {
       this.#options.telemetry.emit({
         kind: 'requests-refused',
         operation: operation.id,
         method,
         dialect,
         route: operation.path,
-        status: outgoing.status,
+        status: reply.status,
         caller: admissionRequest.caller,
         errorKind: 'ServiceUnavailable',
-        ...untold,
+        ...unreported,
       });
-      Object.assign(untold, { count: 0, bytesIn: 0, bytesOut: 0 });
+      Object.assign(unreported, { count: 0, bytesIn: 0, bytesOut: 0 });
     }
-    this.#untold.clear();
+    this.#unreported.clear();
   }
 }
 
-/** All that the refusal of a request depends on. No line break can stand in any of it. */
+/** Everything that the refusal of a request depends on. None of it can contain a line break. */
 function keyOf({ method, url, headers }: IncomingMessage): string {
   return [method, url, headers['x-api-key'], headers.authorization, headers['user-agent']].join('\n');
 }

@@ -1,34 +1,31 @@
-export interface Pace {
-  /** From now on we wait for the client. */
-  waits(): void;
-  /** The client did its part. */
-  moves(): void;
+export interface TrackedClient {
+  /** From now on the service waits for the client. */
+  waiting(): void;
+  /** The client sent or received something. */
+  progressed(): void;
   leave(): void;
 }
 
 interface Member {
-  readonly cut: () => void;
+  readonly evict: () => void;
   readonly holdsMemory: () => boolean;
-  /** `undefined` while it is not the client who is slow. */
-  waitsSince: number | undefined;
+  /** `undefined` while the client is not the one who is slow. */
+  waitingSince: number | undefined;
 }
 
-export interface PacedOptions {
-  /** How long any client may keep us waiting, however many others there are. */
+export interface SlowClientsOptions {
+  /** Clients may always be this slow, whatever the load. */
   readonly graceSeconds: number;
-  /** Milliseconds on a clock that only runs forward. */
+  /** Monotonic milliseconds. */
   readonly now: () => number;
 }
 
-/**
- * Exchanges that go at the pace of their clients. A slow client does no harm as long as there are places; when somebody
- * else needs one, the slowest loses its own.
- */
+/** Slow-client eviction: a slow client is tolerated until its slot or memory is needed by another request. */
 export class SlowClients {
-  readonly #options: PacedOptions;
+  readonly #options: SlowClientsOptions;
   readonly #members = new Set<Member>();
 
-  constructor(options: PacedOptions) {
+  constructor(options: SlowClientsOptions) {
     this.#options = options;
   }
 
@@ -36,42 +33,36 @@ export class SlowClients {
     return this.#members.size;
   }
 
-  join(cut: () => void, holdsMemory = (): boolean => false): Pace {
-    const member: Member = { cut, holdsMemory, waitsSince: undefined };
+  track(evict: () => void, holdsMemory = (): boolean => false): TrackedClient {
+    const member: Member = { evict, holdsMemory, waitingSince: undefined };
     this.#members.add(member);
     return {
-      waits: () => {
-        member.waitsSince ??= this.#options.now();
+      waiting: () => {
+        member.waitingSince ??= this.#options.now();
       },
-      moves: () => {
-        member.waitsSince = undefined;
+      progressed: () => {
+        member.waitingSince = undefined;
       },
-      leave: () => {
-        this.#members.delete(member);
-      },
+      leave: () => void this.#members.delete(member),
     };
   }
 
-  /** False when no client is so slow. */
-  cutSlowest(): boolean {
-    return this.#cutSlowestOf([...this.#members]);
-  }
-
-  /** The same, of those who keep memory from others. */
-  cutSlowestHolder(): boolean {
-    return this.#cutSlowestOf([...this.#members].filter(({ holdsMemory }) => holdsMemory()));
-  }
-
-  #cutSlowestOf(members: readonly Member[]): boolean {
+  /** False when no client is beyond the grace period. */
+  evictSlowest(isCandidate: (member: Pick<Member, 'holdsMemory'>) => boolean = () => true): boolean {
     let slowest: Member | undefined;
-    for (const member of members) {
-      const since = member.waitsSince ?? Infinity;
-      if (since < (slowest?.waitsSince ?? Infinity)) slowest = member;
+    for (const member of this.#members) {
+      const since = member.waitingSince ?? Infinity;
+      if (since < (slowest?.waitingSince ?? Infinity) && isCandidate(member)) slowest = member;
     }
     const latest = this.#options.now() - this.#options.graceSeconds * 1000;
-    if (slowest?.waitsSince === undefined || slowest.waitsSince > latest) return false;
+    if (slowest?.waitingSince === undefined || slowest.waitingSince > latest) return false;
     this.#members.delete(slowest);
-    slowest.cut();
+    slowest.evict();
     return true;
+  }
+
+  /** Spares clients that hold no memory. */
+  evictSlowestHolder(): boolean {
+    return this.evictSlowest((member) => member.holdsMemory());
   }
 }

@@ -1,18 +1,21 @@
 import type { Reply } from '../../operations/operation.ts';
 import { LANCEDB_PROTOCOL } from '../dialects.ts';
 
-export interface Outgoing {
+/** An operation's reply as HTTP sends it. */
+export interface HttpReply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** Text that is there, or bytes that are still to come. */
   readonly body: string | AsyncIterable<Uint8Array>;
   /** Of a write: to be marked right before it is sent. */
   readonly response?: Reply['response'];
 }
 
-const JSON_TYPE = 'application/json; charset=utf-8';
+export type TextReply = HttpReply & { readonly body: string };
 
-/** What every reply of ours carries; a JSON object repeats it in its `context`. */
+const JSON_TYPE = 'application/json; charset=utf-8';
+const TEXT_TYPE = 'text/plain; charset=utf-8';
+
+/** Headers of every reply. */
 export function commonHeaders(requestId: string): Record<string, string> {
   return {
     'x-request-id': requestId,
@@ -22,41 +25,31 @@ export function commonHeaders(requestId: string): Record<string, string> {
   };
 }
 
-export function toOutgoing(reply: Reply, requestId: string): Outgoing {
-  const type = contentType(reply);
-  const headers = {
-    ...commonHeaders(requestId),
-    ...reply.headers,
-    ...(type === undefined ? {} : { 'content-type': type }),
-  };
+export function toHttpReply(reply: Reply, requestId: string): HttpReply {
+  const headers = { ...commonHeaders(requestId), ...reply.headers, 'content-type': contentType(reply) };
   const { status = 200, response } = reply;
   return { status, headers, body: toBody(reply, headers), ...(response === undefined ? {} : { response }) };
 }
 
-export function toJsonOutgoing(
-  status: number,
-  headers: Readonly<Record<string, string>>,
-  body: object,
-): Outgoing & { readonly body: string } {
+export function toJsonReply(status: number, headers: Readonly<Record<string, string>>, body: object): TextReply {
   return { status, headers: { ...headers, 'content-type': JSON_TYPE }, body: JSON.stringify(body) };
 }
 
-function contentType(reply: Reply): string | undefined {
+function contentType(reply: Reply): string {
   switch (reply.kind) {
     case 'object':
       return reply.mediaType === undefined ? JSON_TYPE : `${reply.mediaType}; charset=utf-8`;
     case 'value':
       return JSON_TYPE;
     case 'text':
-      return 'text/plain; charset=utf-8';
+    case 'empty':
+      return TEXT_TYPE;
     case 'stream':
       return reply.mediaType;
-    case 'empty':
-      return undefined;
   }
 }
 
-function toBody(reply: Reply, headers: Readonly<Record<string, string>>): Outgoing['body'] {
+function toBody(reply: Reply, headers: HttpReply['headers']): HttpReply['body'] {
   switch (reply.kind) {
     case 'object':
       return JSON.stringify({ ...reply.body, context: toContext(headers) });
@@ -71,6 +64,9 @@ function toBody(reply: Reply, headers: Readonly<Record<string, string>>): Outgoi
   }
 }
 
-function toContext(headers: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [`header.${name}`, value]));
+/** The context of a JSON object repeats the headers. */
+function toContext(headers: HttpReply['headers']): Record<string, string> {
+  const context: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers)) context[`header.${name}`] = value;
+  return context;
 }

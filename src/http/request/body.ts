@@ -2,40 +2,34 @@ import type { IncomingMessage } from 'node:http';
 import { freeMemory } from '../../arrow/stream/buffer-pool.ts';
 import { ServiceError } from '../../errors/service-error.ts';
 import type { HttpLimits } from '../../model/limits.ts';
-import type { MemoryLease } from '../admission/memory-budget.ts';
-import type { Pace } from '../admission/slow-clients.ts';
 import { parseStrictJson } from '../../model/strict-json.ts';
+import { UNCOUNTED_BYTES } from '../admission/memory-budget.ts';
+import type { MemoryLease } from '../admission/memory-budget.ts';
+import type { TrackedClient } from '../admission/slow-clients.ts';
 
-export interface JsonReadOptions {
-  readonly bytesMax: number;
-  readonly limits: HttpLimits;
-  readonly account: MemoryLease;
-}
-
-export interface ReadOptions {
-  readonly limits: BodyPace;
-  /**
-   * Who pays for the pieces, where the reader keeps them; when there is no memory left, nothing more is read from the
-   * socket. Without one, the memory of each piece is freed when the next is asked for.
-   */
-  readonly account?: MemoryLease;
-  /** Joins those whose bodies are given up when they are slow and others need room. */
-  readonly pace?: (giveUp: () => void) => Pace;
+export interface BodyOptions {
+  readonly limits: Pick<HttpLimits, 'bodyIdleSeconds' | 'bodyBytesPerSecondMin'>;
+  /** For pieces that are kept. Without a lease, the memory of a piece is freed when the next one is read. */
+  readonly lease?: MemoryLease;
+  /** Makes the sender subject to slow-client eviction. */
+  readonly track?: (evict: () => void) => TrackedClient;
   readonly onReceived?: (piece: Uint8Array) => void;
 }
 
-/** How much of a body is thrown away after an early reply before the connection is cut. */
-export const DISCARD_BOUNDS = { bytesMax: 64 * 1024 * 1024, seconds: 5 };
+export interface JsonBodyOptions {
+  readonly bytesMax: number;
+  readonly limits: HttpLimits;
+  readonly lease: MemoryLease;
+}
 
-/** So much of each body is not counted: small requests do not wait for the memory that large ones hold. */
-export const FREE_BYTES = 64 * 1024;
+const ARROW_STREAM = 'application/vnd.apache.arrow.stream';
 
-/** The parsed JSON body; no body at all and the literal `null` are both an empty object, as some clients send them. */
+/** The parsed JSON body; an absent body and the literal `null` are both an empty object, as some clients send them. */
 export async function readJsonBody(
   message: IncomingMessage,
-  options: JsonReadOptions,
+  options: JsonBodyOptions,
 ): Promise<Record<string, unknown>> {
-  requireMediaType(message, ['application/json'], 'application/json');
+  requireMediaType(message, 'application/json');
   const bytes = await readWhole(message, options);
   if (bytes.length === 0) return {};
   const value = parseStrictJson(bytes, { depthMax: options.limits.jsonDepthMax });
@@ -47,101 +41,70 @@ export async function readJsonBody(
   return value as Record<string, unknown>;
 }
 
-/** Checks, without reading, that the body says it is an Arrow stream; some clients say nothing. */
+/** Some clients send no Content-Type; the body is not read here. */
 export function requireArrowStream(message: IncomingMessage): void {
-  requireMediaType(message, ['application/vnd.apache.arrow.stream'], 'application/vnd.apache.arrow.stream');
+  requireMediaType(message, ARROW_STREAM);
 }
 
-/** A body that says itself that it is too large is refused before a byte of it is read. */
 export function refuseDeclaredLength(message: IncomingMessage, bytesMax: number): void {
-  if (Number(message.headers['content-length'] ?? 0) <= bytesMax) return;
-  throw new ServiceError('PayloadTooLarge', `The body is larger than ${bytesMax} bytes.`);
+  if (Number(message.headers['content-length'] ?? 0) > bytesMax) throw tooLarge(bytesMax);
 }
 
-/** The pieces of a body as they arrive; a body that pauses too long is a failed request. */
-export async function* readPieces(message: IncomingMessage, options: ReadOptions): AsyncGenerator<Uint8Array> {
-  const { limits, account, onReceived } = options;
-  const arrival = new Arrival(message, limits);
-  let freeBytes = FREE_BYTES;
-  const pace = options.pace?.(arrival.giveUp);
+export async function* readPieces(message: IncomingMessage, options: BodyOptions): AsyncGenerator<Uint8Array> {
+  const reader = new BodyReader(message, options);
   try {
-    for (;;) {
-      const piece: unknown = message.read();
-      if (piece instanceof Uint8Array) {
-        arrival.received(piece.length);
-        if (account !== undefined && piece.length > freeBytes) await takeUnlessGone(message, account, piece.length);
-        freeBytes -= piece.length;
-        onReceived?.(piece);
-        yield piece;
-        if (account === undefined) freeMemory(piece);
-      } else if (message.readableEnded) {
-        return;
-      } else {
-        pace?.waits();
-        await arrival.next();
-        pace?.moves();
-      }
+    for (let piece = await reader.next(); piece !== undefined; piece = await reader.next()) {
+      options.onReceived?.(piece);
+      yield piece;
+      if (options.lease === undefined) freeMemory(piece);
     }
   } finally {
-    pace?.leave();
-    arrival.stop();
+    reader.stop();
   }
 }
 
-/** A sender that leaves while it is made to wait gives its turn to the next. */
-export async function takeUnlessGone(message: IncomingMessage, account: MemoryLease, bytes: number): Promise<void> {
-  const wait = account.take(bytes);
-  if (wait === undefined) return;
-  const onClose = (): void => account.close();
-  message.once('close', onClose);
-  try {
-    await wait;
-  } finally {
-    message.off('close', onClose);
-  }
-}
+/** How much of a body is discarded after an early reply before the connection is closed. */
+const DISCARDED_BYTES_MAX = 64 * 1024 * 1024;
+const DISCARD_MILLISECONDS = 5000;
 
 /**
- * With an early reply the rest of a body is thrown away, so that the client can read the reply and the connection stays
- * usable; one that goes on and on is cut. This must begin before the reply is out: from then on node throws an unread
- * body away by itself, without any bound.
+ * Discards the rest of a body after an early reply, so that the client can read the reply and reuse the connection. Must be
+ * called before the reply is sent: from then on node discards an unread body without any bound.
  */
-export function discardRest(
-  message: IncomingMessage,
-  bounds: { readonly bytesMax: number; readonly seconds: number },
-): void {
+export function discardRest(message: IncomingMessage): void {
   if (message.complete || message.destroyed) return;
   let bytes = 0;
-  const cut = (): void => void message.socket.destroy();
-  const timer = setTimeout(cut, bounds.seconds * 1000);
-  timer.unref();
+  const disconnect = (): void => void message.socket.destroy();
+  const timer = setTimeout(disconnect, DISCARD_MILLISECONDS).unref();
   message.on('data', (piece: Uint8Array) => {
     bytes += piece.length;
-    if (bytes > bounds.bytesMax) cut();
+    if (bytes > DISCARDED_BYTES_MAX) disconnect();
   });
-  message.once('close', () => clearTimeout(timer));
-  message.once('end', () => clearTimeout(timer));
-  message.once('error', () => clearTimeout(timer));
-  // A reader that gave up in the middle still listens, and a stream that is listened to so does not flow by itself.
+  for (const event of ['close', 'end', 'error']) message.once(event, () => clearTimeout(timer));
+  // A stream with a 'readable' listener, left by a reader that gave up, does not flow.
   message.removeAllListeners('readable');
   message.resume();
 }
 
-async function readWhole(message: IncomingMessage, options: JsonReadOptions): Promise<Buffer> {
-  refuseDeclaredLength(message, options.bytesMax);
+async function readWhole(message: IncomingMessage, { bytesMax, ...options }: JsonBodyOptions): Promise<Uint8Array> {
+  refuseDeclaredLength(message, bytesMax);
+  const reader = new BodyReader(message, options);
   const pieces: Uint8Array[] = [];
   let length = 0;
-  for await (const piece of readPieces(message, options)) {
-    length += piece.length;
-    if (length > options.bytesMax) {
-      throw new ServiceError('PayloadTooLarge', `The body is larger than ${options.bytesMax} bytes.`);
+  try {
+    for (let piece = await reader.next(); piece !== undefined; piece = await reader.next()) {
+      length += piece.length;
+      if (length > bytesMax) throw tooLarge(bytesMax);
+      pieces.push(piece);
     }
-    pieces.push(piece);
+  } finally {
+    reader.stop();
   }
-  return pieces.length === 1 && pieces[0] !== undefined ? Buffer.from(pieces[0]) : Buffer.concat(pieces, length);
+  const [first] = pieces;
+  return pieces.length === 1 && first !== undefined ? first : Buffer.concat(pieces, length);
 }
 
-function requireMediaType(message: IncomingMessage, accepted: readonly string[], wanted: string): void {
+function requireMediaType(message: IncomingMessage, accepted: string): void {
   const encoding = message.headers['content-encoding'];
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
     throw new ServiceError('UnsupportedMediaType', 'A compressed body (Content-Encoding) is not accepted.', {
@@ -149,62 +112,61 @@ function requireMediaType(message: IncomingMessage, accepted: readonly string[],
     });
   }
   const header = message.headers['content-type'];
-  if (header === undefined) return;
-  const mediaType = header.split(';', 1)[0]?.trim().toLowerCase() ?? '';
-  if (accepted.includes(mediaType)) return;
+  if (header === undefined || header.split(';', 1)[0]?.trim().toLowerCase() === accepted) return;
   throw new ServiceError('UnsupportedMediaType', 'The Content-Type of the body is not accepted here.', {
-    hint: `Send ${wanted}.`,
+    hint: `Send ${accepted}.`,
   });
 }
 
-export type BodyPace = Pick<HttpLimits, 'bodyIdleSeconds' | 'bodyBytesPerSecondMin'>;
+function tooLarge(bytesMax: number): ServiceError {
+  return new ServiceError('PayloadTooLarge', `The body is larger than ${bytesMax} bytes.`);
+}
 
 /**
- * Waits for more of a body. The stream's own iterator makes several promises and timers for each piece, which for large
- * uploads costs more than the copying.
+ * Reads a body piece by piece, with back-pressure from its lease and time-outs for its sender. The stream's own iterator
+ * creates several promises and timers per piece, which costs more than the copying.
  */
-export class Arrival {
+class BodyReader {
   readonly #message: IncomingMessage;
-  readonly #limits: BodyPace;
-  readonly #timer: NodeJS.Timeout;
+  readonly #options: BodyOptions;
+  readonly #client: TrackedClient | undefined;
+  #uncountedBytes = UNCOUNTED_BYTES;
+  #timer: NodeJS.Timeout | undefined;
   #hasNews = false;
   #failure: ServiceError | undefined;
   #wake: (() => void) | undefined;
-  /** Of late: bytes, and how long we waited for them. */
+  /** Since the rate was last checked. */
   #bytes = 0;
   #waitedMilliseconds = 0;
 
-  constructor(message: IncomingMessage, limits: BodyPace) {
+  constructor(message: IncomingMessage, options: BodyOptions) {
     this.#message = message;
-    this.#limits = limits;
-    this.#timer = setTimeout(this.#onIdle, limits.bodyIdleSeconds * 1000).unref();
-    message.on('readable', this.#onNews).on('end', this.#onNews).on('error', this.#onError).on('close', this.#onClose);
+    this.#options = options;
+    this.#client = options.track?.(() =>
+      this.#fail(new ServiceError('RequestTimeout', 'The body arrives too slowly while others are waiting.')),
+    );
   }
 
-  /** Resolves when there is something to read, or the end; refuses when the connection broke or stays silent. */
-  async next(): Promise<void> {
-    this.#timer.refresh();
-    const startedAt = performance.now();
-    while (!this.#hasNews && this.#failure === undefined) {
-      await new Promise<void>((resolve) => {
-        this.#wake = resolve;
-      });
+  /** `undefined` at the end of the body. */
+  async next(): Promise<Uint8Array | undefined> {
+    for (;;) {
+      const piece: unknown = this.#message.read();
+      if (piece instanceof Uint8Array) {
+        this.#bytes += piece.length;
+        const { lease } = this.#options;
+        if (lease !== undefined && piece.length > this.#uncountedBytes) await lease.take(piece.length);
+        this.#uncountedBytes -= piece.length;
+        return piece;
+      }
+      if (this.#message.readableEnded) return undefined;
+      this.#client?.waiting();
+      await this.#waitForMore();
+      this.#client?.progressed();
     }
-    this.#hasNews = false;
-    this.#requirePace(performance.now() - startedAt);
-    if (this.#failure !== undefined) throw this.#failure;
   }
-
-  received(bytes: number): void {
-    this.#bytes += bytes;
-  }
-
-  /** Somebody else needs the place of this one. */
-  readonly giveUp = (): void => {
-    this.#fail(new ServiceError('RequestTimeout', 'The body arrives too slowly while others are waiting.'));
-  };
 
   stop(): void {
+    this.#client?.leave();
     clearTimeout(this.#timer);
     this.#message
       .off('readable', this.#onNews)
@@ -213,17 +175,44 @@ export class Arrival {
       .off('close', this.#onClose);
   }
 
-  /** Only the time counts in which it was for the sender to do something. */
-  #requirePace(milliseconds: number): void {
-    const { bodyIdleSeconds, bodyBytesPerSecondMin } = this.#limits;
+  async #waitForMore(): Promise<void> {
+    this.#watch();
+    const startedAt = performance.now();
+    while (!this.#hasNews && this.#failure === undefined) {
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+    this.#hasNews = false;
+    this.#checkRate(performance.now() - startedAt);
+    if (this.#failure !== undefined) throw this.#failure;
+  }
+
+  #watch(): void {
+    if (this.#timer !== undefined) {
+      this.#timer.refresh();
+      return;
+    }
+    this.#timer = setTimeout(this.#onIdle, this.#options.limits.bodyIdleSeconds * 1000).unref();
+    this.#message
+      .on('readable', this.#onNews)
+      .on('end', this.#onNews)
+      .on('error', this.#onError)
+      .on('close', this.#onClose);
+    if (this.#message.destroyed) this.#onClose();
+  }
+
+  /** Counts only the time in which the service waited for the sender. */
+  #checkRate(milliseconds: number): void {
+    const { bodyIdleSeconds, bodyBytesPerSecondMin } = this.#options.limits;
     this.#waitedMilliseconds += milliseconds;
     if (this.#waitedMilliseconds < bodyIdleSeconds * 1000) return;
     const bytesPerSecond = (this.#bytes / this.#waitedMilliseconds) * 1000;
     this.#bytes = 0;
     this.#waitedMilliseconds = 0;
     if (bytesPerSecond >= bodyBytesPerSecondMin || this.#message.readableEnded) return;
-    const pace = `${bodyBytesPerSecondMin} bytes a second`;
-    this.#fail(new ServiceError('RequestTimeout', `The body arrives more slowly than ${pace}.`));
+    const rate = `${bodyBytesPerSecondMin} bytes a second`;
+    this.#fail(new ServiceError('RequestTimeout', `The body arrives more slowly than ${rate}.`));
   }
 
   readonly #onNews = (): void => {
@@ -239,12 +228,11 @@ export class Arrival {
     if (!this.#message.readableEnded) this.#onError(undefined);
   };
 
-  /** Only while somebody waits: when the reader is busy, it is not the sender who is slow. */
+  /** While the reader is busy with a piece, the sender is not the slow one. */
   readonly #onIdle = (): void => {
     if (this.#wake === undefined) return;
-    this.#fail(
-      new ServiceError('RequestTimeout', `No byte of the body arrived for ${this.#limits.bodyIdleSeconds} seconds.`),
-    );
+    const { bodyIdleSeconds } = this.#options.limits;
+    this.#fail(new ServiceError('RequestTimeout', `No byte of the body arrived for ${bodyIdleSeconds} seconds.`));
   };
 
   #fail(failure: ServiceError): void {

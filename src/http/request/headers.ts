@@ -1,10 +1,12 @@
+import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Credentials } from '../../auth/authenticator.ts';
 import { ServiceError } from '../../errors/service-error.ts';
+import { checkNames } from '../../model/identifier.ts';
+import type { NamespacePath } from '../../model/identifier.ts';
 import { DEFAULT_DATABASE } from '../../model/table.ts';
-import { randomUUID } from 'node:crypto';
 
-/** Headers that must not come twice: which of the two counts would be anybody's guess. */
+/** A second one would be ambiguous: proxies and servers differ in which of the two counts. */
 const SINGLE_HEADERS = new Set([
   'authorization',
   'x-api-key',
@@ -15,10 +17,10 @@ const SINGLE_HEADERS = new Set([
   'content-length',
 ]);
 
-export function refuseDoubledHeaders(message: IncomingMessage): void {
+export function refuseDoubledHeaders({ rawHeaders }: IncomingMessage): void {
   const seen = new Set<string>();
-  for (let index = 0; index < message.rawHeaders.length; index += 2) {
-    const name = message.rawHeaders[index]?.toLowerCase() ?? '';
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index]?.toLowerCase() ?? '';
     if (!SINGLE_HEADERS.has(name)) continue;
     if (seen.has(name)) throw new ServiceError('InvalidInput', `The header ${name} is given twice.`);
     seen.add(name);
@@ -26,10 +28,10 @@ export function refuseDoubledHeaders(message: IncomingMessage): void {
 }
 
 export function readHeaderCredentials(message: IncomingMessage): Credentials {
-  return { apiKey: readApiKey(message), bearer: readBearer(message.headers.authorization) };
+  return { apiKey: readHeader(message, 'x-api-key'), bearer: readBearer(message.headers.authorization) };
 }
 
-/** The body's `identity`, for callers that can set no headers. */
+/** The body's `identity`, for clients that cannot set headers. */
 export function readIdentity(body: Readonly<Record<string, unknown>>): Credentials {
   const identity = body['identity'];
   if (typeof identity !== 'object' || identity === null) return { apiKey: undefined, bearer: undefined };
@@ -47,12 +49,7 @@ export function hasCredential(credentials: Credentials): boolean {
   return credentials.apiKey !== undefined || credentials.bearer !== undefined;
 }
 
-function readApiKey(message: IncomingMessage): string | undefined {
-  const header = message.headers['x-api-key'];
-  return typeof header === 'string' && header !== '' ? header : undefined;
-}
-
-/** An Authorization header of another scheme is a credential that cannot be valid here, not the absence of one. */
+/** Another scheme is an invalid credential, not an absent one. */
 function readBearer(header: string | undefined): string | undefined {
   if (header === undefined || header === '') return undefined;
   const match = /^bearer +(\S+) *$/i.exec(header);
@@ -60,13 +57,14 @@ function readBearer(header: string | undefined): string | undefined {
   throw new ServiceError('Unauthenticated', 'The Authorization header is not of the form "Bearer <token>".');
 }
 
-/** The database that a request is about: by header, by host name below the configured suffix, or the default one. */
+/** The database of a request: by header, by host name below the configured suffix, or the default one. */
 export function readDatabaseName(message: IncomingMessage, hostSuffix: string | undefined): string {
-  const byService = readHeader(message, 'x-service-database');
-  const byAlias = readHeader(message, 'x-lancedb-database');
-  const byHost = readHostDatabase(message.headers.host, hostSuffix);
-  const names = [byService, byAlias, byHost].filter((name) => name !== undefined);
-  if (new Set(names).size > 1) {
+  const names = [
+    readHeader(message, 'x-service-database'),
+    readHeader(message, 'x-lancedb-database'),
+    readHostDatabase(message.headers.host, hostSuffix),
+  ].filter((name) => name !== undefined);
+  if (names.some((name) => name !== names[0])) {
     throw new ServiceError('InvalidInput', 'The headers and the host name do not name the same database.', {
       hint: 'Name it once, in x-service-database or in the host name.',
     });
@@ -84,13 +82,38 @@ function readHostDatabase(host: string | undefined, suffix: string | undefined):
   const name = host.replace(/:\d+$/, '').toLowerCase();
   const ending = `.${suffix.toLowerCase()}`;
   if (!name.endsWith(ending)) return undefined;
-  // A name of several labels is one that no database may have, never the default database.
+  // Several labels are a name that no database can have, so they never mean the default database.
   return name.slice(0, -ending.length);
 }
 
-const PREFIX = 'header.';
+/** The namespace in which a LanceDB client works whose database address continues with a path. */
+export function readPrefix({ headers }: IncomingMessage, delimiter: string): NamespacePath {
+  const header = headers['x-lancedb-database-prefix'];
+  if (typeof header !== 'string') return [];
+  return checkNames(
+    header.split('/').filter((name) => name !== ''),
+    delimiter,
+  );
+}
 
-/** What a body's context may not stand in for: who asks, what for, and how the bytes travel. */
+const REQUEST_ID_HEADER = 'x-request-id';
+
+/** The client's id if it is safe to log; otherwise a new one. */
+export function chooseRequestId({ headers }: Pick<IncomingMessage, 'headers'>): string {
+  return toRequestId(headers[REQUEST_ID_HEADER]) ?? randomUUID();
+}
+
+export function readRequestId(header: HeaderReader): string | undefined {
+  return toRequestId(header(REQUEST_ID_HEADER));
+}
+
+function toRequestId(sent: unknown): string | undefined {
+  return typeof sent === 'string' && /^[\w.:-]{1,128}$/.test(sent) ? sent : undefined;
+}
+
+const CONTEXT_PREFIX = 'header.';
+
+/** Headers that a body's context cannot replace: credentials, the database, and framing. */
 const NEVER_FROM_CONTEXT = new Set([
   'authorization',
   'x-api-key',
@@ -121,32 +144,17 @@ export function headerReader(message: IncomingMessage, context: unknown): Header
   return (name) => {
     const sent = message.headers[name];
     if (sent !== undefined) return Array.isArray(sent) ? sent.join(', ') : sent;
-    return fromContext.get(name);
+    return fromContext?.get(name);
   };
 }
 
-function readContextHeaders(context: unknown): ReadonlyMap<string, string> {
+function readContextHeaders(context: unknown): ReadonlyMap<string, string> | undefined {
+  if (typeof context !== 'object' || context === null) return undefined;
   const headers = new Map<string, string>();
-  if (typeof context !== 'object' || context === null) return headers;
   for (const [key, value] of Object.entries(context)) {
-    if (!key.toLowerCase().startsWith(PREFIX) || typeof value !== 'string') continue;
-    const name = key.slice(PREFIX.length).toLowerCase();
+    if (!key.toLowerCase().startsWith(CONTEXT_PREFIX) || typeof value !== 'string') continue;
+    const name = key.slice(CONTEXT_PREFIX.length).toLowerCase();
     if (!NEVER_FROM_CONTEXT.has(name)) headers.set(name, value);
   }
   return headers;
-}
-
-interface WithHeaders {
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-}
-
-export const REQUEST_ID_HEADER = 'x-request-id';
-
-/** The caller's own id, if it sent one that can stand in a log line; else one of ours. */
-export function chooseRequestId(message: WithHeaders): string {
-  return readRequestId(message.headers[REQUEST_ID_HEADER]) ?? randomUUID();
-}
-
-export function readRequestId(sent: unknown): string | undefined {
-  return typeof sent === 'string' && /^[\w.:-]{1,128}$/.test(sent) ? sent : undefined;
 }

@@ -1,18 +1,15 @@
+import type { IncomingMessage } from 'node:http';
 import type { Type } from 'typebox';
 import { ServiceError } from '../../errors/service-error.ts';
 import { quoteForMessage } from '../../model/identifier.ts';
 import type { Dialect, QueryLists, QueryValues } from '../../operations/operation.ts';
-import type { IncomingMessage } from 'node:http';
 
 export interface QueryParameters {
   readonly query: QueryValues;
   readonly queryLists: QueryLists;
 }
 
-/**
- * The query parameters that an operation knows, each given at most once, unless its shape is an array. Others are refused,
- * so that a misspelt one does not pass; from the LanceDB client, whose newer releases add some, they are ignored.
- */
+/** Unknown parameters are refused as misspelt; from the LanceDB client, whose newer releases add some, they are ignored. */
 export function readQueryValues(url: string, shape: Type.TObject, dialect: Dialect): QueryParameters {
   const query: Record<string, string> = {};
   const queryLists: Record<string, string[]> = {};
@@ -40,7 +37,7 @@ function unknownParameter(name: string, known: readonly string[]): ServiceError 
   });
 }
 
-/** `URLSearchParams` replaces what it cannot decode, so that the caller's value would silently become another. */
+/** `URLSearchParams` would silently replace what it cannot decode. */
 function requireWellFormed(text: string): void {
   try {
     decodeURIComponent(text);
@@ -52,8 +49,8 @@ function requireWellFormed(text: string): void {
 }
 
 /**
- * The Rust client of the REST namespace form-encodes identifiers also in the path, so that a space arrives as a plus sign;
- * from everybody else a plus sign is one. It is the only client that does not say its name.
+ * The Rust client of the REST namespace form-encodes identifiers in the path: its plus sign is a space. It is the only client
+ * without a User-Agent.
  */
 export function decodePlusSigns({ url = '', headers }: Pick<IncomingMessage, 'url' | 'headers'>): string {
   if (headers['user-agent'] !== undefined) return url;

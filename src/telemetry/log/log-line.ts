@@ -1,4 +1,4 @@
-import type { RequestFinished, TelemetryEvent } from '../events.ts';
+import type { TelemetryEvent } from '../events.ts';
 
 export const LOG_LEVELS = ['error', 'warn', 'info', 'debug'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
@@ -8,11 +8,7 @@ export interface LogStream {
   readonly isTTY?: boolean;
 }
 
-/** Some fields hold names that callers chose. */
-const FIELD_CHARACTERS_MAX = 1024;
-const NOT_FIELDS: ReadonlySet<string> = new Set(['kind', 'cause', 'plan']);
-
-/** An event as the log shows it. Lines of `details` stand by themselves: reasons, stacks. */
+/** An event as the log shows it. `details` are whole lines: reasons, stacks. */
 export interface LogLine {
   readonly level: LogLevel;
   readonly event: TelemetryEvent['kind'];
@@ -20,62 +16,61 @@ export interface LogLine {
   readonly details: readonly string[];
 }
 
-export type LogWriter = (line: LogLine) => void;
+const LEVELS: Readonly<Record<Exclude<TelemetryEvent['kind'], 'request-finished'>, LogLevel>> = {
+  'start-failed': 'error',
+  'background-failed': 'error',
+  'writes-paused': 'error',
+  'worker-died': 'error',
+  'engine-stalled': 'error',
+  'manifest-quarantined': 'error',
+  'key-set-failed': 'warn',
+  'job-interrupted': 'warn',
+  'slow-query': 'warn',
+  'connections-refused': 'warn',
+  'requests-refused': 'warn',
+  'config-loaded': 'info',
+  listening: 'info',
+  draining: 'info',
+  'worker-started': 'info',
+  'worker-stopped': 'info',
+  'recovery-done': 'info',
+  'writes-resumed': 'info',
+  'access-changed': 'info',
+  'key-set-fetched': 'info',
+  'maintenance-done': 'info',
+  'slow-query-analysed': 'info',
+  'unknown-fields-ignored': 'debug',
+  'job-ended': 'debug',
+};
+
+export function levelOf(event: TelemetryEvent): LogLevel {
+  if (event.kind !== 'request-finished') return LEVELS[event.kind];
+  if (event.status < 500) return 'info';
+  return event.status === 503 ? 'warn' : 'error';
+}
+
+/** The level and those above it. */
+export function levelsUpTo(level: LogLevel): ReadonlySet<LogLevel> {
+  return new Set(LOG_LEVELS.slice(0, LOG_LEVELS.indexOf(level) + 1));
+}
 
 export function toLogLine(event: TelemetryEvent): LogLine {
-  switch (event.kind) {
-    case 'request-finished':
-      return toRequestLine(event);
-    case 'start-failed':
-      return { level: 'error', event: event.kind, fields: {}, details: event.reasons };
-    case 'key-set-failed':
-      return toLine('warn', event, describeCause(event.cause));
-    case 'background-failed':
-    case 'writes-paused':
-      return toLine('error', event, describeCause(event.cause));
-    case 'worker-died':
-    case 'engine-stalled':
-    case 'manifest-quarantined':
-      return toLine('error', event);
-    case 'slow-query-analysed':
-      return toLine('info', event, event.plan);
-    case 'job-interrupted':
-    case 'slow-query':
-    case 'connections-refused':
-    case 'requests-refused':
-      return toLine('warn', event);
-    case 'unknown-fields-ignored':
-    case 'job-ended':
-      return toLine('debug', event);
-    case 'config-loaded':
-    case 'listening':
-    case 'draining':
-    case 'worker-started':
-    case 'worker-stopped':
-    case 'recovery-done':
-    case 'writes-resumed':
-    case 'access-changed':
-    case 'key-set-fetched':
-    case 'maintenance-done':
-      return toLine('info', event);
-    default:
-      return event satisfies never;
-  }
+  return { level: levelOf(event), event: event.kind, fields: fieldsOf(event), details: detailsOf(event) };
 }
 
-/** A refusal is the caller's affair; only a failure of ours has its cause in the log. */
-function toRequestLine(event: RequestFinished): LogLine {
-  if (event.status < 500) return toLine('info', event);
-  return toLine(event.status === 503 ? 'warn' : 'error', event, describeCause(event.cause));
-}
+/** Shown as details, or not at all. */
+const NOT_FIELDS: ReadonlySet<string> = new Set(['kind', 'cause', 'plan']);
+/** Some fields hold names that callers chose. */
+const FIELD_CHARACTERS_MAX = 1024;
 
-function toLine(level: LogLevel, event: TelemetryEvent, details: readonly string[] = []): LogLine {
+function fieldsOf(event: TelemetryEvent): LogLine['fields'] {
   const fields: Record<string, string | number | boolean> = {};
+  if (event.kind === 'start-failed') return fields;
   for (const [key, value] of Object.entries(event)) {
     const field = NOT_FIELDS.has(key) ? undefined : toField(value);
     if (field !== undefined) fields[key] = field;
   }
-  return { level, event: event.kind, fields, details };
+  return fields;
 }
 
 function toField(value: unknown): string | number | boolean | undefined {
@@ -85,29 +80,37 @@ function toField(value: unknown): string | number | boolean | undefined {
   return typeof text === 'string' ? text.slice(0, FIELD_CHARACTERS_MAX) : undefined;
 }
 
+function detailsOf(event: TelemetryEvent): readonly string[] {
+  switch (event.kind) {
+    case 'start-failed':
+      return event.reasons;
+    case 'slow-query-analysed':
+      return event.plan;
+    case 'request-finished':
+      // The cause of a refusal may contain what the caller sent.
+      return event.status < 500 ? [] : describeCause(event.cause);
+    default:
+      return 'cause' in event ? describeCause(event.cause) : [];
+  }
+}
+
 const CAUSES_MAX = 5;
 const STACK_CHARACTERS_MAX = 8192;
 
-/** Each error of the chain with its stack, the outermost first. Bounded: engine errors can carry whole plans. */
-export function describeCause(cause: unknown): readonly string[] {
+/** The stacks of a chain of errors, the outermost first. Bounded, because engine errors can contain whole plans. */
+function describeCause(cause: unknown): readonly string[] {
   const details: string[] = [];
   let current = cause;
   while (current !== undefined && current !== null && details.length < CAUSES_MAX) {
-    details.push(describe(current));
+    const text = describe(current);
+    details.push(text.length > STACK_CHARACTERS_MAX ? `${text.slice(0, STACK_CHARACTERS_MAX)}…` : text);
     current = current instanceof Error ? current.cause : undefined;
   }
   return details;
 }
 
 function describe(cause: unknown): string {
-  if (cause instanceof Error) {
-    const message = `${cause.name}: ${cause.message}`;
-    const stack = cause.stack ?? '';
-    return cut(stack.includes(cause.message) ? stack : `${message}\n${stack}`);
-  }
-  return cut(typeof cause === 'string' ? cause : `a thrown ${typeof cause}`);
-}
-
-function cut(text: string): string {
-  return text.length > STACK_CHARACTERS_MAX ? `${text.slice(0, STACK_CHARACTERS_MAX)}…` : text;
+  if (!(cause instanceof Error)) return typeof cause === 'string' ? cause : `a thrown ${typeof cause}`;
+  const stack = cause.stack ?? '';
+  return stack.includes(cause.message) ? stack : `${cause.name}: ${cause.message}\n${stack}`;
 }

@@ -2,8 +2,8 @@ import { fstatSync, writeSync } from 'node:fs';
 import type { LogStream } from './log-line.ts';
 
 /**
- * Where the log goes: stderr. A file on a full disk loses lines and gets them again when there is space. Node's own
- * stream would end for good at the first line that fails, and the process with it.
+ * The log goes to stderr. A file on a full disk loses lines until there is space again; node's own stream would end for good
+ * at the first failed write, and the process with it.
  */
 export function openLogOutput(stderr: LogStream & { readonly fd: number }): LogStream {
   if (!isFile(stderr.fd)) return stderr;
@@ -26,18 +26,15 @@ function isFile(descriptor: number): boolean {
   }
 }
 
-const GATHER_MILLISECONDS = 20;
-/** So much is written at once, also earlier. */
-const CHARACTERS_MAX = 64 * 1024;
+const BATCH_MILLISECONDS = 20;
+const BATCH_CHARACTERS_MAX = 64 * 1024;
 
 export interface BatchedLines extends LogStream {
+  /** From then on each line is written at once. */
   close(): void;
 }
 
-/**
- * Writes the lines of a moment together. A write to a pipe is a call of the operating system that wakes the reader; under
- * load, one for each request cost more than anything else that is done to refuse it.
- */
+/** Batches lines: under overload, one system call per line costs more than the rest of a refusal. */
 export function batchLines(stream: LogStream): BatchedLines {
   let text = '';
   let isClosed = false;
@@ -46,21 +43,20 @@ export function batchLines(stream: LogStream): BatchedLines {
     clearTimeout(timer);
     timer = undefined;
     if (text === '') return;
-    const gathered = text;
+    const batch = text;
     text = '';
-    stream.write(gathered);
+    stream.write(batch);
   };
-  // What was said last is often why it was the last.
+  // The last lines often say why the process ended.
   process.once('exit', flush);
   return {
     ...(stream.isTTY === undefined ? {} : { isTTY: stream.isTTY }),
     write(line) {
       text += line;
-      if (isClosed || text.length >= CHARACTERS_MAX) flush();
-      else timer ??= setTimeout(flush, GATHER_MILLISECONDS).unref();
+      if (isClosed || text.length >= BATCH_CHARACTERS_MAX) flush();
+      else timer ??= setTimeout(flush, BATCH_MILLISECONDS).unref();
       return true;
     },
-    /** From then on each line is written by itself. */
     close() {
       isClosed = true;
       flush();

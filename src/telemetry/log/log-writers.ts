@@ -1,51 +1,41 @@
-import { pino } from 'pino';
-import type { LogLevel, LogStream, LogWriter, LogLine } from './log-line.ts';
-import { LOG_LEVELS } from './log-line.ts';
+import type { LogLine, LogStream } from './log-line.ts';
 
-export interface LogOptions {
-  readonly level: LogLevel;
+/** `auto` is text on a terminal, else JSON. */
+export type LogFormat = 'auto' | 'json' | 'text';
+
+export interface LogWriterOptions {
+  readonly format: LogFormat;
   readonly stream: LogStream;
+  /** Milliseconds since 1970. */
   readonly clock: () => number;
 }
 
-/** One JSON object a line: `level` as a word, `time` in ISO 8601, `event`, then the fields of the event. */
-export function writeJsonLines({ level, stream, clock }: LogOptions): LogWriter {
-  const logger = pino(
-    {
-      level,
-      base: null,
-      timestamp: () => `,"time":"${new Date(clock()).toISOString()}"`,
-      formatters: { level: (label) => ({ level: label }) },
-    },
-    { write: (text) => void stream.write(text) },
-  );
-  return (line) => {
-    const details = line.details.length === 0 ? {} : { details: line.details };
-    logger[line.level]({ event: line.event, ...line.fields, ...details });
-  };
+export function createLogWriter({ format, stream, clock }: LogWriterOptions): (line: LogLine) => void {
+  const isText = format === 'text' || (format === 'auto' && stream.isTTY === true);
+  const formatLine = isText ? formatText : formatJson;
+  return (line) => void stream.write(formatLine(line, new Date(clock()).toISOString()));
 }
 
-/** Lines for people: `10:11:12.345 info  request finished  status=200 …`, details indented below. */
-export function writeTextLines({ level, stream, clock }: LogOptions): LogWriter {
-  const shown = LOG_LEVELS.slice(0, LOG_LEVELS.indexOf(level) + 1);
-  return (line) => {
-    if (shown.includes(line.level)) stream.write(formatLine(line, new Date(clock())));
-  };
+/** One JSON object a line: `level`, `time` in ISO 8601, `event`, then the fields of the event. */
+function formatJson({ level, event, fields, details }: LogLine, time: string): string {
+  const shown = details.length === 0 ? undefined : details;
+  return `${JSON.stringify({ level, time, event, ...fields, details: shown })}\n`;
 }
 
-function formatLine(line: LogLine, time: Date): string {
+/** For people: `10:11:12.345 info  request finished  status=200 …`, details indented below. */
+function formatText(line: LogLine, time: string): string {
   const fields = Object.entries(line.fields).map(([key, value]) => `${key}=${formatValue(String(value))}`);
-  const head = [time.toISOString().slice(11, 23), line.level.padEnd(5), line.event.replaceAll('-', ' ')].join(' ');
+  const head = [time.slice(11, 23), line.level.padEnd(5), line.event.replaceAll('-', ' ')].join(' ');
   const details = line.details.flatMap((detail) => detail.split('\n').map((each) => `    ${escape(each)}\n`));
   return `${[head, ...fields].join('  ')}\n${details.join('')}`;
 }
 
-/** Quoted unless it is one plain word: a caller must not be able to write a line or a field of its own. */
+/** Quoted unless it is one plain word: a caller must not be able to forge lines or fields. */
 function formatValue(value: string): string {
   return /^[\w.:/@{}$+~*-]+$/.test(value) ? value : escape(JSON.stringify(value));
 }
 
-/** Control and invisible characters would move a terminal's cursor or hide text. */
+/** Control and invisible characters could move a terminal's cursor or hide text. */
 function escape(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, (character) => {
     const point = character.codePointAt(0) ?? 0;

@@ -1,40 +1,117 @@
-import type { EventReader } from '../telemetry.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { DiagLogLevel, diag } from '@opentelemetry/api';
+import type { Context } from '@opentelemetry/api';
+import { OTLPLogExporter } from '@opentelemetry/exporter-logs-otlp-http';
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
+import { defaultResource, detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources';
+import type { Resource } from '@opentelemetry/resources';
+import { BatchLogRecordProcessor, LoggerProvider } from '@opentelemetry/sdk-logs';
+import {
+  AlwaysOffSampler,
+  AlwaysOnSampler,
+  BatchSpanProcessor,
+  ParentBasedSampler,
+  TraceIdRatioBasedSampler,
+  TracerProvider,
+} from '@opentelemetry/sdk-trace';
+import type { Sampler } from '@opentelemetry/sdk-trace';
+import type { TelemetryEvent } from '../events.ts';
+import { levelOf, levelsUpTo, toLogLine } from '../log/log-line.ts';
 import type { LogLevel } from '../log/log-line.ts';
-import { readOtelVariables } from './otel-settings.ts';
-import type { Variables } from './otel-settings.ts';
+import type { OpenTelemetry, OpenTelemetryOptions, OtelSettings, SamplerSettings } from './otel-settings.ts';
+import { RequestSpans } from './request-spans.ts';
 
-/** Headers of a request, of which `traceparent` and `tracestate` say which trace it belongs to. */
-export type TraceHeaders = Readonly<Record<string, string | string[] | undefined>>;
+const FLUSH_MILLISECONDS = 2000;
+const FAULT_MILLISECONDS = 60_000;
 
-/** The life of one request, as a span. */
-export interface RequestTracer {
-  /** Runs the work inside a span, and hands over the value of `traceresponse` for the reply. */
-  run<Value>(headers: TraceHeaders, onSpan: (traceresponse: string) => void, work: () => Value): Value;
+/** Callers choose names, keys and texts, which may be long. */
+const LIMITS = { attributeValueLengthLimit: 1024, attributeCountLimit: 64 };
+
+export function createOpenTelemetry(settings: OtelSettings, options: OpenTelemetryOptions): OpenTelemetry {
+  const { release, level, onFault } = options;
+  listenForFaults(onFault);
+  for (const fault of settings.faults) onFault(fault);
+  const resource = describeService(settings, release);
+  const traces = settings.hasTraces ? openTraces(settings, resource) : undefined;
+  const logs = settings.hasLogs ? openLogs(settings, resource) : undefined;
+  const spans = traces && new RequestSpans(traces.getTracer('tiltyard', release));
+  const exportLog = logs && createLogExport(logs, release, level);
+  return {
+    read(event) {
+      exportLog?.(event, spans?.currentContext());
+      if (event.kind === 'request-finished') spans?.finish(event);
+    },
+    tracer: spans,
+    engineCalled: (call, startedAt, endedAt) => spans?.addCall(call, startedAt, endedAt),
+    async close() {
+      // A collector that is away must not block the shutdown.
+      const stop = new AbortController();
+      const timeout = sleep(FLUSH_MILLISECONDS, undefined, { signal: stop.signal }).catch(() => {});
+      await Promise.race([Promise.allSettled([traces?.shutdown(), logs?.shutdown()]), timeout]);
+      stop.abort();
+    },
+  };
 }
 
-/** Traces and logs on their way to a collector. */
-export interface OpenTelemetry {
-  readonly read: EventReader;
-  /** Where traces are wanted. */
-  readonly tracer: RequestTracer | undefined;
-  engineCalled(call: string, startedAt: number, endedAt: number): void;
-  /** Sends what is left, for a moment. */
-  close(): Promise<void>;
+/** Severity numbers of the OpenTelemetry data model. */
+const SEVERITIES = { error: 17, warn: 13, info: 9, debug: 5 } as const;
+
+function createLogExport(logs: LoggerProvider, release: string, level: LogLevel) {
+  const logger = logs.getLogger('tiltyard', release);
+  const exported = levelsUpTo(level);
+  return (event: TelemetryEvent, context: Context | undefined): void => {
+    if (!exported.has(levelOf(event))) return;
+    const line = toLogLine(event);
+    logger.emit({
+      severityNumber: SEVERITIES[line.level],
+      severityText: line.level,
+      eventName: line.event,
+      body: [line.event, ...line.details].join('\n'),
+      attributes: { ...line.fields },
+      ...(context === undefined ? {} : { context }),
+    });
+  };
 }
 
-export interface OpenTelemetryOptions {
-  readonly variables: Variables;
-  readonly release: string;
-  /** Least level that is sent. */
-  readonly level: LogLevel;
-  /** Told of what does not work, at most once a minute. */
-  readonly onFault: (fault: string) => void;
+function describeService({ serviceName }: OtelSettings, release: string): Resource {
+  return defaultResource()
+    .merge(resourceFromAttributes({ 'service.version': release }))
+    .merge(detectResources({ detectors: [envDetector] }))
+    .merge(resourceFromAttributes({ 'service.name': serviceName }));
 }
 
-/** By the usual variables; loaded only when they ask for it. */
-export async function openOpenTelemetry(options: OpenTelemetryOptions): Promise<OpenTelemetry | undefined> {
-  const settings = readOtelVariables(options.variables);
-  if (settings === undefined) return undefined;
-  const { createOtlp } = await import('./otlp.ts');
-  return createOtlp(settings, options);
+function openTraces({ spans, sampler }: OtelSettings, resource: Resource): TracerProvider {
+  return new TracerProvider({
+    resource,
+    sampler: toSampler(sampler),
+    spanLimits: LIMITS,
+    spanProcessors: [new BatchSpanProcessor({ ...spans, exporter: new OTLPTraceExporter() })],
+  });
 }
+
+function openLogs({ logs }: OtelSettings, resource: Resource): LoggerProvider {
+  const processor = new BatchLogRecordProcessor({ ...logs, exporter: new OTLPLogExporter() });
+  return new LoggerProvider({ resource, logRecordLimits: LIMITS, processors: [processor] });
+}
+
+function toSampler({ ratio, followsParent }: SamplerSettings): Sampler {
+  const partial = ratio === 0 ? new AlwaysOffSampler() : new TraceIdRatioBasedSampler(ratio);
+  const root = ratio === 1 ? new AlwaysOnSampler() : partial;
+  return followsParent ? new ParentBasedSampler({ root }) : root;
+}
+
+/** The SDK reports its errors to one logger of the process. */
+function listenForFaults(onFault: (fault: string) => void): void {
+  let reportedAt = -Infinity;
+  const error = (message: string): void => {
+    if (performance.now() - reportedAt < FAULT_MILLISECONDS) return;
+    reportedAt = performance.now();
+    // An error arrives as the JSON of its fields.
+    const text = /"message":"((?:[^"\\]|\\.)*)"/.exec(message)?.[1] ?? message;
+    onFault(`The collector could not be reached: ${text}`);
+  };
+  const logger = { error, warn: ignore, info: ignore, debug: ignore, verbose: ignore };
+  diag.setLogger(logger, { logLevel: DiagLogLevel.ERROR, suppressOverrideMessage: true });
+}
+
+function ignore(): void {}

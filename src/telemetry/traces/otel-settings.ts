@@ -1,6 +1,35 @@
+import type { EventReader } from '../events.ts';
+import type { LogLevel } from '../log/log-line.ts';
+
+/** Exports traces and logs to a collector. */
+export interface OpenTelemetry {
+  readonly read: EventReader;
+  /** Where traces are wanted. */
+  readonly tracer: RequestTracer | undefined;
+  engineCalled(call: string, startedAt: number, endedAt: number): void;
+  /** Sends what is left, within a short time-out. */
+  close(): Promise<void>;
+}
+
+export interface RequestTracer {
+  /** Runs the work inside a span; `onSpan` gets the value of the header `traceresponse`. */
+  run<Value>(headers: TraceHeaders, onSpan: (traceresponse: string) => void, work: () => Value): Value;
+}
+
+/** Headers of a request; `traceparent` and `tracestate` name its trace. */
+export type TraceHeaders = Readonly<Record<string, string | string[] | undefined>>;
+
+export interface OpenTelemetryOptions {
+  readonly variables: Variables;
+  readonly release: string;
+  /** Lowest level of the exported logs. */
+  readonly level: LogLevel;
+  /** Called at most once a minute. */
+  readonly onFault: (fault: string) => void;
+}
+
 export type Variables = Readonly<Record<string, string | undefined>>;
 
-/** What the usual variables of OpenTelemetry ask for. */
 export interface OtelSettings {
   readonly hasTraces: boolean;
   readonly hasLogs: boolean;
@@ -13,9 +42,8 @@ export interface OtelSettings {
 }
 
 export interface SamplerSettings {
-  /** Of requests that come without a decision of the caller's, the share that is traced. */
+  /** The share of requests without a decision of the caller's that is traced. */
   readonly ratio: number;
-  /** Whether a caller's decision counts. */
   readonly followsParent: boolean;
 }
 
@@ -26,7 +54,7 @@ export interface BatchSettings {
   readonly exportTimeoutMillis: number;
 }
 
-/** `undefined` unless an endpoint is named for traces or for logs: the SDK is then not even loaded. */
+/** `undefined` unless an endpoint is named for traces or for logs. */
 export function readOtelVariables(variables: Variables): OtelSettings | undefined {
   if (variables['OTEL_SDK_DISABLED']?.toLowerCase() === 'true') return undefined;
   const hasTraces = isWanted(variables, 'TRACES');
@@ -50,42 +78,38 @@ function isWanted(variables: Variables, signal: 'TRACES' | 'LOGS'): boolean {
 
 function readSampler(variables: Variables): SamplerSettings {
   const name = variables['OTEL_TRACES_SAMPLER'] ?? 'parentbased_always_on';
-  const followsParent = name.startsWith('parentbased_');
-  const kind = name.replace(/^parentbased_/, '');
   const argument = readNumber(variables['OTEL_TRACES_SAMPLER_ARG'], [0, 1], 1);
   const ratios: Readonly<Record<string, number>> = { always_off: 0, traceidratio: argument };
-  return { ratio: ratios[kind] ?? 1, followsParent };
+  return { ratio: ratios[name.replace(/^parentbased_/, '')] ?? 1, followsParent: name.startsWith('parentbased_') };
 }
 
-/** A collector that is away must not cost more memory than this. */
+/** Bounds the memory for a collector that is away. */
 const QUEUE_MAX = 65_536;
 const EXPORT_MILLISECONDS_MAX = 60_000;
 
 function readBatch(variables: Variables, prefix: string, delay: number): BatchSettings {
-  const maxQueueSize = readNumber(variables[`${prefix}_MAX_QUEUE_SIZE`], [1, QUEUE_MAX], 2048);
+  const read = (name: string, range: readonly [number, number], fallback: number): number =>
+    readNumber(variables[`${prefix}_${name}`], range, fallback);
+  const maxQueueSize = read('MAX_QUEUE_SIZE', [1, QUEUE_MAX], 2048);
   return {
-    scheduledDelayMillis: readNumber(variables[`${prefix}_SCHEDULE_DELAY`], [10, EXPORT_MILLISECONDS_MAX], delay),
+    scheduledDelayMillis: read('SCHEDULE_DELAY', [10, EXPORT_MILLISECONDS_MAX], delay),
     maxQueueSize,
-    maxExportBatchSize: readNumber(
-      variables[`${prefix}_MAX_EXPORT_BATCH_SIZE`],
-      [1, maxQueueSize],
-      Math.min(512, maxQueueSize),
-    ),
-    exportTimeoutMillis: readNumber(variables[`${prefix}_EXPORT_TIMEOUT`], [10, EXPORT_MILLISECONDS_MAX], 30_000),
+    maxExportBatchSize: read('MAX_EXPORT_BATCH_SIZE', [1, maxQueueSize], Math.min(512, maxQueueSize)),
+    exportTimeoutMillis: read('EXPORT_TIMEOUT', [10, EXPORT_MILLISECONDS_MAX], 30_000),
   };
 }
 
-/** The specification wants a value that makes no sense to be ignored. */
+/** The specification wants invalid values to be ignored. */
 function readNumber(text: string | undefined, [least, most]: readonly [number, number], fallback: number): number {
   const number = text === undefined || text === '' ? Number.NaN : Number(text);
   return Number.isNaN(number) ? fallback : Math.min(Math.max(number, least), most);
 }
 
 function findFaults(variables: Variables): readonly string[] {
-  return ['', 'TRACES_', 'LOGS_'].flatMap((signal) => {
-    const name = `OTEL_EXPORTER_OTLP_${signal}PROTOCOL`;
-    const protocol = variables[name];
-    if (protocol !== 'grpc') return [];
-    return [`${name} is grpc, which is not offered: JSON is sent over HTTP, to the port for that (4318 as a rule).`];
-  });
+  return ['', 'TRACES_', 'LOGS_']
+    .map((signal) => `OTEL_EXPORTER_OTLP_${signal}PROTOCOL`)
+    .filter((name) => variables[name] === 'grpc')
+    .map(
+      (name) => `${name} is grpc, which is not offered: JSON is sent over HTTP, to the port for that (4318 as a rule).`,
+    );
 }

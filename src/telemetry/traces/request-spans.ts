@@ -2,14 +2,14 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { ROOT_CONTEXT, SpanKind, SpanStatusCode, createTraceState, trace } from '@opentelemetry/api';
 import type { Attributes, Context, Span, Tracer } from '@opentelemetry/api';
 import type { RequestFinished } from '../events.ts';
-import type { RequestTracer, TraceHeaders } from './open-telemetry.ts';
+import type { RequestTracer, TraceHeaders } from './otel-settings.ts';
 
 interface Active {
   readonly span: Span;
   readonly context: Context;
 }
 
-/** One span for each request, and below it one for each call of the engine. */
+/** One span per request, with a child span per call of the engine. */
 export class RequestSpans implements RequestTracer {
   readonly #tracer: Tracer;
   readonly #active = new AsyncLocalStorage<Active>();
@@ -20,7 +20,7 @@ export class RequestSpans implements RequestTracer {
 
   run<Value>(headers: TraceHeaders, onSpan: (traceresponse: string) => void, work: () => Value): Value {
     const parent = readParent(headers);
-    // Its name is known when the request has ended.
+    // Renamed when the request has ended.
     const span = this.#tracer.startSpan('request', { kind: SpanKind.SERVER }, parent);
     onSpan(formatTraceparent(span));
     return this.#active.run({ span, context: trace.setSpan(parent, span) }, work);
@@ -30,7 +30,7 @@ export class RequestSpans implements RequestTracer {
     return this.#active.getStore()?.context;
   }
 
-  /** A request that met no operation has no span yet. */
+  /** A request that reached no operation has no span yet. */
   finish(event: RequestFinished): void {
     const active = this.#active.getStore();
     const span = active?.span ?? this.#startLate(event);
@@ -40,7 +40,7 @@ export class RequestSpans implements RequestTracer {
     span.end();
   }
 
-  /** Work that outlasts its request is nobody's part. */
+  /** Work that outlasts its request is not traced. */
   addCall(call: string, startedAt: number, endedAt: number): void {
     const active = this.#active.getStore();
     if (active === undefined || !active.span.isRecording()) return;
@@ -57,7 +57,7 @@ export class RequestSpans implements RequestTracer {
 const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(?:-.*)?$/;
 const TRACESTATE_CHARACTERS_MAX = 512;
 
-/** W3C Trace Context: what cannot be read counts as not sent. */
+/** W3C Trace Context: invalid headers count as absent. */
 function readParent(headers: TraceHeaders): Context {
   const { traceparent, tracestate } = headers;
   const [, traceId, spanId, flags] = TRACEPARENT.exec(typeof traceparent === 'string' ? traceparent : '') ?? [];
@@ -77,7 +77,7 @@ function formatTraceparent(span: Span): string {
   return `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`;
 }
 
-/** The names of the semantic conventions for HTTP; the address itself may hold what callers did not mean to be kept. */
+/** Named by the semantic conventions for HTTP; the address itself may contain what must not be logged. */
 function toAttributes(event: RequestFinished): Attributes {
   return {
     'http.request.method': event.method,
@@ -102,7 +102,7 @@ function toRoute(route: string): string {
   return route.replaceAll(/:(\w+)/g, '{$1}');
 }
 
-/** The SDK would take a small number for one of its own clock. */
+/** The SDK would take a small number for a time of its own clock. */
 function toEpoch(now: number): Date {
   return new Date(performance.timeOrigin + now);
 }

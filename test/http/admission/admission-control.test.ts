@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AdmissionControl, toWorkClass } from '../../../src/http/admission/admission-control.ts';
-import type { AdmissionLimits, Leave, WorkClass } from '../../../src/http/admission/admission-control.ts';
+import type { AdmissionLimits, ReleaseSlot, WorkClass } from '../../../src/http/admission/admission-control.ts';
 import type { ServiceError } from '../../../src/errors/service-error.ts';
 import { testLimits } from '../../support/limits.ts';
 import { refusalOf } from '../../support/refusal.ts';
@@ -10,9 +10,9 @@ import { OPERATIONS } from '../../../src/operations/registry.ts';
 interface Gate {
   readonly admission: AdmissionControl;
   /** Takes a place that must be there. */
-  readonly take: (work: WorkClass, caller?: string) => Leave;
+  readonly take: (work: WorkClass, caller?: string) => ReleaseSlot;
   /** Waits for a place; the name is noted once it is there. */
-  readonly queue: (work: WorkClass, caller?: string, name?: string) => Promise<Leave>;
+  readonly queue: (work: WorkClass, caller?: string, name?: string) => Promise<ReleaseSlot>;
   readonly started: readonly string[];
   now: number;
 }
@@ -27,12 +27,12 @@ function open(limits: Partial<AdmissionLimits>, onFull?: (work: WorkClass) => vo
       now: () => gate.now,
       ...(onFull === undefined ? {} : { onFull }),
     }),
-    take(work: WorkClass, caller = 'somebody'): Leave {
+    take(work: WorkClass, caller = 'somebody'): ReleaseSlot {
       const entered = gate.admission.enter({ work, caller, signal: neverAsked });
       assert.ok(typeof entered === 'function', 'there is room, so that nothing must wait');
       return entered;
     },
-    async queue(work: WorkClass, caller = 'somebody', name = caller): Promise<Leave> {
+    async queue(work: WorkClass, caller = 'somebody', name = caller): Promise<ReleaseSlot> {
       const leave = await gate.admission.enter({ work, caller, signal: () => new AbortController().signal });
       started.push(name);
       return leave;
@@ -45,7 +45,7 @@ function neverAsked(): AbortSignal {
   throw new Error('a request that need not wait asks for no signal');
 }
 
-async function refused(entering: Promise<Leave>): Promise<ServiceError> {
+async function refused(entering: Promise<ReleaseSlot>): Promise<ServiceError> {
   return entering.then(
     () => assert.fail('it was let in'),
     (error: ServiceError) => error,
@@ -87,12 +87,12 @@ test('lets a burst wait, and starts who waits as soon as a place is free, in the
   const first = gate.take('read');
   const second = gate.queue('read', 'a', '1');
   const third = gate.queue('read', 'a', '2');
-  assert.equal(gate.admission.waiting('read'), 2);
+  assert.equal(gate.admission.counts('read').waiting, 2);
   first();
   (await second)();
   (await third)();
   assert.deepEqual(gate.started, ['1', '2']);
-  assert.deepEqual([gate.admission.running, gate.admission.waiting('read')], [0, 0]);
+  assert.deepEqual([gate.admission.running, gate.admission.counts('read').waiting], [0, 0]);
 });
 
 test('takes the callers in turn, so that one who sends much waits for itself alone', async () => {
@@ -200,7 +200,7 @@ test('drops what has waited for the longest time that is allowed', async () => {
   const gate = open({ readsMax: 1, queueSeconds: 0.02 });
   const leave = gate.take('read');
   assert.equal((await refused(gate.queue('read'))).kind, 'ServiceUnavailable');
-  assert.equal(gate.admission.waiting('read'), 0);
+  assert.equal(gate.admission.counts('read').waiting, 0);
   leave();
   gate.take('read');
 });

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { Socket } from 'node:net';
 import { test } from 'node:test';
-import { InFlight } from '../../../src/http/admission/in-flight.ts';
+import { Connections, InFlight } from '../../../src/http/admission/in-flight.ts';
 
 test('is idle when the last request has ended, not before', async () => {
   const inFlight = new InFlight();
@@ -18,4 +20,27 @@ test('is idle when the last request has ended, not before', async () => {
   inFlight.end();
   await Promise.all(waits);
   assert.equal(idle, 2);
+});
+
+test('admits connections up to the bound, and closes more until one has gone', async () => {
+  const connections = new Connections({ connectionsMax: 2, onRefused: () => undefined });
+  const [first, second, third, fourth] = [new Socket(), new Socket(), new Socket(), new Socket()];
+  assert.ok(connections.admit(first) && connections.admit(second));
+  assert.equal(connections.admit(third), false);
+  assert.equal(third.destroyed, true);
+  assert.equal(connections.open, 2);
+  first.destroy();
+  await once(first, 'close');
+  assert.equal(connections.open, 1);
+  assert.equal(connections.admit(fourth), true);
+  assert.equal(second.destroyed, false);
+});
+
+test('tells of refused connections in one sum, not one by one', async () => {
+  const told = await new Promise<number>((resolve) => {
+    const connections = new Connections({ connectionsMax: 0, onRefused: resolve });
+    for (let count = 0; count < 50; count += 1) assert.equal(connections.admit(new Socket()), false);
+    setTimeout(() => undefined, 2000);
+  });
+  assert.equal(told, 50);
 });

@@ -17,17 +17,17 @@ async function isSettled(promise: Promise<unknown> | undefined): Promise<boolean
 
 test('gives memory at once, without a promise, while there is some', () => {
   const memory = budget(100);
-  const account = memory.open();
-  assert.equal(account.take(60), undefined);
-  assert.equal(account.take(40), undefined);
+  const lease = memory.lease();
+  assert.equal(lease.take(60), undefined);
+  assert.equal(lease.take(40), undefined);
   assert.equal(memory.usedBytes, 100);
-  account.close();
+  lease.close();
   assert.equal(memory.usedBytes, 0);
 });
 
 test('lets one go on when there is none left, and makes the others wait until some is given back', async () => {
   const memory = budget(100);
-  const [first, second, third] = [memory.open(), memory.open(), memory.open()];
+  const [first, second, third] = [memory.lease(), memory.lease(), memory.lease()];
   assert.equal(first.take(60), undefined);
   assert.equal(second.take(40), undefined);
   assert.equal(first.take(30), undefined, 'the first that needs more gets it in any case');
@@ -40,15 +40,15 @@ test('lets one go on when there is none left, and makes the others wait until so
 
 test('takes back what one no longer needs, and the rest at the end', () => {
   const memory = budget(100);
-  const account = memory.open();
-  void account.take(30);
-  void account.take(20);
-  account.give(30);
-  assert.equal(account.heldBytes, 20);
+  const lease = memory.lease();
+  void lease.take(30);
+  void lease.take(20);
+  lease.give(30);
+  assert.equal(lease.heldBytes, 20);
   assert.equal(memory.usedBytes, 20);
-  account.close();
-  account.close();
-  account.give(20);
+  lease.close();
+  lease.close();
+  lease.give(20);
   assert.equal(memory.usedBytes, 0);
 });
 
@@ -63,17 +63,17 @@ test('asks for memory that others do not use while somebody waits, and only then
       slow.pop()?.close();
     },
   });
-  slow.push(memory.open());
+  slow.push(memory.lease());
   void slow[0]?.take(10);
   void slow[0]?.take(1);
-  await memory.open().take(5);
+  await memory.lease().take(5);
   assert.equal(asked, 1);
   assert.equal(memory.usedBytes, 5);
 });
 
 test('refuses who has waited too long, and who left meanwhile', async () => {
   const memory = budget(10, 0.02);
-  const [first, second, third] = [memory.open(), memory.open(), memory.open()];
+  const [first, second, third] = [memory.lease(), memory.lease(), memory.lease()];
   void first.take(10);
   void first.take(10);
   await assert.rejects(second.take(5) ?? Promise.resolve(), (error: ServiceError) => {
@@ -94,15 +94,15 @@ test('never stands still: whoever takes what it needs and then leaves lets all o
       fc.array(fc.array(fc.integer({ min: 1, max: 40 }), { maxLength: 6 }), { maxLength: 12 }),
       async (needs) => {
         const memory = budget(50);
-        const run = async (account: MemoryLease, sizes: readonly number[]): Promise<void> => {
+        const run = async (lease: MemoryLease, sizes: readonly number[]): Promise<void> => {
           for (const size of sizes) {
-            await account.take(size);
-            if (size % 3 === 0) account.give(size);
+            await lease.take(size);
+            if (size % 3 === 0) lease.give(size);
             await Promise.resolve();
           }
-          account.close();
+          lease.close();
         };
-        await Promise.all(needs.map(async (sizes) => run(memory.open(), sizes)));
+        await Promise.all(needs.map(async (sizes) => run(memory.lease(), sizes)));
         assert.equal(memory.usedBytes, 0);
       },
     ),

@@ -6,52 +6,52 @@ import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { AdmissionControl } from '../../../src/http/admission/admission-control.ts';
-import type { Leave } from '../../../src/http/admission/admission-control.ts';
+import type { ReleaseSlot } from '../../../src/http/admission/admission-control.ts';
 import { RefusalCache } from '../../../src/http/admission/refusal-cache.ts';
 import { OPERATIONS } from '../../../src/operations/registry.ts';
 import type { TelemetryEvent } from '../../../src/telemetry/events.ts';
 import { testLimits } from '../../support/limits.ts';
 
-const OUTGOING = { status: 503, headers: { 'retry-after': '1', 'x-request-id': 'first' }, body: '{"status":503}' };
+const REPLY = { status: 503, headers: { 'retry-after': '1', 'x-request-id': 'first' }, body: '{"status":503}' };
 
 /** A server in which all reads wait; a request that comes through is noted as refused. */
-class Flooded {
+class Overloaded {
   now = 0;
-  isAllowed = true;
+  isEnabled = true;
   /** Requests that came through to the one behind. */
   readonly through: string[] = [];
   readonly events: TelemetryEvent[] = [];
-  readonly flood: RefusalCache;
+  readonly cache: RefusalCache;
   readonly #server: Server;
-  readonly #places: (Leave | Promise<Leave>)[];
+  readonly #places: (ReleaseSlot | Promise<ReleaseSlot>)[];
 
   constructor() {
     const limits = { ...testLimits().http, readsMax: 1, waitingMax: 1, queueSeconds: 60 };
     const admission = new AdmissionControl({ limits, now: () => this.now });
     const admissionRequest = { work: 'read', caller: 'much', signal: () => new AbortController().signal } as const;
     this.#places = [admission.enter(admissionRequest), admission.enter(admissionRequest)];
-    this.flood = new RefusalCache({
+    this.cache = new RefusalCache({
       admission,
       telemetry: { emit: (event) => this.events.push(event) },
-      isAllowed: () => this.isAllowed,
+      isEnabled: () => this.isEnabled,
       now: () => this.now,
     });
     const operation = OPERATIONS[0] ?? assert.fail();
     this.#server = createServer((message, response) => {
       this.through.push(message.url ?? '');
-      this.flood.note({ message, admissionRequest, operation, dialect: 'lance', outgoing: OUTGOING });
+      this.cache.add({ message, admissionRequest, operation, dialect: 'lance', reply: REPLY });
       message.resume();
       response.end('through');
     });
-    this.flood.guard(this.#server);
+    this.cache.guard(this.#server);
   }
 
-  static async start(t: TestContext): Promise<Flooded> {
-    const flooded = new Flooded();
-    flooded.#server.listen(0, '127.0.0.1');
-    await once(flooded.#server, 'listening');
-    t.after(async () => flooded.#close());
-    return flooded;
+  static async start(t: TestContext): Promise<Overloaded> {
+    const overloaded = new Overloaded();
+    overloaded.#server.listen(0, '127.0.0.1');
+    await once(overloaded.#server, 'listening');
+    t.after(async () => overloaded.#close());
+    return overloaded;
   }
 
   async post(path: string, headers: Record<string, string> = { 'x-api-key': 'k' }): Promise<Response> {
@@ -73,20 +73,20 @@ class Flooded {
 }
 
 test('a request like one that was just refused gets the same reply, and goes no further', async (t) => {
-  const flooded = await Flooded.start(t);
-  assert.equal(await (await flooded.post('/a', { 'x-api-key': 'k' })).text(), 'through');
-  const again = await flooded.post('/a', { 'x-api-key': 'k', 'x-request-id': 'mine' });
-  assert.deepEqual([again.status, await again.text()], [503, OUTGOING.body]);
+  const overloaded = await Overloaded.start(t);
+  assert.equal(await (await overloaded.post('/a', { 'x-api-key': 'k' })).text(), 'through');
+  const again = await overloaded.post('/a', { 'x-api-key': 'k', 'x-request-id': 'mine' });
+  assert.deepEqual([again.status, await again.text()], [503, REPLY.body]);
   assert.deepEqual([again.headers.get('retry-after'), again.headers.get('x-request-id')], ['1', 'mine']);
   assert.equal(again.headers.get('connection'), 'keep-alive');
-  assert.deepEqual(flooded.through, ['/a']);
+  assert.deepEqual(overloaded.through, ['/a']);
 });
 
 test('those that got the same reply are told of together, once', async (t) => {
-  const flooded = await Flooded.start(t);
-  for (const path of ['/a', '/a', '/a', '/b', '/b', '/a']) await flooded.post(path);
-  assert.deepEqual(flooded.events, []);
-  flooded.flood.tell();
+  const overloaded = await Overloaded.start(t);
+  for (const path of ['/a', '/a', '/a', '/b', '/b', '/a']) await overloaded.post(path);
+  assert.deepEqual(overloaded.events, []);
+  overloaded.cache.report();
   const [operation] = OPERATIONS;
   const same = {
     kind: 'requests-refused',
@@ -98,49 +98,49 @@ test('those that got the same reply are told of together, once', async (t) => {
     caller: 'much',
     errorKind: 'ServiceUnavailable',
   };
-  const { length } = OUTGOING.body;
-  assert.deepEqual(flooded.events, [
+  const { length } = REPLY.body;
+  assert.deepEqual(overloaded.events, [
     { ...same, count: 3, bytesIn: 6, bytesOut: 3 * length },
     { ...same, count: 1, bytesIn: 2, bytesOut: length },
   ]);
-  flooded.flood.tell();
-  assert.equal(flooded.events.length, 2);
-  await flooded.post('/a');
-  while (flooded.events.length === 2) await setImmediate();
-  assert.deepEqual(flooded.events.at(2), { ...same, count: 1, bytesIn: 2, bytesOut: length });
+  overloaded.cache.report();
+  assert.equal(overloaded.events.length, 2);
+  await overloaded.post('/a');
+  while (overloaded.events.length === 2) await setImmediate();
+  assert.deepEqual(overloaded.events.at(2), { ...same, count: 1, bytesIn: 2, bytesOut: length });
 });
 
 test('another address, and another credential, go the whole way', async (t) => {
-  const flooded = await Flooded.start(t);
+  const overloaded = await Overloaded.start(t);
   for (const [path, key] of [
     ['/a', 'k'],
     ['/b', 'k'],
     ['/a', 'other'],
   ] as const) {
-    assert.equal((await flooded.post(path, { 'x-api-key': key })).status, 200);
+    assert.equal((await overloaded.post(path, { 'x-api-key': key })).status, 200);
   }
-  assert.deepEqual(flooded.through, ['/a', '/b', '/a']);
+  assert.deepEqual(overloaded.through, ['/a', '/b', '/a']);
 });
 
 test('as soon as there is hope of a place again, and after a second in any case, a request goes the whole way', async (t) => {
-  const flooded = await Flooded.start(t);
+  const overloaded = await Overloaded.start(t);
   for (const now of [0, 1000, 1001]) {
-    flooded.now = now;
-    await flooded.post('/a');
+    overloaded.now = now;
+    await overloaded.post('/a');
   }
-  assert.deepEqual(flooded.through, ['/a', '/a']);
-  assert.equal((await flooded.post('/a')).status, 503);
-  await flooded.free();
-  assert.equal((await flooded.post('/a')).status, 200);
+  assert.deepEqual(overloaded.through, ['/a', '/a']);
+  assert.equal((await overloaded.post('/a')).status, 503);
+  await overloaded.free();
+  assert.equal((await overloaded.post('/a')).status, 200);
 });
 
 test('without a credential in its headers nobody is taken for somebody else', async (t) => {
-  const flooded = await Flooded.start(t);
-  assert.deepEqual([(await flooded.post('/a', {})).status, (await flooded.post('/a', {})).status], [200, 200]);
+  const overloaded = await Overloaded.start(t);
+  assert.deepEqual([(await overloaded.post('/a', {})).status, (await overloaded.post('/a', {})).status], [200, 200]);
 });
 
 test('no request is held back from its whole way when that is not allowed', async (t) => {
-  const flooded = await Flooded.start(t);
-  flooded.isAllowed = false;
-  assert.deepEqual([(await flooded.post('/a')).status, (await flooded.post('/a')).status], [200, 200]);
+  const overloaded = await Overloaded.start(t);
+  overloaded.isEnabled = false;
+  assert.deepEqual([(await overloaded.post('/a')).status, (await overloaded.post('/a')).status], [200, 200]);
 });

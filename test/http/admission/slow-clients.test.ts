@@ -2,58 +2,58 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SlowClients } from '../../../src/http/admission/slow-clients.ts';
 
-function paced() {
+function createClients() {
   const clock = { now: 0 };
   return { clock, members: new SlowClients({ graceSeconds: 5, now: () => clock.now }) };
 }
 
 test('cuts the client that has kept us waiting longest, and nobody within the grace', () => {
-  const { clock, members } = paced();
-  const cut: string[] = [];
-  const [a, b] = ['a', 'b'].map((name) => members.join(() => cut.push(name)));
-  a?.waits();
+  const { clock, members } = createClients();
+  const evicted: string[] = [];
+  const [a, b] = ['a', 'b'].map((name) => members.track(() => evicted.push(name)));
+  a?.waiting();
   clock.now = 1000;
-  b?.waits();
+  b?.waiting();
   clock.now = 4999;
-  assert.equal(members.cutSlowest(), false);
+  assert.equal(members.evictSlowest(), false);
   clock.now = 6000;
-  assert.equal(members.cutSlowest(), true);
-  assert.deepEqual(cut, ['a']);
+  assert.equal(members.evictSlowest(), true);
+  assert.deepEqual(evicted, ['a']);
   assert.equal(members.size, 1);
-  assert.ok(members.cutSlowest());
-  assert.equal(members.cutSlowest(), false);
-  assert.deepEqual(cut, ['a', 'b']);
+  assert.ok(members.evictSlowest());
+  assert.equal(members.evictSlowest(), false);
+  assert.deepEqual(evicted, ['a', 'b']);
 });
 
 test('cuts nobody who is only waiting for us, has moved since, or has left', () => {
-  const { clock, members } = paced();
-  const never = (): never => assert.fail('it was cut');
-  members.join(never);
-  const moved = members.join(never);
-  moved.waits();
+  const { clock, members } = createClients();
+  const never = (): never => assert.fail('it was evicted');
+  members.track(never);
+  const moved = members.track(never);
+  moved.waiting();
   clock.now = 9000;
-  moved.moves();
-  moved.waits();
-  const left = members.join(never);
-  left.waits();
+  moved.progressed();
+  moved.waiting();
+  const left = members.track(never);
+  left.waiting();
   clock.now = 13_999;
   left.leave();
-  assert.equal(members.cutSlowest(), false);
+  assert.equal(members.evictSlowest(), false);
 });
 
 test('cuts for memory only those who hold some', () => {
-  const { clock, members } = paced();
-  const cut: string[] = [];
-  members.join(() => cut.push('without')).waits();
+  const { clock, members } = createClients();
+  const evicted: string[] = [];
+  members.track(() => evicted.push('without')).waiting();
   clock.now = 1000;
   members
-    .join(
-      () => cut.push('holder'),
+    .track(
+      () => evicted.push('holder'),
       () => true,
     )
-    .waits();
+    .waiting();
   clock.now = 7000;
-  assert.equal(members.cutSlowestHolder(), true);
-  assert.equal(members.cutSlowestHolder(), false);
-  assert.deepEqual(cut, ['holder']);
+  assert.equal(members.evictSlowestHolder(), true);
+  assert.equal(members.evictSlowestHolder(), false);
+  assert.deepEqual(evicted, ['holder']);
 });

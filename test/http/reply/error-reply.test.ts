@@ -6,7 +6,7 @@ import type { ErrorName } from '../../../src/errors/service-error.ts';
 import { toErrorReply, toServiceError } from '../../../src/http/reply/error-reply.ts';
 import { ErrorBody } from '../../../src/wire/shapes.ts';
 
-const PLACE = { instance: '/v1/table/a/update', dialect: 'lance' } as const;
+const PLACE = { path: '/v1/table/a/update', dialect: 'lance' } as const;
 const KINDS = Object.keys(ERROR_KINDS) as ErrorName[];
 
 test('gives every refusal a whole error body that agrees with its status', () => {
@@ -82,7 +82,7 @@ test('says when to come back exactly where coming back may help', () => {
 test('shortens an address of absurd length', () => {
   const { body } = toErrorReply(new ServiceError('RouteNotFound', ''), {
     ...PLACE,
-    instance: `/${'a'.repeat(30_000)}`,
+    path: `/${'a'.repeat(30_000)}`,
   });
   assert.equal(body.instance.length, 2048);
 });

@@ -3,13 +3,45 @@ import { Compile } from 'typebox/compile';
 import type { Validator } from 'typebox/compile';
 import { ServiceError } from '../errors/service-error.ts';
 import { quoteForMessage } from '../model/identifier.ts';
+import type { Dialect, Operation } from '../operations/operation.ts';
+import type { Services } from '../operations/services.ts';
 
-export interface ShapeCheck {
-  /** Refuses what does not fit. With `lenient`, unknown fields are dropped instead, and their places returned. */
-  check(value: Record<string, unknown>, lenient: boolean): readonly string[];
+type Body = Record<string, unknown>;
+
+const checks = new WeakMap<Operation, ShapeCheck>();
+
+/** A parsed JSON object as the operation takes it: normalized and checked against its shape. */
+export function decodeBody(
+  operation: Operation,
+  raw: Body,
+  dialect: Dialect,
+  { telemetry }: Pick<Services, 'telemetry'>,
+): Body {
+  if (operation.body.kind !== 'json') return raw;
+  const given = withoutNulls(raw);
+  const body = operation.body.normalize?.(given) ?? given;
+  let shape = checks.get(operation);
+  if (shape === undefined) checks.set(operation, (shape = createShapeCheck(operation.body.shape)));
+  // Newer LanceDB clients add fields; for the contract's clients a misspelt field must be an error.
+  const ignored = shape.check(body, dialect === 'lancedb');
+  if (ignored.length > 0) {
+    telemetry.emit({ kind: 'unknown-fields-ignored', operation: operation.id, names: ignored });
+  }
+  return body;
 }
 
-/** The keywords of a shape that say which fields are known where. */
+/** A null field counts as absent. */
+function withoutNulls(body: Body): Body {
+  if (!Object.values(body).includes(null)) return body;
+  return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
+}
+
+export interface ShapeCheck {
+  /** Refuses what does not match. With `lenient`, unknown fields are dropped, and their paths returned. */
+  check(value: Body, lenient: boolean): readonly string[];
+}
+
+/** The keywords of a shape that name its fields. */
 interface KnownFields {
   readonly properties?: Readonly<Record<string, KnownFields>>;
   readonly additionalProperties?: unknown;
@@ -24,10 +56,10 @@ interface Fault {
   readonly params: object;
 }
 
-const PLACE_CHARACTERS_MAX = 200;
+const FIELD_CHARACTERS_MAX = 200;
 
 export function createShapeCheck(shape: Type.TSchema): ShapeCheck {
-  // At the first use: all of them together would take a tenth of every start.
+  // Compiled at the first use: compiling all shapes would take a tenth of every start.
   let compiled: Validator | undefined;
   return {
     check(value, lenient) {
@@ -40,7 +72,7 @@ export function createShapeCheck(shape: Type.TSchema): ShapeCheck {
   };
 }
 
-/** Walks the value once: the validator's own list of faults ends after the first few. */
+/** The validator's list of faults is not complete. */
 function dropUnknown(value: unknown, shape: KnownFields, pointer: string): string[] {
   if (Array.isArray(value)) {
     const { items } = shape;
@@ -50,21 +82,17 @@ function dropUnknown(value: unknown, shape: KnownFields, pointer: string): strin
   }
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([name, field]) => {
-    const place = `${pointer}/${escapePointer(name)}`;
+    const path = `${pointer}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
     const known = shape.properties;
-    if (known !== undefined && Object.hasOwn(known, name)) return dropUnknown(field, known[name] ?? {}, place);
+    if (known !== undefined && Object.hasOwn(known, name)) return dropUnknown(field, known[name] ?? {}, path);
     if (shape.additionalProperties !== false) return [];
     Reflect.deleteProperty(value, name);
-    return [placeName(place)];
+    return [fieldName(path)];
   });
 }
 
 function isList(items: KnownFields['items']): items is readonly KnownFields[] {
   return Array.isArray(items);
-}
-
-function escapePointer(name: string): string {
-  return name.replaceAll('~', '~0').replaceAll('/', '~1');
 }
 
 function unescapePointer(part: string): string {
@@ -74,17 +102,17 @@ function unescapePointer(part: string): string {
 function toRefusal(faults: readonly Fault[]): ServiceError {
   const unknown = faults.find(isUnknownField);
   if (unknown !== undefined) return unknownField(unknown);
-  // The deepest fault is the one that the caller can act on; "matches no choice" above it says nothing more.
+  // The deepest fault is specific; those above it only say that no choice matches.
   const [fault] = faults
     .filter(({ keyword }) => keyword !== 'additionalProperties')
     .toSorted((one, other) => depth(other) - depth(one));
   if (fault === undefined) return new ServiceError('InvalidInput', 'The body does not have the expected form.');
   if (fault.keyword === 'required') return missingField(fault);
-  const place = placeName(fault.instancePath);
-  return new ServiceError('InvalidInput', `${place === '' ? 'The body' : place} ${describeFault(fault, faults)}.`);
+  const field = fieldName(fault.instancePath) || 'The body';
+  return new ServiceError('InvalidInput', `${field} ${describeFault(fault, faults)}.`);
 }
 
-/** Where fields of a map are checked one by one, a wrong value is reported as an additional property too. */
+/** A wrong value in a map is reported as an additional property too, with another keyword. */
 function isUnknownField({ keyword, schemaPath }: Fault): boolean {
   return keyword === 'boolean' && schemaPath.endsWith('/additionalProperties');
 }
@@ -92,18 +120,16 @@ function isUnknownField({ keyword, schemaPath }: Fault): boolean {
 function unknownField(fault: Fault): ServiceError {
   const cut = fault.instancePath.lastIndexOf('/');
   const name = unescapePointer(fault.instancePath.slice(cut + 1));
-  const where = placeName(fault.instancePath.slice(0, cut));
-  const place = where === '' ? 'the body' : where;
-  return new ServiceError('InvalidInput', `The field ${quoteForMessage(name)} is not known in ${place}.`, {
+  const parent = fieldName(fault.instancePath.slice(0, cut)) || 'the body';
+  return new ServiceError('InvalidInput', `The field ${quoteForMessage(name)} is not known in ${parent}.`, {
     hint: 'Check its spelling; unknown fields are refused, so that none is ignored by mistake.',
   });
 }
 
 function missingField(fault: Fault): ServiceError {
   const names = (fault.params as { readonly requiredProperties?: readonly string[] }).requiredProperties ?? [];
-  const where = placeName(fault.instancePath);
   const fields = `${names.length === 1 ? 'field' : 'fields'} ${names.join(', ')}`;
-  return new ServiceError('InvalidInput', `${where === '' ? 'The body' : where} lacks the ${fields}.`);
+  return new ServiceError('InvalidInput', `${fieldName(fault.instancePath) || 'The body'} lacks the ${fields}.`);
 }
 
 function describeFault(fault: Fault, faults: readonly Fault[]): string {
@@ -122,7 +148,7 @@ function describeFault(fault: Fault, faults: readonly Fault[]): string {
   }
 }
 
-/** Of a choice between types, all are named. */
+/** All types of a choice. */
 function typesAt(pointer: string, faults: readonly Fault[]): readonly string[] {
   const wanted = faults.filter(({ keyword, instancePath }) => keyword === 'type' && instancePath === pointer);
   return wanted.map(({ params }) => String((params as { readonly type?: unknown }).type));
@@ -132,10 +158,11 @@ function depth(fault: Fault): number {
   return fault.instancePath.split('/').length;
 }
 
-/** `/updates/0/1` as people write it: `updates[0][1]`. Names that callers made up are quoted. */
-function placeName(pointer: string): string {
-  const parts = pointer.split('/').slice(1);
-  return parts
+/** `updates[0][1]` for the JSON pointer `/updates/0/1`; unusual names are quoted. */
+function fieldName(pointer: string): string {
+  return pointer
+    .split('/')
+    .slice(1)
     .map(unescapePointer)
     .map((part, index) => {
       if (/^\d{1,9}$/.test(part)) return `[${part}]`;
@@ -143,5 +170,5 @@ function placeName(pointer: string): string {
       return index === 0 ? part : `.${part}`;
     })
     .join('')
-    .slice(0, PLACE_CHARACTERS_MAX);
+    .slice(0, FIELD_CHARACTERS_MAX);
 }

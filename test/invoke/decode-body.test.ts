@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { Type } from 'typebox';
-import { createShapeCheck } from '../../src/invoke/shape-check.ts';
+import { createShapeCheck } from '../../src/invoke/decode-body.ts';
 import { UpdateFieldMetadataBody } from '../../src/wire/columns.ts';
 import { QueryTableBody, UpdateTableBody } from '../../src/wire/data.ts';
 import { refusalOf } from '../support/refusal.ts';

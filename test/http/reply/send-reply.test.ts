@@ -4,18 +4,18 @@ import { createServer, get } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
-import { gather, sendPieces } from '../../../src/http/reply/stream-reply.ts';
-import type { PiecesSent } from '../../../src/http/reply/stream-reply.ts';
+import { buffer, sendPieces } from '../../../src/http/reply/send-reply.ts';
+import type { StreamOutcome } from '../../../src/http/reply/send-reply.ts';
 
 interface Served {
   readonly reply: IncomingMessage;
-  readonly outcome: Promise<PiecesSent>;
+  readonly outcome: Promise<StreamOutcome>;
   close(): void;
 }
 
 async function serve(pieces: AsyncIterable<Uint8Array>, idleSeconds: number): Promise<Served> {
-  let resolve: (sent: PiecesSent) => void = () => {};
-  const outcome = new Promise<PiecesSent>((done) => (resolve = done));
+  let resolve: (sent: StreamOutcome) => void = () => {};
+  const outcome = new Promise<StreamOutcome>((done) => (resolve = done));
   const server = createServer((_request, response: ServerResponse) => {
     const begun = { first: [], rest: pieces[Symbol.asyncIterator]() };
     void sendPieces(response, begun, idleSeconds).then(resolve);
@@ -82,12 +82,12 @@ test('gives up a client that takes nothing', async () => {
   served.close();
 });
 
-test('gathers a small reply whole, and only the beginning of a large one', async () => {
-  assert.deepEqual(await gather(letters('abc')), Buffer.from('abc'));
+test('buffers a small reply whole, and only the beginning of a large one', async () => {
+  assert.deepEqual(await buffer(letters('abc')), Buffer.from('abc'));
   const large = (async function* () {
     for (let count = 0; count < 10; count += 1) yield Buffer.alloc(30_000, count);
   })();
-  const begun = await gather(large);
+  const begun = await buffer(large);
   assert.ok(!(begun instanceof Uint8Array));
   assert.equal(begun.first.length, 3);
   const fourth = await begun.rest.next();
@@ -99,7 +99,7 @@ test('throws what fails before the reply has begun', async () => {
     yield Buffer.from('a');
     throw new Error('lost');
   })();
-  await assert.rejects(gather(failing), /lost/);
+  await assert.rejects(buffer(failing), /lost/);
 });
 
 async function* letters(text: string): AsyncGenerator<Uint8Array> {

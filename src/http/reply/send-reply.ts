@@ -1,0 +1,180 @@
+import type { ServerResponse } from 'node:http';
+import { ServiceError } from '../../errors/service-error.ts';
+import type { Limits } from '../../model/limits.ts';
+import type { Services } from '../../operations/services.ts';
+import type { Load } from '../admission/load.ts';
+import type { TrackedClient } from '../admission/slow-clients.ts';
+import { discardRest } from '../request/body.ts';
+import type { RequestContext } from '../request-context.ts';
+import type { HttpReply } from './reply.ts';
+
+export interface SendDependencies {
+  readonly services: Pick<Services, 'writes'>;
+  readonly load: Load;
+  readonly limits: Limits;
+  /** During shutdown, replies close their connections. */
+  readonly isDraining: () => boolean;
+}
+
+/** The beginning of a large reply, and the rest. */
+export interface Begun {
+  readonly first: readonly Uint8Array[];
+  readonly rest: AsyncIterator<Uint8Array>;
+}
+
+export type WholeReply = Omit<HttpReply, 'body'> & { readonly body: string | Uint8Array };
+export type StreamedReply = Omit<HttpReply, 'body'> & { readonly body: Begun };
+
+/** A reply up to this size is sent whole, with its length, in one write. */
+const WHOLE_BYTES_MAX = 64 * 1024;
+
+/** Until this has resolved, a failure can still become an error reply. */
+export async function bufferReply(reply: HttpReply, http: SendDependencies): Promise<WholeReply | StreamedReply> {
+  if (typeof reply.body === 'string') return { ...reply, body: reply.body };
+  const body = await buffer(reply.body);
+  if (body instanceof Uint8Array) return { ...reply, body };
+  await requireStreamSlot(body, http);
+  return { ...reply, body };
+}
+
+export function isStreamed(reply: WholeReply | StreamedReply): reply is StreamedReply {
+  return typeof reply.body !== 'string' && !(reply.body instanceof Uint8Array);
+}
+
+/** All of a small reply, or the beginning of a large one. */
+export async function buffer(pieces: AsyncIterable<Uint8Array>): Promise<Buffer | Begun> {
+  const rest = pieces[Symbol.asyncIterator]();
+  const first: Uint8Array[] = [];
+  let length = 0;
+  while (length <= WHOLE_BYTES_MAX) {
+    const { done, value } = await rest.next();
+    if (done === true) return Buffer.concat(first, length);
+    first.push(value);
+    length += value.length;
+  }
+  return { first, rest };
+}
+
+/** Evicts a client that reads its reply slowly, if one more would be too many. */
+async function requireStreamSlot(body: Begun, { load, limits }: SendDependencies): Promise<void> {
+  const { streamsMax } = limits.http;
+  if (load.slowReaders.size < streamsMax || load.slowReaders.evictSlowest()) return;
+  await body.rest.return?.();
+  throw new ServiceError('ServiceUnavailable', `The service is already sending ${streamsMax} large replies.`, {
+    hint: 'Try again after the time in Retry-After, or ask for less.',
+    retryAfterSeconds: 1,
+  });
+}
+
+export function sendWhole(context: RequestContext, reply: WholeReply, http: SendDependencies): void {
+  writeHead(context, reply, http, Buffer.byteLength(reply.body));
+  context.response.end(reply.body);
+}
+
+/**
+ * The last steps of a write: its response is marked before the first byte is sent, and from then on an equal request is a
+ * new one. A crash between the two loses the response, so they are adjacent. Sends nothing when the client has left: its
+ * next request gets the result.
+ */
+export async function sendWrite(
+  context: RequestContext,
+  reply: WholeReply,
+  mark: NonNullable<HttpReply['response']>,
+  http: SendDependencies,
+): Promise<void> {
+  const { writes } = http.services;
+  await writes.step('mark');
+  if (context.hasClientLeft) {
+    writes.release(mark);
+    return;
+  }
+  writeHead(context, reply, http, Buffer.byteLength(reply.body));
+  try {
+    const marking = writes.mark(mark);
+    if (marking !== undefined) await marking;
+    const sending = writes.step('send');
+    if (sending !== undefined) await sending;
+    context.response.end(reply.body);
+  } catch (error) {
+    // Without a mark the response must not be sent: the client repeats its request and gets the result.
+    context.response.destroy();
+    throw error;
+  }
+  await writes.step('sent');
+}
+
+function writeHead(
+  { message, response }: RequestContext,
+  { status, headers }: Pick<HttpReply, 'status' | 'headers'>,
+  { isDraining }: SendDependencies,
+  length?: number,
+): void {
+  discardRest(message);
+  response.writeHead(status, {
+    ...headers,
+    ...(length === undefined ? {} : { 'content-length': length }),
+    ...(isDraining() ? { connection: 'close' } : {}),
+  });
+}
+
+export interface StreamOutcome {
+  readonly bytes: number;
+  /** `undefined` also when the client left. */
+  readonly failure: unknown;
+}
+
+export async function sendStream(
+  context: RequestContext,
+  reply: StreamedReply,
+  http: SendDependencies,
+): Promise<StreamOutcome> {
+  const { response } = context;
+  writeHead(context, reply, http);
+  const client = http.load.slowReaders.track(() => void response.destroy());
+  const outcome = await sendPieces(response, reply.body, http.limits.http.bodyIdleSeconds, client);
+  client.leave();
+  return outcome;
+}
+
+/** The status is sent: a failure now closes the connection, so that no client takes a part of a reply for all of it. */
+export async function sendPieces(
+  response: ServerResponse,
+  { first, rest }: Begun,
+  idleSeconds: number,
+  client?: TrackedClient,
+): Promise<StreamOutcome> {
+  let bytes = 0;
+  const send = async (piece: Uint8Array): Promise<void> => {
+    bytes += piece.length;
+    if (response.write(piece)) return;
+    client?.waiting();
+    await drain(response, idleSeconds);
+    client?.progressed();
+  };
+  try {
+    for (const piece of first) await send(piece);
+    for (let next = await rest.next(); next.done !== true && !response.destroyed; next = await rest.next()) {
+      await send(next.value);
+    }
+    if (response.destroyed) await rest.return?.();
+    else response.end();
+    return { bytes, failure: undefined };
+  } catch (failure) {
+    response.destroy();
+    return { bytes, failure };
+  }
+}
+
+/** Waits until the client has received what was written; disconnects one that receives nothing for too long. */
+async function drain(response: ServerResponse, idleSeconds: number): Promise<void> {
+  if (response.destroyed) return;
+  await new Promise<void>((resolve) => {
+    const timer = setTimeout(() => response.destroy(), idleSeconds * 1000).unref();
+    const settle = (): void => {
+      clearTimeout(timer);
+      response.off('drain', settle).off('close', settle);
+      resolve();
+    };
+    response.once('drain', settle).once('close', settle);
+  });
+}

@@ -1,0 +1,121 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ErrorName } from '../errors/service-error.ts';
+import type { Dialect } from '../operations/operation.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
+import type { AdmissionRequest, ReleaseSlot } from './admission/admission-control.ts';
+import type { Load } from './admission/load.ts';
+import type { MemoryBudget, MemoryLease } from './admission/memory-budget.ts';
+import { chooseDialect } from './dialects.ts';
+
+export interface RequestContextOptions {
+  readonly message: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly requestId: string;
+  /** Absent when no route matched. */
+  readonly operation?: string;
+  /** The pattern of the path, not the address: an address may contain what must not be logged. */
+  readonly route?: string;
+  /** On the clock of `performance.now`. */
+  readonly startedAt?: number;
+  /** Chosen by the request's headers when absent. */
+  readonly dialect?: Dialect;
+}
+
+export interface ContextDependencies {
+  readonly load: Load;
+  readonly services: { readonly telemetry: Telemetry };
+}
+
+/**
+ * The state of one request. Its lifecycle:
+ *
+ *   created   when the request is routed; from then on it is in flight
+ *   filled    by the stages of `handle-request.ts`: caller, database, request id, admission slot, memory lease, bytes
+ *             received
+ *   finished  once, by `finish`, when the reply is decided or, if it is streamed, sent: slot and memory are given back, and
+ *             log, metrics and traces get one event
+ */
+export class RequestContext {
+  readonly message: IncomingMessage;
+  readonly response: ServerResponse;
+  /** Of the address, without its query. */
+  readonly path: string;
+  readonly dialect: Dialect;
+  /** From the header, or from the body's context once that is read. */
+  requestId: string;
+  caller: string | undefined;
+  database: string | undefined;
+  /** Of an Arrow body, which often comes without Content-Length. */
+  bytesIn: number | undefined;
+  /** Set when admission control refused the request before its body was read: the refusal can be cached. */
+  shed: AdmissionRequest | undefined;
+  /** Until the reply is decided, or streamed. */
+  slot: ReleaseSlot | undefined;
+
+  readonly #options: RequestContextOptions;
+  readonly #dependencies: ContextDependencies;
+  readonly #startedAt: number;
+  #lease: MemoryLease | undefined;
+  #disconnected: AbortController | undefined;
+
+  constructor(options: RequestContextOptions, dependencies: ContextDependencies) {
+    const { message, response, requestId, startedAt = performance.now() } = options;
+    this.#options = options;
+    this.#dependencies = dependencies;
+    this.#startedAt = startedAt;
+    this.message = message;
+    this.response = response;
+    this.requestId = requestId;
+    this.path = message.url?.split('?', 1)[0] ?? '';
+    this.dialect = options.dialect ?? chooseDialect(this.path, message.headers['user-agent']);
+    dependencies.load.inFlight.begin();
+  }
+
+  /** The memory of the request's body; all of it comes from one budget. */
+  lease(budget: MemoryBudget): MemoryLease {
+    return (this.#lease ??= budget.lease(this.signal));
+  }
+
+  get hasClientLeft(): boolean {
+    return this.response.destroyed;
+  }
+
+  /** Fires when the client disconnects before its reply is sent. Created on demand: most requests need none. */
+  readonly signal = (): AbortSignal => {
+    const { response } = this;
+    if (this.#disconnected === undefined) {
+      const controller = new AbortController();
+      const abortIfUnsent = (): void => {
+        if (!response.writableFinished) controller.abort();
+      };
+      if (response.closed || response.destroyed) abortIfUnsent();
+      else response.once('close', abortIfUnsent);
+      this.#disconnected = controller;
+    }
+    return this.#disconnected.signal;
+  };
+
+  finish(status: number, bytesOut: number, failure?: { readonly kind?: ErrorName; readonly cause?: unknown }): void {
+    const { message } = this;
+    const { load, services } = this.#dependencies;
+    this.slot?.();
+    this.#lease?.close();
+    load.inFlight.end();
+    services.telemetry.emit({
+      kind: 'request-finished',
+      requestId: this.requestId,
+      operation: this.#options.operation,
+      method: message.method ?? '',
+      dialect: this.dialect,
+      route: this.#options.route,
+      status,
+      milliseconds: performance.now() - this.#startedAt,
+      caller: this.caller,
+      database: this.database,
+      bytesIn: this.bytesIn ?? Number(message.headers['content-length'] ?? 0),
+      bytesOut,
+      errorKind: failure?.kind,
+      cause: failure?.cause,
+    });
+  }
+}

@@ -1,0 +1,49 @@
+import { createHash } from 'node:crypto';
+import type { Hash } from 'node:crypto';
+import { openArrowStream, pullFirst } from '../../arrow/stream/checked-stream.ts';
+import type { CheckedStream } from '../../arrow/stream/checked-stream.ts';
+import type { Input } from '../../invoke/invoke.ts';
+import type { ArrowLimits, Limits } from '../../model/limits.ts';
+import type { Load } from '../admission/load.ts';
+import { LeasedChunks } from '../admission/memory-budget.ts';
+import type { RequestContext } from '../request-context.ts';
+import { readPieces, refuseDeclaredLength } from './body.ts';
+
+/** Bodies up to this size are read whole first: an invalid one then reserves no name and writes no journal entry. */
+const SHORT_BYTES = 64 * 1024;
+
+/** The Arrow stream in the body of a request. Nothing is read before the operation opens it. */
+export function arrowBody(
+  context: RequestContext,
+  isHashed: boolean,
+  { load, limits }: { readonly load: Load; readonly limits: Limits },
+): Required<Pick<Input, 'openStream' | 'streamDigest'>> {
+  const { message } = context;
+  const hash: Hash | undefined = isHashed ? createHash('sha256') : undefined;
+  let stream: Promise<CheckedStream> | undefined;
+
+  const open = async (arrowLimits: ArrowLimits): Promise<CheckedStream> => {
+    refuseDeclaredLength(message, arrowLimits.streamBytesMax);
+    const lease = context.lease(load.arrowMemory);
+    const pieces = readPieces(message, {
+      limits: limits.http,
+      track: (evict) => load.slowSenders.track(evict, () => lease.heldBytes > 0),
+      onReceived: (piece) => {
+        context.bytesIn = (context.bytesIn ?? 0) + piece.length;
+        hash?.update(piece);
+      },
+    });
+    const opened = await openArrowStream(pieces, arrowLimits, new LeasedChunks(load.chunkBuffers, lease));
+    const isShort = Number(message.headers['content-length'] ?? Infinity) <= SHORT_BYTES;
+    return isShort ? pullFirst(opened) : opened;
+  };
+
+  return {
+    openStream: async (changed) => (stream ??= open({ ...limits.arrow, ...changed })),
+    streamDigest: () => {
+      if (context.bytesIn === undefined || hash === undefined)
+        throw new Error('The body of the request was not hashed.');
+      return hash.copy().digest('hex');
+    },
+  };
+}

@@ -1,0 +1,154 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { ServiceError } from '../errors/service-error.ts';
+import type { Operation } from '../operations/operation.ts';
+import { OPERATIONS } from '../operations/registry.ts';
+import type { RequestTracer } from '../telemetry/traces/otel-settings.ts';
+import { handleRequest } from './handle-request.ts';
+import type { HttpDependencies } from './handle-request.ts';
+import { mountConsole } from './pages/console.ts';
+import { mountDocs } from './pages/docs-page.ts';
+import { mountMetrics, mountProbes } from './pages/monitoring.ts';
+import type { Health, MetricsSettings } from './pages/monitoring.ts';
+import { mountTokenEndpoint } from './pages/token-endpoint.ts';
+import type { TokenEndpointSettings } from './pages/token-endpoint.ts';
+import { toRefusal, toServiceError } from './reply/error-reply.ts';
+import { commonHeaders } from './reply/reply.ts';
+import { sendWhole } from './reply/send-reply.ts';
+import { RequestContext } from './request-context.ts';
+
+export interface RouteSettings extends HttpDependencies, Omit<TokenEndpointSettings, 'services'> {
+  readonly release: string;
+  readonly basePath: string;
+  /** Where the build puts the files of the console. */
+  readonly consoleFolder: string;
+  readonly tracer: RequestTracer | undefined;
+  readonly health: Health;
+  readonly metrics: MetricsSettings;
+}
+
+export function addRoutes(server: FastifyInstance, settings: RouteSettings): void {
+  const prefixes = [...new Set(['', settings.basePath])];
+  server.removeAllContentTypeParsers();
+  // Bodies are read by the request pipeline, after authentication.
+  server.addContentTypeParser('*', (_request, _payload, done) => done(null));
+  server.addHook('onRequest', (request, reply, done) => {
+    void reply.headers(commonHeaders(request.id));
+    if (settings.isDraining()) void reply.header('connection', 'close');
+    checkHead(request, settings);
+    done();
+  });
+  server.setNotFoundHandler((request, reply) => {
+    const { refusal, headers } = explainNoRoute(request, settings);
+    refuse({ request, reply, error: refusal, headers }, settings);
+  });
+  server.setErrorHandler((error, request, reply) => refuse({ request, reply, error: toServiceError(error) }, settings));
+  for (const operation of OPERATIONS) mount(server, operation, settings);
+  mountProbes(server, prefixes, settings.health);
+  mountMetrics(server, prefixes, settings);
+  mountDocs(server, settings);
+  mountConsole(server, settings);
+  mountTokenEndpoint(server, settings);
+}
+
+/** One operation is one route; the router ignores a slash at the end. */
+function mount(server: FastifyInstance, operation: Operation, settings: RouteSettings): void {
+  const { basePath, tracer } = settings;
+  if (operation.permission === undefined) throw new Error(`The operation ${operation.id} declares no permission.`);
+  const handler = async ({ raw, id, params }: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    const options = {
+      message: raw,
+      response: reply.raw,
+      requestId: id,
+      operation: operation.id,
+      route: operation.path,
+    };
+    const context = new RequestContext(options, settings);
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The router fills it from the operation's path.
+    const routed = { context, operation, params: params as Readonly<Record<string, string>> };
+    if (tracer === undefined) return handleRequest(routed, settings);
+    const onSpan = (traceresponse: string): void => void reply.raw.setHeader('traceresponse', traceresponse);
+    return tracer.run(raw.headers, onSpan, async () => handleRequest(routed, settings));
+  };
+  for (const path of [operation.path, operation.pathOfRoot]) {
+    if (path !== undefined) server.route({ method: [...operation.methods], url: `${basePath}${path}`, handler });
+  }
+}
+
+function checkHead({ raw }: FastifyRequest, { limits }: RouteSettings): void {
+  const { headersMax } = limits.http;
+  if (raw.httpVersion === '1.1' && raw.headers.host === undefined) {
+    throw new ServiceError('InvalidInput', 'The request has no Host header.');
+  }
+  // Node counts up to 2000 headers and drops the rest silently.
+  if (raw.rawHeaders.length > 2 * headersMax) {
+    throw new ServiceError('HeadersTooLarge', `The request has more than ${headersMax} headers.`);
+  }
+  refuseOtherAuthority(raw);
+}
+
+/** The host of an absolute address takes precedence over the header (RFC 9112, 3.2.2): two that differ are an attack. */
+function refuseOtherAuthority({ url = '', headers }: FastifyRequest['raw']): void {
+  if (url.startsWith('/')) return;
+  const authority = /^https?:\/\/([^/?#]*)/i.exec(url)?.[1];
+  if (authority === undefined || authority.toLowerCase() === headers.host?.toLowerCase()) return;
+  throw new ServiceError('InvalidInput', 'The host in the address is another than the one in the Host header.');
+}
+
+export interface Refusal {
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+  readonly error: ServiceError;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Refuses a request that reached no operation. */
+export function refuse({ request, reply, error, headers }: Refusal, http: HttpDependencies): void {
+  const startedAt = performance.now() - reply.elapsedTime;
+  const context = new RequestContext(
+    { message: request.raw, response: reply.raw, requestId: request.id, startedAt },
+    http,
+  );
+  const refusal = toRefusal(error, context, headers);
+  context.bytesIn = 0;
+  context.finish(refusal.status, Buffer.byteLength(refusal.body), error);
+  sendWhole(context, refusal, http);
+}
+
+const PAGES = ['/healthz', '/readyz', '/docs', '/openapi.json'];
+
+interface NoRoute {
+  readonly refusal: ServiceError;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** 404, or 405 with `Allow` (RFC 9110) when the address exists for other methods. */
+function explainNoRoute({ method, raw }: FastifyRequest, settings: RouteSettings): NoRoute {
+  const { basePath } = settings;
+  const path = raw.url?.split('?', 1)[0] ?? '';
+  const methods = findMethods(path.replace(/\/{2,}/g, '/').replace(/(?<=.)\/$/, ''), settings);
+  if (methods.length === 0) {
+    const hint = `The addresses are listed at ${basePath}/docs and ${basePath}/openapi.json.`;
+    return { refusal: new ServiceError('RouteNotFound', 'There is nothing at this address.', { hint }), headers: {} };
+  }
+  const refusal = new ServiceError('MethodNotAllowed', `The method ${method} is not offered at this address.`, {
+    hint: `Use ${methods.join(' or ')}.`,
+  });
+  return { refusal, headers: { allow: methods.join(', ') } };
+}
+
+function findMethods(path: string, { basePath, metrics }: RouteSettings): readonly string[] {
+  const pages = metrics.access === 'off' ? PAGES : [...PAGES, '/metrics'];
+  const methods = new Set([
+    ...OPERATIONS.filter(({ path: pattern, pathOfRoot = pattern }) =>
+      [pattern, pathOfRoot].some((each) => matches(`${basePath}${each}`, path)),
+    ).flatMap((operation) => operation.methods),
+    ...(pages.some((page) => `${basePath}${page}` === path) ? ['GET'] : []),
+  ]);
+  return [...methods].flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
+}
+
+function matches(pattern: string, path: string): boolean {
+  const wanted = pattern.split('/');
+  const given = path.split('/');
+  return wanted.length === given.length && wanted.every((part, index) => part.startsWith(':') || part === given[index]);
+}

@@ -1,0 +1,135 @@
+import { createHash } from 'node:crypto';
+import type { Catalog } from '../catalog/catalog.ts';
+import type { WriteGate } from '../coordination/write-gate.ts';
+import { ServiceError } from '../errors/service-error.ts';
+import { isVisible } from '../model/access.ts';
+import type { Caller } from '../model/access.ts';
+import { databaseNotFound, tableNotFound } from '../model/refusals.ts';
+import type { Database } from '../model/table.ts';
+import type { Operation, OperationRequest, Reply, RequestFacts } from '../operations/operation.ts';
+import type { Services } from '../operations/services.ts';
+import { resolveTarget } from './target.ts';
+
+/** The input of an operation, decoded from an HTTP request or built by another front end. */
+export interface Input extends Omit<OperationRequest, 'caller' | 'write' | 'table' | 'path' | 'namespace'> {
+  /** Found by `requireDatabase`; absent for operations about the server. */
+  readonly database?: Database;
+  /** Decoded by `decodeBody`; empty where there is none. */
+  readonly body: Readonly<Record<string, unknown>>;
+  /** What identifies the request beside its body, such as its URL: part of its digest. */
+  readonly address: string;
+  /** Of the bytes of an Arrow body, after they have been read: part of the digest. */
+  readonly streamDigest?: () => string;
+  /** How long the former name of a renamed table still resolves, for this request. */
+  readonly renamedSeconds: number;
+}
+
+export interface InvokeDependencies {
+  readonly services: Services;
+  readonly writeGate: WriteGate;
+}
+
+/**
+ * Executes one operation for a caller, whatever the protocol: resolves and authorizes the target, checks the conditions of
+ * a write, then runs the operation. Admission control and rate limits are up to the front end.
+ */
+export async function invoke(
+  operation: Operation,
+  caller: Caller,
+  input: Input,
+  { services, writeGate }: InvokeDependencies,
+): Promise<Reply> {
+  const target = await resolveTarget(operation, caller, input, services.catalog);
+  const request = { ...input, ...target, caller, write: readWriteRequest(operation, caller, input, target.table?.id) };
+  if (changesTables(operation)) writeGate.requireOpen(input.database?.root);
+  refuseIgnoredCondition(operation, input);
+  try {
+    return await operation.run(request, services);
+  } catch (error) {
+    throw await explainFailure(error, request, services.catalog);
+  }
+}
+
+/** A database that the caller may not see is refused like one that does not exist. */
+export async function requireDatabase(name: string, caller: Caller, catalog: Catalog): Promise<Database> {
+  const database = await catalog.databases.find(name);
+  if (database === undefined || !isVisible(caller, name, [])) throw databaseNotFound(name);
+  return database;
+}
+
+/** An internal error about a table that was dropped meanwhile means that the table does not exist. */
+export async function explainFailure(
+  error: unknown,
+  { table, delimiter }: Pick<OperationRequest, 'table' | 'delimiter'>,
+  catalog: Catalog,
+): Promise<unknown> {
+  if (table === undefined || !(error instanceof ServiceError) || error.kind !== 'Internal') return error;
+  try {
+    return (await catalog.tables.has(table.id)) ? error : tableNotFound(table.path, delimiter);
+  } catch {
+    return error;
+  }
+}
+
+/** Keys and grants can be changed while writes to tables are paused. */
+function changesTables({ permission }: Operation): boolean {
+  return permission === 'write' || permission === 'manage';
+}
+
+function isWrite({ permission }: Operation): boolean {
+  return permission !== 'see' && permission !== 'read';
+}
+
+function readWriteRequest(
+  operation: Operation,
+  caller: Caller,
+  input: Input,
+  tableId: string | undefined,
+): RequestFacts['write'] {
+  const { header, requestId, signal } = input;
+  let digest: string | undefined;
+  return {
+    operation: operation.id,
+    caller: caller.id,
+    requestId,
+    key: isWrite(operation) ? readKey(header('idempotency-key')) : undefined,
+    expectedVersion: operation.usesPipeline === true ? readExpectedVersion(header('if-match')) : undefined,
+    digest: () => (digest ??= digestRequest(operation, caller, input, tableId)),
+    signal,
+  };
+}
+
+/** A success must not be reported for a write that ignored the condition of its caller. */
+function refuseIgnoredCondition(operation: Operation, { header }: Input): void {
+  if (operation.usesPipeline === true || !isWrite(operation) || header('if-match') === undefined) return;
+  throw new ServiceError('InvalidInput', `The operation ${operation.id} does not look at If-Match.`, {
+    hint: 'Writes of rows, changes of columns and of metadata, and restores do.',
+  });
+}
+
+/** Equal digests mean equal requests. The table's id is included, because a table can be dropped and created again. */
+function digestRequest(operation: Operation, caller: Caller, input: Input, tableId: string | undefined): string {
+  const { address, database, header, body, streamDigest } = input;
+  const content = operation.body.kind === 'arrow' ? streamDigest?.() : JSON.stringify(body);
+  if (content === undefined) throw new Error('The body of the request was not hashed.');
+  const parts = [caller.id, database?.id, tableId, operation.id, address, header('if-match'), content];
+  return createHash('sha256').update(JSON.stringify(parts)).digest('base64url');
+}
+
+const KEY_CHARACTERS_MAX = 255;
+
+function readKey(text: string | undefined): string | undefined {
+  if (text === undefined) return undefined;
+  if (text.length > 0 && text.length <= KEY_CHARACTERS_MAX && /^[\u0020-\u007e]+$/.test(text)) return text;
+  throw new ServiceError('InvalidInput', `The Idempotency-Key is not 1 to ${KEY_CHARACTERS_MAX} printable characters.`);
+}
+
+/** With the quotes of an entity tag, or without. */
+function readExpectedVersion(text: string | undefined): number | undefined {
+  if (text === undefined || text.trim() === '*') return undefined;
+  const digits = /^"?(\d{1,15})"?$/.exec(text.trim())?.[1];
+  if (digits !== undefined) return Number(digits);
+  throw new ServiceError('InvalidInput', 'If-Match is not a version of the table.', {
+    hint: 'Send it as If-Match: "7".',
+  });
+}
