@@ -15,7 +15,7 @@ import type { ArrowLimits } from '../src/model/limits.ts';
 
 export const DIMENSION = 128;
 
-/** An Arrow stream in three parts, so that one of any size is the middle part repeated. */
+/** An Arrow stream in three parts: repeating the middle part gives any size. */
 export interface StreamParts {
   readonly schema: Buffer;
   readonly batch: Buffer;

@@ -36,22 +36,22 @@ export interface Plan {
   readonly name: string;
   readonly goal: number;
   readonly workers: number;
-  readonly turns: number;
+  readonly operations: number;
   readonly rounds: number;
   readonly http: Work;
   readonly engine: Work;
 }
 
-/** Runs both sides in turn, the first one changing from round to round, so that a slow minute of the machine hits both. */
+/** Runs both sides in turn, the first one changing from round to round, so a slow minute of the machine affects both. */
 export async function compare(plan: Plan): Promise<Comparison> {
-  await runTurns(plan.http, plan.workers, Math.max(1, Math.ceil(plan.turns / 4)));
-  await runTurns(plan.engine, plan.workers, Math.max(1, Math.ceil(plan.turns / 4)));
+  await runOperations(plan.http, plan.workers, Math.max(1, Math.ceil(plan.operations / 4)));
+  await runOperations(plan.engine, plan.workers, Math.max(1, Math.ceil(plan.operations / 4)));
   const http: number[] = [];
   const engine: number[] = [];
   for (let round = 0; round < plan.rounds; round += 1) {
     const sides = [
-      async () => void http.push(await runTurns(plan.http, plan.workers, plan.turns)),
-      async () => void engine.push(await runTurns(plan.engine, plan.workers, plan.turns)),
+      async () => void http.push(await runOperations(plan.http, plan.workers, plan.operations)),
+      async () => void engine.push(await runOperations(plan.engine, plan.workers, plan.operations)),
     ];
     for (const side of round % 2 === 0 ? sides : sides.toReversed()) await side();
   }
@@ -72,18 +72,18 @@ export function countOf(name: string, counts: readonly number[], goalMax: number
 }
 
 /** Operations a second. */
-export async function runTurns(work: Work, workers: number, turns: number): Promise<number> {
+export async function runOperations(work: Work, workers: number, operations: number): Promise<number> {
   let next = 0;
   const startedAt = performance.now();
   await Promise.all(
     Array.from({ length: workers }, async (_unused, worker) => {
-      for (let turn = next; turn < turns; turn = next) {
+      for (let turn = next; turn < operations; turn = next) {
         next += 1;
         await work(worker, turn);
       }
     }),
   );
-  return turns / ((performance.now() - startedAt) / 1000);
+  return operations / ((performance.now() - startedAt) / 1000);
 }
 
 export function median(values: readonly number[]): number {

@@ -9,7 +9,7 @@ export interface ServerProcess {
   close(): Promise<void>;
 }
 
-/** The server as its users start it, in a process of its own, on a free port. */
+/** The server as its users start it, in a separate process, on a free port. */
 export async function startServerProcess(folder: string, flags: readonly string[] = []): Promise<ServerProcess> {
   const main = fileURLToPath(new URL('../bundle/main.js', import.meta.url));
   const child = spawn(process.execPath, [main, 'serve', folder, '--port=0', '--log-level=warn', ...flags], {

@@ -25,7 +25,7 @@ function findFiles(wanted) {
     .toSorted();
 }
 
-/** The tests that failed, each told in a few lines, and the files that did not end. */
+/** The failed tests, each in a few lines, and the files that did not end. */
 async function runFiles(files) {
   const concurrency = Math.max(2, availableParallelism());
   const events = run({ files, concurrency, timeout: FILE_SECONDS_MAX * 1000 });
@@ -33,16 +33,17 @@ async function runFiles(files) {
   events.on('test:fail', ({ name, file, details, todo }) => {
     const { failureType, cause } = details.error;
     if (failureType === 'testTimeoutFailure' && files.includes(name)) outcome.unended.push(name);
-    else if (todo === undefined && failureType !== 'subtestsFailed') outcome.failures.push(tell(name, file, cause));
+    else if (todo === undefined && failureType !== 'subtestsFailed')
+      outcome.failures.push(describeFailure(name, file, cause));
   });
   const report = process.stdout.isTTY ? new spec() : tap;
   for await (const text of events.compose(report)) process.stdout.write(text);
-  // Once more below the counts: among thousands of lines nobody finds the one that counts.
+  // Repeated below the counts, where a reader looks first.
   for (const failure of outcome.failures) console.log(failure);
   return outcome;
 }
 
-function tell(name, file, cause) {
+function describeFailure(name, file, cause) {
   const lines = inspect(cause).split('\n').slice(0, FAILURE_LINES_MAX);
   return [`# failed: ${file ? relative('.', file) : ''} ${name}`, ...lines.map((line) => `#   ${line}`)].join('\n');
 }

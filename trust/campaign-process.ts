@@ -8,7 +8,7 @@ import { TRUST_KEY, startTrustServer } from './server.ts';
 const DETAILS_PER_KIND = 3;
 const TOLD_EVERY_MILLISECONDS = 2000;
 
-/** One campaign in a process of its own: what it does to itself stays there, and it can be ended with all that it started. */
+/** One campaign in a separate process: what it does to itself stays there, and it can be ended with all that it started. */
 async function main(order: Order): Promise<void> {
   // Nobody is left to end this campaign when the run is gone.
   const endWithTheRun = (): void => void process.kill(-process.pid, 'SIGKILL');
@@ -21,21 +21,21 @@ async function main(order: Order): Promise<void> {
   const stops: (() => Promise<unknown>)[] = [];
   const progress = { done: 0, of: 0 };
   const tellHowFar = (): void => {
-    if (progress.of > 0) tell({ kind: 'progress', text: `${progress.done} of ${progress.of}` });
-    tell({ kind: 'scanned', scanned: scanner.seen() });
+    if (progress.of > 0) report({ kind: 'progress', text: `${progress.done} of ${progress.of}` });
+    report({ kind: 'scanned', scanned: scanner.seen() });
   };
   const timer = setInterval(tellHowFar, TOLD_EVERY_MILLISECONDS);
   let figures: readonly Figure[];
   try {
     figures = await campaign.run(makeTrust(order, { scanner, stops, progress }));
   } catch (error) {
-    tell({ kind: 'detail', text: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+    report({ kind: 'detail', text: error instanceof Error ? (error.stack ?? error.message) : String(error) });
     figures = [{ name: 'ran to its end', value: 'no', goal: 'yes', isMet: false }];
   }
   for (const stop of stops) await stop();
   clearInterval(timer);
   tellHowFar();
-  tell({ kind: 'end', promise: campaign.promise, figures });
+  report({ kind: 'end', promise: campaign.promise, figures });
   process.off('disconnect', endWithTheRun);
   process.disconnect();
 }
@@ -52,7 +52,7 @@ function makeTrust({ seed, isShort, part, folder, minutesMax }: Order, { scanner
   const blame = (kind: string, detail: string): void => {
     const count = (counts.get(kind) ?? 0) + 1;
     counts.set(kind, count);
-    if (count <= DETAILS_PER_KIND) tell({ kind: 'detail', text: `${kind}: ${detail}` });
+    if (count <= DETAILS_PER_KIND) report({ kind: 'detail', text: `${kind}: ${detail}` });
   };
   return {
     seed,
@@ -60,7 +60,7 @@ function makeTrust({ seed, isShort, part, folder, minutesMax }: Order, { scanner
     minutesMax,
     scanner,
     size: (full, short) => (isShort ? short : Math.ceil(full * part)),
-    tell: (text) => tell({ kind: 'line', text }),
+    report: (text) => report({ kind: 'line', text }),
     progress: (done, of) => void Object.assign(progress, { done, of }),
     blame,
     async startServer(flags = [], env = {}, program) {
@@ -75,7 +75,7 @@ function makeTrust({ seed, isShort, part, folder, minutesMax }: Order, { scanner
   };
 }
 
-function tell(message: Message): void {
+function report(message: Message): void {
   process.send?.(message);
 }
 

@@ -1,7 +1,7 @@
 import type { LeakScanner } from './leak-scanner.ts';
 import type { TrustServer } from './server.ts';
 
-/** One number of the scoreboard. Without a goal it is told for information only. */
+/** One number of the scoreboard. Without a goal it is for information only. */
 export interface Figure {
   readonly name: string;
   readonly value: number | string;
@@ -27,14 +27,14 @@ export interface Trust {
   readonly minutesMax: number;
   /** The full size, or that of the short form. */
   size(full: number, short: number): number;
-  /** The server as its users start it, in a folder of its own that is removed at the end of the campaign. */
+  /** The server as its users start it, in a separate folder that is removed at the end of the campaign. */
   startServer(
     flags?: readonly string[],
     env?: Readonly<Record<string, string>>,
     program?: string,
   ): Promise<TrustServer>;
   /** A line for who watches. */
-  tell(line: string): void;
+  report(line: string): void;
   /** How far the campaign is. Costs next to nothing. */
   progress(done: number, of: number): void;
   /** What went wrong, with what is needed to see it again. Only the first few of each kind are kept. */
@@ -65,12 +65,12 @@ export function atMost(name: string, value: number, goal: number, unit?: string)
   };
 }
 
-/** A goal that only a machine of its own can be held to: times, and rates. */
+/** A goal that needs a quiet machine: times and rates. */
 export function onQuietMachine(figure: Figure): Figure {
   return { ...figure, isOfTheMachine: true };
 }
 
-export function told(name: string, value: number | string, unit?: string): Figure {
+export function info(name: string, value: number | string, unit?: string): Figure {
   return { name, value: typeof value === 'number' ? round(value) : value, ...(unit === undefined ? {} : { unit }) };
 }
 

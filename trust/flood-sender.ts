@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 
-/** What a process of its own is told to send. */
+/** What the sending process sends. */
 export interface FloodOrder {
   readonly port: number;
   readonly key: string;
@@ -42,7 +42,7 @@ const RECOVERY_MILLISECONDS_MAX = 30_000;
 const SAMPLES_MAX = 100;
 const HEAD_END = '\r\n\r\n';
 
-interface Lane {
+interface KeptConnection {
   readonly socket: Socket;
   /** Called with the reply to what was sent last; `undefined` when the connection broke. */
   onReply: ((status: number | undefined) => void) | undefined;
@@ -53,7 +53,7 @@ interface Lane {
 class Sender {
   readonly #order: FloodOrder;
   readonly #requests: readonly Buffer[];
-  readonly #free: Lane[] = [];
+  readonly #free: KeptConnection[] = [];
   readonly #due: number[] = [];
   readonly #replies: FloodReply[] = [];
   readonly #samples: string[] = [];
@@ -102,22 +102,22 @@ class Sender {
   }
 
   /** Answered once, the connection has been handed to the worker. */
-  async #connect(): Promise<Lane> {
+  async #connect(): Promise<KeptConnection> {
     const socket = connect({ port: this.#order.port, host: '127.0.0.1', noDelay: true });
-    const lane: Lane = { socket, onReply: undefined, received: '' };
+    const connection: KeptConnection = { socket, onReply: undefined, received: '' };
     socket.on('error', () => undefined);
-    socket.on('data', (piece) => this.#receive(lane, piece));
-    socket.on('close', () => lane.onReply?.(undefined));
-    await this.#ask(lane, Buffer.from('GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n'));
-    return lane;
+    socket.on('data', (piece) => this.#receive(connection, piece));
+    socket.on('close', () => connection.onReply?.(undefined));
+    await this.#ask(connection, Buffer.from('GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n'));
+    return connection;
   }
 
   async #runClosed(): Promise<void> {
-    for (const lane of this.#free.splice(0)) void this.#send(lane, 0);
+    for (const connection of this.#free.splice(0)) void this.#send(connection, 0);
     await pause(this.#order.seconds * 1000);
   }
 
-  /** At a rate of its own, whether or not what was sent before is answered. */
+  /** At a fixed rate, whether or not what was sent before is answered. */
   async #runOpen(perSecond: number): Promise<void> {
     const end = this.#order.seconds * 1000;
     let due = 0;
@@ -130,15 +130,15 @@ class Sender {
 
   #sendDue(): void {
     while (this.#due.length > 0 && this.#free.length > 0 && !this.#isOver) {
-      const lane = this.#free.pop();
-      if (lane !== undefined) void this.#send(lane, this.#due.shift() ?? 0);
+      const connection = this.#free.pop();
+      if (connection !== undefined) void this.#send(connection, this.#due.shift() ?? 0);
     }
   }
 
-  async #send(lane: Lane, dueAt: number): Promise<void> {
+  async #send(connection: KeptConnection, dueAt: number): Promise<void> {
     const sentAt = this.#now();
     this.#open += 1;
-    const status = await this.#ask(lane, this.#nextRequest());
+    const status = await this.#ask(connection, this.#nextRequest());
     this.#open -= 1;
     if (status === undefined) {
       this.#broken += 1;
@@ -146,22 +146,22 @@ class Sender {
     }
     this.#replies.push([status, dueAt, sentAt, this.#now()]);
     if (this.#order.perSecond === undefined && !this.#isOver) {
-      void this.#send(lane, this.#now());
+      void this.#send(connection, this.#now());
       return;
     }
-    this.#free.push(lane);
+    this.#free.push(connection);
     this.#sendDue();
   }
 
-  /** One after the other, on a connection of its own. */
+  /** One after the other, on a separate connection. */
   async #recover(): Promise<number> {
     const { normalMilliseconds } = this.#order;
     if (normalMilliseconds === undefined) return 0;
     const endedAt = this.#now();
-    const lane = await this.#connect();
+    const connection = await this.#connect();
     while (this.#now() - endedAt < RECOVERY_MILLISECONDS_MAX) {
       const sentAt = this.#now();
-      const status = await this.#ask(lane, this.#nextRequest());
+      const status = await this.#ask(connection, this.#nextRequest());
       if (status === 200 && this.#now() - sentAt <= normalMilliseconds) return sentAt - endedAt;
     }
     return RECOVERY_MILLISECONDS_MAX;
@@ -173,29 +173,29 @@ class Sender {
   }
 
   /** The status of the reply; `undefined` when the connection broke. */
-  async #ask(lane: Lane, request: Buffer): Promise<number | undefined> {
+  async #ask(connection: KeptConnection, request: Buffer): Promise<number | undefined> {
     return new Promise((resolve) => {
-      lane.received = '';
-      lane.onReply = (status) => {
-        lane.onReply = undefined;
+      connection.received = '';
+      connection.onReply = (status) => {
+        connection.onReply = undefined;
         resolve(status);
       };
-      if (lane.socket.destroyed) lane.onReply(undefined);
-      else lane.socket.write(request);
+      if (connection.socket.destroyed) connection.onReply(undefined);
+      else connection.socket.write(request);
     });
   }
 
-  #receive(lane: Lane, piece: Buffer): void {
-    lane.received += piece.toString('latin1');
-    const headEnd = lane.received.indexOf(HEAD_END);
+  #receive(connection: KeptConnection, piece: Buffer): void {
+    connection.received += piece.toString('latin1');
+    const headEnd = connection.received.indexOf(HEAD_END);
     if (headEnd < 0) return;
-    const head = lane.received.slice(0, headEnd).toLowerCase();
+    const head = connection.received.slice(0, headEnd).toLowerCase();
     const length = Number(/\r\ncontent-length: (\d+)/.exec(head)?.[1] ?? 0);
-    if (lane.received.length < headEnd + HEAD_END.length + length) return;
+    if (connection.received.length < headEnd + HEAD_END.length + length) return;
     const status = Number(head.slice(9, 12));
-    if (status !== 200 && this.#samples.length < SAMPLES_MAX) this.#samples.push(lane.received);
+    if (status !== 200 && this.#samples.length < SAMPLES_MAX) this.#samples.push(connection.received);
     if (status === 503 && !/\r\nretry-after: \d/.test(head)) this.#withoutRetryAfter += 1;
-    lane.onReply?.(status);
+    connection.onReply?.(status);
   }
 
   #now(): number {

@@ -4,7 +4,7 @@ import type { FloodOrder, FloodReply, FloodSeen } from './flood-sender.ts';
 
 export type { FloodReply, FloodSeen } from './flood-sender.ts';
 
-/** Sends from a process of its own: one that also starts servers, reads their logs and scans replies would be late itself. */
+/** Sends from a separate process: one that also starts servers, reads their logs and scans replies would be late itself. */
 export async function sendFlood(order: FloodOrder): Promise<FloodSeen> {
   const child = fork(fileURLToPath(new URL('flood-sender.js', import.meta.url)));
   return new Promise((resolve, reject) => {

@@ -7,7 +7,7 @@ export interface Sent {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Uint8Array | string;
-  /** A connection of its own, as a new client would have. */
+  /** A new connection, as a new client would have. */
   readonly isFresh?: boolean;
 }
 

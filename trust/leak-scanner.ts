@@ -23,7 +23,7 @@ const MACHINE_PATH = /\/(?:tmp|home|root|var|usr|private|rustc|Users)\/[\w.+-]+|
 const ENGINE_TEXT =
   /lance::|lancedb::|lance_\w+::|\.rs:\d+|datafusion::|DataFusion error|panicked at|GenericFailure|tokio::|object_store::|arrow_\w+::/;
 
-/** Fields whose purpose is to tell where data are. */
+/** Fields whose purpose is to say where data is. */
 const PATH_FIELDS = new Set(['location', 'manifest_path', 'table_uri', 'root']);
 
 /** Looks at everything that the server says, in replies and in its log, for what it must never say. */

@@ -79,7 +79,7 @@ class Run {
     const { isShort, seed, part } = this.#wanted;
     const running = await startCampaign(planned, {
       order: { isShort, seed, part, minutesMax: isShort ? SHORT_MINUTES_MAX : planned.minutesMax },
-      tell: (line) => this.#tell(`${planned.name}: ${line}`),
+      report: (line) => this.#report(`${planned.name}: ${line}`),
     });
     this.#running.add(running);
     const { result, scanned } = await running.ended;
@@ -87,15 +87,15 @@ class Run {
     this.#results.push(result);
     if (scanned !== undefined) this.#scanned = addScanned(this.#scanned, scanned);
     const missed = result.figures.filter(({ isMet }) => isMet === false).length;
-    this.#tell(`${planned.name}: ended after ${result.seconds} s, ${missed} missed`);
+    this.#report(`${planned.name}: ended after ${result.seconds} s, ${missed} missed`);
     await keepResults(this.results(), { ...this.#wanted, seconds: this.seconds() });
   }
 
   #tellHowFar(): void {
-    this.#tell([...this.#running].map((each) => `${each.name} ${each.howFar()}`).join(', '));
+    this.#report([...this.#running].map((each) => `${each.name} ${each.howFar()}`).join(', '));
   }
 
-  #tell(line: string): void {
+  #report(line: string): void {
     const seconds = this.seconds();
     const clock = `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
     process.stderr.write(`[${clock.padStart(5)}] ${line}\n`);

@@ -13,7 +13,7 @@ export interface Order {
   readonly folder: string;
 }
 
-/** What it tells while it runs. */
+/** What it reports while it runs. */
 export type Message =
   | { readonly kind: 'line'; readonly text: string }
   | { readonly kind: 'detail'; readonly text: string }

@@ -22,18 +22,18 @@ export interface Running {
 
 export interface RunOptions {
   readonly order: Omit<Order, 'name' | 'folder'>;
-  readonly tell: (line: string) => void;
+  readonly report: (line: string) => void;
 }
 
 export async function startCampaign({ name }: Planned, options: RunOptions): Promise<Running> {
-  const { order, tell } = options;
+  const { order, report } = options;
   const { minutesMax } = order;
   const folder = await mkdtemp(join(tmpdir(), `tiltyard-trust-${name}-`));
   const startedAt = performance.now();
   const program = fileURLToPath(new URL('campaign-process.js', import.meta.url));
   const child = fork(program, [JSON.stringify({ ...order, name, folder })], { detached: true });
   const heard: Heard = { details: [], howFar: 'starting', promise: '', figures: undefined, scanned: undefined };
-  child.on('message', (message) => listen(message as Message, heard, tell));
+  child.on('message', (message) => listen(message as Message, heard, report));
   let isOverdue = false;
   const overdue = setTimeout(() => {
     isOverdue = true;
@@ -65,14 +65,14 @@ interface Heard {
 
 const DETAIL_SHOWN_LENGTH = 600;
 
-function listen(message: Message, heard: Heard, tell: (line: string) => void): void {
+function listen(message: Message, heard: Heard, report: (line: string) => void): void {
   switch (message.kind) {
     case 'line':
-      tell(message.text);
+      report(message.text);
       return;
     case 'detail':
       heard.details.push(message.text);
-      tell(message.text.slice(0, DETAIL_SHOWN_LENGTH));
+      report(message.text.slice(0, DETAIL_SHOWN_LENGTH));
       return;
     case 'progress':
       heard.howFar = message.text;

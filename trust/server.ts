@@ -15,7 +15,7 @@ export interface TrustServer {
   readonly supervisorPid: number;
   /** The worker that serves now; changes with every restart. */
   workerPid(): number;
-  /** Workers that ended although nobody killed them. */
+  /** Workers that ended without being killed. */
   crashes(): number;
   /** Kills the worker the hard way, and resolves when its successor serves. */
   killWorker(): Promise<void>;

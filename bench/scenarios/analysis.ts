@@ -11,15 +11,15 @@ const VECTORS = 64;
 
 /** Top 10 by vector without an index, over 10,000 and 100,000 rows. */
 export async function* compareAnalysis(bench: Bench): AsyncGenerator<Comparison> {
-  for (const [rows, turns] of [
+  for (const [rows, operations] of [
     [10_000, 800],
     [100_000, 160],
   ] as const) {
-    yield compareRows(bench, rows, turns);
+    yield compareRows(bench, rows, operations);
   }
 }
 
-async function compareRows(bench: Bench, rows: number, turns: number): Promise<Comparison> {
+async function compareRows(bench: Bench, rows: number, operations: number): Promise<Comparison> {
   const stream = joinStream(makeStreamParts(rows, 1), 1);
   const name = `analysis-${rows}`;
   const clients = await openClients(bench.port, WORKERS);
@@ -36,7 +36,7 @@ async function compareRows(bench: Bench, rows: number, turns: number): Promise<C
     name: `analysis, ${rows.toLocaleString('en')} × ${DIMENSION}, ${WORKERS} at once`,
     goal: 0.9,
     workers: WORKERS,
-    turns,
+    operations,
     rounds: 7,
     http: async (worker, turn) => expectSuccess(await pick(clients, worker).send(pick(requests, turn % VECTORS))),
     engine: async (_worker, turn) => {

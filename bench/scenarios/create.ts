@@ -8,9 +8,9 @@ const MEBIBYTE = 1024 ** 2;
 const BATCH_ROWS = 2000;
 
 const SIZES = [
-  { mebibytes: 1, turns: 20, rounds: 5, goal: 0.3 },
-  { mebibytes: 64, turns: 3, rounds: 5, goal: 0.6 },
-  { mebibytes: 512, turns: 1, rounds: 5, goal: 0.8 },
+  { mebibytes: 1, operations: 20, rounds: 5, goal: 0.3 },
+  { mebibytes: 64, operations: 3, rounds: 5, goal: 0.6 },
+  { mebibytes: 512, operations: 1, rounds: 5, goal: 0.8 },
 ] as const;
 
 /** The engine's side has the whole Arrow file in memory already: the shortest way that it knows. */
@@ -19,7 +19,7 @@ export async function* compareCreate(bench: Bench): AsyncGenerator<Comparison> {
   const [client] = await openClients(bench.port, 1);
   if (client === undefined) return;
   let serial = 0;
-  for (const { mebibytes, turns, rounds, goal } of SIZES) {
+  for (const { mebibytes, operations, rounds, goal } of SIZES) {
     const batches = Math.max(1, Math.round((mebibytes * MEBIBYTE) / parts.batch.length));
     const stream = joinStream(parts, batches);
     const file = await toFile(stream);
@@ -27,7 +27,7 @@ export async function* compareCreate(bench: Bench): AsyncGenerator<Comparison> {
       name: `create, ${mebibytes} MiB`,
       goal,
       workers: 1,
-      turns,
+      operations,
       rounds,
       http: async () => {
         serial += 1;

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { countOf, median, runTurns } from '../measure.ts';
+import { countOf, median, runOperations } from '../measure.ts';
 import type { Count } from '../measure.ts';
 import { readCounters } from '../server-figures.ts';
 import { startServerProcess, withFlags } from '../server-process.ts';
@@ -38,7 +38,7 @@ async function measureRounds(port: number): Promise<readonly InsertCost[]> {
   const costs: InsertCost[] = [];
   for (let round = 0; round < ROUNDS; round += 1) {
     const before = await readCounters(port);
-    await runTurns(inserts.work, CASE.writers, TURNS);
+    await runOperations(inserts.work, CASE.writers, TURNS);
     const after = await readCounters(port);
     costs.push({
       catalogCommits: (after.catalogCommits - before.catalogCommits) / TURNS,

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { countOf, runTurns } from '../measure.ts';
+import { countOf, runOperations } from '../measure.ts';
 import type { Count } from '../measure.ts';
 import { readFragments } from '../server-figures.ts';
 import { startServerProcess, withFlags } from '../server-process.ts';
@@ -17,7 +17,7 @@ export async function* countFragments(bench: Bench): AsyncGenerator<Count> {
   try {
     const inserts = await openInserts(server.port, TABLE, { writers: WRITERS, rows: 1 });
     const before = await readFragments(server.port, TABLE);
-    await runTurns(inserts.work, WRITERS, INSERTS);
+    await runOperations(inserts.work, WRITERS, INSERTS);
     const made = (await readFragments(server.port, TABLE)) - before;
     inserts.close();
     yield countOf(

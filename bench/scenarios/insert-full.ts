@@ -7,8 +7,8 @@ import type { InsertCase } from './insert.ts';
 import type { Bench } from './scenario.ts';
 
 const CASES: readonly InsertCase[] = [
-  { writers: 1, rows: 100, turns: 100, goal: 0.45, sync: 'full' },
-  { writers: 8, rows: 100, turns: 160, goal: 1.5, sync: 'full' },
+  { writers: 1, rows: 100, operations: 100, goal: 0.45, sync: 'full' },
+  { writers: 8, rows: 100, operations: 160, goal: 1.5, sync: 'full' },
 ];
 
 /** The server syncs every commit; the engine never does. */

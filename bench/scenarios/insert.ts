@@ -9,24 +9,24 @@ import type { Bench } from './scenario.ts';
 export interface InsertCase {
   readonly writers: number;
   readonly rows: number;
-  readonly turns: number;
+  readonly operations: number;
   readonly goal: number;
   /** Set where the server syncs, whatever the flags say. */
   readonly sync?: 'full';
 }
 
 const CASES: readonly InsertCase[] = [
-  { writers: 1, rows: 100, turns: 100, goal: 0.6 },
-  { writers: 8, rows: 100, turns: 160, goal: 2 },
-  { writers: 1, rows: 10_000, turns: 20, goal: 0 },
-  { writers: 8, rows: 1, turns: 320, goal: 2 },
-  { writers: 32, rows: 1, turns: 320, goal: 6 },
+  { writers: 1, rows: 100, operations: 100, goal: 0.6 },
+  { writers: 8, rows: 100, operations: 160, goal: 2 },
+  { writers: 1, rows: 10_000, operations: 20, goal: 0 },
+  { writers: 8, rows: 1, operations: 320, goal: 2 },
+  { writers: 32, rows: 1, operations: 320, goal: 6 },
 ];
 
 const ROUNDS = 5;
 const SEED = 2;
 
-/** Appends to one table; fresh tables for each case, so that none pays for the fragments of the one before. */
+/** Appends to one table; fresh tables for each case, so none pays for the fragments of another. */
 export async function* compareInsert(bench: Bench): AsyncGenerator<Comparison> {
   for (const each of CASES) yield await compareInsertCase(bench, each);
 }
@@ -36,7 +36,7 @@ export async function compareInsertCase(
   bench: Pick<Bench, 'port' | 'raw'>,
   insertCase: InsertCase,
 ): Promise<Comparison> {
-  const { writers, rows, turns, goal, sync = 'as-given' } = insertCase;
+  const { writers, rows, operations, goal, sync = 'as-given' } = insertCase;
   const name = `insert-${writers}-${rows}-${sync}`;
   const inserts = await openInserts(bench.port, name, insertCase);
   const file = await toFile(joinStream(makeStreamParts(rows, SEED), 1));
@@ -46,7 +46,7 @@ export async function compareInsertCase(
     name: describeInsert(insertCase),
     goal,
     workers: writers,
-    turns,
+    operations,
     rounds: ROUNDS,
     http: inserts.work,
     engine: async (worker) => {

@@ -13,16 +13,16 @@ const PAGE = 100;
 
 /** The first page of a listing. The engine reads its whole folder each time; the catalog reads a range of an index. */
 export async function* compareList(): AsyncGenerator<Comparison> {
-  for (const [tables, turns] of [
+  for (const [tables, operations] of [
     [10, 400],
     [1000, 400],
     [100_000, 20],
   ] as const) {
-    yield await compareTables(tables, turns);
+    yield await compareTables(tables, operations);
   }
 }
 
-async function compareTables(tables: number, turns: number): Promise<Comparison> {
+async function compareTables(tables: number, operations: number): Promise<Comparison> {
   const folder = await mkdtemp(join(tmpdir(), 'tiltyard-bench-list-'));
   const [data, engineRoot] = [join(folder, 'http'), join(folder, 'engine')];
   const names = Array.from({ length: tables }, (_unused, index) => `table-${String(index).padStart(6, '0')}`);
@@ -38,7 +38,7 @@ async function compareTables(tables: number, turns: number): Promise<Comparison>
       name: `list, first ${Math.min(PAGE, tables)} of ${tables.toLocaleString('en')} tables`,
       goal: 0,
       workers: 1,
-      turns,
+      operations,
       rounds: 3,
       http: async () => expectSuccess(await pick(clients, 0).send(request)),
       engine: async () => {

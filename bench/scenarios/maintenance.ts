@@ -67,7 +67,7 @@ interface OpenSide {
   close(): Promise<void>;
 }
 
-/** A server of its own with the table `used`. */
+/** A separate server with the table `used`. */
 async function openSide(root: string, flags: readonly string[], stream: readonly Buffer[]): Promise<OpenSide> {
   const server = await startServerProcess(root, flags);
   const client = await BareClient.open(server.port);
@@ -92,7 +92,7 @@ function ratioOf(name: string, { used, fresh, goal }: Figures): Comparison {
   return { name, http: used, engine: fresh, ratio, lowest: ratio, highest: ratio, goal };
 }
 
-/** Updates a second of the table that is kept in order, and of the other, which soon becomes slow. They take turns. */
+/** Updates per second of the maintained table and of the other one, which soon slows down, in alternation. */
 async function updateBoth(kept: BareClient, left: BareClient): Promise<Omit<Figures, 'goal'>> {
   const sums = { used: 0, fresh: 0 };
   for (let turn = 0; turn < NEGLECTED_UPDATES; turn += 1) {
@@ -124,7 +124,7 @@ async function timeUpdate(client: BareClient, turn: number): Promise<number> {
   return performance.now() - startedAt;
 }
 
-/** Until nothing has become smaller for a while: upkeep rests longer than it works. */
+/** Until nothing has shrunk for a while: maintenance pauses longer than it runs. */
 async function whenSettled(root: string, report: Bench['report']): Promise<void> {
   let last = (await measureTables(root)).used;
   let stillSeconds = 0;

@@ -39,14 +39,14 @@ export async function* compareQuery(bench: Bench): AsyncGenerator<Comparison> {
       await readThrough(query);
     },
   };
-  yield await compare({ ...search, name: 'query, top 10 of 100,000 × 128, no index, 8 at once', turns: 160 });
+  yield await compare({ ...search, name: 'query, top 10 of 100,000 × 128, no index, 8 at once', operations: 160 });
 
   const scan = request({ k: Number.MAX_SAFE_INTEGER, vector: [], columns: { column_names: ['id', 'price', 'vec'] } });
   yield await compare({
     name: 'query, scan of 100,000 × 128',
     goal: 0,
     workers: 1,
-    turns: 5,
+    operations: 5,
     rounds: 5,
     http: async (worker) => expectSuccess(await pick(clients, worker).send(scan)),
     engine: async () => readThrough(table.query()),
@@ -56,12 +56,12 @@ export async function* compareQuery(bench: Bench): AsyncGenerator<Comparison> {
   await buildIndex(first, index);
   await table.createIndex(null, 'vec', true);
   bench.report('the indexes are there');
-  yield await compare({ ...search, name: 'query, top 10 of 100,000 × 128, IVF_PQ, 8 at once', turns: 800 });
+  yield await compare({ ...search, name: 'query, top 10 of 100,000 × 128, IVF_PQ, 8 at once', operations: 800 });
   for (const client of clients) client.close();
   table.close();
 }
 
-/** A build that takes long is answered before it is done; then its index is waited for. */
+/** A long build is answered with 202; then wait for its index. */
 async function buildIndex(client: BareClient, index: object): Promise<void> {
   const create = jsonRequest(`/v1/table/${NAME}/create_index`, BENCH_KEY, index);
   if ((await client.send(create)) === 200) return;

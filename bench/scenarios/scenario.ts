@@ -7,10 +7,10 @@ export interface Bench {
   readonly port: number;
   /** For a server that a scenario starts by itself. */
   readonly flags: readonly string[];
-  /** For whatever a scenario keeps of its own. */
+  /** For files of the scenario. */
   readonly folder: string;
   readonly raw: RawConnection;
-  /** Another connection to the folder of `raw`, with caches of its own, as another program would have. */
+  /** Another connection to the folder of `raw`, with separate caches, as another program would have. */
   readonly openRaw: () => Promise<RawConnection>;
   readonly report: (line: string) => void;
 }

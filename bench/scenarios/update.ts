@@ -10,10 +10,10 @@ import type { Bench } from './scenario.ts';
 
 /** `rows` is how many different rows the writers touch: one is a counter, many are independent records. */
 const CASES = [
-  { writers: 1, rows: 1, turns: 200, rounds: 5, goal: 0.7 },
-  { writers: 8, rows: 1, turns: 160, rounds: 3, goal: 1.5 },
-  { writers: 8, rows: 1000, turns: 160, rounds: 3, goal: 2 },
-  { writers: 32, rows: 1000, turns: 128, rounds: 3, goal: 8 },
+  { writers: 1, rows: 1, operations: 200, rounds: 5, goal: 0.7 },
+  { writers: 8, rows: 1, operations: 160, rounds: 3, goal: 1.5 },
+  { writers: 8, rows: 1000, operations: 160, rounds: 3, goal: 2 },
+  { writers: 32, rows: 1000, operations: 128, rounds: 3, goal: 8 },
 ] as const;
 
 const TABLE_ROWS = 1000;
@@ -21,7 +21,7 @@ const TABLE_ROWS = 1000;
 /** Single-row updates of one table. The engine's side has one connection per writer, as separate programs would. */
 export async function* compareUpdate(bench: Bench): AsyncGenerator<Comparison> {
   const parts = makeCounterParts(TABLE_ROWS);
-  for (const { writers, rows, turns, rounds, goal } of CASES) {
+  for (const { writers, rows, operations, rounds, goal } of CASES) {
     const name = `update-${writers}-${rows}`;
     const clients = await openClients(bench.port, writers);
     await uploadTable(pick(clients, 0), name, joinStream(parts, 1));
@@ -33,7 +33,7 @@ export async function* compareUpdate(bench: Bench): AsyncGenerator<Comparison> {
       name: `update, ${writers} writer${writers === 1 ? '' : 's'}, ${rows === 1 ? 'one row' : `${rows.toLocaleString('en')} rows`}`,
       goal,
       workers: writers,
-      turns,
+      operations,
       rounds,
       http: async (worker, turn) => expectSuccess(await pick(clients, worker).send(request(turn % rows))),
       engine: async (worker, turn) => {

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Groups in the order of the menu. Pages that are not there yet are left out; those that nobody named come last. */
+/** Groups in the order of the menu. Pages that are not there yet are left out; unlisted pages come last. */
 const GROUPS = [
   { title: 'Start', pages: ['docs/index.md', 'docs/start.md', 'docs/guides/lancedb-users.md'] },
   {

@@ -2,7 +2,7 @@ import { openBrowser } from './browser.ts';
 import type { Browser } from './browser.ts';
 import { ADMIN_KEY } from './server.ts';
 
-/** A browser in which somebody is signed in to the console. */
+/** A browser that is signed in to the console. */
 export async function openConsole(key = ADMIN_KEY): Promise<Browser> {
   const browser = await openBrowser();
   const session = JSON.stringify({ credential: { kind: 'key', text: key }, database: 'default' });

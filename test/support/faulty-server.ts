@@ -17,7 +17,7 @@ export const CATALOG_LOG = ['.db-wal'] as const;
 /** The link that makes an engine commit visible. */
 export const MANIFEST = ['.manifest$'] as const;
 
-/** A server in processes of its own whose file system calls can be made to fail. */
+/** A server in separate processes whose file system calls can be made to fail. */
 export class FaultyServer {
   readonly faults: Faults;
   readonly folder: string;

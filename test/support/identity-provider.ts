@@ -14,7 +14,7 @@ export interface TokenOptions {
   readonly claims?: Readonly<Record<string, unknown>>;
 }
 
-/** A real authorization server on a loopback port of its own. */
+/** A real authorization server on a loopback port. */
 export interface IdentityProvider {
   readonly issuer: string;
   readonly audience: string;

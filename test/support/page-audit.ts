@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core';
 /** A text: the tests are not compiled for browsers, and know nothing of what is in a page. */
 const AUDIT = readFileSync('test/fixtures/console/page-audit.js', 'utf8');
 
-/** What in the page, or in its open dialog, would hinder somebody, in one colour scheme after the other. */
+/** What in the page, or in its open dialog, fails an accessibility rule, in each colour scheme. */
 export async function auditPage(page: Page): Promise<readonly string[]> {
   const found: string[] = [];
   for (const colorScheme of ['light', 'dark'] as const) {

@@ -19,7 +19,7 @@ export interface ServerProcess {
 
 export type LogEvent = Readonly<Record<string, unknown>> & { readonly event: string };
 
-/** The server as its users start it: supervisor and worker in processes of their own. */
+/** The server as its users start it: supervisor and worker in separate processes. */
 export async function startServerProcess(
   folder: string,
   flags: readonly string[] = [],

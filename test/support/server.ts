@@ -27,7 +27,7 @@ export interface TestServerOptions {
   readonly outside?: Outside;
 }
 
-/** The whole service in this process, on a port and in a folder of its own. */
+/** The whole service in this process, with its own port and folder. */
 export async function startServer(options: TestServerOptions = {}): Promise<TestServer> {
   const folder = options.folder ?? (await mkdtemp(join(tmpdir(), 'tiltyard-test-')));
   const sockets = new Set<Socket>();
@@ -40,7 +40,7 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
   });
   await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));
   const { port } = listener.address() as AddressInfo;
-  // As the supervisor does: whoever holds the port tells the service which one it is.
+  // As the supervisor does: the supervisor passes the port to the service.
   const config = { ...requireTestConfig(folder, options), port };
   const app = await startApp(config, options.outside).catch((error: unknown) => {
     listener.close();

@@ -3,7 +3,7 @@ import type { Operation } from '../../src/operations/operation.ts';
 import type { Permission } from '../../src/model/access.ts';
 import { sampleStream } from '../../test/support/arrow-tables.ts';
 import type { Campaign, Figure, Trust } from '../campaign.ts';
-import { none, told } from '../campaign.ts';
+import { none, info } from '../campaign.ts';
 import type { HttpClient, Reply } from '../http.ts';
 import { leastBody } from '../model/json-bodies.ts';
 import { requireOk } from '../rows.ts';
@@ -12,11 +12,11 @@ import { tryTokens } from './tokens.ts';
 const ROLES = ['reader', 'writer', 'owner', 'admin'] as const;
 const RANK: Readonly<Record<Permission, number>> = { see: 0, read: 0, write: 1, manage: 2, administer: 3 };
 
-/** Names of one length, so that answers about them have one length too. */
+/** Names of equal length: replies about them must have equal length too. */
 const PLACES = { own: 'mine', foreign: 'them', absent: 'none' } as const;
 type TableLocation = keyof typeof PLACES;
 
-/** Every operation, asked by every role about what is its own, somebody else's, or not there. */
+/** Every operation, called by every role on its own, foreign and missing objects. */
 export const access: Campaign = {
   name: 'access',
   promise: 'everybody may do what their role says, and learns nothing of what is not theirs',
@@ -56,9 +56,9 @@ export const access: Campaign = {
     const accepted = await sendStorageSecrets(admin, trust);
     const tokens = await tryTokens(trust);
     return [
-      told('operations', OPERATIONS.length),
-      told('roles', callers.size),
-      told('questions', asked),
+      info('operations', OPERATIONS.length),
+      info('roles', callers.size),
+      info('questions', asked),
       none('wrong answers, or foreign told from absent', wrong),
       none('storage credentials of callers accepted', accepted),
       ...tokens,
@@ -113,7 +113,7 @@ async function ask(caller: HttpClient, operation: Operation, place: string): Pro
   const headers = { 'x-request-id': 'same' };
   if (operation.methods[0] === 'GET') return caller.get(path, headers);
   if (operation.body.kind === 'arrow') return caller.arrow(path, sampleStream(1), headers);
-  // Bodies are looked at before it is told whether their subject is there: only one that fits gets that far.
+  // A body is validated before its target is looked up: only a valid one gets that far.
   const body = operation.body.kind === 'json' ? leastBody(operation.body.shape) : {};
   return caller.post(path, body, headers);
 }

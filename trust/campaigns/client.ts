@@ -3,7 +3,7 @@ import type { Table } from '@lancedb/lancedb';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { seededRandom } from '../../test/support/arrow-fixtures.ts';
 import type { Campaign, Figure, Trust } from '../campaign.ts';
-import { atLeast, atMost, none, told } from '../campaign.ts';
+import { atLeast, atMost, none, info } from '../campaign.ts';
 import { intRows, readRows, requireOk } from '../rows.ts';
 
 const ADDERS = 4;
@@ -40,10 +40,10 @@ export const client: Campaign = {
     const doubled = [...counts.values()].filter((count) => count > ROWS_PER_ADD).length;
     return [
       atLeast('kills', kills, kills),
-      told('adds that the client reported done', sent.size),
-      told('errors that the client gave, after which the same was sent again', state.errors),
-      told('rows sent', sent.size * ROWS_PER_ADD),
-      told('rows present', rows.length),
+      info('adds that the client reported done', sent.size),
+      info('errors that the client gave, after which the same was sent again', state.errors),
+      info('rows sent', sent.size * ROWS_PER_ADD),
+      info('rows present', rows.length),
       none('adds missing', missing.length),
       // The client sends no key: one whose response a kill cuts off between mark and first byte is applied again.
       atMost('adds doubled by a kill between mark and first byte', doubled, Math.ceil(kills / 20)),

@@ -3,13 +3,13 @@ import type { HttpClient, Reply } from '../http.ts';
 import { intRows, readRows, requireOk } from '../rows.ts';
 import { listTables } from './kill-writers.ts';
 
-/** How often a request was applied; `torn` when a part of it is visible, or something that nobody wrote. */
+/** How often a request was applied; `torn` when a part of it is visible, or a value that was never written. */
 export type Applied = number | 'torn';
 
 type Headers = Readonly<Record<string, string>>;
 type Rows = Awaited<ReturnType<typeof readRows>>;
 
-/** One kind of write, sent to a table of its own. */
+/** One kind of write, sent to a separate table. */
 export interface FaultWrite {
   readonly name: string;
   /** Requests that are sent at the same time, each with its own words. */
@@ -135,7 +135,7 @@ function forMembers(count: number, of: (member: number) => Applied): readonly Ap
   return Array.from({ length: count }, (_unused, member) => of(member));
 }
 
-/** Each batch is larger than a chunk, and so a commit of its own. */
+/** Each batch is larger than a chunk, and so a separate commit. */
 const LONG_STREAM = tableToIPC(
   new Table(
     Array.from({ length: LONG_CHUNKS }, (_unused, chunk) => {

@@ -1,7 +1,7 @@
 import { seededRandom } from '../../test/support/arrow-fixtures.ts';
 import { Faults } from '../../test/support/faults.ts';
 import type { Campaign, Figure, Trust } from '../campaign.ts';
-import { atLeast, none, onQuietMachine, told } from '../campaign.ts';
+import { atLeast, none, onQuietMachine, info } from '../campaign.ts';
 import { bundleFaultServer } from '../fault-bundle.ts';
 import { FAULT_POINTS, isEssential, isKill, pickOccurrences, toCounter } from './fault-points.ts';
 import type { FaultPoint } from './fault-points.ts';
@@ -23,7 +23,7 @@ export const faults: Campaign = {
     const first = await startRig(trust, program);
     const rigs = [first];
     while (rigs.length < SERVERS) rigs.push(await startRig(trust, program));
-    if (!first.faults.hasLibrary) trust.tell('no C compiler: only pipeline steps and syncs of the server are tried');
+    if (!first.faults.hasLibrary) trust.report('no C compiler: only pipeline steps and syncs of the server are tried');
     const plan = await makePlan(first, trust);
     const wanted = trust.size(1000, 60);
     const tally = newTally(trust);
@@ -171,22 +171,22 @@ function toFigures(
 ): readonly Figure[] {
   return [
     onQuietMachine(atLeast('faults injected', tally.injected, wanted)),
-    told('faults possible', planned),
-    told('of them kills at steps and lost replies', essential),
-    told('kills at steps and lost replies tried', tally.essential),
-    told('faults that were not reached', tally.notReached),
-    told('acknowledged writes', tally.acknowledged),
-    told('writes without a final answer', tally.unresolved),
-    told('facts compared', tally.compared),
+    info('faults possible', planned),
+    info('of them kills at steps and lost replies', essential),
+    info('kills at steps and lost replies tried', tally.essential),
+    info('faults that were not reached', tally.notReached),
+    info('acknowledged writes', tally.acknowledged),
+    info('writes without a final answer', tally.unresolved),
+    info('facts compared', tally.compared),
     none('lost', tally.lost),
     none('swallowed', tally.swallowed),
     none('torn', tally.torn),
     none('doubled, with a key', tally.doubledKeyed),
     none('doubled, without a key', tally.doubledKeyless),
-    told('doubled by a kill between mark and first byte', tally.doubledAtMark),
+    info('doubled by a kill between mark and first byte', tally.doubledAtMark),
     none('refused and applied', tally.refusedAndApplied),
     none('unexpected answers', tally.unexpected),
     none('server or table not available afterwards', tally.unavailable),
-    ...[...counts].toSorted().map(([name, count]) => told(name, count)),
+    ...[...counts].toSorted().map(([name, count]) => info(name, count)),
   ];
 }

@@ -9,7 +9,7 @@ import {
   streamOf,
 } from '../../test/support/arrow-fixtures.ts';
 import type { Campaign, Figure, Trust } from '../campaign.ts';
-import { atLeast, none, told } from '../campaign.ts';
+import { atLeast, none, info } from '../campaign.ts';
 import { declaredRows } from '../model/declared-rows.ts';
 import { inParallel } from '../parallel.ts';
 import { WITHOUT_SYNC } from '../server.ts';
@@ -70,8 +70,8 @@ export const fuzzArrow: Campaign = {
     const left = (await listTables(admin)).length - seen.accepted;
     return [
       atLeast('mutated Arrow bodies, over HTTP', count, trust.size(200_000, 1500)),
-      told('seeds', bodies.length),
-      told('accepted', seen.accepted),
+      info('seeds', bodies.length),
+      info('accepted', seen.accepted),
       none('5xx', seen.failed),
       none('no answer', seen.broken),
       none('tables with other rows than declared', seen.wrong),

@@ -5,7 +5,7 @@ import type { Operation } from '../../src/operations/operation.ts';
 import { seededRandom } from '../../test/support/arrow-fixtures.ts';
 import { sampleStream } from '../../test/support/arrow-tables.ts';
 import type { Campaign, Figure, Trust } from '../campaign.ts';
-import { atLeast, none, told } from '../campaign.ts';
+import { atLeast, none, info } from '../campaign.ts';
 import type { HttpClient } from '../http.ts';
 import { makeBody, spoil } from '../model/json-bodies.ts';
 import type { Shape } from '../model/json-bodies.ts';
@@ -55,8 +55,8 @@ export const fuzzJson: Campaign = {
     const found = await readdir(outside);
     return [
       atLeast('JSON bodies', count, trust.size(100_000, 2500)),
-      told('operations', OPERATIONS.length),
-      told(
+      info('operations', OPERATIONS.length),
+      info(
         'statuses',
         [...statuses]
           .toSorted(([one], [other]) => one - other)

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { seededRandom } from '../../test/support/arrow-fixtures.ts';
 import type { Campaign, Figure, Trust } from '../campaign.ts';
-import { atLeast, atMost, none, onQuietMachine, told } from '../campaign.ts';
+import { atLeast, atMost, none, onQuietMachine, info } from '../campaign.ts';
 import { startProbe } from '../probe.ts';
 import type { TrustServer } from '../server.ts';
 import { makeWriters } from './kill-writers.ts';
@@ -43,15 +43,15 @@ export const kills: Campaign = {
           trust.progress(killed, wanted.kills);
         },
       });
-      trust.tell(`${killed} kills, ${tally.acknowledged} acknowledged writes`);
+      trust.report(`${killed} kills, ${tally.acknowledged} acknowledged writes`);
     }
     const seen = await probe.stop();
     return [
       atLeast('kills of the worker', killed, wanted.kills),
       atLeast('acknowledged writes', tally.acknowledged, wanted.writes),
-      told('writes whose answer was lost or 5xx', tally.unknown),
-      told('facts compared', tally.checked),
-      told('updates without a key that were answered as one before them', tally.replayed),
+      info('writes whose answer was lost or 5xx', tally.unknown),
+      info('facts compared', tally.checked),
+      info('updates without a key that were answered as one before them', tally.replayed),
       none('lost', tally.lost),
       none('doubled', tally.doubled),
       none('torn', tally.torn),

@@ -1,13 +1,13 @@
 import type { Figure } from '../campaign.ts';
-import { none, told } from '../campaign.ts';
+import { none, info } from '../campaign.ts';
 import type { Scanned } from '../leak-scanner.ts';
 
-/** What the scanner saw in all that the other campaigns were told. */
+/** What the scanner found in all replies to the other campaigns. */
 export function reportLeaks(scanned: Scanned): readonly Figure[] {
   return [
-    told('replies scanned', scanned.replies),
-    told('log lines scanned (for secrets)', scanned.logLines),
-    told('secrets planted', scanned.planted),
+    info('replies scanned', scanned.replies),
+    info('log lines scanned (for secrets)', scanned.logLines),
+    info('secrets planted', scanned.planted),
     none('secrets seen', scanned.secretHits),
     none('machine paths seen', scanned.pathHits),
     none('engine text seen', scanned.engineHits),

@@ -1,6 +1,6 @@
 import { seededRandom } from '../../test/support/arrow-fixtures.ts';
 import type { Campaign, Figure, Trust } from '../campaign.ts';
-import { atLeast, none, told } from '../campaign.ts';
+import { atLeast, none, info } from '../campaign.ts';
 import { attempt } from '../http.ts';
 import type { HttpClient, Reply } from '../http.ts';
 import { isLinearizable } from '../model/row-history.ts';
@@ -17,7 +17,7 @@ const HISTORIES_AT_ONCE = 4;
 
 type Histories = readonly Action[][];
 
-/** Clients act at once on a few keys of a table; then somebody looks for an order in which every answer was right. */
+/** Clients act at once on a few keys of a table; then a checker searches for an order in which every answer is right. */
 export const linear: Campaign = {
   name: 'linear',
   promise: 'concurrent writes and reads of a row look as if done one after another',
@@ -48,7 +48,7 @@ export const linear: Campaign = {
     });
     return [
       atLeast('histories', recorded, count),
-      told('actions in all', actions),
+      info('actions in all', actions),
       none('violations', violations),
       atLeast('kinds of seeded bugs', Object.keys(SEEDED_BUGS).length, 10),
       none('seeded bugs that the checker missed', missed),
@@ -130,7 +130,7 @@ async function write({ client, table, key, value, kind }: Asked): Promise<Reply>
   }
 }
 
-/** The count that a write tells is checked too, where it has one. */
+/** The count in a write's reply is checked too. */
 function readAnswer(kind: Action['kind'], reply: Reply | undefined): Answer {
   if (reply === undefined || reply.status >= 500) return { kind: 'unknown' };
   if (reply.status !== 200) return { kind: 'refused' };

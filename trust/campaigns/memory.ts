@@ -10,7 +10,7 @@ import {
   streamOf,
 } from '../../test/support/arrow-fixtures.ts';
 import type { Campaign, Figure, Trust } from '../campaign.ts';
-import { atLeast, atMost, none, onQuietMachine, told } from '../campaign.ts';
+import { atLeast, atMost, none, onQuietMachine, info } from '../campaign.ts';
 import { ARROW_STREAM } from '../http.ts';
 import { makeBombs } from '../model/bombs.ts';
 import { inParallel } from '../parallel.ts';
@@ -41,9 +41,9 @@ export const memory: Campaign = {
     const mebibytes = await watch.stop();
     return [
       atLeast(`uploads of ${batches * 4} MiB, all at once, each tried again until it is in`, seen.done, clients),
-      told('refusals with 503 on the way', seen.refused),
+      info('refusals with 503 on the way', seen.refused),
       none('other answers', seen.other),
-      told('took', seconds, 's'),
+      info('took', seconds, 's'),
       atMost('most memory of supervisor and worker', mebibytes, 1536, 'MiB'),
       ...bombs,
       none('worker crashes', server.crashes()),

@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { seededRandom } from '../../test/support/arrow-fixtures.ts';
 import { sampleStream } from '../../test/support/arrow-tables.ts';
 import type { Campaign, Figure, Trust } from '../campaign.ts';
-import { atLeast, none, told } from '../campaign.ts';
+import { atLeast, none, info } from '../campaign.ts';
 import type { HttpClient, Reply } from '../http.ts';
 import { inParallel } from '../parallel.ts';
 import { readRows, requireOk } from '../rows.ts';
@@ -112,9 +112,9 @@ export const names: Campaign = {
     );
     return [
       atLeast('names', count, trust.size(3000, 120)),
-      told('ways in which each was used', Object.keys(TRIALS).length),
-      told('accepted', seen.accepted),
-      told('refused', seen.refused),
+      info('ways in which each was used', Object.keys(TRIALS).length),
+      info('accepted', seen.accepted),
+      info('refused', seen.refused),
       none('5xx', seen.failed),
       none('names that came back changed', seen.changed),
       none('bystanders changed', before === after ? 0 : 1),

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { FixedSizeList, Field, Float32, Int32, toStream } from '../../test/support/arrow-tables.ts';
 import type { Campaign, Figure, Trust } from '../campaign.ts';
-import { atLeast, atMost, none, onQuietMachine, told } from '../campaign.ts';
+import { atLeast, atMost, none, onQuietMachine, info } from '../campaign.ts';
 import { percentile, ratePerSecond, sendFlood, timesOf, timesSinceDueOf } from '../flood.ts';
 import type { FloodSeen } from '../flood.ts';
 import { startProbe } from '../probe.ts';
@@ -61,10 +61,10 @@ async function runFlood(trust: Trust, { port, key }: TrustServer): Promise<reado
   for (const reply of flood.samples) trust.scanner.scanReply('POST /v1/table/heavy/query', {}, reply);
   const good = ratePerSecond(flood, 200, seconds);
   return [
-    told('capacity: answers a second to 8 clients', capacity),
-    told('offered', (flood.replies.length + flood.unsent) / seconds, 'a second'),
-    told('processor time of the sender', flood.ownSeconds / seconds, 'cores'),
-    told('timers of the sender came late, p99', flood.ownDelay, 'ms'),
+    info('capacity: answers a second to 8 clients', capacity),
+    info('offered', (flood.replies.length + flood.unsent) / seconds, 'a second'),
+    info('processor time of the sender', flood.ownSeconds / seconds, 'cores'),
+    info('timers of the sender came late, p99', flood.ownDelay, 'ms'),
     onQuietMachine(atLeast('goodput under ten times the capacity', (100 * good) / capacity, 80, '% of peak')),
     ...judgeRefusals(flood),
     onQuietMachine(atMost('normal again after', flood.recovery, 1500, 'ms')),
@@ -75,12 +75,12 @@ function judgeRefusals(flood: FloodSeen): readonly Figure[] {
   const times = timesOf(flood, 503);
   const others = flood.replies.filter(([status]) => status !== 200 && status !== 503).length;
   return [
-    told('time to an answer, p99', percentile(timesOf(flood, 200), 99), 'ms'),
-    told('refused', times.length),
-    told('time to a refusal, median', percentile(times, 50), 'ms'),
+    info('time to an answer, p99', percentile(timesOf(flood, 200), 99), 'ms'),
+    info('refused', times.length),
+    info('time to a refusal, median', percentile(times, 50), 'ms'),
     onQuietMachine(atMost('time to a refusal, p99', percentile(times, 99), 20, 'ms')),
-    told('the same since it was due, p99', percentile(timesSinceDueOf(flood, 503), 99), 'ms'),
-    told('not sent, for want of a free connection', flood.unsent),
+    info('the same since it was due, p99', percentile(timesSinceDueOf(flood, 503), 99), 'ms'),
+    info('not sent, for want of a free connection', flood.unsent),
     none('refusals without Retry-After', flood.withoutRetryAfter),
     none('answers other than 200 and 503', others + flood.broken),
   ];
@@ -103,8 +103,8 @@ async function runSlowClients(trust: Trust, server: TrustServer): Promise<readon
   clearInterval(timer);
   for (const socket of sockets) socket.destroy();
   return [
-    told('slow clients', count),
-    told('p99 of others before', usual.p99Milliseconds, 'ms'),
+    info('slow clients', count),
+    info('p99 of others before', usual.p99Milliseconds, 'ms'),
     onQuietMachine(
       atMost(
         'p99 of others beside slow clients',

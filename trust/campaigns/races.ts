@@ -1,12 +1,12 @@
 import { Int32, toStream } from '../../test/support/arrow-tables.ts';
 import type { Campaign, Figure, Trust } from '../campaign.ts';
-import { none, told } from '../campaign.ts';
+import { none, info } from '../campaign.ts';
 import { inParallel } from '../parallel.ts';
 
 const CONTENDERS = 8;
 const NAMES_AT_ONCE = 2;
 
-/** Eight clients create the same name at the same moment: one is told that it did, seven that it exists. */
+/** Eight clients create the same name at the same moment: one succeeds, seven learn that it exists. */
 export const races: Campaign = {
   name: 'races',
   promise: 'of all who create a name at once, exactly one wins',
@@ -37,8 +37,8 @@ export const races: Campaign = {
       if (count.json !== 2) foreignRows += 1;
     });
     return [
-      told('names', names),
-      told('contenders per name', CONTENDERS),
+      info('names', names),
+      info('contenders per name', CONTENDERS),
       none('names without exactly one winner', wrong),
       none('answers other than 200 and 409', unexpected),
       none('tables with other rows than their winner sent', foreignRows),

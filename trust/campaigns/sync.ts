@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Campaign, Figure, Trust } from '../campaign.ts';
-import { atLeast, none, told } from '../campaign.ts';
+import { atLeast, none, info } from '../campaign.ts';
 import { findUnsynced, readTrace } from '../model/trace.ts';
 import type { TracedWrite } from '../model/trace.ts';
 import { intRows, requireOk } from '../rows.ts';
@@ -20,7 +20,7 @@ export const sync: Campaign = {
   name: 'sync',
   promise: 'what a write made is on the disk before the write is acknowledged',
   async run(trust: Trust): Promise<readonly Figure[]> {
-    if (spawnSync('strace', ['-V']).status !== 0) return [told('skipped', 'strace is not on this machine')];
+    if (spawnSync('strace', ['-V']).status !== 0) return [info('skipped', 'strace is not on this machine')];
     const count = trust.size(1000, 60);
     const server = await trust.startServer();
     await requireOk(server.admin.arrow('/v1/table/base/create', intRows([{ id: 0, a: 0 }])));
@@ -36,13 +36,13 @@ export const sync: Campaign = {
     const ended = new Promise((resolve) => tracer.once('exit', resolve));
     if (tracer.exitCode === null && tracer.kill('SIGINT')) await ended;
     const events = readTrace(await readFile(file, 'utf8').catch(() => ''), server.folder);
-    if (events.length === 0) return [told('skipped', 'strace may not attach on this machine')];
+    if (events.length === 0) return [info('skipped', 'strace may not attach on this machine')];
     const unsynced = findUnsynced(events, writes, existsSync);
     for (const { path, operation } of unsynced.slice(0, 3))
       trust.blame('not synced', `${operation}: ${path.slice(server.folder.length)}`);
     return [
       atLeast('traced writes', writes.length, count),
-      told('files and folders that they made and that stayed', unsynced.made),
+      info('files and folders that they made and that stayed', unsynced.made),
       none('writes answered before all of theirs was synced', new Set(unsynced.map(({ serial }) => serial)).size),
     ];
   },

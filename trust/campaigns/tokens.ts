@@ -4,7 +4,7 @@ import { startIdentityProvider } from '../../test/support/identity-provider.ts';
 import type { IdentityProvider } from '../../test/support/identity-provider.ts';
 import { sampleStream } from '../../test/support/arrow-tables.ts';
 import type { Figure, Trust } from '../campaign.ts';
-import { none, told } from '../campaign.ts';
+import { none, info } from '../campaign.ts';
 import type { HttpClient, Reply } from '../http.ts';
 
 /** Tokens that must not open any door, and one that must open each. */
@@ -41,10 +41,10 @@ export async function tryTokens(trust: Trust): Promise<readonly Figure[]> {
     }
     const fetches = provider.requestsOf('/jwks');
     return [
-      told('token cases', Object.keys(bad).length + 1),
-      told('token questions', asked),
+      info('token cases', Object.keys(bad).length + 1),
+      info('token questions', asked),
       none('wrong answers to tokens', wrong),
-      told('fetches of the key set', fetches),
+      info('fetches of the key set', fetches),
     ];
   } finally {
     await provider.close();

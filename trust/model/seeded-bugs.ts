@@ -19,7 +19,7 @@ export const SEEDED_BUGS: Readonly<Record<string, Bug>> = {
   'a resurrected delete': after(['insert', NEW, DONE], ['delete', 0, DONE], ['read', 0, rows(NEW)]),
   'a wrong count of rows': after(['insert', NEW, DONE], ['set', NEWER, { kind: 'count', count: 0 }]),
   'a refused write that is seen': after(['insert', NEW, { kind: 'refused' }], ['read', 0, rows(NEW)]),
-  'a value that nobody wrote': changeRead((answer) => rows(...answer.slice(1), 424_242)),
+  'a value that was never written': changeRead((answer) => rows(...answer.slice(1), 424_242)),
   'a torn write': changeRead((answer) => rows(...answer.slice(1), Number.NaN)),
   'a read before its write': (history) => {
     const [end, ...rest] = emptied(history);
