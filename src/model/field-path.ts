@@ -33,6 +33,10 @@ export function formatFieldPath(path: FieldPath): string {
   return path.map(formatSegment).join('.');
 }
 
+export function quotePath(path: FieldPath): string {
+  return quoteForMessage(formatFieldPath(path));
+}
+
 /** Case-sensitive: a bare name matches a top-level field only. */
 export function resolveField(schema: Schema, path: FieldPath): Field | undefined {
   let siblings = schema.fields;
@@ -48,7 +52,7 @@ export function resolveField(schema: Schema, path: FieldPath): Field | undefined
 export function requireField(schema: Schema, path: FieldPath): Field {
   const field = resolveField(schema, path);
   if (field !== undefined) return field;
-  throw new ServiceError('TableColumnNotFound', `The table has no field ${quoteForMessage(formatFieldPath(path))}.`, {
+  throw new ServiceError('TableColumnNotFound', `The table has no field ${quotePath(path)}.`, {
     hint: missingFieldHint(schema, path),
   });
 }
@@ -111,9 +115,9 @@ function addressableChildren(field: Field): readonly Field[] {
 
 function missingFieldHint(schema: Schema, path: FieldPath): string {
   const near = nearestPath(schema, path);
-  if (near !== undefined) return `Did you mean ${quoteForMessage(formatFieldPath(near))}?`;
+  if (near !== undefined) return `Did you mean ${quotePath(near)}?`;
   if (schema.fields.length === 0) return 'The table has no fields.';
-  const shown = schema.fields.slice(0, HINT_NAMES_MAX).map((field) => quoteForMessage(formatFieldPath([field.name])));
+  const shown = schema.fields.slice(0, HINT_NAMES_MAX).map((field) => quotePath([field.name]));
   const others = schema.fields.length - shown.length;
   return `Its top-level fields are ${shown.join(', ')}${others > 0 ? ` and ${others} more` : ''}.`;
 }

@@ -1,4 +1,5 @@
-import { formatFieldPath, requireField, resolveField } from '../../model/field-path.ts';
+import { ServiceError, invalidInput } from '../../errors/service-error.ts';
+import { formatFieldPath, quotePath, requireField, resolveField } from '../../model/field-path.ts';
 import type { FieldPath } from '../../model/field-path.ts';
 import type { Schema, DataType, Field } from '../../model/schema.ts';
 import type { CommitPlan, Committed } from './commit-plan.ts';
@@ -9,8 +10,6 @@ import type { OpenTable } from '../tables/table-handle.ts';
 import type { GuardedSql } from '../../model/query.ts';
 import { checkColumnName } from '../../arrow/schema/schema-rules.ts';
 import { describeType, formatArrowCast } from '../../arrow/schema/type-name.ts';
-import { ServiceError } from '../../errors/service-error.ts';
-import { quoteForMessage } from '../../model/identifier.ts';
 import { childFields } from '../../model/schema.ts';
 import { sqlString } from '../updates/assignments.ts';
 
@@ -119,7 +118,7 @@ export function checkAdditions(columns: readonly NewColumn[], schema: Schema, co
   }
   const count = countFields(schema.fields) + columns.length;
   if (count > columnsMax) {
-    throw new ServiceError('InvalidInput', `The table would have ${count} columns; at most ${columnsMax} are allowed.`);
+    throw invalidInput(`The table would have ${count} columns; at most ${columnsMax} are allowed.`);
   }
 }
 
@@ -127,7 +126,7 @@ export function checkAdditions(columns: readonly NewColumn[], schema: Schema, co
 export function nullOf(type: DataType): string {
   const text = type.kind === 'dictionary' || type.kind === 'null' ? undefined : formatArrowCast(type);
   if (text !== undefined) return `arrow_cast(NULL, ${sqlString(text)})`;
-  throw new ServiceError('InvalidInput', `A column of type ${describeType(type)} cannot be added without values.`);
+  throw invalidInput(`A column of type ${describeType(type)} cannot be added without values.`);
 }
 
 export function checkAlterations(alterations: readonly ColumnAlteration[], schema: Schema): void {
@@ -176,10 +175,7 @@ function requireOutsideLists(schema: Schema, path: FieldPath): void {
   requireField(schema, path);
   for (let length = 1; length < path.length; length += 1) {
     if (resolveField(schema, pathTo(path, length))?.type.kind === 'struct') continue;
-    throw new ServiceError(
-      'InvalidInput',
-      `The field ${quote(path)} is inside a list and cannot be changed by itself.`,
-    );
+    throw invalidInput(`The field ${quotePath(path)} is inside a list and cannot be changed by itself.`);
   }
 }
 
@@ -206,42 +202,32 @@ function refuseDoubled(paths: readonly FieldPath[]): void {
   for (const path of paths) {
     const text = formatFieldPath(path);
     if (seen.has(text)) {
-      throw new ServiceError('InvalidInput', `The field ${quote(path)} is named more than once.`);
+      throw invalidInput(`The field ${quotePath(path)} is named more than once.`);
     }
     seen.add(text);
   }
 }
 
 function columnExists(path: FieldPath): ServiceError {
-  return new ServiceError('InvalidInput', `The table has a field ${quote(path)} already.`, {
-    hint: 'Choose another name.',
-  });
+  return invalidInput(`The table has a field ${quotePath(path)} already.`, 'Choose another name.');
 }
 
 function nestedType(path: FieldPath): ServiceError {
-  return new ServiceError('InvalidInput', `The type of the nested field ${quote(path)} cannot be changed.`, {
-    hint: 'Only the types of top-level columns can.',
-  });
+  return invalidInput(
+    `The type of the nested field ${quotePath(path)} cannot be changed.`,
+    'Only the types of top-level columns can.',
+  );
 }
 
 function insideAnother(path: FieldPath, parent: FieldPath): ServiceError {
-  return new ServiceError(
-    'InvalidInput',
-    `The field ${quote(path)} is inside ${quote(parent)}, which is dropped too.`,
-    {
-      hint: 'Name the outer field alone.',
-    },
+  return invalidInput(
+    `The field ${quotePath(path)} is inside ${quotePath(parent)}, which is dropped too.`,
+    'Name the outer field alone.',
   );
 }
 
 function nothingLeft(path: FieldPath): ServiceError {
-  if (path.length === 1) return new ServiceError('InvalidInput', 'Not all columns of a table can be dropped.');
+  if (path.length === 1) return invalidInput('Not all columns of a table can be dropped.');
   const struct = pathTo(path, path.length - 1);
-  return new ServiceError('InvalidInput', `Nothing would be left in the struct ${quote(struct)}.`, {
-    hint: 'Drop the struct itself.',
-  });
-}
-
-function quote(path: FieldPath): string {
-  return quoteForMessage(formatFieldPath(path));
+  return invalidInput(`Nothing would be left in the struct ${quotePath(struct)}.`, 'Drop the struct itself.');
 }

@@ -1,8 +1,7 @@
+import { ServiceError, invalidInput } from '../../errors/service-error.ts';
 import type { ArrowChunk } from '../../arrow/stream/checked-stream.ts';
-import { ServiceError } from '../../errors/service-error.ts';
-import { formatFieldPath, requireField } from '../../model/field-path.ts';
+import { quotePath, requireField } from '../../model/field-path.ts';
 import type { FieldPath } from '../../model/field-path.ts';
-import { quoteForMessage } from '../../model/identifier.ts';
 import type { GuardedSql } from '../../model/query.ts';
 import type { Field, Schema } from '../../model/schema.ts';
 import type { CommitPlan, Committed } from './commit-plan.ts';
@@ -59,17 +58,12 @@ export function planMerge(source: MergeSource, request: MergeRequest): CommitPla
 function requireKeys(on: readonly FieldPath[], table: Schema, source: Schema): readonly Field[] {
   return on.map((path) => {
     const field = requireField(table, path);
-    const name = quoteForMessage(formatFieldPath(path));
+    const name = quotePath(path);
     if (path.length > 1) {
-      throw new ServiceError('InvalidInput', `Rows cannot be matched on the nested field ${name}.`, {
-        hint: 'Match on top-level columns.',
-      });
+      throw invalidInput(`Rows cannot be matched on the nested field ${name}.`, 'Match on top-level columns.');
     }
     if (field.name.includes('"')) {
-      throw new ServiceError(
-        'InvalidInput',
-        `Rows cannot be matched on the column ${name}, which has a quote in its name.`,
-      );
+      throw invalidInput(`Rows cannot be matched on the column ${name}, which has a quote in its name.`);
     }
     if (!source.fields.some((candidate) => candidate.name === field.name)) {
       throw new ServiceError(

@@ -1,6 +1,6 @@
-import { describeType } from '../../arrow/schema/type-name.ts';
 import { ServiceError } from '../../errors/service-error.ts';
-import { formatFieldPath } from '../../model/field-path.ts';
+import { describeType } from '../../arrow/schema/type-name.ts';
+import { quotePath } from '../../model/field-path.ts';
 import type { FieldPath } from '../../model/field-path.ts';
 import { quoteForMessage } from '../../model/identifier.ts';
 import type { DataType, Field, Schema } from '../../model/schema.ts';
@@ -14,7 +14,7 @@ export function requireFit(rows: Schema, table: Schema): void {
   const given = new Set(rows.fields.map(({ name }) => name));
   const missing = table.fields.find(({ name, nullable }) => !nullable && !given.has(name));
   if (missing === undefined) return;
-  throw new ServiceError('TableSchemaValidationError', `The column ${quote([missing.name])} is missing.`, {
+  throw new ServiceError('TableSchemaValidationError', `The column ${quotePath([missing.name])} is missing.`, {
     hint: 'A column may only be left out when it may be null.',
   });
 }
@@ -37,7 +37,7 @@ function requireType(given: DataType, wanted: DataType, path: FieldPath): void {
   if (given.kind === 'fixed-size-list' && wanted.kind === 'fixed-size-list' && given.length !== wanted.length) {
     throw new ServiceError(
       'TableSchemaValidationError',
-      `The column ${quote(path)} has lists of ${given.length} where the table has lists of ${wanted.length}.`,
+      `The column ${quotePath(path)} has lists of ${given.length} where the table has lists of ${wanted.length}.`,
     );
   }
   if (!isConvertible(given, wanted)) throw wrongType(given, wanted, path);
@@ -75,16 +75,12 @@ function familyOf({ kind }: DataType): Family {
 function unknownColumn(path: FieldPath, wanted: readonly Field[]): ServiceError {
   const namesake = wanted.find(({ name }) => name.toLowerCase() === path.at(-1)?.toLowerCase());
   const hint = namesake === undefined ? {} : { hint: `Did you mean ${quoteForMessage(namesake.name)}?` };
-  return new ServiceError('TableSchemaValidationError', `The table has no column ${quote(path)}.`, hint);
+  return new ServiceError('TableSchemaValidationError', `The table has no column ${quotePath(path)}.`, hint);
 }
 
 function wrongType(given: DataType, wanted: DataType, path: FieldPath): ServiceError {
   return new ServiceError(
     'TableSchemaValidationError',
-    `The column ${quote(path)} has the type ${describeType(given)} where the table has ${describeType(wanted)}.`,
+    `The column ${quotePath(path)} has the type ${describeType(given)} where the table has ${describeType(wanted)}.`,
   );
-}
-
-function quote(path: FieldPath): string {
-  return quoteForMessage(formatFieldPath(path));
 }

@@ -1,8 +1,8 @@
+import { invalidInput } from '../../errors/service-error.ts';
+import type { ServiceError } from '../../errors/service-error.ts';
 import { describeType } from '../../arrow/schema/type-name.ts';
-import { ServiceError } from '../../errors/service-error.ts';
-import { formatFieldPath, requireField, resolveField } from '../../model/field-path.ts';
+import { quotePath, requireField, resolveField } from '../../model/field-path.ts';
 import type { FieldPath } from '../../model/field-path.ts';
-import { quoteForMessage } from '../../model/identifier.ts';
 import type { IndexRequest, IndexSpec, VectorIndexSpec } from '../../model/index-spec.ts';
 import type { DistanceType } from '../../model/query.ts';
 import { vectorDimension } from '../../model/schema.ts';
@@ -32,17 +32,19 @@ function refuseInsideLists(schema: Schema, column: FieldPath): void {
     const [first, ...rest] = column.slice(0, length);
     const parent = first === undefined ? undefined : resolveField(schema, [first, ...rest]);
     if (parent === undefined || parent.type.kind === 'struct') continue;
-    throw new ServiceError('InvalidInput', `The field ${quote(column)} is inside a list and cannot be indexed.`, {
-      hint: 'Index the list itself, or a field that is in structs only.',
-    });
+    throw invalidInput(
+      `The field ${quotePath(column)} is inside a list and cannot be indexed.`,
+      'Index the list itself, or a field that is in structs only.',
+    );
   }
 }
 
 /** It could be built, but no table that has it could be compacted any more. */
 function nestedFm(column: FieldPath): ServiceError {
-  return new ServiceError('InvalidInput', `The nested field ${quote(column)} cannot have an FM index.`, {
-    hint: 'Make an FTS or BITMAP index, or an FM index on a top-level column.',
-  });
+  return invalidInput(
+    `The nested field ${quotePath(column)} cannot have an FM index.`,
+    'Make an FTS or BITMAP index, or an FM index on a top-level column.',
+  );
 }
 
 interface VectorColumn {
@@ -55,16 +57,13 @@ function fitVectorIndex(spec: VectorIndexSpec, target: VectorColumn): VectorInde
   const { field, column, rows } = target;
   const dimension = vectorDimension(field.type);
   if (dimension === undefined) {
-    throw new ServiceError(
-      'InvalidInput',
-      `The column ${quote(column)} is a ${describeType(field.type)}, on which no ${spec.type} index can be made.`,
-      { hint: 'A vector index needs a fixed-size list of floats, or of unsigned bytes.' },
+    throw invalidInput(
+      `The column ${quotePath(column)} is a ${describeType(field.type)}, on which no ${spec.type} index can be made.`,
+      'A vector index needs a fixed-size list of floats, or of unsigned bytes.',
     );
   }
   if (rows === 0) {
-    throw new ServiceError('InvalidInput', 'The table has no rows from which a vector index could learn.', {
-      hint: 'Insert rows first.',
-    });
+    throw invalidInput('The table has no rows from which a vector index could learn.', 'Insert rows first.');
   }
   checkQuantizer(spec, dimension);
   return { ...spec, distanceType: fitDistance(spec, target), partitions: fitPartitions(spec, rows) };
@@ -72,22 +71,20 @@ function fitVectorIndex(spec: VectorIndexSpec, target: VectorColumn): VectorInde
 
 function checkQuantizer({ type, subVectors, bits }: VectorIndexSpec, dimension: number): void {
   if (type === 'IVF_RQ' && dimension % 8 !== 0) {
-    throw new ServiceError('InvalidInput', `An IVF_RQ index needs a dimension divisible by 8; it is ${dimension}.`, {
-      hint: 'Use IVF_PQ, IVF_FLAT or IVF_HNSW_SQ.',
-    });
+    throw invalidInput(
+      `An IVF_RQ index needs a dimension divisible by 8; it is ${dimension}.`,
+      'Use IVF_PQ, IVF_FLAT or IVF_HNSW_SQ.',
+    );
   }
   if (bits === 4 && dimension % 2 !== 0) {
-    throw new ServiceError('InvalidInput', `num_bits is 4, which needs an even dimension; it is ${dimension}.`);
+    throw invalidInput(`num_bits is 4, which needs an even dimension; it is ${dimension}.`);
   }
   if (subVectors === undefined) return;
   if (dimension % subVectors !== 0) {
-    throw new ServiceError(
-      'InvalidInput',
-      `num_sub_vectors is ${subVectors}, which does not divide the dimension ${dimension}.`,
-    );
+    throw invalidInput(`num_sub_vectors is ${subVectors}, which does not divide the dimension ${dimension}.`);
   }
   if (bits === 4 && subVectors % 2 !== 0) {
-    throw new ServiceError('InvalidInput', `num_sub_vectors is ${subVectors}; with num_bits 4 it must be even.`);
+    throw invalidInput(`num_sub_vectors is ${subVectors}; with num_bits 4 it must be even.`);
   }
 }
 
@@ -95,16 +92,16 @@ function checkQuantizer({ type, subVectors, bits }: VectorIndexSpec, dimension: 
 function fitDistance(spec: VectorIndexSpec, { field, column }: VectorColumn): DistanceType {
   const allowed = distancesOf(field.type);
   if (allowed[0] === 'hamming' && spec.type !== 'IVF_FLAT') {
-    throw new ServiceError('InvalidInput', `A column of bytes can have no ${spec.type} index.`, {
-      hint: 'Use IVF_FLAT with the distance type hamming.',
-    });
+    throw invalidInput(
+      `A column of bytes can have no ${spec.type} index.`,
+      'Use IVF_FLAT with the distance type hamming.',
+    );
   }
   const distance = spec.distanceType ?? allowed[0];
   if (allowed.includes(distance)) return distance;
-  throw new ServiceError(
-    'InvalidInput',
-    `distance_type is ${distance}, which the vectors of ${quote(column)} do not have.`,
-    { hint: `Use ${allowed.join(' or ')}.` },
+  throw invalidInput(
+    `distance_type is ${distance}, which the vectors of ${quotePath(column)} do not have.`,
+    `Use ${allowed.join(' or ')}.`,
   );
 }
 
@@ -118,11 +115,7 @@ function fitPartitions(spec: VectorIndexSpec, rows: number): number | undefined 
   const { partitions, targetPartitionSize } = spec;
   if (targetPartitionSize !== undefined) return Math.max(1, Math.round(rows / targetPartitionSize));
   if (partitions !== undefined && partitions > rows) {
-    throw new ServiceError('InvalidInput', `num_partitions is ${partitions}, but the table has only ${rows} rows.`);
+    throw invalidInput(`num_partitions is ${partitions}, but the table has only ${rows} rows.`);
   }
   return partitions;
-}
-
-function quote(path: FieldPath): string {
-  return quoteForMessage(formatFieldPath(path));
 }

@@ -1,7 +1,6 @@
-import { ServiceError } from '../../errors/service-error.ts';
-import { formatFieldPath, requireField } from '../../model/field-path.ts';
+import { invalidInput } from '../../errors/service-error.ts';
+import { quotePath, requireField } from '../../model/field-path.ts';
 import type { FieldPath } from '../../model/field-path.ts';
-import { quoteForMessage } from '../../model/identifier.ts';
 import type { FullTextQuery } from '../../model/query.ts';
 import type { DataType, Schema } from '../../model/schema.ts';
 import { engineCall } from '../native/engine-errors.ts';
@@ -106,9 +105,10 @@ class FullTextBuilder {
 
   #requireIndexed(): readonly string[] {
     if (this.#indexed.length > 0) return this.#indexed;
-    throw new ServiceError('InvalidInput', 'The full-text query names no column, and none has a full-text index.', {
-      hint: 'Name a column, or create an index.',
-    });
+    throw invalidInput(
+      'The full-text query names no column, and none has a full-text index.',
+      'Name a column, or create an index.',
+    );
   }
 }
 
@@ -131,18 +131,17 @@ async function findIndexed(native: NativeTable): Promise<readonly string[]> {
 
 function requireText(schema: Schema, path: FieldPath): void {
   if (holdsText(requireField(schema, path).type)) return;
-  throw new ServiceError('InvalidInput', `The column ${quoteForMessage(formatFieldPath(path))} does not hold text.`, {
-    hint: 'Search columns of strings.',
-  });
+  throw invalidInput(`The column ${quotePath(path)} does not hold text.`, 'Search columns of strings.');
 }
 
 /** A top-level column can be searched word by word without an index; for a field inside a struct the engine cannot. */
 function requireSearchable(path: FieldPath, indexed: readonly string[]): void {
   if (path.length === 1 || indexed.includes(engineColumn(path))) return;
-  const name = quoteForMessage(formatFieldPath(path));
-  throw new ServiceError('InvalidInput', `The nested field ${name} has no full-text index.`, {
-    hint: 'Create one; only top-level columns can be searched without.',
-  });
+  const name = quotePath(path);
+  throw invalidInput(
+    `The nested field ${name} has no full-text index.`,
+    'Create one; only top-level columns can be searched without.',
+  );
 }
 
 function holdsText(type: DataType): boolean {

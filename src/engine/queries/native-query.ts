@@ -1,4 +1,4 @@
-import { ServiceError } from '../../errors/service-error.ts';
+import { invalidInput } from '../../errors/service-error.ts';
 import { requireField } from '../../model/field-path.ts';
 import type { FieldPath } from '../../model/field-path.ts';
 import type { Order, Probes, Projection, Query } from '../../model/query.ts';
@@ -44,14 +44,16 @@ export function isHybrid(plan: QueryPlan): plan is HybridPlan {
 /** The engine fuses one list of rows with another by their rank: neither several lists nor sorted rows will do. */
 export function requireOneSearch({ query, vectorColumn }: HybridPlan): void {
   if (query.orderBy !== undefined) {
-    throw new ServiceError('InvalidInput', 'A search by vector and full text cannot be sorted by order_by.', {
-      hint: 'Its rows come in the order of their relevance.',
-    });
+    throw invalidInput(
+      'A search by vector and full text cannot be sorted by order_by.',
+      'Its rows come in the order of their relevance.',
+    );
   }
   if (query.vectors.length === 1 || vectorColumn.isMultiVector) return;
-  throw new ServiceError('InvalidInput', 'A search by vector and full text takes one vector.', {
-    hint: 'Send several vectors only for a multi-vector column, or without full text.',
-  });
+  throw invalidInput(
+    'A search by vector and full text takes one vector.',
+    'Send several vectors only for a multi-vector column, or without full text.',
+  );
 }
 
 /** Any query but a hybrid one, of which this is the vector search alone. */

@@ -1,8 +1,7 @@
+import { invalidInput } from '../../errors/service-error.ts';
 import { describeType } from '../../arrow/schema/type-name.ts';
-import { ServiceError } from '../../errors/service-error.ts';
-import { formatFieldPath, requireField } from '../../model/field-path.ts';
+import { quotePath, requireField } from '../../model/field-path.ts';
 import type { FieldPath } from '../../model/field-path.ts';
-import { quoteForMessage } from '../../model/identifier.ts';
 import type { Query } from '../../model/query.ts';
 import type { DataType, Field, Schema } from '../../model/schema.ts';
 
@@ -41,8 +40,7 @@ function requireDimension(vectors: Query['vectors']): number {
   const dimension = first?.length ?? 0;
   const odd = others.find((vector) => vector.length !== dimension);
   if (odd === undefined && dimension > 0) return dimension;
-  throw new ServiceError(
-    'InvalidInput',
+  throw invalidInput(
     odd === undefined
       ? 'The query vector is empty.'
       : `The query vectors differ in length: ${dimension} and ${odd.length}.`,
@@ -53,16 +51,14 @@ function requireNamed(schema: Schema, path: FieldPath, dimension: number): Candi
   const field = requireField(schema, path);
   const type = findVectorType(field.type);
   if (type?.dimension === dimension) return { path, type };
-  const name = quoteForMessage(formatFieldPath(path));
+  const name = quotePath(path);
   if (type === undefined) {
-    throw new ServiceError('InvalidInput', `The column ${name} is not a vector that can be searched.`, {
-      hint: `It is ${describeType(field.type)}; a vector is a fixed-size list of floats or of uint8.`,
-    });
+    throw invalidInput(
+      `The column ${name} is not a vector that can be searched.`,
+      `It is ${describeType(field.type)}; a vector is a fixed-size list of floats or of uint8.`,
+    );
   }
-  throw new ServiceError(
-    'InvalidInput',
-    `The query vector has ${dimension} dimensions, and the column ${name} has ${type.dimension}.`,
-  );
+  throw invalidInput(`The query vector has ${dimension} dimensions, and the column ${name} has ${type.dimension}.`);
 }
 
 function requireOnlyCandidate(schema: Schema, dimension: number): Candidate {
@@ -71,18 +67,13 @@ function requireOnlyCandidate(schema: Schema, dimension: number): Candidate {
   const [only] = fitting;
   if (only !== undefined && fitting.length === 1) return only;
   if (fitting.length > 1) {
-    throw new ServiceError(
-      'InvalidInput',
+    throw invalidInput(
       `Several columns are vectors of ${dimension} dimensions: ${list(fitting)}.`,
-      {
-        hint: 'Name one of them as vector_column.',
-      },
+      'Name one of them as vector_column.',
     );
   }
   const others = candidates.length === 0 ? 'It has no vector column.' : `Its vectors are ${list(candidates)}.`;
-  throw new ServiceError('InvalidInput', `The table has no vector column of ${dimension} dimensions.`, {
-    hint: others,
-  });
+  throw invalidInput(`The table has no vector column of ${dimension} dimensions.`, others);
 }
 
 function findVectors(field: Field, path: FieldPath): readonly Candidate[] {
@@ -111,9 +102,8 @@ function requireValuesFit(vectors: Query['vectors'], type: VectorType, path: Fie
   const odd = findValue(vectors, (value) => !fits(value));
   if (odd === undefined) return;
   const range = type.isBytes ? 'a whole number from 0 to 255' : 'a 32-bit float';
-  throw new ServiceError(
-    'InvalidInput',
-    `The query vector has the value ${odd}, which is not ${range}, as the column ${quoteForMessage(formatFieldPath(path))} needs.`,
+  throw invalidInput(
+    `The query vector has the value ${odd}, which is not ${range}, as the column ${quotePath(path)} needs.`,
   );
 }
 
@@ -137,7 +127,7 @@ const LISTED_MAX = 20;
 
 function list(candidates: readonly Candidate[]): string {
   const names = candidates.slice(0, LISTED_MAX).map(({ path, type }) => {
-    const name = quoteForMessage(formatFieldPath(path));
+    const name = quotePath(path);
     return `${name} (${type.dimension})`;
   });
   return candidates.length > LISTED_MAX ? `${names.join(', ')} and more` : names.join(', ');

@@ -1,4 +1,4 @@
-import { ServiceError } from '../../errors/service-error.ts';
+import { ServiceError, invalidInput } from '../../errors/service-error.ts';
 import type { TableLocation, TableState } from '../../model/table.ts';
 import type { Storages } from '../../storage/storages.ts';
 import type { EngineParts } from '../parts.ts';
@@ -75,7 +75,8 @@ function readSegments(base: string, location: string): readonly string[] {
   const isPlain = segments.length <= SEGMENTS_MAX && segments.every((segment) => SEGMENT.test(segment));
   const tables = segments.filter((segment) => segment.endsWith(ENDING));
   if (isPlain && tables.length === 1 && segments.at(-1)?.endsWith(ENDING) === true) return segments;
-  throw new ServiceError('InvalidInput', 'The location cannot be that of a table of this database.', {
-    hint: 'Give the path of a Lance directory from the storage root of the database on, without links or steps upward.',
-  });
+  throw invalidInput(
+    'The location cannot be that of a table of this database.',
+    'Give the path of a Lance directory from the storage root of the database on, without links or steps upward.',
+  );
 }

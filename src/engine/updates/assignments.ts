@@ -1,7 +1,6 @@
-import { ServiceError } from '../../errors/service-error.ts';
-import { formatFieldPath, requireField, sqlFieldReference } from '../../model/field-path.ts';
+import { ServiceError, invalidInput } from '../../errors/service-error.ts';
+import { quotePath, requireField, sqlFieldReference } from '../../model/field-path.ts';
 import type { FieldPath } from '../../model/field-path.ts';
-import { quoteForMessage } from '../../model/identifier.ts';
 import type { GuardedSql } from '../../model/query.ts';
 import { formatArrowCast } from '../../arrow/schema/type-name.ts';
 import { childFields } from '../../model/schema.ts';
@@ -42,18 +41,17 @@ function insert(tree: Map<string, AssignmentNode>, { path, expression }: Assignm
 }
 
 function assignedTwice(path: FieldPath): ServiceError {
-  return new ServiceError('InvalidInput', `The field ${quoteForMessage(formatFieldPath(path))} is updated twice.`, {
-    hint: 'Give each field once.',
-  });
+  return invalidInput(`The field ${quotePath(path)} is updated twice.`, 'Give each field once.');
 }
 
 function assignedWithParent(path: FieldPath | undefined, parent: readonly string[]): ServiceError {
   const [first = '', ...rest] = parent;
-  const struct = quoteForMessage(formatFieldPath([first, ...rest]));
-  const field = path === undefined ? 'a field inside it' : `its field ${quoteForMessage(formatFieldPath(path))}`;
-  return new ServiceError('InvalidInput', `The struct ${struct} is updated together with ${field}.`, {
-    hint: 'Update either the whole struct or its fields.',
-  });
+  const struct = quotePath([first, ...rest]);
+  const field = path === undefined ? 'a field inside it' : `its field ${quotePath(path)}`;
+  return invalidInput(
+    `The struct ${struct} is updated together with ${field}.`,
+    'Update either the whole struct or its fields.',
+  );
 }
 
 /** A text as an SQL string literal. */
@@ -107,19 +105,16 @@ function toStruct(
 
 function requireStruct(field: Field, path: FieldPath, assigned: ReadonlyMap<string, AssignmentNode>): readonly Field[] {
   if (field.type.kind === 'struct') return field.type.children;
-  const inside = quoteForMessage(formatFieldPath([...path, ...firstPath(assigned)]));
+  const inside = quotePath([...path, ...firstPath(assigned)]);
   if (childFields(field.type).length === 0) {
     throw new ServiceError('TableColumnNotFound', `The field ${inside} was not found.`, {
-      hint: `${quoteForMessage(formatFieldPath(path))} has no fields.`,
+      hint: `${quotePath(path)} has no fields.`,
     });
   }
-  const outer = quoteForMessage(formatFieldPath(path));
-  throw new ServiceError(
-    'InvalidInput',
+  const outer = quotePath(path);
+  throw invalidInput(
     `The field ${inside} cannot be updated, because ${outer} is a list or a map.`,
-    {
-      hint: `Update the whole of ${outer}.`,
-    },
+    `Update the whole of ${outer}.`,
   );
 }
 
@@ -132,20 +127,19 @@ function firstPath(assigned: ReadonlyMap<string, AssignmentNode>): readonly stri
 /** What `named_struct` gives may be null in the engine's eyes, and it refuses to store that as a field that may not. */
 function requireNullable(child: Field, parent: FieldPath): void {
   if (child.nullable) return;
-  const struct = quoteForMessage(formatFieldPath(parent));
-  const field = quoteForMessage(formatFieldPath([...parent, child.name]));
-  throw new ServiceError(
-    'InvalidInput',
+  const struct = quotePath(parent);
+  const field = quotePath([...parent, child.name]);
+  throw invalidInput(
     `No field of the struct ${struct} can be updated, because its field ${field} may not be null.`,
-    { hint: 'The storage engine cannot rewrite such a struct.' },
+    'The storage engine cannot rewrite such a struct.',
   );
 }
 
 /** Columns of JSON hold a binary form. The engine's SQL cannot make it, and would store the text in its place. */
 function requireNull(expression: GuardedSql, path: FieldPath): string {
   if (/^[\s(]*null[\s)]*$/i.test(expression)) return expression;
-  const name = quoteForMessage(formatFieldPath(path));
-  throw new ServiceError('InvalidInput', `The field ${name} holds JSON, which can only be set to NULL by an update.`);
+  const name = quotePath(path);
+  throw invalidInput(`The field ${name} holds JSON, which can only be set to NULL by an update.`);
 }
 
 function isJson(field: Field): boolean {

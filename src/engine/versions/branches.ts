@@ -1,4 +1,4 @@
-import { ServiceError } from '../../errors/service-error.ts';
+import { ServiceError, invalidInput } from '../../errors/service-error.ts';
 import { quoteForMessage } from '../../model/identifier.ts';
 import { branchNotFound } from '../../model/refusals.ts';
 import { MAIN_BRANCH } from '../../model/table.ts';
@@ -59,7 +59,7 @@ async function createBranch(tables: OpenTables, source: TableState, name: string
 /** Returns the version that the branch started at. */
 async function removeBranch(tables: OpenTables, location: TableLocation, name: string): Promise<number> {
   if (name === MAIN_BRANCH) {
-    throw new ServiceError('InvalidInput', 'The main branch cannot be deleted.', { hint: 'Drop the table instead.' });
+    throw invalidInput('The main branch cannot be deleted.', 'Drop the table instead.');
   }
   return useBranches(tables, location, async (branches) => {
     const found = await branches.list();

@@ -1,4 +1,4 @@
-import { ServiceError } from '../../errors/service-error.ts';
+import { ServiceError, invalidInput } from '../../errors/service-error.ts';
 import { MAIN_BRANCH } from '../../model/table.ts';
 import type { TableLocation, TableState } from '../../model/table.ts';
 import { engineCall } from '../native/engine-errors.ts';
@@ -80,9 +80,10 @@ async function removeVersions(tables: OpenTables, target: WriteTarget, ranges: r
   const latest = versions.at(-1)?.version ?? 0;
   const doomed = versions.filter(({ version }) => ranges.some(({ start, end }) => version >= start && version < end));
   if (doomed.some(({ version }) => version === latest)) {
-    throw new ServiceError('InvalidInput', `Version ${latest} is the latest and cannot be deleted.`, {
-      hint: 'End the range before it, or drop the table.',
-    });
+    throw invalidInput(
+      `Version ${latest} is the latest and cannot be deleted.`,
+      'End the range before it, or drop the table.',
+    );
   }
   await refusePinned(tables, target, new Set(doomed.map(({ version }) => version)));
   await storage.removeManifests(doomed.map(({ manifestPath }) => manifestPath));

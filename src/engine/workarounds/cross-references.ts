@@ -1,8 +1,8 @@
-import { ServiceError } from '../../errors/service-error.ts';
+import { invalidInput } from '../../errors/service-error.ts';
+import type { ServiceError } from '../../errors/service-error.ts';
 import { readTokens } from '../../guard/sql/tokenizer.ts';
 import type { SqlToken } from '../../guard/sql/tokenizer.ts';
-import { formatFieldPath } from '../../model/field-path.ts';
-import { quoteForMessage } from '../../model/identifier.ts';
+import { quotePath } from '../../model/field-path.ts';
 import type { GuardedSql } from '../../model/query.ts';
 import type { Schema } from '../../model/schema.ts';
 import type { AssignmentNode, AssignmentTree } from '../updates/assignments.ts';
@@ -44,12 +44,9 @@ function findColumn(token: SqlToken, schema: Schema): string | undefined {
 }
 
 function readsUpdated(column: string, other: string): ServiceError {
-  const [reader, read] = [column, other].map((name) => quoteForMessage(formatFieldPath([name])));
-  return new ServiceError(
-    'InvalidInput',
+  const [reader, read] = [column, other].map((name) => quotePath([name]));
+  return invalidInput(
     `The expression for ${reader} reads ${read}, which the same request updates.`,
-    {
-      hint: 'Whether it would see the old value or the new one is not certain; send the two updates one after the other.',
-    },
+    'Whether it would see the old value or the new one is not certain; send the two updates one after the other.',
   );
 }
