@@ -4,7 +4,7 @@ import { COMMAND_GROUPS } from '../build/src/cli/commands.js';
 import { settingsReference } from '../build/src/config/format-config.js';
 import { ERROR_KINDS, STATUS_TEXTS } from '../build/src/errors/service-error.js';
 import { OPERATIONS } from '../build/src/operations/registry.js';
-import { metricsReference } from '../build/src/telemetry/metric-rows.js';
+import { metricsReference } from '../build/src/telemetry/metrics/metric-rows.js';
 import { UNSUPPORTED } from '../build/src/operations/unsupported.js';
 
 const row = (cells) => `| ${cells.map((cell) => String(cell).replaceAll('|', '\\|')).join(' | ')} |`;

@@ -131,7 +131,7 @@ async function joinParts(config: Config, parts: Parts, outside: Outside): Promis
       now: Date.now,
     }),
   );
-  writes.onCommit((table) => maintenance.noteCommit(table));
+  writes.onCommit((table) => maintenance.recordCommit(table));
   const { workerRestarts = 0 } = outside;
   const slowQueries = parts.add(new SlowQueries({ limits: config.limits.log, engine, telemetry, now: Date.now }));
   const joined = {

@@ -34,7 +34,7 @@ export interface History {
 
 export interface OptimizeRequest {
   /** Whether writers wait until the fragments are merged. Otherwise the engine gives up when a writer was faster. */
-  readonly isInLane: boolean;
+  readonly blocksWriters: boolean;
   /** Versions that were committed longer ago are removed; none when absent. */
   readonly olderThanMilliseconds: number | undefined;
 }
@@ -142,14 +142,14 @@ interface Begun {
 async function beginOptimize(
   { tables }: EngineParts,
   location: TableLocation,
-  { isInLane, olderThanMilliseconds = NEVER_MILLISECONDS }: OptimizeRequest,
+  { blocksWriters, olderThanMilliseconds = NEVER_MILLISECONDS }: OptimizeRequest,
 ): Promise<Begun> {
   const native = await tables.openPrivate(latestOf(location));
   // Files that no version names are left alone for a week by the engine: another process may be writing them.
   const running = native.optimize(Math.ceil(olderThanMilliseconds), false);
   // Whoever awaits it later learns of its failure; until then it is nobody's.
   running.catch(() => {});
-  if (isInLane) {
+  if (blocksWriters) {
     const merged = tables.usePrivate(latestOf(location), async (watch) => whenMerged(watch.native, running));
     // Who cannot look waits for all of it.
     await merged.catch(async () => running).catch(() => {});

@@ -1,45 +1,65 @@
+import type { TableLocation } from '../model/table.ts';
 import type { TimedOptimization } from '../writes/writes.ts';
-import type { Reason } from './policy.ts';
+import type { MaintenanceContext, MaintenancePlan } from './maintenance-plan.ts';
+import type { MaintenanceRun } from './table-activity.ts';
 
-/** What was done. */
-export interface Upkeep extends TimedOptimization {
-  readonly reasons: readonly Reason[];
-  /** A writer was faster, and the work was lost. */
-  readonly isLost: boolean;
-  readonly filesSwept: number;
-  readonly milliseconds: number;
-  /** Of these, for the removal of old versions, which disturbs nobody. */
-  readonly removalMilliseconds: number;
-  readonly endedAt: number;
+/** No file is written for longer than this: an older unfinished one belongs to a crashed writer. */
+const UNFINISHED_MILLISECONDS = 86_400_000;
+
+/**
+ * Compaction and removal are separate steps, each synced at its end: files that the compaction replaced are removed only
+ * when it is on disk. The cutoff moves with the clock: no version committed after the planning is removed.
+ */
+export async function runMaintenance(
+  { engine, background, now }: MaintenanceContext,
+  location: TableLocation,
+  { condition, reasons, cutoffMilliseconds, blocksWriters }: MaintenancePlan,
+): Promise<MaintenanceRun> {
+  const startedAt = now();
+  const compacted = await background.optimize(location, { blocksWriters, olderThanMilliseconds: undefined });
+  const compactedAt = now();
+  let removed: TimedOptimization | undefined;
+  let removalMilliseconds = 0;
+  if (cutoffMilliseconds !== undefined) {
+    const olderThanMilliseconds = cutoffMilliseconds + (now() - startedAt);
+    removed = await background.optimize(location, { blocksWriters: false, olderThanMilliseconds });
+    removalMilliseconds = now() - compactedAt;
+  }
+  const filesSwept = await engine.maintenance.sweep(location, UNFINISHED_MILLISECONDS);
+  const steps = [compacted, removed].filter((step) => step !== undefined);
+  const sum = (name: keyof TimedOptimization): number => steps.reduce((total, step) => total + step[name], 0);
+  const endedAt = now();
+  return {
+    version: steps.at(-1)?.version ?? condition.version,
+    fragmentsRemoved: sum('fragmentsRemoved'),
+    fragmentsAdded: sum('fragmentsAdded'),
+    versionsRemoved: sum('versionsRemoved'),
+    bytesRemoved: sum('bytesRemoved'),
+    laneMilliseconds: sum('laneMilliseconds'),
+    reasons,
+    isLost: steps.length === 0,
+    filesSwept,
+    milliseconds: endedAt - startedAt,
+    removalMilliseconds,
+    endedAt,
+  };
 }
 
-/** A run as its job and the description of the table show it, in the words of replies. */
-export type RunRecord = Readonly<{
-  version: number;
-  reasons: readonly string[];
-  fragments_removed: number;
-  fragments_added: number;
-  versions_removed: number;
-  bytes_removed: number;
-  files_swept: number;
-  lost_to_writer: boolean;
-  milliseconds: number;
-  writers_waited_milliseconds: number;
-  ended_ms: number;
-}>;
+/** A run in replies: of its job, and in the description of the table. */
+export type RunRecord = ReturnType<typeof toRunRecord>;
 
-export function toRunRecord(upkeep: Upkeep): RunRecord {
+export function toRunRecord(run: MaintenanceRun) {
   return {
-    version: upkeep.version,
-    reasons: upkeep.reasons,
-    fragments_removed: upkeep.fragmentsRemoved,
-    fragments_added: upkeep.fragmentsAdded,
-    versions_removed: upkeep.versionsRemoved,
-    bytes_removed: upkeep.bytesRemoved,
-    files_swept: upkeep.filesSwept,
-    lost_to_writer: upkeep.isLost,
-    milliseconds: Math.round(upkeep.milliseconds),
-    writers_waited_milliseconds: Math.round(upkeep.laneMilliseconds),
-    ended_ms: upkeep.endedAt,
-  };
+    version: run.version,
+    reasons: run.reasons,
+    fragments_removed: run.fragmentsRemoved,
+    fragments_added: run.fragmentsAdded,
+    versions_removed: run.versionsRemoved,
+    bytes_removed: run.bytesRemoved,
+    files_swept: run.filesSwept,
+    lost_to_writer: run.isLost,
+    milliseconds: Math.round(run.milliseconds),
+    writers_waited_milliseconds: Math.round(run.laneMilliseconds),
+    ended_ms: run.endedAt,
+  } as const;
 }

@@ -1,24 +1,25 @@
+import { LRUCache } from 'lru-cache';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Jobs, StartedJob } from '../jobs/jobs.ts';
-import { isMaintenancePaused, locationKey } from '../model/table.ts';
 import { formatPath } from '../model/identifier.ts';
+import { isMaintenancePaused, locationKey } from '../model/table.ts';
 import type { TableRecord } from '../model/table.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
-import { Pace, restAfter, walkTables } from './schedule.ts';
-import { toRunRecord } from './maintenance-run.ts';
-import type { RunRecord, Upkeep } from './maintenance-run.ts';
-import { TableWatches } from './table-activity.ts';
-import type { TableWatch } from './table-activity.ts';
-import { hasWork, planUpkeep, runUpkeep } from './maintenance-plan.ts';
-import type { UpkeepContext, UpkeepPlan } from './maintenance-plan.ts';
+import { hasWork, planMaintenance } from './maintenance-plan.ts';
+import type { MaintenanceContext, MaintenancePlan } from './maintenance-plan.ts';
+import { runMaintenance, toRunRecord } from './maintenance-run.ts';
+import type { RunRecord } from './maintenance-run.ts';
+import { Schedule, pauseAfter, walkTables } from './schedule.ts';
+import { newActivity } from './table-activity.ts';
+import type { MaintenanceRun, TableActivity } from './table-activity.ts';
 
-export interface MaintenanceParts extends UpkeepContext {
+interface MaintenanceParts extends MaintenanceContext {
   readonly catalog: Catalog;
   readonly jobs: Jobs;
   readonly telemetry: Telemetry;
 }
 
-/** What is known of a table's upkeep since the service started. */
+/** Since the service started. */
 export interface MaintenanceState {
   readonly isPaused: boolean;
   readonly commits: number;
@@ -27,161 +28,172 @@ export interface MaintenanceState {
 
 const FORCED = { isForced: true, removeFrom: 0 } as const;
 
-/** The name under which the service acts by itself. */
+/** The caller and task name of automatic runs. */
 const OWN_NAME = 'maintenance';
 
+/** The scan of all tables finds the others again. */
+const ACTIVE_TABLES_MAX = 10_000;
+
 /**
- * Keeps tables in order while they are used: counts commits in memory, looks at a table when there were many or when it
- * has become quiet, and now and then at all tables, one after the other.
+ * Compaction, index refresh and cleanup of tables in use. Counts commits in memory, checks a table after many commits or
+ * when it becomes idle, and scans all tables at long intervals.
  */
 export class Maintenance {
   readonly #parts: MaintenanceParts;
-  readonly #watches = new TableWatches();
-  readonly #pace: Pace;
-  /** Tables that wait to be looked at, in this order. */
+  readonly #activities = new LRUCache<string, TableActivity>({ max: ACTIVE_TABLES_MAX });
+  readonly #schedule: Schedule;
+  /** Tables to check, in this order. */
   readonly #waiting = new Set<string>();
-  #round: AsyncIterator<TableRecord> | undefined;
-  #nextRoundAt: number;
-  /**
-   * When old versions of tables in use may be removed again. It takes long, and a table in use cannot wait that long, and
-   * three times more, for its fragments to be merged.
-   */
+  #scan: AsyncIterator<TableRecord> | undefined;
+  #nextScanAt: number;
+  /** When versions of tables in use may be removed again: a removal takes long, and must not delay their compaction. */
   #removeFrom = 0;
 
   constructor(parts: MaintenanceParts) {
     const { limits, now } = parts;
     this.#parts = parts;
-    this.#nextRoundAt = now() + limits.quietSeconds * 1000;
-    this.#pace = new Pace({ limits, now, take: () => this.#take(), look: () => this.#lookAround() });
+    this.#nextScanAt = now() + limits.quietSeconds * 1000;
+    this.#schedule = new Schedule({
+      limits,
+      now,
+      nextTask: async () => this.#nextTask(),
+      scan: () => this.#findDueTables(),
+    });
   }
 
   start(): void {
-    if (this.#parts.limits.runningMax > 0) this.#pace.start();
+    if (this.#parts.limits.runningMax > 0) this.#schedule.start();
   }
 
-  noteCommit(table: TableRecord): void {
+  recordCommit(table: TableRecord): void {
     const { limits, now } = this.#parts;
     if (limits.runningMax === 0) return;
-    const watch = this.#watches.open(table);
-    watch.commits = (watch.commits ?? 0) + 1;
-    watch.lastCommitAt = now();
-    watch.isSettled = false;
-    if (watch.commits < watch.nextLook || watch.commits < limits.checkCommits) return;
+    const activity = this.#activityOf(table);
+    activity.commits = (activity.commits ?? 0) + 1;
+    activity.lastCommitAt = now();
+    activity.isSettled = false;
+    if (activity.commits < activity.nextCheck || activity.commits < limits.checkCommits) return;
     this.#waiting.add(table.id);
-    this.#pace.wake();
+    this.#schedule.wake();
   }
 
   describe(table: TableRecord): MaintenanceState {
-    const watch = this.#watches.find(table.id);
+    const { commits = 0, lastRun } = this.#activities.peek(table.id) ?? newActivity(table);
     return {
       isPaused: isMaintenancePaused(table),
-      commits: watch?.commits ?? 0,
-      lastRun: watch?.lastUpkeep === undefined ? undefined : toRunRecord(watch.lastUpkeep),
+      commits,
+      lastRun: lastRun === undefined ? undefined : toRunRecord(lastRun),
     };
   }
 
-  /** What a run by hand would do. */
-  async plan(table: TableRecord): Promise<UpkeepPlan> {
-    const known = this.#watches.find(table.id) ?? new TableWatches().open(table);
-    // A copy: to ask is not to look.
-    return planUpkeep(this.#parts, { ...known, table }, FORCED);
+  /** What a run on request would do. Plans with a copy, because planning changes the activity. */
+  async plan(table: TableRecord): Promise<MaintenancePlan> {
+    const activity = this.#activities.peek(table.id) ?? newActivity(table);
+    return planMaintenance(this.#parts, { ...activity, table }, FORCED);
   }
 
-  /** Paused or not: whoever asks for it gets it. */
+  /** On request: runs even when automatic maintenance is paused. */
   run(table: TableRecord, caller: string): StartedJob<RunRecord> {
-    const watch = this.#watches.open(table);
-    return this.#startJob(watch, caller, async () => planUpkeep(this.#parts, watch, FORCED));
+    const activity = this.#activityOf(table);
+    return this.#startJob(activity, caller, async () => planMaintenance(this.#parts, activity, FORCED));
   }
 
   async close(): Promise<void> {
-    await this.#pace.close();
-    await this.#round?.return?.();
+    await this.#schedule.close();
+    await this.#scan?.return?.();
   }
 
-  /** In memory only: which of the tables that were written have become quiet, and whether a round is due. */
-  #lookAround(): void {
-    const { limits, now } = this.#parts;
-    const quietSince = now() - limits.quietSeconds * 1000;
-    for (const watch of this.#watches.all()) {
-      const hasBecomeQuiet = !watch.isSettled && watch.lastCommitAt <= quietSince;
-      const isHistoryDue = watch.historyAt !== undefined && watch.historyAt <= now();
-      if (!hasBecomeQuiet && !isHistoryDue) continue;
-      // Once is enough until the next commit.
-      watch.isSettled = true;
-      this.#waiting.add(watch.table.id);
+  #activityOf(table: TableRecord): TableActivity {
+    const activity = this.#activities.get(table.id) ?? newActivity(table);
+    activity.table = table;
+    this.#activities.set(table.id, activity);
+    return activity;
+  }
+
+  #findDueTables(): void {
+    const { limits, now, catalog } = this.#parts;
+    const idleSince = now() - limits.quietSeconds * 1000;
+    for (const activity of this.#activities.rvalues()) {
+      if (activity === undefined) continue;
+      const hasBecomeIdle = !activity.isSettled && activity.lastCommitAt <= idleSince;
+      const isHistoryDue = activity.historyAt !== undefined && activity.historyAt <= now();
+      if (!hasBecomeIdle && !isHistoryDue) continue;
+      activity.isSettled = true;
+      this.#waiting.add(activity.table.id);
     }
-    if (this.#round === undefined && now() >= this.#nextRoundAt) this.#round = walkTables(this.#parts.catalog);
+    if (this.#scan === undefined && now() >= this.#nextScanAt) this.#scan = walkTables(catalog);
   }
 
-  /** The next piece of work: tables in use first. */
-  async #take(): Promise<(() => Promise<number>) | undefined> {
+  /** Tables in use come before those of the scan. */
+  async #nextTask(): Promise<(() => Promise<number>) | undefined> {
     for (const id of this.#waiting) {
       this.#waiting.delete(id);
-      const watch = this.#watches.find(id);
-      if (watch !== undefined) return async () => this.#lookAtUsed(watch);
+      const activity = this.#activities.peek(id);
+      if (activity !== undefined) return async () => this.#checkActive(activity);
     }
-    const next = await this.#nextOfRound();
+    const next = await this.#nextOfScan();
     if (next === undefined) return undefined;
     return async () => {
-      await this.#lookAt(this.#watches.find(next.id) ?? new TableWatches().open(next), 0);
+      await this.#check(this.#activities.peek(next.id) ?? newActivity(next), 0);
       return 0;
     };
   }
 
-  async #lookAtUsed(watch: TableWatch): Promise<number> {
+  /** Returns the time of the removal, after which the schedule need not pause. */
+  async #checkActive(activity: TableActivity): Promise<number> {
     const { now, limits } = this.#parts;
-    const run = await this.#lookAt(watch, this.#removeFrom);
+    const run = await this.#check(activity, this.#removeFrom);
     const removal = run?.removalMilliseconds ?? 0;
-    if (removal > 0) this.#removeFrom = now() + restAfter(removal, limits);
+    if (removal > 0) this.#removeFrom = now() + pauseAfter(removal, limits);
     return removal;
   }
 
-  async #nextOfRound(): Promise<TableRecord | undefined> {
-    if (this.#round === undefined) return undefined;
+  async #nextOfScan(): Promise<TableRecord | undefined> {
+    if (this.#scan === undefined) return undefined;
     try {
-      const { done, value } = await this.#round.next();
+      const { done, value } = await this.#scan.next();
       if (done !== true) return value;
     } catch (error) {
-      this.#tellFailure(error);
+      this.#reportFailure(error);
     }
-    this.#round = undefined;
-    this.#nextRoundAt = this.#parts.now() + this.#parts.limits.scanSeconds * 1000;
+    this.#scan = undefined;
+    this.#nextScanAt = this.#parts.now() + this.#parts.limits.scanSeconds * 1000;
     return undefined;
   }
 
-  /** What was done, if anything. */
-  async #lookAt(watch: TableWatch, removeFrom: number): Promise<Upkeep | undefined> {
+  /** Returns the run, if the table needed one. */
+  async #check(activity: TableActivity, removeFrom: number): Promise<MaintenanceRun | undefined> {
     const { catalog, limits } = this.#parts;
     try {
-      const { databaseId, path, id } = watch.table;
+      const { databaseId, path, id } = activity.table;
       const table = await catalog.tables.find(databaseId, path);
       if (table === undefined || table.id !== id) {
-        this.#watches.forget(id);
+        this.#activities.delete(id);
         return undefined;
       }
-      watch.table = table;
+      activity.table = table;
       const isFree = table.heldVersion === undefined && table.isDeclared === undefined;
       if (!isFree || isMaintenancePaused(table)) return undefined;
-      watch.nextLook = (watch.commits ?? 0) + limits.checkCommits;
-      const plan = await planUpkeep(this.#parts, watch, { isForced: false, removeFrom });
+      activity.nextCheck = (activity.commits ?? 0) + limits.checkCommits;
+      const plan = await planMaintenance(this.#parts, activity, { isForced: false, removeFrom });
       if (!hasWork(plan)) return undefined;
-      await this.#startJob(watch, OWN_NAME, async () => plan).outcome;
-      return watch.lastUpkeep;
+      await this.#startJob(activity, OWN_NAME, async () => plan).outcome;
+      return activity.lastRun;
     } catch (error) {
-      await this.#tellUnlessGone(error, watch.table);
+      await this.#reportUnlessDropped(error, activity.table);
       return undefined;
     }
   }
 
-  #startJob(watch: TableWatch, caller: string, makePlan: () => Promise<UpkeepPlan>): StartedJob<RunRecord> {
-    const { databaseId, path, location, id } = watch.table;
+  #startJob(activity: TableActivity, caller: string, makePlan: () => Promise<MaintenancePlan>): StartedJob<RunRecord> {
+    const { databaseId, path, location, id } = activity.table;
     const subject = {
       kind: 'maintenance',
       databaseId,
       table: path,
       tableId: id,
       caller,
-      // That of the table's index builds: a merge and a build of one table would undo each other's work.
+      // Shared with the index builds of the table: a compaction and a build would undo each other's work.
       lane: `${locationKey(location)}\u0000`,
       sameAs: `maintenance ${id}`,
       spec: {},
@@ -190,45 +202,48 @@ export class Maintenance {
       enter('looking');
       const plan = await makePlan();
       enter('working');
-      return this.#work(watch, plan);
+      return this.#execute(activity, plan);
     });
   }
 
-  async #work(watch: TableWatch, plan: UpkeepPlan): Promise<RunRecord> {
+  async #execute(activity: TableActivity, plan: MaintenancePlan): Promise<RunRecord> {
     const { engine, telemetry } = this.#parts;
-    const before = watch.commits ?? 0;
-    const upkeep = await runUpkeep(this.#parts, watch.table.location, plan);
-    const { smallFragments, version } = await engine.maintenance.assess(watch.table.location);
-    watch.lastUpkeep = upkeep;
-    watch.lostMerges = upkeep.isLost ? watch.lostMerges + 1 : 0;
-    if (!upkeep.isLost) {
-      watch.commits = (watch.commits ?? 0) - before;
-      watch.nextLook = 0;
-      watch.left = { version, smallFragments };
+    const before = activity.commits ?? 0;
+    const run = await runMaintenance(this.#parts, activity.table.location, plan);
+    const { smallFragments, version } = await engine.maintenance.assess(activity.table.location);
+    activity.lastRun = run;
+    activity.lostRuns = run.isLost ? activity.lostRuns + 1 : 0;
+    if (!run.isLost) {
+      activity.commits = (activity.commits ?? 0) - before;
+      activity.nextCheck = 0;
+      activity.left = { version, smallFragments };
     }
-    telemetry.emit({ ...upkeep, kind: 'maintenance-done', table: formatPath(watch.table.path) });
-    if (upkeep.version > plan.condition.version) await this.#record(watch.table, upkeep.version);
-    return toRunRecord(upkeep);
+    telemetry.emit({ ...run, kind: 'maintenance-done', table: formatPath(activity.table.path) });
+    if (run.version > plan.condition.version) await this.#recordVersion(activity.table, run.version);
+    return toRunRecord(run);
   }
 
-  async #record(table: TableRecord, version: number): Promise<void> {
+  async #recordVersion(table: TableRecord, version: number): Promise<void> {
     const commit = { operation: 'maintain_table', caller: OWN_NAME, requestId: OWN_NAME, version };
     await this.#parts.catalog.journal
       .record([{ table, commit }], true)
-      .catch(async (error: unknown) => this.#tellUnlessGone(error, table));
+      .catch(async (error: unknown) => this.#reportUnlessDropped(error, table));
   }
 
-  /** That a table was dropped while it was looked after is no failure. */
-  async #tellUnlessGone(cause: unknown, { id }: TableRecord): Promise<void> {
+  /** A table that was dropped during its maintenance is no failure. */
+  async #reportUnlessDropped(cause: unknown, { id }: TableRecord): Promise<void> {
     try {
-      if (!(await this.#parts.catalog.tables.has(id))) return this.#watches.forget(id);
+      if (!(await this.#parts.catalog.tables.has(id))) {
+        this.#activities.delete(id);
+        return;
+      }
     } catch {
-      // Whether it is there cannot be told; that something failed can.
+      // The catalog cannot answer: report the first failure.
     }
-    return this.#tellFailure(cause);
+    this.#reportFailure(cause);
   }
 
-  #tellFailure(cause: unknown): void {
+  #reportFailure(cause: unknown): void {
     this.#parts.telemetry.emit({ kind: 'background-failed', task: OWN_NAME, cause });
   }
 }

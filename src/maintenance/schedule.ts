@@ -1,105 +1,89 @@
-import type { MaintenanceLimits } from '../model/limits.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { TablePath } from '../model/identifier.ts';
+import type { MaintenanceLimits } from '../model/limits.ts';
 import type { TableRecord } from '../model/table.ts';
 
-export interface PaceSettings {
+interface ScheduleParts {
   readonly limits: MaintenanceLimits;
   readonly now: () => number;
-  /**
-   * The next piece of work, if there is one. It tells of its failures itself, and gives for how much of its time no rest is
-   * needed.
-   */
-  readonly take: () => Promise<(() => Promise<number>) | undefined>;
-  /** Called now and then, to find out what there is to do. */
-  readonly look: () => void;
+  /** The next task, if any. It handles its failures, and returns the part of its time that needs no pause. */
+  readonly nextTask: () => Promise<(() => Promise<number>) | undefined>;
+  /** Runs at an interval, and finds tables that need a check. */
+  readonly scan: () => void;
 }
 
 const CLOSE_MILLISECONDS = 2000;
 
-/** As long as the share of time demands that may be worked. */
-export function restAfter(workedMilliseconds: number, { dutyPercent }: MaintenanceLimits): number {
+/** The pause that keeps work within its share of the time. */
+export function pauseAfter(workedMilliseconds: number, { dutyPercent }: MaintenanceLimits): number {
   return (workedMilliseconds * (100 - dutyPercent)) / dutyPercent;
 }
 
-/** How many pieces of work run at once, and how long each runner rests after one. */
-export class Pace {
-  readonly #settings: PaceSettings;
-  readonly #timers = new Set<NodeJS.Timeout>();
-  readonly #runners = new Set<Promise<void>>();
-  #looking: NodeJS.Timeout | undefined;
-  #resting = 0;
+/** Runs a limited number of tasks at once, and pauses after each. */
+export class Schedule {
+  readonly #parts: ScheduleParts;
+  readonly #pauses = new Set<NodeJS.Timeout>();
+  readonly #running = new Set<Promise<void>>();
+  #interval: NodeJS.Timeout | undefined;
 
-  constructor(settings: PaceSettings) {
-    this.#settings = settings;
+  constructor(parts: ScheduleParts) {
+    this.#parts = parts;
   }
 
   start(): void {
-    const { limits, look } = this.#settings;
-    const turn = (): void => {
-      look();
+    const { limits, scan } = this.#parts;
+    const tick = (): void => {
+      scan();
       this.wake();
     };
-    this.#looking = setInterval(turn, limits.quietSeconds * 1000);
-    this.#looking.unref();
+    this.#interval = setInterval(tick, limits.quietSeconds * 1000).unref();
   }
 
   wake(): void {
-    const isOpen = this.#looking !== undefined;
-    if (!isOpen || this.#runners.size + this.#resting >= this.#settings.limits.runningMax) return;
-    const runner = this.#runOne();
-    this.#runners.add(runner);
-    void runner.finally(() => this.#runners.delete(runner));
+    const isBusy = this.#running.size + this.#pauses.size >= this.#parts.limits.runningMax;
+    if (this.#interval === undefined || isBusy) return;
+    const task = this.#runNext();
+    this.#running.add(task);
+    void task.finally(() => this.#running.delete(task));
   }
 
-  /** What is being looked at may end; what has become a job has its own time to end. */
+  /** Waits for checks; runs are jobs, which have their own shutdown. */
   async close(): Promise<void> {
-    clearInterval(this.#looking);
-    this.#looking = undefined;
-    for (const timer of this.#timers) clearTimeout(timer);
+    clearInterval(this.#interval);
+    this.#interval = undefined;
+    for (const pause of this.#pauses) clearTimeout(pause);
     let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<void>((resolve) => {
+    const timeout = new Promise<void>((resolve) => {
       timer = setTimeout(resolve, CLOSE_MILLISECONDS);
     });
-    await Promise.race([Promise.allSettled(this.#runners), late]);
+    await Promise.race([Promise.allSettled(this.#running), timeout]);
     clearTimeout(timer);
   }
 
-  async #runOne(): Promise<void> {
-    const work = await this.#settings.take();
-    if (work === undefined) return;
-    const startedAt = this.#settings.now();
-    const restless = await work();
-    this.#rest(this.#settings.now() - startedAt - restless);
-  }
-
-  #rest(workedMilliseconds: number): void {
-    this.#resting += 1;
-    const timer = setTimeout(
-      () => {
-        this.#timers.delete(timer);
-        this.#resting -= 1;
-        this.wake();
-      },
-      restAfter(workedMilliseconds, this.#settings.limits),
-    );
-    timer.unref();
-    this.#timers.add(timer);
+  async #runNext(): Promise<void> {
+    const { now, limits, nextTask } = this.#parts;
+    const task = await nextTask();
+    if (task === undefined) return;
+    const startedAt = now();
+    const exemptMilliseconds = await task();
+    const resume = (): void => {
+      this.#pauses.delete(pause);
+      this.wake();
+    };
+    const pause = setTimeout(resume, pauseAfter(now() - startedAt - exemptMilliseconds, limits)).unref();
+    this.#pauses.add(pause);
   }
 }
 
 const PAGE_TABLES = 100;
 
-/** All tables of all databases, a page at a time; whoever pulls decides how fast. */
+/** All tables of all databases, read page by page as the caller advances. */
 export async function* walkTables(catalog: Pick<Catalog, 'databases' | 'tables'>): AsyncGenerator<TableRecord> {
   for (const { id: databaseId } of await catalog.databases.list()) {
     let after: TablePath | undefined;
     for (let isLast = false; !isLast;) {
-      const page = await catalog.tables.list({
-        databaseId,
-        limit: PAGE_TABLES,
-        ...(after === undefined ? {} : { after }),
-      });
+      const options = after === undefined ? {} : { after };
+      const page = await catalog.tables.list({ databaseId, limit: PAGE_TABLES, ...options });
       yield* page;
       after = page.at(-1)?.path;
       isLast = page.length < PAGE_TABLES;

@@ -1,70 +1,53 @@
 import type { TableRecord } from '../model/table.ts';
-import type { Upkeep } from './maintenance-run.ts';
+import type { TimedOptimization } from '../writes/writes.ts';
 
-/** What is remembered of a table that was written, or put in order, since the service started. */
-export interface TableWatch {
-  /** As it was last seen; its name and its properties may have changed. */
+/** Why a table needs maintenance. */
+export type Reason = 'fragments' | 'deletions' | 'index';
+
+/** The outcome of a run. */
+export interface MaintenanceRun extends TimedOptimization {
+  readonly reasons: readonly Reason[];
+  /** A concurrent writer committed first, and the compaction was discarded. */
+  readonly isLost: boolean;
+  readonly filesSwept: number;
+  readonly milliseconds: number;
+  /** The part for the removal of old versions, which does not affect writers. */
+  readonly removalMilliseconds: number;
+  readonly endedAt: number;
+}
+
+/** What has happened to a table since the service started; in memory only. */
+export interface TableActivity {
+  /** As last seen; its name and properties may have changed. */
   table: TableRecord;
-  /** Since it was last put in order; unknown when the service has not seen them. */
+  /** Since the last run; `undefined` for a table that was last written before the start of the service. */
   commits: number | undefined;
   lastCommitAt: number;
-  /** Whether it was looked at since it became quiet. */
+  /** Whether the table was checked after its last commit. */
   isSettled: boolean;
-  /** Commits at which it is looked at again. */
-  nextLook: number;
-  lastUpkeep: Upkeep | undefined;
-  /** The small fragments and the version that the last upkeep left. */
+  /** The number of commits at which it is checked again. */
+  nextCheck: number;
+  lastRun: MaintenanceRun | undefined;
+  /** What the last run could not improve. */
   left: { readonly version: number; readonly smallFragments: number } | undefined;
-  lostMerges: number;
-  /** The version at which old versions were last looked at. */
+  /** Consecutive runs that were lost to a writer. */
+  lostRuns: number;
+  /** The version at which old versions were last checked. */
   historyVersion: number;
-  /** When old versions are to be looked at again, because some were too young to go. */
+  /** When old versions are checked again, because some were too young. */
   historyAt: number | undefined;
 }
 
-const WATCHED_TABLES_MAX = 10_000;
-
-/** The tables that were used last; the others are found again by the round over all tables. */
-export class TableWatches {
-  readonly #watches = new Map<string, TableWatch>();
-
-  find(tableId: string): TableWatch | undefined {
-    return this.#watches.get(tableId);
-  }
-
-  open(table: TableRecord): TableWatch {
-    const known = this.#watches.get(table.id);
-    const watch = known ?? newWatch(table);
-    watch.table = table;
-    // Put at the end: the order of the map is the order of use.
-    this.#watches.delete(table.id);
-    this.#watches.set(table.id, watch);
-    for (const id of this.#watches.keys()) {
-      if (this.#watches.size <= WATCHED_TABLES_MAX) break;
-      this.#watches.delete(id);
-    }
-    return watch;
-  }
-
-  forget(tableId: string): void {
-    this.#watches.delete(tableId);
-  }
-
-  all(): Iterable<TableWatch> {
-    return this.#watches.values();
-  }
-}
-
-function newWatch(table: TableRecord): TableWatch {
+export function newActivity(table: TableRecord): TableActivity {
   return {
     table,
     commits: undefined,
     lastCommitAt: 0,
     isSettled: true,
-    nextLook: 0,
-    lastUpkeep: undefined,
+    nextCheck: 0,
+    lastRun: undefined,
     left: undefined,
-    lostMerges: 0,
+    lostRuns: 0,
     historyVersion: 0,
     historyAt: undefined,
   };

@@ -19,7 +19,7 @@ export const describeMaintenance = defineTableOperation({
   body: { kind: 'json', shape: MaintenanceBody },
   replies: [json(DescribeMaintenanceReply, 'The state.')],
   async run({ table }, { maintenance, limits }) {
-    const { condition, reasons, ageMilliseconds } = await maintenance.plan(table);
+    const { condition, reasons, cutoffMilliseconds } = await maintenance.plan(table);
     const { isPaused, commits, lastRun } = maintenance.describe(table);
     const unpaused = limits.maintenance.runningMax === 0 ? 'off' : 'automatic';
     return objectReply<DescribeMaintenanceReply>({
@@ -31,7 +31,7 @@ export const describeMaintenance = defineTableOperation({
       num_small_fragments: condition.smallFragments,
       num_deleted_rows: condition.deletedRows,
       total_bytes: condition.bytes,
-      would_do: { reasons, removes_versions: ageMilliseconds !== undefined },
+      would_do: { reasons, removes_versions: cutoffMilliseconds !== undefined },
       last_run: lastRun,
     });
   },

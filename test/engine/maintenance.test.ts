@@ -12,7 +12,7 @@ import { commitPlan, openApart, openTable, readRows, sql, toQuery } from './test
 import { toItems } from './sample-tables.ts';
 
 const NOBODY = { seconds: undefined, signal: new AbortController().signal };
-const ALL_OLD = { isInLane: true, olderThanMilliseconds: 0 };
+const ALL_OLD = { blocksWriters: true, olderThanMilliseconds: 0 };
 
 type Scene = TestEngine & { readonly table: TableState };
 
@@ -37,7 +37,7 @@ test('a merge leaves one fragment and the same rows, and the next read sees its 
   const before = await engine.maintenance.assess(table.location);
   assert.deepEqual([before.fragments, before.smallFragments, before.rows], [11, 11, 50]);
   const rows = await readRows(t, table);
-  const done = await optimize(scene, { isInLane: true, olderThanMilliseconds: undefined });
+  const done = await optimize(scene, { blocksWriters: true, olderThanMilliseconds: undefined });
   assert.deepEqual([done?.fragmentsRemoved, done?.fragmentsAdded, done?.versionsRemoved], [11, 1, 0]);
   const after = await engine.maintenance.assess(table.location);
   assert.deepEqual([after.fragments, after.rows, after.version], [1, 50, done?.version]);

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
 import type { Condition, VersionAge } from '../../src/engine/engine.ts';
-import { chooseAge, findReasons, shouldWaitForMerge } from '../../src/maintenance/policy.ts';
-import type { Past, Wear } from '../../src/maintenance/policy.ts';
+import { findRetentionCutoff, findReasons, shouldBlockWriters } from '../../src/maintenance/policy.ts';
+import type { VersionHistory, RecentActivity } from '../../src/maintenance/policy.ts';
 import { testLimits } from '../support/limits.ts';
 
 const limits = testLimits().maintenance;
@@ -20,56 +20,56 @@ const fresh: Condition = {
   deletedRows: 0,
   indexes: [],
 };
-const worn: Wear = { commits: 100, isQuiet: false, left: undefined };
+const active: RecentActivity = { commits: 100, isIdle: false, left: undefined };
 
-suite('a table is put in order', () => {
-  test('when it has many small fragments, more deleted rows or more rows without index than it may', () => {
-    assert.deepEqual(findReasons(fresh, worn, limits), []);
-    assert.deepEqual(findReasons({ ...fresh, smallFragments: 64 }, worn, limits), ['fragments']);
-    assert.deepEqual(findReasons({ ...fresh, deletedRows: 1200 }, worn, limits), ['deletions']);
+suite('a table is maintained', () => {
+  test('when small fragments, deleted rows or unindexed rows exceed their limit', () => {
+    assert.deepEqual(findReasons(fresh, active, limits), []);
+    assert.deepEqual(findReasons({ ...fresh, smallFragments: 64 }, active, limits), ['fragments']);
+    assert.deepEqual(findReasons({ ...fresh, deletedRows: 1200 }, active, limits), ['deletions']);
     const indexes = [{ name: 'id_idx', unindexedRows: 1001 }];
-    assert.deepEqual(findReasons({ ...fresh, indexes }, worn, limits), ['index']);
+    assert.deepEqual(findReasons({ ...fresh, indexes }, active, limits), ['index']);
   });
 
-  test('not for a few rows, which are found without an index in no time', () => {
+  test('not for a few rows', () => {
     const small = { ...fresh, rows: 100, deletedRows: 100, indexes: [{ name: 'id_idx', unindexedRows: 100 }] };
-    assert.deepEqual(findReasons(small, worn, limits), []);
+    assert.deepEqual(findReasons(small, active, limits), []);
   });
 
   test('not again for what the last run could not improve', () => {
     const many = { ...fresh, smallFragments: 100 };
-    assert.deepEqual(findReasons(many, { ...worn, left: { version: 8, smallFragments: 90 } }, limits), []);
-    assert.deepEqual(findReasons(many, { ...worn, left: { version: 9, smallFragments: 0 } }, limits), []);
-    assert.deepEqual(findReasons(many, { ...worn, left: { version: 8, smallFragments: 36 } }, limits), ['fragments']);
+    assert.deepEqual(findReasons(many, { ...active, left: { version: 8, smallFragments: 90 } }, limits), []);
+    assert.deepEqual(findReasons(many, { ...active, left: { version: 9, smallFragments: 0 } }, limits), []);
+    assert.deepEqual(findReasons(many, { ...active, left: { version: 8, smallFragments: 36 } }, limits), ['fragments']);
   });
 
-  test('later when it is large, unless it is quiet: a merge may write all of it anew', () => {
+  test('after more commits when it is large, unless it is idle', () => {
     const large = { ...fresh, smallFragments: 100, bytes: 100 * MiB };
-    assert.deepEqual(findReasons(large, { ...worn, commits: 399 }, limits), []);
-    assert.deepEqual(findReasons(large, { ...worn, commits: 400 }, limits), ['fragments']);
-    assert.deepEqual(findReasons(large, { ...worn, commits: 1, isQuiet: true }, limits), ['fragments']);
+    assert.deepEqual(findReasons(large, { ...active, commits: 399 }, limits), []);
+    assert.deepEqual(findReasons(large, { ...active, commits: 400 }, limits), ['fragments']);
+    assert.deepEqual(findReasons(large, { ...active, commits: 1, isIdle: true }, limits), ['fragments']);
   });
 });
 
-test('writers wait for the merge of a small table, and of a larger one only after merges beside them were lost', () => {
-  const merge = { reasons: ['fragments'] as const, isRemoving: false, left: undefined, lostMerges: 0 };
-  assert.equal(shouldWaitForMerge(fresh, merge, limits), true);
-  assert.equal(shouldWaitForMerge({ ...fresh, bytes: 100 * MiB }, merge, limits), false);
-  assert.equal(shouldWaitForMerge({ ...fresh, bytes: 100 * MiB }, { ...merge, lostMerges: 4 }, limits), true);
-  assert.equal(shouldWaitForMerge({ ...fresh, bytes: 2000 * MiB }, { ...merge, lostMerges: 9 }, limits), false);
-  assert.equal(shouldWaitForMerge(fresh, { ...merge, reasons: ['index'], lostMerges: 9 }, limits), false);
+test('writers wait for the compaction of a small table, and of a larger one after several lost compactions', () => {
+  const compaction = { reasons: ['fragments'] as const, isRemoving: false, left: undefined, lostRuns: 0 };
+  assert.equal(shouldBlockWriters(fresh, compaction, limits), true);
+  assert.equal(shouldBlockWriters({ ...fresh, bytes: 100 * MiB }, compaction, limits), false);
+  assert.equal(shouldBlockWriters({ ...fresh, bytes: 100 * MiB }, { ...compaction, lostRuns: 4 }, limits), true);
+  assert.equal(shouldBlockWriters({ ...fresh, bytes: 2000 * MiB }, { ...compaction, lostRuns: 9 }, limits), false);
+  assert.equal(shouldBlockWriters(fresh, { ...compaction, reasons: ['index'], lostRuns: 9 }, limits), false);
 });
 
-test('writers wait for the merge that comes before a removal of versions, if there is something to merge', () => {
-  const removal = { reasons: [], isRemoving: true, left: undefined, lostMerges: 0 };
-  const worn = { ...fresh, smallFragments: 3 };
-  assert.equal(shouldWaitForMerge(worn, removal, limits), true);
-  assert.equal(shouldWaitForMerge({ ...fresh, smallFragments: 1 }, removal, limits), false);
-  assert.equal(shouldWaitForMerge(worn, { ...removal, left: { version: 1, smallFragments: 2 } }, limits), false);
+test('writers wait for the compaction before a removal of versions if there are fragments to compact', () => {
+  const removal = { reasons: [], isRemoving: true, left: undefined, lostRuns: 0 };
+  const active = { ...fresh, smallFragments: 3 };
+  assert.equal(shouldBlockWriters(active, removal, limits), true);
+  assert.equal(shouldBlockWriters({ ...fresh, smallFragments: 1 }, removal, limits), false);
+  assert.equal(shouldBlockWriters(active, { ...removal, left: { version: 1, smallFragments: 2 } }, limits), false);
 });
 
 /** Versions 1, 2, 3, … committed so many seconds ago. */
-function past(secondsAgo: readonly number[], more: Partial<Past> = {}): Past {
+function past(secondsAgo: readonly number[], more: Partial<VersionHistory> = {}): VersionHistory {
   const versions = secondsAgo.map((seconds, index) => ({
     version: index + 1,
     committedAtMilliseconds: NOW - seconds * SECOND,
@@ -85,8 +85,8 @@ function past(secondsAgo: readonly number[], more: Partial<Past> = {}): Past {
   };
 }
 
-/** The versions that the engine removes for an age. */
-function removed({ versions, now }: Past, age: number | undefined): readonly number[] {
+/** The versions that the engine removes for a cutoff. */
+function removed({ versions, now }: VersionHistory, age: number | undefined): readonly number[] {
   if (age === undefined) return [];
   return versions.filter((each) => each.committedAtMilliseconds < now - age).map(({ version }) => version);
 }
@@ -94,36 +94,36 @@ function removed({ versions, now }: Past, age: number | undefined): readonly num
 const brief = { ...limits, retentionSeconds: 100, versionsMin: 1, readerSeconds: 10 };
 
 suite('an old version', () => {
-  test('goes when the retention has passed since the next one took its location', () => {
+  test('is removed when the retention has passed since the next one replaced it', () => {
     const history = past([500, 400, 300, 99, 0]);
-    assert.deepEqual(removed(history, chooseAge(history, brief)), [1, 2]);
+    assert.deepEqual(removed(history, findRetentionCutoff(history, brief)), [1, 2]);
   });
 
-  test('stays when it was the latest until a moment ago, however old it is', () => {
+  test('is kept when it was the latest until a moment ago, however old it is', () => {
     const history = past([5000, 1]);
-    assert.equal(chooseAge(history, { ...brief, retentionSeconds: 0 }), undefined);
+    assert.equal(findRetentionCutoff(history, { ...brief, retentionSeconds: 0 }), undefined);
   });
 
-  test('stays when it is one of the newest, or when a tag or a reader needs it or one before it', () => {
+  test('is kept when it is one of the newest, or when a tag or a reader needs it or one before it', () => {
     const history = past([500, 400, 300, 200, 150]);
-    assert.deepEqual(removed(history, chooseAge(history, { ...brief, versionsMin: 4 })), [1]);
+    assert.deepEqual(removed(history, findRetentionCutoff(history, { ...brief, versionsMin: 4 })), [1]);
     const pinned = { ...history, keptFromVersion: 3 };
-    assert.deepEqual(removed(pinned, chooseAge(pinned, brief)), [1, 2]);
+    assert.deepEqual(removed(pinned, findRetentionCutoff(pinned, brief)), [1, 2]);
   });
 
-  test('goes before the retention has passed when old versions take too much space, until half of that is left', () => {
+  test('is removed early when old versions take too much space, until half of the allowed space is left', () => {
     const history = past([90, 80, 70, 60, 50, 40, 30], { diskBytes: 66 * MiB });
-    assert.deepEqual(removed(history, chooseAge(history, brief)), [1, 2, 3, 4]);
+    assert.deepEqual(removed(history, findRetentionCutoff(history, brief)), [1, 2, 3, 4]);
     const vast = { ...history, diskBytes: 1000 * MiB };
-    assert.deepEqual(removed(vast, chooseAge(vast, brief)), [1, 2, 3, 4, 5, 6]);
-    const roomy = { ...history, diskBytes: 60 * MiB };
-    assert.deepEqual(removed(roomy, chooseAge(roomy, brief)), []);
+    assert.deepEqual(removed(vast, findRetentionCutoff(vast, brief)), [1, 2, 3, 4, 5, 6]);
+    const small = { ...history, diskBytes: 60 * MiB };
+    assert.deepEqual(removed(small, findRetentionCutoff(small, brief)), []);
   });
 
-  test('goes before the retention has passed when there are too many, also where the space is not known', () => {
+  test('is removed early when there are too many, even if the space is unknown', () => {
     const history = past([90, 80, 70, 60, 50, 40, 30]);
-    assert.deepEqual(removed(history, chooseAge(history, { ...brief, versionsMax: 6 })), [1, 2, 3, 4]);
-    assert.deepEqual(removed(history, chooseAge(history, { ...brief, versionsMax: 7 })), []);
+    assert.deepEqual(removed(history, findRetentionCutoff(history, { ...brief, versionsMax: 6 })), [1, 2, 3, 4]);
+    assert.deepEqual(removed(history, findRetentionCutoff(history, { ...brief, versionsMax: 7 })), []);
   });
 
   test('is never removed while it may be read, is pinned, or is one of the newest', () => {
@@ -140,7 +140,7 @@ suite('an old version', () => {
       fc.property(histories, ({ gaps, keptFromVersion, diskBytes, ...bounds }) => {
         const secondsAgo = gaps.map((_, index) => gaps.slice(index).reduce((sum, gap) => sum + gap, 0));
         const history = past(secondsAgo, { keptFromVersion, diskBytes });
-        const gone = removed(history, chooseAge(history, { ...limits, ...bounds }));
+        const gone = removed(history, findRetentionCutoff(history, { ...limits, ...bounds }));
         const kept = history.versions.length - gone.length;
         assert.ok(gone.length === 0 || kept >= bounds.versionsMin);
         for (const version of gone) {

@@ -140,12 +140,12 @@ suite('compaction', () => {
   test('lets writers beside it succeed; it is done or, when one was faster, not done at all', async (t) => {
     const { room, background, table } = await openTable(t, toItems(50));
     const increment = async (id: number) => room.update([['score', 'score + 1']], `id = ${id}`);
-    for (const isInLane of [true, false]) {
+    for (const blocksWriters of [true, false]) {
       for (let id = 0; id < 10; id += 1) await increment(id);
       const writes = Array.from({ length: 20 }, async (_, turn) => increment(turn % 4));
-      const done = await background.optimize(table.location, { isInLane, olderThanMilliseconds: undefined });
+      const done = await background.optimize(table.location, { blocksWriters, olderThanMilliseconds: undefined });
       await Promise.all(writes);
-      if (isInLane) assert.ok(done !== undefined && done.fragmentsRemoved > 0);
+      if (blocksWriters) assert.ok(done !== undefined && done.fragmentsRemoved > 0);
     }
     for (const { id, score } of await readRows(t, table)) {
       const grown = Number(id) >= 10 ? 0 : 2 + (Number(id) < 4 ? 10 : 0);
@@ -156,7 +156,7 @@ suite('compaction', () => {
   test('tells how long it kept writers waiting', async (t) => {
     const { room, background, table } = await openTable(t, toItems(50));
     await room.update([['score', '2']], 'id = 1');
-    const done = await background.optimize(table.location, { isInLane: true, olderThanMilliseconds: undefined });
+    const done = await background.optimize(table.location, { blocksWriters: true, olderThanMilliseconds: undefined });
     assert.ok(done !== undefined && done.laneMilliseconds > 0);
   });
 });

@@ -38,7 +38,7 @@ export async function recordCommit(
   table: TableRecord,
   entry: CommitEntry,
 ): Promise<string | undefined> {
-  services.maintenance.noteCommit(table);
+  services.maintenance.recordCommit(table);
   try {
     const [recorded] = await services.catalog.journal.record([{ table, commit: entry }], true);
     // Without a record the table was dropped meanwhile, and has no history to complete.
