@@ -1,6 +1,5 @@
-import type { Commit } from '../model/commit.ts';
+import type { Commit, CommitKind } from '../model/commit.ts';
 import type { TableLocation } from '../model/table.ts';
-import type { InspectedCommit } from './local/inspect-commit.ts';
 
 /** A storage root: a folder of a local disk, or a prefix of an object store. Every location that is passed in is below it. */
 export interface Storage {
@@ -10,7 +9,7 @@ export interface Storage {
   requireRoot(): Promise<void>;
   /** Refuses a path that is not a plain directory below the root: missing, a file, or behind a link. */
   requirePlainDirectory(segments: readonly string[]): Promise<void>;
-  /** Whether the root holds the engine's own catalog of namespaces. False where only the engine can tell. */
+  /** Whether the root holds the engine's own catalog of namespaces. False where only the engine knows. */
   hasNamespaceCatalog(): Promise<boolean>;
   /** Whether the root holds a directory of this name. */
   hasDirectory(name: string): Promise<boolean>;
@@ -19,17 +18,17 @@ export interface Storage {
   manifestPath(version: ManifestAddress): string;
   /** Moves the newest manifest of a table or a branch aside if a crash left it torn, and gives its version. */
   quarantineTornManifest(location: TableLocation, branch: string | undefined): number | undefined;
-  /** The commits after a version, oldest first. `undefined`: this storage cannot tell. */
+  /** The commits after a version, oldest first. `undefined`: not available on this storage. */
   readCommits(
     location: TableLocation,
     branch: string | undefined,
     afterVersion: number,
   ): Promise<readonly Commit[] | undefined>;
-  /** Whether the files of a commit are there and whole. `undefined`: this storage cannot tell. */
+  /** `undefined`: not available on this storage. */
   inspectCommit(location: TableLocation, branch: string | undefined, version: number): InspectedCommit | undefined;
   /** Refuses a version whose manifest names files outside of the table's directory. */
   refuseForeignFiles(location: TableLocation, version: number): Promise<void>;
-  /** The file of a tag or a branch. `undefined`: this storage cannot tell, or the file is not as expected. */
+  /** The file of a tag or a branch. `undefined`: not available on this storage, or not as expected. */
   readRefFile(location: TableLocation, kind: RefKind, name: string): Promise<RefFile | undefined>;
 
   /** Makes a table out of one version of another; after a failure nothing is left at the target. */
@@ -39,9 +38,9 @@ export interface Storage {
   /** Refuses where manifests cannot be removed one by one. */
   requireRemovableManifests(): void;
   removeManifests(paths: readonly string[]): Promise<void>;
-  /** In bytes. `undefined`: this storage cannot tell cheaply, or there is no such file. */
+  /** In bytes. `undefined`: no such file, or not available on this storage. */
   measureManifest(path: string): Promise<number | undefined>;
-  /** The sum of all files of a table, in bytes. `undefined`: this storage cannot tell cheaply. */
+  /** All files of a table, in bytes. `undefined`: not available on this storage. */
   measureTable(location: TableLocation): Promise<number | undefined>;
   /** Removes files that a killed writer left under a temporary name, and gives how many. */
   sweepUnfinishedFiles(location: TableLocation, olderThanMilliseconds: number): Promise<number>;
@@ -54,6 +53,17 @@ export interface Storage {
   forget(location: TableLocation): void;
 }
 
+/** The files of a commit, as they are on disk. */
+export interface InspectedCommit {
+  readonly kind: CommitKind;
+  /** Rows of the fragments that the commit added. */
+  readonly addedRows: number | undefined;
+  /** All files that it added are there, and whole. */
+  readonly isIntact: boolean;
+  /** Indexes that it added. */
+  readonly indexNames: readonly string[];
+}
+
 /** One write's use of the sync state of its table. */
 export interface SyncScope {
   /** Resolves when all that was committed to the table so far is durable. Concurrent callers share one sync. */
@@ -63,8 +73,8 @@ export interface SyncScope {
 }
 
 /**
- * Tells cheaply whether a table has new versions. Asking the engine costs a listing of all versions, half a millisecond
- * when there are a thousand. Every commit adds an entry to the folder of versions, which changes the folder's timestamp.
+ * Detects new versions of a table cheaply. The engine would list all versions, half a millisecond for a thousand. Every
+ * commit adds an entry to the folder of versions, which changes the folder's timestamp.
  */
 export interface VersionWatch {
   /** The current stamp of the folder, or `undefined` when there is none to go by. */

@@ -1,7 +1,7 @@
-import { findLocalFolder } from './local/root-folder.ts';
+import { findLocalFolder } from './local/folders.ts';
 import { DISK, countSyncs } from './sync/file-sync.ts';
 import type { FileSync } from './sync/file-sync.ts';
-import { LocalStorage } from './local/local-storage.ts';
+import { createLocalStorage } from './local/local-storage.ts';
 import { OBJECT_STORAGE } from './object-storage.ts';
 import type { Storage } from './storage.ts';
 import { TableSync } from './sync/table-sync.ts';
@@ -40,7 +40,7 @@ export function openStorages(settings: StorageSettings): Storages {
   return {
     of(root) {
       const folder = findLocalFolder(root);
-      return folder === undefined ? OBJECT_STORAGE : new LocalStorage(folder, tableSync);
+      return folder === undefined ? OBJECT_STORAGE : createLocalStorage(folder, tableSync);
     },
     syncCount: () => counted.count,
     close: () => tableSync.close(),

@@ -2,7 +2,7 @@ import { findNumber, readMessage } from './protobuf.ts';
 import type { Message } from './protobuf.ts';
 
 /** The end of a manifest file: where its message begins (8 bytes), two numbers of the format (2 bytes each), "LANC". */
-export const FOOTER_BYTES = 16;
+const FOOTER_BYTES = 16;
 const LENGTH_BYTES = 4;
 const MAGIC = 'LANC';
 
@@ -25,16 +25,18 @@ export function findMessage(size: number, readAt: ReadAt): number | undefined {
 
 /** The message of a manifest, from the bytes of its file. */
 export function readManifest(file: Buffer): Message {
+  return readMessage(requireMessage(file));
+}
+
+function requireMessage(file: Buffer): Buffer {
   const start = findMessage(file.length, (at, length) => file.subarray(at, at + length));
   if (start === undefined) throw new Error('The manifest is torn.');
-  return readMessage(readSection(file, start));
+  return readSection(file, start);
 }
 
 /** The transaction that the file holds, without reading the fragments; `undefined` in files of older engines. */
 export function findTransactionSection(file: Buffer): Buffer | undefined {
-  const start = findMessage(file.length, (at, length) => file.subarray(at, at + length));
-  if (start === undefined) throw new Error('The manifest is torn.');
-  const offset = findNumber(readSection(file, start), TRANSACTION_SECTION_FIELD);
+  const offset = findNumber(requireMessage(file), TRANSACTION_SECTION_FIELD);
   return offset === undefined ? undefined : readSection(file, offset);
 }
 

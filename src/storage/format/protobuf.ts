@@ -1,10 +1,5 @@
-const VARINT = 0;
-const EIGHT_BYTES = 1;
-const LENGTH_DELIMITED = 2;
-const FOUR_BYTES = 5;
-
 /** A varint, which is a bigint only where a number would not be exact; everything else as bytes. */
-export type FieldValue = number | bigint | Uint8Array;
+type FieldValue = number | bigint | Uint8Array;
 
 /** The fields of a protobuf message, in the order of the bytes. https://protobuf.dev/programming-guides/encoding/ */
 export class Message {
@@ -43,7 +38,7 @@ export class Message {
     return Buffer.from(this.bytes(field) ?? []).toString('utf8');
   }
 
-  /** Of a repeated field of messages, all. */
+  /** All messages of a repeated field. */
   messages(field: number): readonly Message[] {
     const values = this.#fields.get(field) ?? [];
     return values.filter((value) => value instanceof Uint8Array).map(readMessage);
@@ -52,42 +47,28 @@ export class Message {
 
 export function readMessage(bytes: Uint8Array): Message {
   const fields = new Map<number, FieldValue[]>();
-  const reader = new Reader(bytes);
-  while (!reader.isAtEnd) {
-    const tag = Number(reader.varint());
-    const field = Math.floor(tag / 8);
-    const value = readValue(reader, tag % 8);
+  readFields(bytes, (field, value) => {
     const values = fields.get(field);
     if (values === undefined) fields.set(field, [value]);
     else values.push(value);
-  }
+  });
   return new Message(fields);
 }
 
 /** The last value of a field of numbers, without keeping the others. */
 export function findNumber(bytes: Uint8Array, field: number): number | undefined {
   let found: number | undefined;
-  const reader = new Reader(bytes);
-  while (!reader.isAtEnd) {
-    const tag = Number(reader.varint());
-    const value = readValue(reader, tag % 8);
-    if (Math.floor(tag / 8) === field && !(value instanceof Uint8Array)) found = Number(value);
-  }
+  readFields(bytes, (each, value) => {
+    if (each === field && !(value instanceof Uint8Array)) found = Number(value);
+  });
   return found;
 }
 
-function readValue(reader: Reader, wireType: number): FieldValue {
-  switch (wireType) {
-    case VARINT:
-      return reader.varint();
-    case LENGTH_DELIMITED:
-      return reader.take(Number(reader.varint()));
-    case EIGHT_BYTES:
-      return reader.take(8);
-    case FOUR_BYTES:
-      return reader.take(4);
-    default:
-      throw notMessage();
+function readFields(bytes: Uint8Array, onField: (field: number, value: FieldValue) => void): void {
+  const reader = new Reader(bytes);
+  while (!reader.isAtEnd) {
+    const tag = Number(reader.varint());
+    onField(Math.floor(tag / 8), reader.value(tag % 8));
   }
 }
 
@@ -107,6 +88,15 @@ class Reader {
     return this.#at >= this.#bytes.length;
   }
 
+  /** Wire types 3 and 4 are deprecated groups. */
+  value(wireType: number): FieldValue {
+    if (wireType === 0) return this.varint();
+    if (wireType === 1) return this.#take(8);
+    if (wireType === 2) return this.#take(Number(this.varint()));
+    if (wireType === 5) return this.#take(4);
+    throw notMessage();
+  }
+
   varint(): number | bigint {
     let value = 0;
     for (let index = 0, factor = 1; index < EXACT_BYTES; index += 1, factor *= 128) {
@@ -114,15 +104,11 @@ class Reader {
       value += (byte & 0x7f) * factor;
       if (byte < 0x80) return value;
     }
-    return this.#longVarint(BigInt(value));
-  }
-
-  #longVarint(low: bigint): bigint {
-    let value = low;
+    let long = BigInt(value);
     for (let index = EXACT_BYTES; index < VARINT_BYTES_MAX; index += 1) {
       const byte = this.#byte();
-      value |= BigInt(byte & 0x7f) << BigInt(7 * index);
-      if (byte < 0x80) return value;
+      long |= BigInt(byte & 0x7f) << BigInt(7 * index);
+      if (byte < 0x80) return long;
     }
     throw notMessage();
   }
@@ -134,7 +120,7 @@ class Reader {
     return byte;
   }
 
-  take(length: number): Uint8Array {
+  #take(length: number): Uint8Array {
     const end = this.#at + length;
     if (end > this.#bytes.length) throw notMessage();
     const taken = this.#bytes.subarray(this.#at, end);

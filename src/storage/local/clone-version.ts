@@ -6,7 +6,6 @@ import { findManifest } from './manifest-file.ts';
 
 /** What a version may refer to. Tags, branches and the other versions stay with the source. */
 const FOLDERS = ['data', '_deletions', '_indices', '_transactions'];
-const VERSIONS = '_versions';
 
 /**
  * Makes a table out of one version of another. The engine's own clone refers to the files of the source, and loses its
@@ -25,10 +24,10 @@ export async function cloneVersion(from: string, to: string, version: number): P
 async function linkVersion(from: string, to: string, version: number): Promise<void> {
   await mkdir(to);
   for (const folder of FOLDERS) await linkTree(join(from, folder), join(to, folder));
-  await mkdir(join(to, VERSIONS));
+  await mkdir(join(to, '_versions'));
   // Last: without it there is no table.
-  const manifest = await findManifest(join(from, VERSIONS), version);
-  await linkFile(join(from, VERSIONS, manifest), join(to, VERSIONS, manifest));
+  const manifest = findManifest(from, version);
+  await linkFile(join(from, manifest), join(to, manifest));
 }
 
 async function linkTree(from: string, to: string): Promise<void> {

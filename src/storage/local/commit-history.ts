@@ -1,14 +1,18 @@
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Commit } from '../../model/commit.ts';
-import { isMissing } from '../sync/file-sync.ts';
-import { countRows } from '../format/fragments.ts';
-import { TRANSACTION_SECTION_FIELD, readManifest, readSection, readManifestName } from '../format/manifest.ts';
+import { countRows, listIndexNames, listWrittenFiles } from '../format/fragments.ts';
+import type { WrittenFile } from '../format/fragments.ts';
+import { TRANSACTION_SECTION_FIELD, findTransactionSection, readManifest, readSection } from '../format/manifest.ts';
 import { readMessage } from '../format/protobuf.ts';
 import type { Message } from '../format/protobuf.ts';
-import { NO_TRANSACTION, readTransaction } from '../format/transaction.ts';
+import { NO_TRANSACTION, findOperation, readTransaction } from '../format/transaction.ts';
+import type { InspectedCommit } from '../storage.ts';
+import { isMissing } from '../sync/file-sync.ts';
+import { readManifestFile, toManifests } from './manifest-file.ts';
 
-/** At most so many are read: more are not of one moment. */
+/** More commits than that are not of one moment. */
 const COMMITS_MAX = 1000;
 
 /**
@@ -16,15 +20,12 @@ const COMMITS_MAX = 1000;
  * manifest, and the native API does not expose it.
  */
 export async function readCommitsAfter(folder: string, version: number): Promise<readonly Commit[]> {
-  const found: { readonly name: string; readonly version: number }[] = [];
-  for (const name of await readdir(join(folder, '_versions'))) {
-    const ofName = readManifestName(name);
-    if (ofName !== undefined && ofName > version) found.push({ name, version: ofName });
-  }
-  found.sort((one, other) => one.version - other.version);
+  const manifests = toManifests(await readdir(join(folder, '_versions')))
+    .filter((manifest) => manifest.version > version)
+    .toSorted((one, other) => one.version - other.version);
   const commits: Commit[] = [];
-  for (const { name, version: ofName } of found.slice(0, COMMITS_MAX)) {
-    commits.push({ version: ofName, ...(await readCommit(folder, name)) });
+  for (const manifest of manifests.slice(0, COMMITS_MAX)) {
+    commits.push({ version: manifest.version, ...(await readCommit(folder, manifest.name)) });
   }
   return commits;
 }
@@ -51,5 +52,39 @@ async function readTransactionFile(folder: string, manifest: Message): Promise<B
   } catch (error) {
     if (isMissing(error)) return undefined;
     throw error;
+  }
+}
+
+/**
+ * Checks the files of a commit. The engine ignores an error of the last write of a file, and after a lost reply it may
+ * delete files that the manifest names; the version is then there, and cannot be read. Synchronous: a trip through the
+ * thread pool costs more than these few calls.
+ */
+export function inspectCommit(folder: string, version: number): InspectedCommit | undefined {
+  const file = readManifestFile(folder, version);
+  const section = file === undefined ? undefined : findTransactionSection(file);
+  if (section === undefined) return undefined;
+  const transaction = readMessage(section);
+  const { kind, addedRows } = readTransaction(transaction);
+  const operation = findOperation(transaction);
+  if (operation === undefined) return { kind, addedRows, isIntact: true, indexNames: [] };
+  const isIntact = listWrittenFiles(operation, kind).every((written) => isWhole(folder, written));
+  return { kind, addedRows, isIntact, indexNames: kind === 'index' ? listIndexNames(operation) : [] };
+}
+
+function isWhole(folder: string, { path, bytes, ending = '' }: WrittenFile): boolean {
+  let file: number | undefined;
+  try {
+    file = openSync(join(folder, path), 'r');
+    const { size } = fstatSync(file);
+    if (size === 0 || (bytes !== undefined && size !== bytes)) return false;
+    const end = Buffer.alloc(ending.length);
+    readSync(file, end, 0, end.length, Math.max(0, size - end.length));
+    return end.toString('latin1') === ending;
+  } catch (error) {
+    if (isMissing(error)) return false;
+    throw error;
+  } finally {
+    if (file !== undefined) closeSync(file);
   }
 }

@@ -1,138 +1,88 @@
-import { access, rm } from 'node:fs/promises';
+import { access, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Commit } from '../../model/commit.ts';
 import { locationKey } from '../../model/table.ts';
 import type { TableLocation } from '../../model/table.ts';
+import { cloneUnsupported } from '../object-storage.ts';
+import type { RefFile, Storage } from '../storage.ts';
+import { measureFolder, sweepUnfinished } from '../sync/folder-tree.ts';
+import type { TableSync } from '../sync/table-sync.ts';
 import { cloneVersion } from './clone-version.ts';
-import { readCommitsAfter } from './commit-history.ts';
-import { refuseForeignFiles, manifestPath, measureManifest, removeManifests } from './manifest-file.ts';
-import { watchVersions } from './version-watch.ts';
-import { inspectCommit } from './inspect-commit.ts';
-import type { InspectedCommit } from './inspect-commit.ts';
+import { inspectCommit, readCommitsAfter } from './commit-history.ts';
 import {
   branchFolder,
-  findLocalFolder,
-  tableFolder,
-  requirePlainDirectory,
   ensureRootFolder,
+  findLocalFolder,
+  requirePlainDirectory,
   requireRootFolder,
-} from './root-folder.ts';
-import { cloneUnsupported } from '../object-storage.ts';
-import { measureFolder, sweepUnfinished } from '../sync/folder-tree.ts';
-import { readRefFile } from '../ref-file.ts';
-import type { ManifestAddress, RefFile, RefKind, Storage, SyncScope, VersionWatch } from '../storage.ts';
-import type { TableSync } from '../sync/table-sync.ts';
-import { quarantineTornManifest } from './torn-manifest.ts';
+  tableFolder,
+} from './folders.ts';
+import {
+  manifestPath,
+  measureManifest,
+  quarantineTornManifest,
+  refuseForeignFiles,
+  removeManifests,
+} from './manifest-file.ts';
+import { watchVersions } from './version-watch.ts';
 
-/** A root on a local disk: what the engine does not do, or does not tell, is done on its files. */
-export class LocalStorage implements Storage {
-  readonly #root: string;
-  readonly #sync: TableSync;
-
-  constructor(root: string, sync: TableSync) {
-    this.#root = root;
-    this.#sync = sync;
-  }
-
-  async ensureRoot(): Promise<void> {
-    await ensureRootFolder(this.#root);
-  }
-
-  async requireRoot(): Promise<void> {
-    requireRootFolder(this.#root);
-  }
-
-  async requirePlainDirectory(segments: readonly string[]): Promise<void> {
-    await requirePlainDirectory(this.#root, segments);
-  }
-
-  async hasNamespaceCatalog(): Promise<boolean> {
-    return this.hasDirectory('__manifest');
-  }
-
-  async hasDirectory(name: string): Promise<boolean> {
-    return access(join(this.#root, name)).then(
+/** A root on a local disk: what the engine does not do, or does not expose, is done on its files. */
+export function createLocalStorage(root: string, sync: TableSync): Storage {
+  const folderOf = (location: TableLocation): string => tableFolder(root, location);
+  /** `undefined` for a branch whose name is no path. */
+  const onBranch = <Value>(location: TableLocation, branch: string | undefined, read: (folder: string) => Value) => {
+    const folder = branchFolder(folderOf(location), branch);
+    return folder === undefined ? undefined : read(folder);
+  };
+  const hasDirectory = async (name: string): Promise<boolean> =>
+    access(join(root, name)).then(
       () => true,
       () => false,
     );
-  }
+  return {
+    ensureRoot: async () => ensureRootFolder(root),
+    requireRoot: async () => requireRootFolder(root),
+    requirePlainDirectory: async (segments) => requirePlainDirectory(root, segments),
+    hasNamespaceCatalog: async () => hasDirectory('__manifest'),
+    hasDirectory,
+    watchVersions: async (location) => watchVersions(folderOf(location)),
+    manifestPath,
+    quarantineTornManifest: (location, branch) => onBranch(location, branch, quarantineTornManifest),
+    readCommits: async (location, branch, afterVersion) =>
+      onBranch(location, branch, async (folder) => readCommitsAfter(folder, afterVersion)),
+    inspectCommit: (location, branch, version) =>
+      onBranch(location, branch, (folder) => inspectCommit(folder, version)),
+    refuseForeignFiles: async (location, version) => refuseForeignFiles(folderOf(location), version),
+    readRefFile: async (location, kind, name) =>
+      readRefFile(join(folderOf(location), '_refs', kind, `${encodeURIComponent(name)}.json`)),
+    async cloneVersion(source, target, version) {
+      const targetRoot = findLocalFolder(target.root);
+      if (targetRoot === undefined) throw cloneUnsupported();
+      await cloneVersion(folderOf(source), tableFolder(targetRoot, target), version);
+    },
+    removeFolder: async (location) => rm(folderOf(location), { recursive: true, force: true }),
+    requireRemovableManifests: () => {},
+    removeManifests,
+    measureManifest,
+    measureTable: async (location) => measureFolder(folderOf(location)),
+    sweepUnfinishedFiles: async (location, olderThanMilliseconds) =>
+      sweepUnfinished(folderOf(location), olderThanMilliseconds),
+    beginSync: async (location) => sync.begin(locationKey(location), folderOf(location)),
+    syncSince: async (location, sinceMilliseconds) =>
+      sync.syncSince(locationKey(location), folderOf(location), sinceMilliseconds),
+    forget: (location) => sync.forget(locationKey(location)),
+  };
+}
 
-  async watchVersions(location: TableLocation): Promise<VersionWatch> {
-    return watchVersions(this.#folder(location));
+/** What the engine stores for a tag or a branch: the native API returns only a part of it. */
+async function readRefFile(path: string): Promise<RefFile | undefined> {
+  try {
+    const content: unknown = JSON.parse(await readFile(path, 'utf8'));
+    return isObject(content) ? content : undefined;
+  } catch {
+    return undefined;
   }
+}
 
-  manifestPath(address: ManifestAddress): string {
-    return manifestPath(address);
-  }
-
-  quarantineTornManifest(location: TableLocation, branch: string | undefined): number | undefined {
-    const folder = branchFolder(this.#folder(location), branch);
-    return folder === undefined ? undefined : quarantineTornManifest(folder);
-  }
-
-  async readCommits(
-    location: TableLocation,
-    branch: string | undefined,
-    afterVersion: number,
-  ): Promise<readonly Commit[] | undefined> {
-    const folder = branchFolder(this.#folder(location), branch);
-    return folder === undefined ? undefined : readCommitsAfter(folder, afterVersion);
-  }
-
-  inspectCommit(location: TableLocation, branch: string | undefined, version: number): InspectedCommit | undefined {
-    const folder = branchFolder(this.#folder(location), branch);
-    return folder === undefined ? undefined : inspectCommit(folder, version);
-  }
-
-  async refuseForeignFiles(location: TableLocation, version: number): Promise<void> {
-    await refuseForeignFiles(this.#folder(location), version);
-  }
-
-  async readRefFile(location: TableLocation, kind: RefKind, name: string): Promise<RefFile | undefined> {
-    return readRefFile(this.#folder(location), kind, name);
-  }
-
-  async cloneVersion(source: TableLocation, target: TableLocation, version: number): Promise<void> {
-    const targetRoot = findLocalFolder(target.root);
-    if (targetRoot === undefined) throw cloneUnsupported();
-    await cloneVersion(this.#folder(source), tableFolder(targetRoot, target), version);
-  }
-
-  async removeFolder(location: TableLocation): Promise<void> {
-    await rm(this.#folder(location), { recursive: true, force: true });
-  }
-
-  requireRemovableManifests(): void {}
-
-  async removeManifests(paths: readonly string[]): Promise<void> {
-    await removeManifests(paths);
-  }
-
-  async measureManifest(path: string): Promise<number | undefined> {
-    return measureManifest(path);
-  }
-
-  async measureTable(location: TableLocation): Promise<number | undefined> {
-    return measureFolder(this.#folder(location));
-  }
-
-  async sweepUnfinishedFiles(location: TableLocation, olderThanMilliseconds: number): Promise<number> {
-    return sweepUnfinished(this.#folder(location), olderThanMilliseconds);
-  }
-
-  async beginSync(location: TableLocation): Promise<SyncScope> {
-    return this.#sync.begin(locationKey(location), this.#folder(location));
-  }
-
-  async syncSince(location: TableLocation, sinceMilliseconds: number): Promise<void> {
-    await this.#sync.syncSince(locationKey(location), this.#folder(location), sinceMilliseconds);
-  }
-
-  forget(location: TableLocation): void {
-    this.#sync.forget(locationKey(location));
-  }
-
-  #folder(location: TableLocation): string {
-    return tableFolder(this.#root, location);
-  }
+function isObject(value: unknown): value is RefFile {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { ServiceError } from '../../errors/service-error.ts';
+import type { SyncScope } from '../storage.ts';
 import { isShortage, syncPaths } from './file-sync.ts';
 import type { FileSync } from './file-sync.ts';
 import { findChangedSince } from './folder-tree.ts';
-import type { SyncScope } from '../storage.ts';
 import { NO_PATHS, joinPaths, newState, prepare, takeDirtyPaths } from './sync-state.ts';
 import type { SyncState } from './sync-state.ts';
-import { ServiceError } from '../../errors/service-error.ts';
 
 /** `full`: on disk before the answer. `os`: whenever the operating system writes it back. */
 export type SyncMode = 'full' | 'os';
@@ -42,8 +42,7 @@ export class TableSync {
     state.users += 1;
     try {
       await prepare(state);
-      // Refused here, the write has changed nothing.
-      if (state.isOverdue) await this.#flush(state).catch((cause: unknown) => this.#refuseDirty(key, cause));
+      if (state.isOverdue) await this.#flushOverdue(state);
     } catch (error) {
       this.#end(state);
       throw error;
@@ -67,7 +66,7 @@ export class TableSync {
     state.watch = undefined;
     state.dirty = NO_PATHS;
     state.isOverdue = false;
-    // Whoever still uses it may write a table there again.
+    // A writer that still uses it may create a table there again.
     state.since = 0;
     if (state.users === 0) this.#tables.delete(key);
   }
@@ -82,9 +81,8 @@ export class TableSync {
   }
 
   #find(key: string, folder: string): SyncState {
-    const known = this.#tables.get(key);
-    const state = known ?? newState(key, folder);
-    // Put at the end: the order of the map is the order of use.
+    const state = this.#tables.get(key) ?? newState(key, folder);
+    // Moved to the end: the order of the map is the order of use.
     this.#tables.delete(key);
     this.#tables.set(key, state);
     return state;
@@ -102,6 +100,16 @@ export class TableSync {
       state.watch?.close();
       this.#tables.delete(state.key);
       return;
+    }
+  }
+
+  /** Before a write, which has changed nothing when it is refused here. */
+  async #flushOverdue(state: SyncState): Promise<void> {
+    try {
+      await this.#flush(state);
+    } catch (cause) {
+      this.#refuseFailed(state.key);
+      throw shortOfResources(cause);
     }
   }
 
@@ -141,55 +149,37 @@ export class TableSync {
         await sync();
         return;
       } catch (error) {
-        if (!isShortage(error)) this.#fail(key, error);
+        if (!isShortage(error)) {
+          this.#failed.add(key);
+          throw notSynced(error);
+        }
         if (performance.now() + pause > giveUpAt) throw notSyncedYet(error);
         await sleep(pause);
       }
     }
-  }
-
-  #fail(key: string, cause: unknown): never {
-    this.#failed.add(key);
-    throw notSynced(cause);
-  }
-
-  #refuseDirty(key: string, cause: unknown): never {
-    this.#refuseFailed(key);
-    throw shortOfResources(cause);
   }
 }
 
 const PAUSE_MILLISECONDS_MIN = 10;
 const PAUSE_MILLISECONDS_MAX = 500;
 
-export function notSynced(cause: unknown): ServiceError {
-  return new ServiceError(
-    'ServiceUnavailable',
-    'The disk failed to keep the write, which may have been made or not. The table is read-only until the service starts again.',
-    { cause, retryAfterSeconds: 60 },
-  );
+function notSynced(cause: unknown): ServiceError {
+  const message =
+    'The disk failed to keep the write, which may have been made or not. The table is read-only until the service starts again.';
+  return new ServiceError('ServiceUnavailable', message, { cause, retryAfterSeconds: 60 });
 }
 
-export function notSyncedYet(cause: unknown): ServiceError {
-  return new ServiceError(
-    'ServiceUnavailable',
-    'The service lacks file handles or memory to sync the write, which may have been made or not.',
-    { cause, retryAfterSeconds: 5 },
-  );
+function notSyncedYet(cause: unknown): ServiceError {
+  const message = 'The service lacks file handles or memory to sync the write, which may have been made or not.';
+  return new ServiceError('ServiceUnavailable', message, { cause, retryAfterSeconds: 5 });
 }
 
-export function shortOfResources(cause: unknown): ServiceError {
-  return new ServiceError(
-    'ServiceUnavailable',
-    'The service lacks file handles or memory to sync an earlier write. This write was not made.',
-    { cause, retryAfterSeconds: 5 },
-  );
+function shortOfResources(cause: unknown): ServiceError {
+  const message = 'The service lacks file handles or memory to sync an earlier write. This write was not made.';
+  return new ServiceError('ServiceUnavailable', message, { cause, retryAfterSeconds: 5 });
 }
 
-export function readOnly(): ServiceError {
-  return new ServiceError(
-    'ServiceUnavailable',
-    'The disk failed to keep an earlier write. The table is read-only until the service starts again.',
-    { retryAfterSeconds: 60 },
-  );
+function readOnly(): ServiceError {
+  const message = 'The disk failed to keep an earlier write. The table is read-only until the service starts again.';
+  return new ServiceError('ServiceUnavailable', message, { retryAfterSeconds: 60 });
 }

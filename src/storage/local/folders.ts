@@ -1,0 +1,79 @@
+import { statSync } from 'node:fs';
+import type { Stats } from 'node:fs';
+import { mkdir, realpath, stat } from 'node:fs/promises';
+import { isAbsolute, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { ServiceError } from '../../errors/service-error.ts';
+import { MAIN_BRANCH } from '../../model/table.ts';
+import type { TableLocation } from '../../model/table.ts';
+import { isMissing } from '../sync/file-sync.ts';
+
+/** The folder of a root, or of anything below it, on a local disk; `undefined` for an address of an object store. */
+export function findLocalFolder(root: string): string | undefined {
+  if (root.startsWith('file://')) return fileURLToPath(root);
+  return root.includes('://') ? undefined : root;
+}
+
+/** The folder of a table below the folder of its root. */
+export function tableFolder(rootFolder: string, location: TableLocation): string {
+  return join(rootFolder, location.kind === 'listed' ? `${location.directory}.lance` : location.directory);
+}
+
+/** `undefined` for a name that leads out of the folder of branches: callers choose it, and it becomes a path here. */
+export function branchFolder(folder: string, branch: string | undefined): string | undefined {
+  if (branch === undefined || branch === MAIN_BRANCH) return folder;
+  const isPlain = branch.split('/').every((segment) => SEGMENT.test(segment) && segment !== '.' && segment !== '..');
+  return isPlain ? join(folder, 'tree', branch) : undefined;
+}
+
+const SEGMENT = /^[A-Za-z0-9._-]{1,200}$/;
+
+export async function ensureRootFolder(root: string): Promise<void> {
+  requireAbsolute(root);
+  await mkdir(root, { recursive: true }).catch((cause: unknown) => {
+    throw rootUnavailable('cannot be used', cause);
+  });
+  requireRootFolder(root);
+}
+
+/**
+ * The engine would create a missing root, and take a file for an empty root after seconds of waiting. Synchronous: every
+ * write asks, and a trip through the thread pool costs more.
+ */
+export function requireRootFolder(root: string): void {
+  requireAbsolute(root);
+  const found = findFolder(root);
+  if (found === undefined) throw rootUnavailable('is missing', new Error(`There is no folder ${root}`));
+  if (!found.isDirectory()) {
+    throw rootUnavailable('cannot be used', new Error(`The storage root is not a folder: ${root}`));
+  }
+}
+
+function findFolder(root: string): Stats | undefined {
+  try {
+    return statSync(root, { throwIfNoEntry: false });
+  } catch (cause) {
+    throw rootUnavailable(isMissing(cause) ? 'is missing' : 'cannot be used', cause);
+  }
+}
+
+/** The engine would take a relative path for a cloud address. */
+function requireAbsolute(root: string): void {
+  if (!isAbsolute(root)) throw new Error(`The storage root is not an absolute path: ${root}`);
+}
+
+function rootUnavailable(state: 'is missing' | 'cannot be used', cause: unknown): ServiceError {
+  const message = `The storage root of the database ${state}.`;
+  return new ServiceError('ServiceUnavailable', message, { cause, retryAfterSeconds: 30 });
+}
+
+/** A link anywhere below the root could lead to data of another database, now or when it is changed later. */
+export async function requirePlainDirectory(root: string, segments: readonly string[]): Promise<void> {
+  const path = join(root, ...segments);
+  try {
+    const isPlain = (await realpath(path)) === join(await realpath(root), ...segments);
+    if (!isPlain || !(await stat(path)).isDirectory()) throw new Error(`Not a plain directory: ${path}`);
+  } catch (cause) {
+    throw new ServiceError('TableNotFound', 'There is no Lance table at the location.', { cause });
+  }
+}
