@@ -85,7 +85,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   kysely: ['catalog'],
   libsql: ['catalog', 'coordination'],
   'lru-cache': ['auth', 'catalog', 'engine', 'http', 'maintenance'],
-  'p-limit': ['catalog', 'engine'],
+  'p-limit': ['catalog', 'engine', 'operations'],
   jose: ['auth'],
   'oidc-provider': ['auth'],
   fastify: ['http'],

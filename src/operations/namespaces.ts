@@ -20,7 +20,7 @@ import type { Services } from './services.ts';
 import { collectPages, cutPage, readLimit } from './shared/pages.ts';
 import { readWord } from './shared/parameters.ts';
 import { toNameEntry } from './shared/record-commit.ts';
-import { removeData } from './shared/remove-data.ts';
+import { removeData } from './tables/drop-table.ts';
 import { toShownPath } from './shared/shown-path.ts';
 
 export const createNamespace = defineNewNamespaceOperation({

@@ -197,11 +197,9 @@ export const DeleteReply = replyBody({
 });
 export type DeleteReply = Type.Static<typeof DeleteReply>;
 
-export const BeginUploadQuery = queryParameters({ branch: Type.Optional(Branch) });
-
 export const BeginUploadReply = replyBody({ upload_id: UploadId });
 
-export const EndUploadQuery = Type.Object({ ...BeginUploadQuery.properties, upload_id: UploadId });
+export const EndUploadQuery = queryParameters({ branch: Type.Optional(Branch), upload_id: UploadId });
 
 export const CompleteUploadReply = replyBody({
   version: Version,

@@ -1,21 +1,21 @@
 import { ServiceError } from '../../errors/service-error.ts';
 import { quoteForMessage } from '../../model/identifier.ts';
 import {
-  InsertQuery,
-  InsertReply,
   AbortUploadReply,
-  BeginUploadQuery,
   BeginUploadReply,
   CompleteUploadReply,
   EndUploadQuery,
+  InsertQuery,
+  InsertReply,
 } from '../../wire/data.ts';
-import { defineTableIngest, defineTableOperation, json } from '../operation.ts';
-import type { Reply, TableIngestRequest, TableRequest } from '../operation.ts';
+import { BranchQuery } from '../../wire/shapes.ts';
 import type { InsertMode, UploadKey } from '../../writes/writes.ts';
+import { defineTableIngest, defineTableOperation, json, objectReply } from '../operation.ts';
+import type { Reply, TableIngestRequest, TableRequest } from '../operation.ts';
 import type { Services } from '../services.ts';
-import { describeWrite, replyToWrite } from '../shared/write-reply.ts';
-import { findFilled } from './fill-declared.ts';
 import { readBranch, readTarget } from '../shared/table-state.ts';
+import { describeWrite, replyToWrite } from '../shared/write-reply.ts';
+import { fillIfDeclared } from '../tables/new-table.ts';
 
 export const insertIntoTable = defineTableIngest({
   id: 'insert_into_table',
@@ -27,53 +27,39 @@ export const insertIntoTable = defineTableIngest({
   query: InsertQuery,
   replies: [json(InsertReply, 'How many rows, at which version.')],
   statuses: [412, 413],
-  run: insertRows,
+  async run(request, services) {
+    const mode = readMode(request.query['mode']);
+    const uploadId = request.query['upload_id'];
+    if (uploadId !== undefined) return insertPart(request, { uploadId, mode }, services);
+    const branch = readBranch(request.query);
+    const filled = await fillIfDeclared(request, services, toInsertedRows);
+    if (filled.kind === 'filled') return replyToWrite(filled.result);
+    const write = {
+      ...describeWrite({ ...request, table: filled.table }, branch),
+      recordedAs: mode === 'append' ? 'insert_into_table' : 'overwrite_table',
+      mode,
+      toFields: toInsertedRows,
+    };
+    return replyToWrite(await services.writes.insert(write, await request.openStream()));
+  },
 });
 
-async function insertRows(request: TableIngestRequest, services: Services): Promise<Reply> {
-  const mode = readMode(request.query['mode']);
-  if (request.query['upload_id'] !== undefined) return insertPart(request, mode, services);
-  const branch = readBranch(request.query);
-  const filled = await findFilled(request, services, ({ rows }) => ({ num_inserted_rows: rows }));
-  if (filled.kind === 'filled') return replyToWrite(filled.result);
-  const write = {
-    ...describeWrite({ ...request, table: filled.table }, branch),
-    recordedAs: mode === 'append' ? 'insert_into_table' : 'overwrite_table',
-    mode,
-    toFields: ({ rows }: { readonly rows: number }) => ({ num_inserted_rows: rows }),
-  };
-  return replyToWrite(await services.writes.insert(write, await request.openStream()));
-}
-
-async function insertPart(request: TableIngestRequest, mode: InsertMode, services: Services): Promise<Reply> {
-  const { table, caller, query } = request;
-  const upload = { id: query['upload_id'] ?? '', owner: caller.id, target: readTarget(table, query) };
-  const options = { mode, name: query['upload_part_id'] };
-  const rows = await services.writes.insertPart(upload, async () => request.openStream(), options);
-  const reply: InsertReply = { num_inserted_rows: rows };
-  return { kind: 'object', body: reply };
-}
-
-/** Case and underscore do not matter: clients write `overwrite`, `Overwrite` and `OVERWRITE`. */
-function readMode(text = 'append'): InsertMode {
-  const word = text.toLowerCase().replaceAll('_', '');
-  if (word === 'append' || word === 'overwrite') return word;
-  throw new ServiceError('InvalidInput', `The mode ${quoteForMessage(text)} is not known.`, {
-    hint: 'The modes are append and overwrite.',
-  });
-}
-
-/** An insert in several requests: begin it, insert parts with its `upload_id`, then complete or abort it. */
-
+/** Begins an insert in several requests: they insert parts with its `upload_id`, then one completes or aborts it. */
 export const createMultipartWrite = defineTableOperation({
   id: 'create_multipart_write',
   path: '/v1/table/:id/multipart_write/create',
   summary: 'Begin an insert of several parts',
   permission: 'write',
   body: { kind: 'none' },
-  query: BeginUploadQuery,
+  query: BranchQuery,
   replies: [json(BeginUploadReply, 'The name of the upload.')],
-  run: beginUpload,
+  async run({ table, query, caller }, services) {
+    const target = readTarget(table, query);
+    // Refuses a branch that does not exist.
+    await services.engine.describeTable({ ...target, version: undefined });
+    const id = await services.writes.beginUpload({ owner: caller.id, target });
+    return { kind: 'object', body: { upload_id: id } };
+  },
 });
 
 export const completeMultipartWrite = defineTableOperation({
@@ -86,7 +72,15 @@ export const completeMultipartWrite = defineTableOperation({
   query: EndUploadQuery,
   replies: [json(CompleteUploadReply, 'How many rows, at which version.')],
   statuses: [412],
-  run: completeUpload,
+  async run(request, services) {
+    const upload = readUpload(request);
+    const result = await services.writes.completeUpload(upload, {
+      ...describeWrite(request, upload.target.branch),
+      recordedAs: 'insert_into_table',
+      toFields: toInsertedRows,
+    });
+    return replyToWrite(result);
+  },
 });
 
 export const abortMultipartWrite = defineTableOperation({
@@ -97,31 +91,36 @@ export const abortMultipartWrite = defineTableOperation({
   body: { kind: 'none' },
   query: EndUploadQuery,
   replies: [json(AbortUploadReply, 'The upload is gone.')],
-  run: abortUpload,
+  async run(request, services) {
+    const upload = readUpload(request);
+    await services.writes.abortUpload(upload);
+    return { kind: 'object', body: { upload_id: upload.id } };
+  },
 });
 
-async function beginUpload(request: TableRequest, services: Services): Promise<Reply> {
-  const target = readTarget(request.table, request.query);
-  // Nothing is begun on a branch that is not there.
-  await services.engine.describeTable({ ...target, version: undefined });
-  const id = await services.writes.beginUpload({ owner: request.caller.id, target });
-  return { kind: 'object', body: { upload_id: id } };
+async function insertPart(
+  request: TableIngestRequest,
+  { uploadId, mode }: { readonly uploadId: string; readonly mode: InsertMode },
+  services: Services,
+): Promise<Reply> {
+  const { table, caller, query } = request;
+  const upload = { id: uploadId, owner: caller.id, target: readTarget(table, query) };
+  const options = { mode, name: query['upload_part_id'] };
+  const rows = await services.writes.insertPart(upload, async () => request.openStream(), options);
+  return objectReply<InsertReply>(toInsertedRows({ rows }));
 }
 
-async function completeUpload(request: TableRequest, services: Services): Promise<Reply> {
-  const upload = readUpload(request);
-  const result = await services.writes.completeUpload(upload, {
-    ...describeWrite(request, upload.target.branch),
-    recordedAs: 'insert_into_table',
-    toFields: ({ rows }) => ({ num_inserted_rows: rows }),
+function toInsertedRows({ rows }: { readonly rows: number }) {
+  return { num_inserted_rows: rows };
+}
+
+/** Case and underscore do not matter: clients write `overwrite`, `Overwrite` and `OVERWRITE`. */
+function readMode(text = 'append'): InsertMode {
+  const word = text.toLowerCase().replaceAll('_', '');
+  if (word === 'append' || word === 'overwrite') return word;
+  throw new ServiceError('InvalidInput', `The mode ${quoteForMessage(text)} is not known.`, {
+    hint: 'The modes are append and overwrite.',
   });
-  return replyToWrite(result);
-}
-
-async function abortUpload(request: TableRequest, services: Services): Promise<Reply> {
-  const upload = readUpload(request);
-  await services.writes.abortUpload(upload);
-  return { kind: 'object', body: { upload_id: upload.id } };
 }
 
 function readUpload({ table, caller, query }: TableRequest): UploadKey {

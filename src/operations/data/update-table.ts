@@ -5,8 +5,6 @@ import { parseFieldPath } from '../../model/field-path.ts';
 import type { SqlLimits } from '../../model/limits.ts';
 import { UpdateTableBody, UpdateTableReply } from '../../wire/data.ts';
 import { defineTableOperation, json } from '../operation.ts';
-import type { Reply, TableRequest } from '../operation.ts';
-import type { Services } from '../services.ts';
 import { describeWrite, requireSuccess, toFrame } from '../shared/write-reply.ts';
 
 export const updateTable = defineTableOperation({
@@ -18,34 +16,28 @@ export const updateTable = defineTableOperation({
   body: { kind: 'json', shape: UpdateTableBody },
   replies: [json(UpdateTableReply, 'How many rows, at which version.')],
   statuses: [412],
-  run: updateRows,
+  async run(request, services) {
+    const { table, body } = request;
+    const { limits } = services;
+    const assignments = readAssignments(body, limits.sql);
+    const predicate = readPredicate(body, limits.sql);
+    if (body.properties !== undefined) guardProperties(body.properties, 'properties', limits.metadata);
+
+    const target = { location: table.location, branch: body.branch };
+    const success = requireSuccess(
+      await services.writes.run({
+        ...describeWrite(request, body.branch),
+        plan: services.engine.commits.update(target, { assignments, predicate }),
+        properties: body.properties,
+        rule: { from: 'added-rows', names: ['updated_rows', 'rows_updated'] },
+        toFields: ({ rowsUpdated }) => ({ updated_rows: rowsUpdated, rows_updated: rowsUpdated }),
+      }),
+    );
+    const { fields, version, transactionId, properties } = success;
+    const reply = { ...fields, version, properties, transaction_id: transactionId };
+    return { kind: 'object', body: reply, ...toFrame(success) };
+  },
 });
-
-async function updateRows(request: TableRequest<UpdateTableBody>, services: Services): Promise<Reply> {
-  const { table, body } = request;
-  const assignments = readAssignments(body, services.limits.sql);
-  const predicate = readPredicate(body, services.limits.sql);
-  if (body.properties !== undefined) guardProperties(body.properties, 'properties', services.limits.metadata);
-
-  const target = { location: table.location, branch: body.branch };
-  const success = requireSuccess(
-    await services.writes.run({
-      ...describeWrite(request, body.branch),
-      plan: services.engine.commits.update(target, { assignments, predicate }),
-      properties: body.properties,
-      rule: { from: 'added-rows', names: ['updated_rows', 'rows_updated'] },
-      toFields: ({ rowsUpdated }) => ({ updated_rows: rowsUpdated, rows_updated: rowsUpdated }),
-    }),
-  );
-  const { fields, version, transactionId, properties } = success;
-  const reply = {
-    ...fields,
-    version,
-    ...(properties === undefined ? {} : { properties: { ...properties } }),
-    ...(transactionId === undefined ? {} : { transaction_id: transactionId }),
-  };
-  return { kind: 'object', body: reply, ...toFrame(success) };
-}
 
 function readAssignments(body: UpdateTableBody, limits: SqlLimits) {
   if (body.updates.length === 0) {

@@ -26,7 +26,7 @@ export function readCreateSettings(query: QueryValues, services: Services): Crea
   return { mode: readWord('mode', query['mode'], CREATE_MODES), properties, storageOptions, shownOptions };
 }
 
-/** What the administrator let callers send beside the harmless options may be a credential, and is not sent back. */
+/** Options that the administrator allowed beside the harmless ones may be credentials, and are not sent back. */
 function withoutSecrets(options: Readonly<Record<string, string>>, allowed: readonly string[]): Record<string, string> {
   const hidden = new Set(allowed.map((key) => key.toLowerCase()));
   return Object.fromEntries(Object.entries(options).filter(([key]) => !hidden.has(key.toLowerCase())));

@@ -2,10 +2,12 @@ import { pathToFileURL } from 'node:url';
 import { ServiceError } from '../../errors/service-error.ts';
 import { guardTagName } from '../../guard/names.ts';
 import { nameOf, namespaceOf } from '../../model/identifier.ts';
+import type { TablePath } from '../../model/identifier.ts';
 import { tableNotFound } from '../../model/refusals.ts';
 import { locationUri } from '../../model/table.ts';
 import type { TableState } from '../../model/table.ts';
 import { toSchemaJson } from '../../wire/schema/schema-json.ts';
+import { BranchQuery, NoContent } from '../../wire/shapes.ts';
 import {
   DescribeTableBody,
   DescribeTableQuery,
@@ -14,14 +16,13 @@ import {
   TableStatsBody,
   TableStatsReply,
 } from '../../wire/tables.ts';
-import { defineTableOperation, json } from '../operation.ts';
-import type { Reply, TableRequest } from '../operation.ts';
-import { readFlag } from '../shared/parameters.ts';
+import { defineTableOperation, json, objectReply } from '../operation.ts';
+import type { TableRequest } from '../operation.ts';
 import type { Services } from '../services.ts';
+import { readFlag } from '../shared/parameters.ts';
 import { toShownPath } from '../shared/shown-path.ts';
 import { toTableState } from '../shared/table-state.ts';
 import { isOnlyDeclared } from './declared-tables.ts';
-import { BranchQuery, NoContent } from '../../wire/shapes.ts';
 
 export const describeTable = defineTableOperation({
   id: 'describe_table',
@@ -32,76 +33,26 @@ export const describeTable = defineTableOperation({
   body: { kind: 'json', shape: DescribeTableBody },
   query: DescribeTableQuery,
   replies: [json(DescribeTableReply, 'The table.')],
-  run: describe,
-});
-
-type Request = TableRequest<DescribeTableBody>;
-
-/** Version and schema are told unasked: clients take a table without them for one that has no data yet. */
-async function describe(request: Request, services: Services): Promise<Reply> {
-  if (await isOnlyDeclared(request.table, services)) return describeDeclared(request);
-  const state = await readState(request, services);
-  const { version, schema } = await services.engine.describeTable(state);
-  const reply: DescribeTableReply = {
-    ...toFrame(request),
-    version,
-    schema: toSchemaJson(schema, request.dialect),
-    is_only_declared: false,
-    ...(isDetailed(request) ? await readDetails({ ...state, version }, services) : {}),
-    ...(isDetailed(request) ? { metadata: Object.fromEntries(schema.metadata) } : {}),
-  };
-  return { kind: 'object', body: reply };
-}
-
-/** The LanceDB client cannot read a description without a version: to it, the table is not there. */
-function describeDeclared(request: Request): Reply {
-  const { table, dialect, delimiter, body } = request;
-  const [first = '', ...rest] = toShownPath(request, table.path);
-  const isStateAsked = body.version !== undefined || body.branch !== undefined || body.tag !== undefined;
-  if (dialect === 'lancedb' || isStateAsked) throw tableNotFound([first, ...rest], delimiter);
-  const reply: DescribeTableReply = { ...toFrame(request), is_only_declared: true };
-  return { kind: 'object', body: reply };
-}
-
-async function readState({ table, body }: Request, services: Services): Promise<TableState> {
-  if (body.tag === undefined) return toTableState(table, body);
-  if (body.version !== undefined || body.branch !== undefined) {
-    throw new ServiceError('InvalidInput', 'tag is given together with version or branch.', {
-      hint: 'A tag stands for both; give one or the other.',
+  async run(request, services) {
+    if (await isOnlyDeclared(request.table, services)) {
+      refuseStateOfDeclared(request);
+      return objectReply<DescribeTableReply>({ ...describeRecord(request), is_only_declared: true });
+    }
+    const state = await readState(request, services);
+    const { version, schema } = await services.engine.describeTable(state);
+    const isDetailed =
+      request.body.load_detailed_metadata ?? readFlag(request.query, 'load_detailed_metadata') ?? false;
+    // Version and schema are always sent: clients take a table without them for one that has no data yet.
+    return objectReply<DescribeTableReply>({
+      ...describeRecord(request),
+      version,
+      schema: toSchemaJson(schema, request.dialect),
+      is_only_declared: false,
+      stats: isDetailed ? await readStats({ ...state, version }, services) : undefined,
+      metadata: isDetailed ? Object.fromEntries(schema.metadata) : undefined,
     });
-  }
-  return toTableState(table, await services.engine.versions.requireTag(table.location, guardTagName(body.tag)));
-}
-
-function isDetailed({ body, query }: Request): boolean {
-  return body.load_detailed_metadata ?? readFlag(query, 'load_detailed_metadata') ?? false;
-}
-
-async function readDetails(state: TableState, services: Services): Promise<Pick<DescribeTableReply, 'stats'>> {
-  const { metadata } = await services.engine.versions.require(state);
-  return {
-    stats: {
-      num_deleted_rows: Number(metadata['total_deletion_file_rows'] ?? 0),
-      num_fragments: Number(metadata['total_fragments'] ?? 0),
-    },
-  };
-}
-
-function toFrame(request: Request) {
-  const { table } = request;
-  const location = locationUri(table.location);
-  const [first = '', ...rest] = toShownPath(request, table.path);
-  const path = [first, ...rest] as const;
-  return {
-    table: nameOf(path),
-    namespace: [...namespaceOf(path)],
-    location,
-    // Unlike the location, always a whole URI.
-    table_uri: location.includes('://') ? location : pathToFileURL(location).href,
-    storage_options: {},
-    properties: { ...table.properties },
-  };
-}
+  },
+});
 
 export const tableExists = defineTableOperation({
   id: 'table_exists',
@@ -111,19 +62,15 @@ export const tableExists = defineTableOperation({
   followsRename: 'never',
   body: { kind: 'json', shape: TableExistsBody },
   replies: [json(NoContent, 'It exists. No body.')],
-  run: exists,
+  async run({ table, body, dialect, delimiter }, services) {
+    if (await isOnlyDeclared(table, services)) {
+      if (dialect === 'lance' && body.version === undefined) return { kind: 'empty' };
+      throw tableNotFound(table.path, delimiter);
+    }
+    await services.engine.describeTable(toTableState(table, body));
+    return { kind: 'empty' };
+  },
 });
-
-/** As the description would answer, without it. */
-async function exists(request: TableRequest<TableExistsBody>, services: Services): Promise<Reply> {
-  const { table, body, dialect, delimiter } = request;
-  if (await isOnlyDeclared(table, services)) {
-    if (dialect === 'lance' && body.version === undefined) return { kind: 'empty' };
-    throw tableNotFound(table.path, delimiter);
-  }
-  await services.engine.describeTable(toTableState(table, body));
-  return { kind: 'empty' };
-}
 
 export const tableStats = defineTableOperation({
   id: 'get_table_stats',
@@ -134,22 +81,66 @@ export const tableStats = defineTableOperation({
   body: { kind: 'json', shape: TableStatsBody },
   query: BranchQuery,
   replies: [json(TableStatsReply, 'Whole numbers.')],
-  run: tell,
+  async run({ table, query, body }, services) {
+    const state = toTableState(table, { branch: query['branch'] ?? body.branch });
+    const { totalBytes, numRows, numIndices, fragmentStats } = await services.engine.versions.stats(state);
+    return objectReply<TableStatsReply>({
+      total_bytes: totalBytes,
+      num_rows: numRows,
+      num_indices: numIndices,
+      fragment_stats: {
+        num_fragments: fragmentStats.numFragments,
+        num_small_fragments: fragmentStats.numSmallFragments,
+        lengths: fragmentStats.lengths,
+      },
+    });
+  },
 });
 
-async function tell(request: TableRequest<TableStatsBody>, services: Services): Promise<Reply> {
-  const { table, query, body } = request;
-  const state = toTableState(table, { branch: query['branch'] ?? body.branch });
-  const { totalBytes, numRows, numIndices, fragmentStats } = await services.engine.versions.stats(state);
-  const reply: TableStatsReply = {
-    total_bytes: totalBytes,
-    num_rows: numRows,
-    num_indices: numIndices,
-    fragment_stats: {
-      num_fragments: fragmentStats.numFragments,
-      num_small_fragments: fragmentStats.numSmallFragments,
-      lengths: { ...fragmentStats.lengths },
-    },
+type DescribeRequest = TableRequest<DescribeTableBody>;
+
+/** The LanceDB client cannot read a description without a version: to it, the table does not exist. */
+function refuseStateOfDeclared(request: DescribeRequest): void {
+  const { dialect, delimiter, body } = request;
+  const isStateRequested = body.version !== undefined || body.branch !== undefined || body.tag !== undefined;
+  if (dialect === 'lancedb' || isStateRequested) throw tableNotFound(shownPathOf(request), delimiter);
+}
+
+async function readState({ table, body }: DescribeRequest, services: Services): Promise<TableState> {
+  if (body.tag === undefined) return toTableState(table, body);
+  if (body.version !== undefined || body.branch !== undefined) {
+    throw new ServiceError('InvalidInput', 'tag is given together with version or branch.', {
+      hint: 'A tag stands for both; give one or the other.',
+    });
+  }
+  return toTableState(table, await services.engine.versions.requireTag(table.location, guardTagName(body.tag)));
+}
+
+async function readStats(state: TableState, services: Services): Promise<DescribeTableReply['stats']> {
+  const { metadata } = await services.engine.versions.require(state);
+  return {
+    num_deleted_rows: Number(metadata['total_deletion_file_rows'] ?? 0),
+    num_fragments: Number(metadata['total_fragments'] ?? 0),
   };
-  return { kind: 'object', body: reply };
+}
+
+/** What the catalog knows of the table. */
+function describeRecord(request: DescribeRequest) {
+  const { table } = request;
+  const location = locationUri(table.location);
+  const path = shownPathOf(request);
+  return {
+    table: nameOf(path),
+    namespace: namespaceOf(path),
+    location,
+    // Unlike the location, always a whole URI.
+    table_uri: location.includes('://') ? location : pathToFileURL(location).href,
+    storage_options: {},
+    properties: table.properties,
+  };
+}
+
+function shownPathOf(request: DescribeRequest): TablePath {
+  const [first = '', ...rest] = toShownPath(request, request.table.path);
+  return [first, ...rest];
 }

@@ -1,11 +1,11 @@
-import type { TableRecord } from '../../model/table.ts';
+import pLimit from 'p-limit';
+import type { Removal } from '../../catalog/catalog.ts';
 import { locationUri } from '../../model/table.ts';
 import { GoneTableReply, TableBody } from '../../wire/tables.ts';
-import { toNameEntry } from '../shared/record-commit.ts';
-import { defineTableOperation, json } from '../operation.ts';
-import type { Reply, RequestFacts, TableRequest } from '../operation.ts';
-import { removeData } from '../shared/remove-data.ts';
+import { defineTableOperation, json, objectReply } from '../operation.ts';
+import type { Reply, TableRequest } from '../operation.ts';
 import type { Services } from '../services.ts';
+import { toNameEntry } from '../shared/record-commit.ts';
 import { toShownPath } from '../shared/shown-path.ts';
 
 export const dropTable = defineTableOperation({
@@ -16,7 +16,13 @@ export const dropTable = defineTableOperation({
   followsRename: 'never',
   body: { kind: 'json', shape: TableBody },
   replies: [json(GoneTableReply, 'What it was.')],
-  run: drop,
+  async run(request, services) {
+    // First the name, so that no table is ever seen half removed; then the data, in the table's write queue.
+    const entry = toNameEntry(request, 'drop_table');
+    const { transactionId, removal } = await services.catalog.tables.drop(request.table, entry);
+    await removeData(services, [removal]);
+    return replyWithGoneTable(request, transactionId);
+  },
 });
 
 export const deregisterTable = defineTableOperation({
@@ -27,32 +33,43 @@ export const deregisterTable = defineTableOperation({
   followsRename: 'never',
   body: { kind: 'json', shape: TableBody },
   replies: [json(GoneTableReply, 'What it was, and where its data are.')],
-  run: deregister,
+  async run(request, services) {
+    const entry = toNameEntry(request, 'deregister_table');
+    const { transactionId } = await services.catalog.tables.deregister(request.table, entry);
+    services.engine.lifecycle.close(request.table.location);
+    return replyWithGoneTable(request, transactionId);
+  },
 });
 
-/** First the name, so that nobody sees a table half removed; then the data, in the lane of the table's writers. */
-async function drop(request: TableRequest<TableBody>, services: Services): Promise<Reply> {
-  const { table } = request;
-  const entry = toNameEntry(request, 'drop_table');
-  const { transactionId, removal } = await services.catalog.tables.drop(table, entry);
-  await removeData(services, [removal]);
-  return toReply(request, table, transactionId);
+const REMOVALS_MAX = 4;
+
+/**
+ * Removes the data of dropped tables. The drop is committed, so a failure here does not fail the request: what is left is
+ * removed at the next start. Nor does the caller wait for a running index build, which must end first.
+ */
+export async function removeData(services: Services, removals: readonly Removal[]): Promise<void> {
+  await pLimit(REMOVALS_MAX).map(removals, async (removal) => {
+    const isLong = services.writes.background.whenOver(removal.location) !== undefined;
+    const removed = removeTable(services, removal);
+    if (!isLong) await removed;
+  });
 }
 
-async function deregister(request: TableRequest<TableBody>, services: Services): Promise<Reply> {
-  const { table } = request;
-  const entry = toNameEntry(request, 'deregister_table');
-  const { transactionId } = await services.catalog.tables.deregister(table, entry);
-  services.engine.lifecycle.close(table.location);
-  return toReply(request, table, transactionId);
+async function removeTable({ writes, catalog, telemetry }: Services, removal: Removal): Promise<void> {
+  try {
+    await writes.removeTable(removal.location);
+    await catalog.tables.finishRemoval(removal);
+  } catch (error) {
+    telemetry.emit({ kind: 'background-failed', task: 'removal of a dropped table', cause: error });
+  }
 }
 
-function toReply(request: RequestFacts, table: TableRecord, transactionId: string): Reply {
-  const reply: GoneTableReply = {
+function replyWithGoneTable(request: TableRequest<TableBody>, transactionId: string): Reply {
+  const { table } = request;
+  return objectReply<GoneTableReply>({
     id: toShownPath(request, table.path),
     location: locationUri(table.location),
-    properties: { ...table.properties },
+    properties: table.properties,
     transaction_id: transactionId,
-  };
-  return { kind: 'object', body: reply };
+  });
 }

@@ -1,16 +1,14 @@
 import { readableScopes, readableTables } from '../../model/access.ts';
-import { formatPath, parseTablePath, toTablePath, nameOf } from '../../model/identifier.ts';
+import { formatPath, nameOf, parseTablePath, toTablePath } from '../../model/identifier.ts';
 import type { NamespacePath, TablePath } from '../../model/identifier.ts';
 import type { TableRecord } from '../../model/table.ts';
 import { ListTablesOfQuery, ListTablesQuery, ListTablesReply } from '../../wire/tables.ts';
-import { defineDatabaseOperation, defineNamespaceOperation, json } from '../operation.ts';
-import type { DatabaseRequest, Reply, NamespaceRequest, RequestFacts } from '../operation.ts';
-import { readLimit, collectPages } from '../shared/pages.ts';
+import { defineDatabaseOperation, defineNamespaceOperation, json, objectReply } from '../operation.ts';
+import type { DatabaseRequest, Reply, RequestFacts } from '../operation.ts';
 import type { Services } from '../services.ts';
+import { collectPages, cutPage, readLimit } from '../shared/pages.ts';
 import { toShownPath } from '../shared/shown-path.ts';
-import { leaveOutDeclared } from './declared-tables.ts';
-
-const REPLIES = [json(ListTablesReply, 'Identifiers in order.')];
+import { filterDeclared } from './declared-tables.ts';
 
 export const listTables = defineDatabaseOperation({
   id: 'list_tables',
@@ -20,8 +18,8 @@ export const listTables = defineDatabaseOperation({
   permission: 'see',
   body: { kind: 'none' },
   query: ListTablesQuery,
-  replies: REPLIES,
-  run: list,
+  replies: [json(ListTablesReply, 'Identifiers in order.')],
+  run: listIdentifiers,
 });
 
 export const listAllTables = defineDatabaseOperation({
@@ -31,50 +29,50 @@ export const listAllTables = defineDatabaseOperation({
   summary: 'List the tables of all namespaces; to the LanceDB client, the names of those in the root',
   body: { kind: 'none' },
   query: ListTablesOfQuery,
-  // The LanceDB client makes an open table of every name, as if it stood in the root.
+  // The LanceDB client takes every name for that of a table in the root.
   run: async (request: DatabaseRequest, services: Services) =>
-    request.dialect === 'lancedb' ? listNames(request, request.prefix, services) : list(request, services),
+    request.dialect === 'lancedb' ? listNames(request, request.prefix, services) : listIdentifiers(request, services),
 });
 
-async function list(request: DatabaseRequest, services: Services): Promise<Reply> {
+export const listTablesOfNamespace = defineNamespaceOperation({
+  id: 'list_tables_of_namespace',
+  methods: ['GET'],
+  path: '/v1/namespace/:id/table/list',
+  summary: 'List the tables directly in a namespace that the caller may see',
+  permission: 'see',
+  body: { kind: 'none' },
+  query: ListTablesOfQuery,
+  replies: [json(ListTablesReply, 'Names in order.')],
+  run: async (request, services) => listNames(request, request.namespace, services),
+});
+
+async function listIdentifiers(request: DatabaseRequest, services: Services): Promise<Reply> {
   const limit = readLimit(request.query, services.limits.http.pageSizeMax);
-  const after = readPageToken(request);
-  const found = await findReadable(request, services, { after, limit: limit + 1 });
-  const page = found.slice(0, limit);
-  const last = page.at(-1);
-  const shown = await leaveOutDeclared(request, page, services);
-  const reply: ListTablesReply = {
-    tables: shown.map((table) => formatPath(toShownPath(request, table.path), request.delimiter)),
-    ...(found.length > limit && last !== undefined
-      ? { page_token: toPageToken(toShownPath(request, last.path), request.delimiter) }
-      : {}),
-  };
-  return { kind: 'object', body: reply };
+  const found = await findReadable(request, services, { after: readPageToken(request), limit: limit + 1 });
+  const { entries, page_token } = cutPage(found, limit, ({ path }) =>
+    toPageToken(toShownPath(request, path), request.delimiter),
+  );
+  const shown = await filterDeclared(request, entries, services);
+  const tables = shown.map(({ path }) => formatPath(toShownPath(request, path), request.delimiter));
+  return objectReply<ListTablesReply>({ tables, page_token });
 }
 
-interface Window {
-  readonly after: TablePath | undefined;
-  readonly limit: number;
-}
-
-/** Goes through the caller's scopes in order, so that a caller of one namespace never pays for all the others. */
-async function findReadable(request: DatabaseRequest, services: Services, window: Window): Promise<TableRecord[]> {
-  const { caller, database, prefix } = request;
+/** Reads only the scopes of the caller's grants: a caller of one namespace never waits for all the others. */
+async function findReadable(
+  { caller, database, prefix }: DatabaseRequest,
+  services: Services,
+  { after, limit }: { readonly after: TablePath | undefined; readonly limit: number },
+): Promise<readonly TableRecord[]> {
   const found: TableRecord[] = [];
   for (const under of readableScopes(caller, database.name, prefix)) {
-    if (found.length >= window.limit) break;
-    const tables = await services.catalog.tables.list({
-      databaseId: database.id,
-      under,
-      limit: window.limit - found.length,
-      ...(window.after === undefined ? {} : { after: window.after }),
-    });
-    found.push(...tables);
+    if (found.length >= limit) break;
+    const page = { databaseId: database.id, under, limit: limit - found.length };
+    found.push(...(await services.catalog.tables.list(after === undefined ? page : { ...page, after })));
   }
   return found;
 }
 
-/** Behind the prefix in any case: a table of the same name as the namespace is not inside it. */
+/** Always after the prefix itself: a table with the name of the namespace is not inside it. */
 function readPageToken({ query, prefix, delimiter }: DatabaseRequest): TablePath | undefined {
   const token = query['page_token'];
   const isAbsent = token === undefined || token === '';
@@ -87,12 +85,12 @@ function readToken(token: string, delimiter: string): TablePath {
   return toTablePath(token.slice(TOKEN_MARK.length).split(TOKEN_MARK), TOKEN_MARK);
 }
 
-/** No name holds it, so that it stands between names without doubt, and in front of none that a caller would write. */
+/** No name contains it, and no identifier of a caller starts with it. */
 const TOKEN_MARK = '/';
 
 /**
- * The identifier itself, which clients may also make of a name that they know. Where names hold the delimiter of this
- * request, because they were made with another, it would be read back as another path, and the pages never end.
+ * The identifier itself, which clients may also build from a name that they know. A name that contains the delimiter of
+ * this request, because it was created with another, would be read back as another path, and the pages would never end.
  */
 function toPageToken(path: NamespacePath, delimiter: string): string {
   const token = formatPath(path, delimiter);
@@ -101,20 +99,8 @@ function toPageToken(path: NamespacePath, delimiter: string): string {
   return isPlain ? token : TOKEN_MARK + path.join(TOKEN_MARK);
 }
 
-export const listTablesOfNamespace = defineNamespaceOperation({
-  id: 'list_tables_of_namespace',
-  methods: ['GET'],
-  path: '/v1/namespace/:id/table/list',
-  summary: 'List the tables directly in a namespace that the caller may see',
-  permission: 'see',
-  body: { kind: 'none' },
-  query: ListTablesOfQuery,
-  replies: [json(ListTablesReply, 'Names in order.')],
-  run: async (request: NamespaceRequest, services: Services) => listNames(request, request.namespace, services),
-});
-
-/** Names only, without the namespace's. The token of a page is the last name on it. */
-export async function listNames(request: RequestFacts, inside: NamespacePath, services: Services): Promise<Reply> {
+/** The names of tables, without their namespace. The token of a page is its last name. */
+async function listNames(request: RequestFacts, inside: NamespacePath, services: Services): Promise<Reply> {
   const { caller, database, query } = request;
   const limit = readLimit(query, services.limits.http.unpagedNamesMax);
   const token = query['page_token'];
@@ -126,14 +112,9 @@ export async function listNames(request: RequestFacts, inside: NamespacePath, se
     const page = { databaseId: database.id, inside, ...paths, limit: wanted };
     return services.catalog.tables.list(after === undefined ? page : { ...page, after });
   });
-  const page = found.slice(0, limit);
-  const last = page.at(-1);
-  const shown = await leaveOutDeclared(request, page, services);
-  const reply: ListTablesReply = {
-    tables: shown.map((table) => nameOf(table.path)),
-    ...(found.length > limit && last !== undefined ? { page_token: nameOf(last.path) } : {}),
-  };
-  return { kind: 'object', body: reply };
+  const { entries, page_token } = cutPage(found, limit, ({ path }) => nameOf(path));
+  const shown = await filterDeclared(request, entries, services);
+  return objectReply<ListTablesReply>({ tables: shown.map(({ path }) => nameOf(path)), page_token });
 }
 
 function toPath([first, ...rest]: NamespacePath, name: string): TablePath {

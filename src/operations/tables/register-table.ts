@@ -6,8 +6,8 @@ import { locationUri } from '../../model/table.ts';
 import type { TableLocation } from '../../model/table.ts';
 import { RegisterTableBody, RegisterTableReply } from '../../wire/tables.ts';
 import { toNameEntry } from '../shared/record-commit.ts';
-import { defineNewTableOperation, json } from '../operation.ts';
-import type { NewTableRequest, Reply } from '../operation.ts';
+import { defineNewTableOperation, json, objectReply } from '../operation.ts';
+import type { NewTableRequest } from '../operation.ts';
 import type { Services } from '../services.ts';
 import { readWord } from '../shared/parameters.ts';
 
@@ -19,36 +19,33 @@ export const registerTable = defineNewTableOperation({
   body: { kind: 'json', shape: RegisterTableBody },
   replies: [json(RegisterTableReply, 'The table as it is now.')],
   statuses: [409],
-  run: register,
+  async run(request, services) {
+    const { path, database, body } = request;
+    const mode = readWord('mode', body.mode, ['create', 'overwrite']);
+    const { properties = {} } = body;
+    guardProperties(properties, 'properties', services.limits.metadata);
+    const location = await services.engine.lifecycle.locate(database.root, body.location);
+    await requireUnowned(request, location, services);
+
+    const { version } = await services.engine.describeTable({ location, branch: undefined, version: undefined });
+    await services.engine.lifecycle.refuseForeignFiles(location, version);
+    const { transactionId } = await services.catalog.tables.register(
+      { databaseId: database.id, path, location, properties, replaces: mode === 'overwrite' },
+      { ...toNameEntry(request, 'register_table'), version },
+    );
+    return objectReply<RegisterTableReply>({
+      location: locationUri(location),
+      properties,
+      transaction_id: transactionId,
+    });
+  },
 });
 
 type Request = NewTableRequest<RegisterTableBody>;
 
-async function register(request: Request, services: Services): Promise<Reply> {
-  const { path, database, body } = request;
-  const mode = readWord('mode', body.mode, ['create', 'overwrite']);
-  const { properties = {} } = body;
-  guardProperties(properties, 'properties', services.limits.metadata);
-  const location = await services.engine.lifecycle.locate(database.root, body.location);
-  await requireUnowned(request, location, services);
-
-  const { version } = await services.engine.describeTable({ location, branch: undefined, version: undefined });
-  await services.engine.lifecycle.refuseForeignFiles(location, version);
-  const { transactionId } = await services.catalog.tables.register(
-    { databaseId: database.id, path, location, properties, replaces: mode === 'overwrite' },
-    { ...toNameEntry(request, 'register_table'), version },
-  );
-  const reply: RegisterTableReply = {
-    location: locationUri(location),
-    properties: { ...properties },
-    transaction_id: transactionId,
-  };
-  return { kind: 'object', body: reply };
-}
-
 /**
- * Data below the root are the database's, so that it takes its owner to make a table of them; data that were a table's
- * before may also be taken by whoever owned that one. Otherwise the owner of one namespace could read another's.
+ * Data below the root belong to the database: only its owner may register them; data that once were a table's may also be
+ * registered by the owner of that table. Otherwise the owner of one namespace could read another's.
  */
 async function requireUnowned(request: Request, location: TableLocation, services: Services): Promise<void> {
   const { caller, database } = request;

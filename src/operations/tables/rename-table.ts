@@ -5,9 +5,8 @@ import type { TablePath } from '../../model/identifier.ts';
 import { namespaceNotFound, notPermitted } from '../../model/refusals.ts';
 import { RenameTableBody, RenameTableReply } from '../../wire/tables.ts';
 import { toNameEntry } from '../shared/record-commit.ts';
-import { defineTableOperation, json } from '../operation.ts';
-import type { Reply, TableRequest } from '../operation.ts';
-import type { Services } from '../services.ts';
+import { defineTableOperation, json, objectReply } from '../operation.ts';
+import type { TableRequest } from '../operation.ts';
 import { toShownPath } from '../shared/shown-path.ts';
 
 export const renameTable = defineTableOperation({
@@ -19,17 +18,14 @@ export const renameTable = defineTableOperation({
   body: { kind: 'json', shape: RenameTableBody },
   replies: [json(RenameTableReply, 'It has the new name.')],
   statuses: [409],
-  run: rename,
+  async run(request, services) {
+    const path = readNewPath(request);
+    requireWritable(request, path);
+    const entry = toNameEntry(request, 'rename_table');
+    const { transactionId } = await services.catalog.tables.rename(request.table, path, entry);
+    return objectReply<RenameTableReply>({ transaction_id: transactionId });
+  },
 });
-
-async function rename(request: TableRequest<RenameTableBody>, services: Services): Promise<Reply> {
-  const path = readNewPath(request);
-  requireWritable(request, path);
-  const entry = toNameEntry(request, 'rename_table');
-  const { transactionId } = await services.catalog.tables.rename(request.table, path, entry);
-  const reply: RenameTableReply = { transaction_id: transactionId };
-  return { kind: 'object', body: reply };
-}
 
 function readNewPath({ table, body, prefix, delimiter }: TableRequest<RenameTableBody>): TablePath {
   const { new_namespace_id: byId, new_namespace: byName } = body;
@@ -38,14 +34,14 @@ function readNewPath({ table, body, prefix, delimiter }: TableRequest<RenameTabl
   }
   const given = byId ?? byName;
   const namespace = given === undefined ? namespaceOf(table.path) : [...prefix, ...given];
-  // The names that the table has already were made with some delimiter, not always with this one.
+  // Only the given names are checked: the others may contain this delimiter, having been created with another.
   const [first, ...rest] = toTablePath([...(given ?? []), body.new_table_name], delimiter);
   const name = rest.at(-1) ?? first;
   const [top, ...below] = [...namespace, name];
   return [top ?? name, ...below];
 }
 
-/** A namespace that the caller may not see answers like one that is not there. */
+/** A namespace that the caller may not see is refused like one that does not exist. */
 function requireWritable(request: TableRequest<RenameTableBody>, path: TablePath): void {
   const { caller, database, delimiter } = request;
   if (isPermitted(caller, 'write', database.name, path)) return;
