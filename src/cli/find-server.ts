@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ApiClient } from '../client/api-client.ts';
-import { isLoopback } from '../config/settings/text-rules.ts';
+import { isLoopback } from '../model/address.ts';
 import { CommandFault } from './command.ts';
 import type { Terminal } from './command.ts';
 import type { Given, Option } from './options.ts';

@@ -6,7 +6,8 @@ import { readEnvironment } from './sources/environment.ts';
 import type { Environment } from './sources/environment.ts';
 import { readFlags } from './sources/flags.ts';
 import type { Given, Source } from './sources/names.ts';
-import { isLoopback, isObjectStore } from './settings/text-rules.ts';
+import { isObjectStore } from './settings/text-rules.ts';
+import { isLoopback } from '../model/address.ts';
 import { settingRows } from './settings/settings.ts';
 import type { SettingName, SettingValues } from './settings/settings.ts';
 
@@ -14,13 +15,13 @@ export interface ConfigInput {
   readonly argv: readonly string[];
   readonly env: Environment;
   readonly readFile: (path: string) => string;
-  /** What relative paths start from, also those in a file; without it the folder of the process. */
+  /** Of relative paths, also in a file; by default that of the process. */
   readonly workingFolder?: string;
 }
 
 export type LoadedConfig = { readonly config: Config } | { readonly faults: readonly string[] };
 
-/** A flag goes before a variable, a variable before the file. Every value given is checked, also one that is overruled. */
+/** A flag overrules a variable, a variable the file. Overruled values are checked too. */
 export function loadConfig(input: ConfigInput): LoadedConfig {
   const folder = input.workingFolder ?? process.cwd();
   const sources = readSources(input, folder);
@@ -30,7 +31,7 @@ export function loadConfig(input: ConfigInput): LoadedConfig {
   return faults.length > 0 ? { faults } : { config: toConfig(values, showValues(values, reading.origins)) };
 }
 
-/** In the order of their weight: what comes later overrules. */
+/** Later ones overrule earlier ones. */
 function readSources(input: ConfigInput, folder: string): readonly Source[] {
   const flags = readFlags(input.argv);
   const environment = readEnvironment(input.env);
@@ -39,14 +40,8 @@ function readSources(input: ConfigInput, folder: string): readonly Source[] {
   return [readConfigFile(resolve(folder, file), input.readFile), environment, flags];
 }
 
-interface ValuesRead {
-  readonly values: SettingValues;
-  readonly origins: ReadonlyMap<SettingName, string>;
-  readonly faults: readonly string[];
-}
-
-/** A faulty value is replaced by its default, so that the checks that follow can still be made. */
-function readValues(given: readonly Given[]): ValuesRead {
+/** A faulty value is replaced by its default, so that the later checks can still be made. */
+function readValues(given: readonly Given[]) {
   const values: Record<string, unknown> = {};
   const origins = new Map<SettingName, string>();
   const faults: string[] = [];
@@ -66,7 +61,7 @@ function readValues(given: readonly Given[]): ValuesRead {
   return { values: values as SettingValues, origins, faults };
 }
 
-/** Faults inside a JSON value start with their place in it: `auth.issuers[0].role must be …`. */
+/** Faults inside a JSON value start with their path in it: `auth.issuers[0].role must be …`. */
 function toSentence(origin: string, fault: string): string {
   const sentence = fault.startsWith('[') ? `${origin}${fault}` : `${origin} ${fault}`;
   return sentence.endsWith('.') ? sentence : `${sentence}.`;

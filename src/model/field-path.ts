@@ -160,7 +160,8 @@ function suggestionEdits(candidate: FieldPath, path: FieldPath, wanted: string):
   return edits * 2 < wanted.length ? edits : Number.POSITIVE_INFINITY;
 }
 
-function editDistance(left: string, right: string): number {
+/** Insertions, deletions and replacements that turn one text into the other (Levenshtein). */
+export function editDistance(left: string, right: string): number {
   let row = Array.from({ length: right.length + 1 }, (_, column) => column);
   for (let line = 0; line < left.length; line += 1) {
     const next = [line + 1];

@@ -1,135 +1,250 @@
-import {
-  formatBytes,
-  parseBytes,
-  mustBe,
-  mustBeOnly,
-  parseDecimal,
-  parseInteger,
-  readBoolean,
-  readJson,
-  readList,
-  readNumber,
-  readTextMap,
-} from './readings.ts';
-import type { Reading, Setting, SettingType, Range, TextMap } from './readings.ts';
+import { quoteForMessage } from '../../model/identifier.ts';
+
+/** One row of the table of settings. */
+export interface Setting<T> {
+  readonly type: SettingType;
+  readonly default: T;
+  /** Words for a default that depends on another setting, or on the machine. */
+  readonly defaultText: string | undefined;
+  readonly range: string;
+  readonly help: string;
+  /** Takes the value from a file, a variable or a flag. */
+  read(raw: unknown): Reading<T>;
+  /** The value as an operator may see it: never a secret. */
+  show(value: T): string;
+}
+
+export type SettingType =
+  | 'integer'
+  | 'bytes'
+  | 'seconds'
+  | 'text'
+  | 'secret'
+  | 'path'
+  | 'boolean'
+  | 'choice'
+  | 'list'
+  | 'options'
+  | 'json';
+
+/** A fault is the rest of a sentence that starts with where the value came from: `must be …`. */
+export type Reading<T> = { readonly value: T } | Faults;
+type Faults = { readonly faults: readonly string[] };
+
+type Range = readonly [min: number, max: number];
+type TextMap = Readonly<Record<string, string>>;
+
+export const integer = numberSetting({
+  type: 'integer',
+  parse: (digits) => (/^\d+$/.test(digits) && Number.isSafeInteger(Number(digits)) ? Number(digits) : undefined),
+  show: String,
+  wanted: (range) => `a whole number from ${range}`,
+});
+
+export const seconds = numberSetting({
+  type: 'seconds',
+  parse: (digits) => (/^\d{1,15}(\.\d{1,15})?$/.test(digits) ? Number(digits) : undefined),
+  show: String,
+  wanted: (range) => `a number of seconds from ${range}`,
+});
+
+export const bytes = numberSetting({
+  type: 'bytes',
+  parse: parseBytes,
+  show: formatBytes,
+  wanted: (range) => `a size from ${range}, such as 67108864, 64MiB or 4GiB`,
+});
+
+interface NumberKind {
+  readonly type: SettingType;
+  readonly parse: (text: string) => number | undefined;
+  readonly show: (value: number) => string;
+  readonly wanted: (range: string) => string;
+}
+
+function numberSetting({ type, parse, show, wanted }: NumberKind) {
+  return (fallback: number, [min, max]: Range, help: string, defaultText?: string): Setting<number> => {
+    const range = `${show(min)} to ${show(max)}`;
+    const read = (raw: unknown): Reading<number> => {
+      // Numbers of a file are parsed as text too, so that one rule says what is whole.
+      const value = typeof raw === 'string' || typeof raw === 'number' ? parse(String(raw)) : undefined;
+      return value === undefined || value < min || value > max ? mustBe(wanted(range), raw) : { value };
+    };
+    return { type, default: fallback, defaultText, range, help, read, show };
+  };
+}
 
 /** A check of a text, which may also bring it into its normal form. */
-export type TextRule = (text: string) => Reading<string>;
+type TextRule = (text: string) => Reading<string>;
 
-export interface TextOptions<D> {
+interface TextOptions<D> {
   readonly default: D;
   readonly defaultText?: string;
   readonly help: string;
   readonly rule?: TextRule;
 }
 
-export interface JsonOptions<T> {
-  readonly range: string;
-  readonly help: string;
-  readonly read: (value: unknown) => Reading<readonly T[]>;
-  readonly show: (value: T) => string;
-}
-
-export function integer(fallback: number, range: Range, help: string, defaultText?: string): Setting<number> {
-  const words = `${range[0]} to ${range[1]}`;
-  const rules = { parse: parseInteger, range, wanted: `a whole number from ${words}` };
-  const base = { ...row('integer', fallback, help), defaultText };
-  return { ...base, range: words, read: (raw) => readNumber(raw, rules), show: String };
-}
-
-export function seconds(fallback: number, range: Range, help: string): Setting<number> {
-  const words = `${range[0]} to ${range[1]}`;
-  const rules = { parse: parseDecimal, range, wanted: `a number of seconds from ${words}` };
-  return { ...row('seconds', fallback, help), range: words, read: (raw) => readNumber(raw, rules), show: String };
-}
-
-export function bytes(fallback: number, range: Range, help: string): Setting<number> {
-  const words = `${formatBytes(range[0])} to ${formatBytes(range[1])}`;
-  const rules = { parse: parseBytes, range, wanted: `a size from ${words}, such as 67108864, 64MiB or 4GiB` };
-  return { ...row('bytes', fallback, help), range: words, read: (raw) => readNumber(raw, rules), show: formatBytes };
-}
-
 export function text<D extends string | undefined>(given: TextOptions<D>): Setting<string | D> {
-  return textRow('text', given);
+  return textSetting('text', given);
 }
 
 export function path<D extends string | undefined>(given: TextOptions<D>): Setting<string | D> {
-  return textRow('path', given);
+  return textSetting('path', given);
 }
 
-export function secret(help: string, rule: TextRule): Setting<string | undefined> {
-  const read = (raw: unknown): Reading<string> => (typeof raw === 'string' ? rule(raw) : mustBeOnly('a text'));
-  return { ...row<string | undefined>('secret', undefined, help), read, show: showSecret };
-}
-
-export function boolean(fallback: boolean, help: string): Setting<boolean> {
-  return { ...row('boolean', fallback, help), range: 'true or false', read: readBoolean, show: String };
-}
-
-export function choice<C extends string>(fallback: C, choices: readonly C[], help: string): Setting<C> {
-  const words = choices.join(', ');
-  const read = (raw: unknown): Reading<C> => {
-    const chosen = choices.find((each) => each === raw);
-    return chosen === undefined ? mustBe(`one of ${words}`, raw) : { value: chosen };
-  };
-  return { ...row('choice', fallback, help), range: words, read, show: String };
-}
-
-export function list(fallback: readonly string[], help: string): Setting<readonly string[]> {
-  return { ...row('list', fallback, help), range: 'texts, separated by commas', read: readList, show: showList };
-}
-
-/** A map of texts for the storage layer: any of its values may be a credential, so that only the keys are shown. */
-export function options(help: string): Setting<TextMap> {
-  const empty: TextMap = {};
-  return { ...row('options', empty, help), range: 'JSON object of texts', read: readTextMap, show: showKeys };
-}
-
-/** A JSON array whose elements have a shape of their own. */
-export function json<T>(given: JsonOptions<T>): Setting<readonly T[]> {
-  const none: readonly T[] = [];
-  const read = (raw: unknown): Reading<readonly T[]> => {
-    const parsed = readJson(raw);
-    return 'faults' in parsed ? parsed : given.read(parsed.value);
-  };
-  const show = (value: readonly T[]): string => showList(value.map(given.show));
-  return { ...row('json', none, given.help), range: given.range, read, show };
-}
-
-type Row<T> = Pick<Setting<T>, 'type' | 'default' | 'defaultText' | 'range' | 'help'>;
-
-function row<T>(type: SettingType, fallback: T, help: string): Row<T> {
-  return { type, default: fallback, defaultText: undefined, range: '', help };
-}
-
-function textRow<D extends string | undefined>(type: 'text' | 'path', given: TextOptions<D>): Setting<string | D> {
-  const rule = given.rule ?? refuseEmpty;
+function textSetting<D extends string | undefined>(
+  type: 'text' | 'path',
+  { default: fallback, defaultText, help, rule = refuseEmpty }: TextOptions<D>,
+): Setting<string | D> {
   const read = (raw: unknown): Reading<string> => (typeof raw === 'string' ? rule(raw) : mustBe('a text', raw));
-  const base = row<string | D>(type, given.default, given.help);
-  return { ...base, defaultText: given.defaultText, read, show: showText };
+  return { type, default: fallback, defaultText, range: '', help, read, show: showText };
 }
 
 function refuseEmpty(given: string): Reading<string> {
   return given === '' ? mustBeOnly('a text that is not empty') : { value: given };
 }
 
+export function secret(help: string, rule: TextRule): Setting<string | undefined> {
+  const read = (raw: unknown): Reading<string> => (typeof raw === 'string' ? rule(raw) : mustBeOnly('a text'));
+  return { type: 'secret', default: undefined, defaultText: undefined, range: '', help, read, show: showSecret };
+}
+
+export function boolean(fallback: boolean, help: string): Setting<boolean> {
+  const range = 'true or false';
+  const read = (raw: unknown): Reading<boolean> => {
+    if (raw === true || raw === 'true') return { value: true };
+    if (raw === false || raw === 'false') return { value: false };
+    return mustBe(range, raw);
+  };
+  return { type: 'boolean', default: fallback, defaultText: undefined, range, help, read, show: String };
+}
+
+export function choice<C extends string>(fallback: C, choices: readonly C[], help: string): Setting<C> {
+  const range = choices.join(', ');
+  const read = (raw: unknown): Reading<C> => {
+    const chosen = choices.find((each) => each === raw);
+    return chosen === undefined ? mustBe(`one of ${range}`, raw) : { value: chosen };
+  };
+  return { type: 'choice', default: fallback, defaultText: undefined, range, help, read, show: String };
+}
+
+export function list(fallback: readonly string[], help: string): Setting<readonly string[]> {
+  const range = 'texts, separated by commas';
+  return { type: 'list', default: fallback, defaultText: undefined, range, help, read: readList, show: showList };
+}
+
+function readList(raw: unknown): Reading<readonly string[]> {
+  if (typeof raw === 'string') {
+    const parts = raw.split(',').map((part) => part.trim());
+    return { value: parts.filter((part) => part !== '') };
+  }
+  const isList = Array.isArray(raw) && raw.every((part) => typeof part === 'string');
+  return isList ? { value: raw } : mustBe('a list of texts', raw);
+}
+
+/** A map of texts for the storage layer: any of its values may be a credential, so only the keys are shown. */
+export function options(help: string): Setting<TextMap> {
+  const show = (map: TextMap): string => showList(Object.keys(map).map((key) => `${key}=${SET}`));
+  const range = 'JSON object of texts';
+  return { type: 'options', default: {}, defaultText: undefined, range, help, read: readTextMap, show };
+}
+
+function readTextMap(raw: unknown): Reading<TextMap> {
+  const parsed = readJson(raw);
+  if ('faults' in parsed) return parsed;
+  const map = parsed.value;
+  if (typeof map !== 'object' || map === null || Array.isArray(map)) return mustBeOnly('a JSON object of texts');
+  const entries = Object.entries(map);
+  const faults = entries
+    .filter(([, value]) => typeof value !== 'string')
+    .map(([key]) => `must be a JSON object of texts: the value of ${quoteForMessage(key)} is not a text`);
+  return faults.length > 0 ? { faults } : { value: Object.fromEntries(entries) };
+}
+
+interface JsonOptions<T> {
+  readonly range: string;
+  readonly help: string;
+  readonly read: (value: unknown) => Reading<readonly T[]>;
+  readonly show: (value: T) => string;
+}
+
+/** A JSON array. */
+export function json<T>({ range, help, read, show }: JsonOptions<T>): Setting<readonly T[]> {
+  return {
+    type: 'json',
+    default: [],
+    defaultText: undefined,
+    range,
+    help,
+    read(raw) {
+      const parsed = readJson(raw);
+      return 'faults' in parsed ? parsed : read(parsed.value);
+    },
+    show: (value) => showList(value.map(show)),
+  };
+}
+
+/** Variables and flags carry JSON as text; a file has it already parsed. The parser's own words would quote the text. */
+function readJson(raw: unknown): Reading<unknown> {
+  if (typeof raw !== 'string') return { value: raw };
+  try {
+    const value: unknown = JSON.parse(raw);
+    return { value };
+  } catch {
+    return mustBeOnly('JSON');
+  }
+}
+
 const SET = '(set)';
 const NOT_SET = '(not set)';
 const NONE = '(none)';
-
-function showSecret(value: string | undefined): string {
-  return value === undefined ? NOT_SET : SET;
-}
 
 function showText(value: string | undefined): string {
   if (value === undefined) return NOT_SET;
   return value === '' ? NONE : value;
 }
 
+function showSecret(value: string | undefined): string {
+  return value === undefined ? NOT_SET : SET;
+}
+
 function showList(value: readonly string[]): string {
   return value.length === 0 ? NONE : value.join(', ');
 }
 
-function showKeys(map: TextMap): string {
-  return showList(Object.keys(map).map((key) => `${key}=${SET}`));
+export function mustBe(wanted: string, raw: unknown): Faults {
+  return { faults: [`must be ${wanted}, not ${nameRaw(raw)}`] };
+}
+
+/** For values that may be secret, or that say nothing. */
+export function mustBeOnly(wanted: string): Faults {
+  return { faults: [`must be ${wanted}`] };
+}
+
+/** A faulty value in a sentence: scalars as they are, anything larger by its kind only. */
+export function nameRaw(raw: unknown): string {
+  if (typeof raw === 'string') return quoteForMessage(raw);
+  if (Array.isArray(raw)) return 'a list';
+  if (typeof raw === 'object' && raw !== null) return 'an object';
+  return JSON.stringify(raw);
+}
+
+const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB'] as const;
+
+/** `64MiB`, `4GiB` or plain bytes. Decimal units (`64MB`) are refused: half of their readers mean the binary ones. */
+export function parseBytes(size: string): number | undefined {
+  const match = /^(\d+)\s*([kmgt]i)?(b)?$/i.exec(size);
+  if (match === null) return undefined;
+  const [, digits, prefix, letter] = match;
+  if (prefix !== undefined && letter === undefined) return undefined;
+  const unit = UNITS.findIndex((each) => each.toLowerCase() === `${prefix ?? ''}b`.toLowerCase());
+  const value = Number(digits) * 1024 ** unit;
+  return Number.isSafeInteger(value) ? value : undefined;
+}
+
+/** In the largest unit that divides it, so that `parseBytes` reads the same number back. */
+export function formatBytes(value: number): string {
+  const largest = UNITS.findLastIndex((_, power) => value !== 0 && value % 1024 ** power === 0);
+  const power = Math.max(largest, 0);
+  return power === 0 ? String(value) : `${value / 1024 ** power}${UNITS[power]}`;
 }

@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os';
 import type { Limits } from '../../model/limits.ts';
 import { readIssuers, showIssuer } from './issuers.ts';
 import { boolean, bytes, choice, integer, json, list, options, path, seconds, secret, text } from './setting-types.ts';
-import type { Setting } from './readings.ts';
+import type { Setting } from './setting-types.ts';
 import {
   readAdminKey,
   readBasePath,
@@ -240,7 +240,8 @@ export const LIMIT_SETTINGS = {
   'access.grantsMax': integer(100, [1, 10_000], 'Most grants that a key or a client is made with.'),
 } satisfies Record<LimitName, Setting<number>>;
 
-export const SETTINGS = {
+/** Settings that are no limits. */
+export const SERVICE_SETTINGS = {
   config: path({ default: undefined, help: 'JSON file with settings.' }),
   data: path({
     default: './data',
@@ -314,8 +315,9 @@ export const SETTINGS = {
     'Who may read /metrics: administrators of the server, everyone without a credential, or nobody.',
   ),
   watchdogSeconds: seconds(10, [0.5, HOUR], 'Time without an answer from the engine after which it is replaced.'),
-  ...LIMIT_SETTINGS,
 };
+
+export const SETTINGS = { ...SERVICE_SETTINGS, ...LIMIT_SETTINGS };
 
 export type SettingName = keyof typeof SETTINGS;
 

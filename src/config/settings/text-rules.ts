@@ -1,6 +1,7 @@
-import { isIP, isIPv4 } from 'node:net';
-import { mustBe, mustBeOnly } from './readings.ts';
-import type { Reading } from './readings.ts';
+import { isIP } from 'node:net';
+import { isSafeAddress } from '../../model/address.ts';
+import { mustBe, mustBeOnly } from './setting-types.ts';
+import type { Reading } from './setting-types.ts';
 
 const ADMIN_KEY_CHARACTERS_MIN = 32;
 const ADMIN_KEY_CHARACTERS_MAX = 512;
@@ -12,7 +13,7 @@ export function readHost(text: string): Reading<string> {
   return isIP(text) !== 0 || isHostName(text) ? { value: text } : mustBe('a host name or an IP address', text);
 }
 
-/** Kept in lower case and without the dot in front, as host names are compared. */
+/** In lower case and without the dot in front, as host names are compared. */
 export function readHostSuffix(text: string): Reading<string> {
   const suffix = text.replace(/^\./, '').toLowerCase();
   return isHostName(suffix) ? { value: suffix } : mustBe('a host name, such as tables.example.com', text);
@@ -35,7 +36,7 @@ export function readAdminKey(text: string): Reading<string> {
   return mustBeOnly(`${bounds} visible ASCII characters without spaces`);
 }
 
-/** The catalog is a local file, so that its folder has to be local too. */
+/** The catalog is a local file, so its folder must be local too. */
 export function readDataFolder(text: string): Reading<string> {
   if (text === '') return mustBeOnly('a folder');
   if (!ADDRESS.test(text)) return { value: text };
@@ -47,12 +48,9 @@ export function readStorageRoot(text: string): Reading<string> {
   return mustBe('a folder or an address that starts with s3://, gs:// or az:// and a bucket', text);
 }
 
-/** Secrets travel there: over TLS, or without leaving the machine. Kept without a slash at the end. */
+/** Clients send their secrets there. Without a slash at the end. */
 export function readIssuerUrl(text: string): Reading<string> {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  const isSafe = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(url.hostname));
-  const isBare = url?.username === '' && url.password === '' && !/[?#]/.test(text);
-  if (isSafe && isBare) return { value: text.replace(/\/+$/, '') };
+  if (isSafeAddress(text) && !text.includes('?')) return { value: text.replace(/\/+$/, '') };
   return mustBeOnly('an https address (http on a loopback host only), without user, password, query and fragment');
 }
 
@@ -63,11 +61,4 @@ export function isObjectStore(root: string): boolean {
 function isHostName(text: string): boolean {
   if (text.length > HOST_CHARACTERS_MAX) return false;
   return text.split('.').every((label) => /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/i.test(label));
-}
-
-/** Whether a host name or address reaches this machine only. Takes an IPv6 address with or without brackets. */
-export function isLoopback(host: string): boolean {
-  const bare = host.replace(/^\[(.*)\]$/, '$1').toLowerCase();
-  if (bare === 'localhost' || bare === '::1' || bare === '0:0:0:0:0:0:0:1') return true;
-  return isIPv4(bare) && bare.startsWith('127.');
 }

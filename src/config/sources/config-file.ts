@@ -1,33 +1,30 @@
 import { quoteForMessage } from '../../model/identifier.ts';
 import { addGiven, nearNameHint } from './names.ts';
-import type { OpenSource, Source } from './names.ts';
+import type { Source } from './names.ts';
 import { SETTING_NAMES, isSettingName } from '../settings/settings.ts';
 
 /** Reads a JSON file of nested objects: `{"arrow": {"columnsMax": 100}}` gives `arrow.columnsMax`. */
 export function readConfigFile(file: string, readFile: (path: string) => string): Source {
-  const source: OpenSource = { given: [], faults: [] };
+  const source: Source = { given: [], faults: [] };
   const text = readText(file, readFile, source);
   const tree = text === undefined ? undefined : parseTree(file, text, source);
   if (tree !== undefined) walk(tree, '', { file, source });
   return source;
 }
 
-function readText(file: string, readFile: (path: string) => string, source: OpenSource): string | undefined {
+function readText(file: string, readFile: (path: string) => string, source: Source): string | undefined {
   try {
     return readFile(file);
   } catch (error) {
-    source.faults.push(`The config file ${file} cannot be read: ${reasonOf(error)}.`);
+    const isMissing = error instanceof Error && 'code' in error && error.code === 'ENOENT';
+    const reason = error instanceof Error ? error.message : 'unknown reason';
+    source.faults.push(`The config file ${file} cannot be read: ${isMissing ? 'it is not there' : reason}.`);
     return undefined;
   }
 }
 
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return 'unknown reason';
-  return 'code' in error && error.code === 'ENOENT' ? 'it is not there' : error.message;
-}
-
 /** Gives the line of a mistake, not the parser's words: they quote the text, which may hold a secret. */
-function parseTree(file: string, text: string, source: OpenSource): object | undefined {
+function parseTree(file: string, text: string, source: Source): object | undefined {
   try {
     const tree: unknown = JSON.parse(text.replace(/^\uFEFF/, ''));
     if (isObject(tree)) return tree;
@@ -40,13 +37,12 @@ function parseTree(file: string, text: string, source: OpenSource): object | und
   return undefined;
 }
 
-interface Walk {
-  readonly file: string;
-  readonly source: OpenSource;
-}
-
-/** Goes as deep as names of settings do. */
-function walk(tree: object, prefix: string, { file, source }: Walk): void {
+/** As deep as names of settings are. */
+function walk(
+  tree: object,
+  prefix: string,
+  { file, source }: { readonly file: string; readonly source: Source },
+): void {
   for (const [key, raw] of Object.entries(tree)) {
     const name = prefix + key;
     if (isSettingName(name) && FILE_NAMES.includes(name)) addGiven(source, { name, origin: `${file}: ${name}`, raw });

@@ -1,6 +1,6 @@
 import { quoteForMessage } from '../../model/identifier.ts';
 import { nearNameHint, VARIABLE_PREFIX, variableOf } from './names.ts';
-import type { OpenSource, Source } from './names.ts';
+import type { Source } from './names.ts';
 import { settingRows } from '../settings/settings.ts';
 import type { SettingName } from '../settings/settings.ts';
 
@@ -8,7 +8,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Reads every variable that starts with `TILTYARD_`. An empty one counts as not given. */
 export function readEnvironment(environment: Environment): Source {
-  const source: OpenSource = { given: [], faults: [] };
+  const source: Source = { given: [], faults: [] };
   for (const [variable, value] of Object.entries(environment)) {
     if (!variable.startsWith(VARIABLE_PREFIX) || value === undefined || value === '') continue;
     if (CLIENT_VARIABLES.has(variable) || isServiceLink(variable, value)) continue;
@@ -19,7 +19,7 @@ export function readEnvironment(environment: Environment): Source {
   return source;
 }
 
-/** What clients of the server read, the examples of the docs among them: a shell that has them may start the server, too. */
+/** For clients of the server: a shell that has them may start the server, too. */
 const CLIENT_VARIABLES: ReadonlySet<string> = new Set([
   'TILTYARD_URL',
   'TILTYARD_KEY',

@@ -1,12 +1,12 @@
 import { quoteForMessage } from '../../model/identifier.ts';
 import { addGiven, nearNameHint, flagOf, negativeFlagOf } from './names.ts';
-import type { OpenSource, Source } from './names.ts';
+import type { Source } from './names.ts';
 import { SETTINGS, settingRows } from '../settings/settings.ts';
 import type { SettingName } from '../settings/settings.ts';
 
 /** Reads `--name value`, `--name=value`, `--switch`, `--no-switch` and the one argument DATA. */
 export function readFlags(argv: readonly string[]): Source {
-  const source: OpenSource = { given: [], faults: [] };
+  const source: Source = { given: [], faults: [] };
   const rest = [...argv];
   let onlyArguments = false;
   for (let word = rest.shift(); word !== undefined; word = rest.shift()) {
@@ -25,35 +25,22 @@ const SWITCHES_OFF: ReadonlyMap<string, SettingName> = new Map(
     .map(([name]) => [negativeFlagOf(name), name]),
 );
 
-/** Takes the value of a flag off `rest` when it is a word of its own. */
-function readFlag(word: string, rest: string[], source: OpenSource): void {
+/** Takes the value of a flag from `rest` unless it is attached. */
+function readFlag(word: string, rest: string[], source: Source): void {
   const equals = word.indexOf('=');
   const flag = equals === -1 ? word : word.slice(0, equals);
   const attached = equals === -1 ? undefined : word.slice(equals + 1);
-  const name = FLAGS.get(flag);
+  const add = (name: SettingName, raw: unknown): void => addGiven(source, { name, origin: flag, raw });
   const switchedOff = SWITCHES_OFF.get(flag);
-  if (switchedOff !== undefined && attached === undefined) {
-    addGiven(source, { name: switchedOff, origin: flag, raw: false });
-  } else if (switchedOff !== undefined) {
-    source.faults.push(`${flag} takes no value.`);
+  const name = FLAGS.get(flag);
+  if (switchedOff !== undefined) {
+    if (attached === undefined) add(switchedOff, false);
+    else source.faults.push(`${flag} takes no value.`);
   } else if (name === undefined) {
     const hint = nearNameHint(flag, [...FLAGS.keys(), ...SWITCHES_OFF.keys()]);
     source.faults.push(`There is no flag ${quoteForMessage(flag)}.${hint}`);
-  } else {
-    readValue({ name, origin: flag, attached }, rest, source);
-  }
-}
-
-interface NamedFlag {
-  readonly name: SettingName;
-  readonly origin: string;
-  readonly attached: string | undefined;
-}
-
-function readValue(flag: NamedFlag, rest: string[], source: OpenSource): void {
-  const { name, origin, attached } = flag;
-  if (attached !== undefined) addGiven(source, { name, origin, raw: attached });
-  else if (SETTINGS[name].type === 'boolean') addGiven(source, { name, origin, raw: true });
-  else if (rest[0] === undefined || rest[0].startsWith('--')) source.faults.push(`${origin} needs a value.`);
-  else addGiven(source, { name, origin, raw: rest.shift() });
+  } else if (attached !== undefined) add(name, attached);
+  else if (SETTINGS[name].type === 'boolean') add(name, true);
+  else if (rest[0] === undefined || rest[0].startsWith('--')) source.faults.push(`${flag} needs a value.`);
+  else add(name, rest.shift());
 }

@@ -1,32 +1,25 @@
+import { editDistance } from '../../model/field-path.ts';
 import type { SettingName } from '../settings/settings.ts';
 
-/** A value as a file, a variable or a flag gave it. `origin` is how the operator finds it again. */
+/** A value from a file, a variable or a flag. `origin` is how the operator finds it again. */
 export interface Given {
   readonly name: SettingName;
   readonly origin: string;
   readonly raw: unknown;
 }
 
+/** The values of one source, and the sentences about what is wrong with it. */
 export interface Source {
-  readonly given: readonly Given[];
-  readonly faults: readonly string[];
-}
-
-/** What is collected while a source is read. */
-export interface OpenSource {
   readonly given: Given[];
   readonly faults: string[];
 }
 
-/** One value per setting and source: of two, nobody could say which was meant. */
-export function addGiven(source: OpenSource, given: Given): void {
-  const earlier = source.given.find((each) => each.name === given.name);
-  if (earlier === undefined) {
-    source.given.push(given);
-    return;
-  }
-  const both = earlier.origin === given.origin ? 'is given twice' : `and ${earlier.origin} are the same setting`;
-  source.faults.push(`${given.origin} ${both}.`);
+/** One value per setting and source: two are refused, even when they are equal. */
+export function addGiven({ given, faults }: Source, value: Given): void {
+  const earlier = given.find(({ name }) => name === value.name);
+  if (earlier === undefined) given.push(value);
+  else if (earlier.origin === value.origin) faults.push(`${value.origin} is given twice.`);
+  else faults.push(`${value.origin} and ${earlier.origin} are the same setting.`);
 }
 
 /** The hint at the end of a sentence about an unknown name. */
@@ -37,9 +30,8 @@ export function nearNameHint(name: string, known: readonly string[]): string {
 
 /** The known name that a misspelt one most likely means, if any is near enough. */
 export function nearestName(given: string, known: readonly string[]): string | undefined {
-  const limit = Math.max(2, Math.floor(given.length / 4));
   let nearest: string | undefined;
-  let least = limit + 1;
+  let least = Math.max(2, Math.floor(given.length / 4)) + 1;
   for (const name of known) {
     if (Math.abs(name.length - given.length) >= least) continue;
     const distance = editDistance(given.toLowerCase(), name.toLowerCase());
@@ -48,24 +40,6 @@ export function nearestName(given: string, known: readonly string[]): string | u
     nearest = name;
   }
   return nearest;
-}
-
-/** Insertions, deletions and replacements that turn one text into the other (Levenshtein). */
-export function editDistance(from: string, to: string): number {
-  let previous = Array.from({ length: to.length + 1 }, (_, column) => column);
-  for (let line = 1; line <= from.length; line += 1) {
-    const current = [line];
-    for (let column = 1; column <= to.length; column += 1) {
-      const replaced = cell(previous, column - 1) + (from[line - 1] === to[column - 1] ? 0 : 1);
-      current.push(Math.min(replaced, cell(previous, column) + 1, cell(current, column - 1) + 1));
-    }
-    previous = current;
-  }
-  return cell(previous, to.length);
-}
-
-function cell(cells: readonly number[], index: number): number {
-  return cells[index] ?? Number.POSITIVE_INFINITY;
 }
 
 /** `arrow.columnsMax` is `TILTYARD_ARROW_COLUMNS_MAX` in the environment and `--arrow-columns-max` as a flag. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { formatBytes, parseBytes } from '../../../src/config/settings/readings.ts';
+import { formatBytes, parseBytes } from '../../../src/config/settings/setting-types.ts';
 
 test('reads plain bytes and binary units', () => {
   assert.equal(parseBytes('0'), 0);

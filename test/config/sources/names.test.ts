@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { editDistance, nearestName } from '../../../src/config/sources/names.ts';
+import { nearestName } from '../../../src/config/sources/names.ts';
+import { editDistance } from '../../../src/model/field-path.ts';
 
 test('counts insertions, deletions and replacements', () => {
   assert.equal(editDistance('', 'abc'), 3);

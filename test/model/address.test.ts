@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isLoopback } from '../../../src/config/settings/text-rules.ts';
+import { isLoopback } from '../../src/model/address.ts';
 
 test('knows the hosts that reach this machine only', () => {
   for (const host of ['localhost', 'LOCALHOST', '127.0.0.1', '127.9.8.7', '::1', '[::1]', '0:0:0:0:0:0:0:1']) {
