@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
-import { settingsReference } from '../src/config/format-config.ts';
+import { settingsReference } from '../src/config/config.ts';
 import { loadConfig } from '../src/config/load-config.ts';
 import { SHUTDOWN_GRACE_SECONDS } from '../src/model/limits.ts';
 import { metricsReference } from '../src/telemetry/metrics/metric-rows.ts';

@@ -1,7 +1,8 @@
 import type { Limits } from '../model/limits.ts';
-import { LIMIT_SETTINGS, RENAMED_LIMITS, SERVICE_SETTINGS, SETTING_NAMES } from './settings/settings.ts';
+import { LIMIT_SETTINGS, RENAMED_LIMITS, SERVICE_SETTINGS, SETTING_NAMES, settingRows } from './settings/settings.ts';
 import type { SettingName, SettingValues } from './settings/settings.ts';
 import { isLoopback } from '../model/address.ts';
+import { flagOf, variableOf } from './sources/names.ts';
 
 /** Values whose paths are absolute, and whose derived defaults are filled in. */
 export type ResolvedValues = SettingValues & { readonly 'storage.root': string; readonly catalogFile: string };
@@ -92,4 +93,27 @@ export function findOwnIssuer(config: Config): string | undefined {
   if (!isLoopback(host)) return undefined;
   const shown = host.includes(':') ? `[${host}]` : host;
   return `${tls === undefined ? 'http' : 'https'}://${shown}:${port}${basePath}${TOKEN_ENDPOINT_PATH}`;
+}
+
+/** One line per setting: name, value, where it came from. Secrets show only that they are set. */
+export function formatConfig(config: Config): string {
+  const nameWidth = Math.max(...config.shown.map((setting) => setting.name.length));
+  const valueWidth = Math.min(40, Math.max(...config.shown.map((setting) => setting.value.length)));
+  const lines = config.shown.map(
+    ({ name, value, origin }) => `${name.padEnd(nameWidth)}  ${value.padEnd(valueWidth)}  ${origin}\n`,
+  );
+  return lines.join('');
+}
+
+/** The settings as the docs list them. */
+export function settingsReference() {
+  return settingRows().map(([name, { type, range, help, ...setting }]) => ({
+    name,
+    env: variableOf(name),
+    flag: flagOf(name),
+    type,
+    default: setting.defaultText ?? setting.show(setting.default),
+    range,
+    help,
+  }));
 }

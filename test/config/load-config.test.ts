@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import type { Config } from '../../src/config/config.ts';
-import { formatConfig, settingsReference } from '../../src/config/format-config.ts';
+import { formatConfig, settingsReference } from '../../src/config/config.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import type { LoadedConfig } from '../../src/config/load-config.ts';
 

@@ -1,5 +1,5 @@
 import type { Config } from '../../config/config.ts';
-import { findOwnIssuer } from '../../config/config.ts';
+import { findOwnIssuer, formatConfig } from '../../config/config.ts';
 import { runSupervisor } from '../../process/supervisor.ts';
 import type { AppReady } from '../../app.ts';
 import { WORKER_FILE } from '../../release.ts';
@@ -7,7 +7,6 @@ import { openLogOutput } from '../../telemetry/log/log-output.ts';
 import { createTelemetry } from '../../telemetry/telemetry.ts';
 import type { Command } from '../command.ts';
 import { requireConfig } from '../command.ts';
-import { formatConfig } from '../../config/format-config.ts';
 
 export const serveCommand: Command = {
   words: ['serve'],

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { settingsReference } from '../../../src/config/format-config.ts';
+import { settingsReference } from '../../../src/config/config.ts';
 import { SETTING_NAMES, settingRows } from '../../../src/config/settings/settings.ts';
 
 test('gives every setting a variable and a flag of its own', () => {
