@@ -1,7 +1,7 @@
 // Writes the lists of the docs from the code, between their markers; with --check only says whether they are true.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { COMMAND_GROUPS } from '../build/src/cli/commands.js';
-import { settingsReference } from '../build/src/config/format-config.js';
+import { settingsReference } from '../build/src/config/config.js';
 import { ERROR_KINDS, STATUS_TEXTS } from '../build/src/errors/service-error.js';
 import { OPERATIONS } from '../build/src/operations/registry.js';
 import { metricsReference } from '../build/src/telemetry/metrics/metric-rows.js';
