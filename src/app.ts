@@ -41,10 +41,9 @@ import { takeReadings } from './app/readings.ts';
 import { SlowQueries } from './slow-queries/slow-queries.ts';
 import { openStorages } from './storage/storages.ts';
 import type { StorageSettings, Storages } from './storage/storages.ts';
-import { watchEventLoop, createMetrics } from './telemetry/metrics/metrics.ts';
+import { Metrics, watchEventLoop } from './telemetry/metrics/metrics.ts';
 import type { TelemetryEvent } from './telemetry/events.ts';
 import { batchLines, openLogOutput } from './telemetry/log/log-output.ts';
-import type { Metrics } from './telemetry/metrics/metrics.ts';
 import type { OpenTelemetry } from './telemetry/traces/otel-settings.ts';
 import { createTelemetry, openOpenTelemetry } from './telemetry/telemetry.ts';
 import type { Telemetry } from './telemetry/telemetry.ts';
@@ -94,7 +93,7 @@ export async function startApp(config: Config, outside: Outside = {}): Promise<A
 }
 
 async function joinParts(config: Config, parts: Parts, outside: Outside): Promise<App> {
-  const metrics = createMetrics();
+  const metrics = new Metrics();
   const exported = await openExported(config);
   const readers = [(event: TelemetryEvent) => metrics.count(event), ...(exported === undefined ? [] : [exported.read])];
   const stream = parts.add(batchLines(openLogOutput(process.stderr)));

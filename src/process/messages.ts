@@ -15,5 +15,5 @@ export type FromWorker =
   | { readonly kind: 'alive' }
   | { readonly kind: 'probe-failed'; readonly reason: string };
 
-/** The exit code of a start that cannot succeed by being repeated. */
+/** The exit code of a start that would fail again. */
 export const EXIT_START_FAILED = 2;

@@ -1,4 +1,6 @@
+import { createServer } from 'node:net';
 import type { Server } from 'node:net';
+import type { AppReady } from '../app.ts';
 import type { Config } from '../config/config.ts';
 import { SHUTDOWN_GRACE_SECONDS } from '../model/limits.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
@@ -7,30 +9,54 @@ import type { FromWorker } from './messages.ts';
 import { WaitingSockets } from './waiting-sockets.ts';
 import { startWatchdog } from './watchdog.ts';
 import type { Watchdog } from './watchdog.ts';
-import type { AppReady } from '../app.ts';
 import { startWorker } from './worker-process.ts';
 import type { WorkerEnd, WorkerProcess } from './worker-process.ts';
-import { createServer } from 'node:net';
+
+interface Address {
+  readonly host: string;
+  readonly port: number;
+}
 
 export interface SupervisorOptions {
   readonly config: Config;
   /** A module that calls `runWorker`. */
   readonly workerFile: URL | string;
   readonly telemetry: Telemetry;
-  /** Called once, when the first worker can serve. */
+  /** Called once, when the first worker is ready. */
   readonly onListening: (address: Address, ready: AppReady) => void;
   /** Aborting it does what SIGTERM does. */
   readonly signal?: AbortSignal;
 }
 
-/** Holds the port and keeps a worker behind it, until a signal ends both. Gives the exit code of the process. */
+/** Holds the port and keeps a worker behind it, until a signal ends both. Resolves to the exit code of the process. */
 export async function runSupervisor(options: SupervisorOptions): Promise<number> {
-  const listening = await listen(options.config);
-  if ('fault' in listening) {
-    options.telemetry.emit({ kind: 'start-failed', reasons: [listening.fault] });
+  const { config, telemetry } = options;
+  // Connections are not read here: the first byte is for the worker.
+  const server = createServer({ pauseOnConnect: true, noDelay: true });
+  const error = await new Promise<NodeJS.ErrnoException | undefined>((resolve) => {
+    server.once('error', resolve);
+    server.listen({ host: config.host, port: config.port }, () => resolve(undefined));
+  });
+  if (error !== undefined) {
+    telemetry.emit({ kind: 'start-failed', reasons: [explainListenError(error, config)] });
     return EXIT_START_FAILED;
   }
-  return new Supervisor(options, listening).run();
+  return new Supervisor(options, server).run();
+}
+
+function explainListenError(error: NodeJS.ErrnoException, { host, port }: Config): string {
+  switch (error.code) {
+    case 'EADDRINUSE':
+      return `Port ${port} of ${host} is already in use: stop the other program, or choose a port with --port.`;
+    case 'EACCES':
+      return `Port ${port} of ${host} may not be used by this user: choose one above 1023 with --port.`;
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return `The host ${host} is not an address of this machine: choose another with --host.`;
+    default:
+      return `Port ${port} of ${host} cannot be opened: ${error.message}.`;
+  }
 }
 
 class Supervisor {
@@ -51,11 +77,12 @@ class Supervisor {
   #killTimer: NodeJS.Timeout | undefined;
   #end: (exitCode: number) => void = ignore;
 
-  constructor(options: SupervisorOptions, { server, address }: { server: Server; address: Address }) {
-    const { limits } = options.config;
+  constructor(options: SupervisorOptions, server: Server) {
+    const { host, port, limits } = options.config;
+    const bound = server.address();
     this.#options = options;
     this.#server = server;
-    this.#address = address;
+    this.#address = { host, port: typeof bound === 'object' && bound !== null ? bound.port : port };
     this.#sockets = new WaitingSockets({
       socketsMax: limits.http.connectionsMax,
       waitSeconds: limits.http.headersSeconds,
@@ -64,10 +91,11 @@ class Supervisor {
   }
 
   async run(): Promise<number> {
+    const { signal } = this.#options;
     const stop = (reason: string): void => (this.#isDraining ? this.#worker?.kill() : this.#drain(reason));
     const onAbort = (): void => stop('abort');
     process.on('SIGTERM', stop).on('SIGINT', stop);
-    this.#options.signal?.addEventListener('abort', onAbort);
+    signal?.addEventListener('abort', onAbort);
     this.#server.on('connection', (socket) => {
       this.#sockets.add(socket);
       this.#giveSockets();
@@ -75,10 +103,10 @@ class Supervisor {
     const exitCode = await new Promise<number>((resolve) => {
       this.#end = resolve;
       this.#start();
-      if (this.#options.signal?.aborted === true) onAbort();
+      if (signal?.aborted === true) onAbort();
     });
     process.off('SIGTERM', stop).off('SIGINT', stop);
-    this.#options.signal?.removeEventListener('abort', onAbort);
+    signal?.removeEventListener('abort', onAbort);
     clearTimeout(this.#killTimer);
     this.#server.close();
     this.#sockets.closeAll();
@@ -86,30 +114,32 @@ class Supervisor {
   }
 
   #start(): void {
+    const { workerFile, config } = this.#options;
     this.#isProven = false;
     this.#startedAt = performance.now();
     try {
       this.#worker = startWorker({
-        workerFile: this.#options.workerFile,
-        // The worker does not listen, and must know the port that 0 became.
-        config: { ...this.#options.config, port: this.#address.port },
+        workerFile,
+        // The worker does not listen; it must know which port 0 became.
+        config: { ...config, port: this.#address.port },
         workerRestarts: this.#restarts,
         onMessage: (message) => this.#receive(message),
         onEnd: (end) => this.#onWorkerEnd(end),
       });
     } catch {
-      // A machine without memory or processes left cannot fork now; it may later.
+      // Without memory or processes the machine cannot fork now, but perhaps later.
       this.#onWorkerEnd({ pid: 0, exitCode: undefined, signal: undefined });
     }
   }
 
   #receive(message: FromWorker): void {
+    const { telemetry } = this.#options;
     switch (message.kind) {
       case 'ready':
         this.#onReady(message.ready);
         break;
       case 'failed':
-        this.#options.telemetry.emit({ kind: 'start-failed', reasons: message.faults });
+        telemetry.emit({ kind: 'start-failed', reasons: message.faults });
         break;
       case 'taken':
         this.#sockets.release(message.id);
@@ -119,7 +149,7 @@ class Supervisor {
         this.#watchdog?.heard();
         break;
       case 'probe-failed':
-        this.#options.telemetry.emit({ kind: 'background-failed', task: 'probe', cause: message.reason });
+        telemetry.emit({ kind: 'background-failed', task: 'probe', cause: message.reason });
         break;
       default:
         message satisfies never;
@@ -158,14 +188,14 @@ class Supervisor {
     this.#watchdog?.stop();
     this.#sockets.takeBack();
     if (this.#isDraining) this.#onDrained(end);
-    else if (isFirstStart && end.exitCode !== undefined) this.#giveUp(end);
+    else if (isFirstStart && end.exitCode !== undefined) this.#giveUp(end.exitCode);
     else this.#restart(end);
   }
 
-  /** A first start that ends by itself would end so again. One that was killed may have been in the way of another. */
-  #giveUp(end: WorkerEnd): void {
-    if (end.exitCode !== EXIT_START_FAILED) {
-      const reasons = [`The worker ended with code ${end.exitCode ?? 'none'} before it was ready.`];
+  /** A first start that exits by itself would do so again; one that was killed may succeed. */
+  #giveUp(exitCode: number): void {
+    if (exitCode !== EXIT_START_FAILED) {
+      const reasons = [`The worker ended with code ${exitCode} before it was ready.`];
       this.#options.telemetry.emit({ kind: 'start-failed', reasons });
     }
     this.#end(EXIT_START_FAILED);
@@ -202,51 +232,13 @@ class Supervisor {
   }
 }
 
-function ignore(): void {}
+const RESTART_MILLISECONDS_MIN = 50;
+const RESTART_MILLISECONDS_MAX = 2000;
 
-export interface Address {
-  readonly host: string;
-  readonly port: number;
-}
-
-export type Listening = { readonly server: Server; readonly address: Address } | { readonly fault: string };
-
-/** Accepts connections without reading them: the first byte is for the worker. */
-export async function listen(config: Config): Promise<Listening> {
-  const { host, port } = config;
-  const server = createServer({ pauseOnConnect: true, noDelay: true });
-  const error = await new Promise<NodeJS.ErrnoException | undefined>((resolve) => {
-    server.once('error', resolve);
-    server.listen({ host, port }, () => resolve(undefined));
-  });
-  if (error !== undefined) return { fault: explain(error, config) };
-  const bound = server.address();
-  return { server, address: { host, port: typeof bound === 'object' && bound !== null ? bound.port : port } };
-}
-
-function explain(error: NodeJS.ErrnoException, { host, port }: Config): string {
-  switch (error.code) {
-    case 'EADDRINUSE':
-      return `Port ${port} of ${host} is already in use: stop the other program, or choose a port with --port.`;
-    case 'EACCES':
-      return `Port ${port} of ${host} may not be used by this user: choose one above 1023 with --port.`;
-    case 'EADDRNOTAVAIL':
-    case 'ENOTFOUND':
-    case 'EAI_AGAIN':
-      return `The host ${host} is not an address of this machine: choose another with --host.`;
-    default:
-      return `Port ${port} of ${host} cannot be opened: ${error.message}.`;
-  }
-}
-
-const FIRST_MILLISECONDS = 50;
-const LONGEST_MILLISECONDS = 2000;
-
-/**
- * How long to wait before the next worker. `earlyDeaths` counts the workers in a row, the last one included, that died
- * before their engine had answered once: a worker that served before it died is replaced without delay.
- */
+/** Exponential backoff over consecutive workers that died before their first probe; others are replaced at once. */
 export function restartDelayMilliseconds(earlyDeaths: number): number {
   const doublings = Math.min(Math.max(earlyDeaths - 1, 0), 16);
-  return Math.min(FIRST_MILLISECONDS * 2 ** doublings, LONGEST_MILLISECONDS);
+  return Math.min(RESTART_MILLISECONDS_MIN * 2 ** doublings, RESTART_MILLISECONDS_MAX);
 }
+
+function ignore(): void {}

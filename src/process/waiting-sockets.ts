@@ -1,9 +1,10 @@
 import type { Socket } from 'node:net';
+import { sumEverySecond } from '../telemetry/telemetry.ts';
 
 export interface WaitingSocketsOptions {
   readonly socketsMax: number;
   readonly waitSeconds: number;
-  /** Told at most once a second: a flood of connections must not become a flood of log lines. */
+  /** Called at most once a second, with the number refused since. */
   readonly onRefused: (count: number) => void;
 }
 
@@ -13,21 +14,19 @@ interface Waiting {
   isGiven: boolean;
 }
 
-const REPORT_MILLISECONDS = 1000;
-
 /**
- * Connections that no worker has taken yet. They are kept open here until a worker says that it has them, so that those
- * which were on their way to a worker that died go to the next one.
+ * Connections that no worker has taken yet. They stay open here until a worker confirms that it has them: those sent to a
+ * worker that died go to the next one.
  */
 export class WaitingSockets {
   readonly #options: WaitingSocketsOptions;
   readonly #waiting = new Map<number, Waiting>();
+  readonly #refused: ReturnType<typeof sumEverySecond>;
   #lastId = 0;
-  #refused = 0;
-  #report: NodeJS.Timeout | undefined;
 
   constructor(options: WaitingSocketsOptions) {
     this.#options = options;
+    this.#refused = sumEverySecond(options.onRefused);
   }
 
   get size(): number {
@@ -36,7 +35,7 @@ export class WaitingSockets {
 
   /** Closes the socket when too many wait, and later when it has waited too long. */
   add(socket: Socket): void {
-    // A connection that breaks while it waits is noticed by whoever reads it.
+    // The worker that reads a broken connection notices; here its error is ignored.
     socket.on('error', ignore);
     if (this.#waiting.size >= this.#options.socketsMax) {
       this.#refuse(socket);
@@ -44,7 +43,10 @@ export class WaitingSockets {
     }
     this.#lastId += 1;
     const id = this.#lastId;
-    const expiry = setTimeout(() => this.#expire(id), this.#options.waitSeconds * 1000);
+    const expiry = setTimeout(() => {
+      this.#waiting.delete(id);
+      this.#refuse(socket);
+    }, this.#options.waitSeconds * 1000);
     this.#waiting.set(id, { socket, expiry, isGiven: false });
   }
 
@@ -56,7 +58,7 @@ export class WaitingSockets {
     }
   }
 
-  /** The worker has the connection: only our own end of it is closed. */
+  /** The worker has the connection: only this process's copy is closed. */
   release(id: number): void {
     const waiting = this.#waiting.get(id);
     if (waiting === undefined) return;
@@ -65,30 +67,19 @@ export class WaitingSockets {
     waiting.socket.destroy();
   }
 
-  /** The worker died: what it had not taken can be given again. */
+  /** The worker died: what it had not taken is given to the next. */
   takeBack(): void {
     for (const waiting of this.#waiting.values()) waiting.isGiven = false;
   }
 
   closeAll(): void {
     for (const id of this.#waiting.keys()) this.release(id);
-    clearTimeout(this.#report);
-  }
-
-  #expire(id: number): void {
-    const waiting = this.#waiting.get(id);
-    this.#waiting.delete(id);
-    if (waiting !== undefined) this.#refuse(waiting.socket);
+    this.#refused.stop();
   }
 
   #refuse(socket: Socket): void {
     socket.destroy();
-    this.#refused += 1;
-    this.#report ??= setTimeout(() => {
-      this.#options.onRefused(this.#refused);
-      this.#refused = 0;
-      this.#report = undefined;
-    }, REPORT_MILLISECONDS);
+    this.#refused.add();
   }
 }
 

@@ -1,6 +1,6 @@
 export interface WatchdogOptions {
   readonly seconds: number;
-  /** Called once, when nothing was heard for that long. */
+  /** Called once. */
   readonly onSilent: () => void;
 }
 
@@ -12,8 +12,8 @@ export interface Watchdog {
 const CHECKS = 8;
 
 /**
- * Counts checks without a sign of life instead of reading a clock: when this process itself was stopped for a while, by
- * a debugger or a paused machine, only one check has passed, and the signs that came meanwhile are still read.
+ * Counts checks without a message instead of reading a clock: when this process itself was paused, by a debugger or a
+ * suspended machine, only one check has passed, and the messages that arrived meanwhile are still read.
  */
 export function startWatchdog({ seconds, onSilent }: WatchdogOptions): Watchdog {
   const checkMilliseconds = (seconds * 1000) / CHECKS;

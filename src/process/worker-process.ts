@@ -31,17 +31,17 @@ export function startWorker(options: WorkerProcessOptions): WorkerProcess {
   const child = fork(workerFile, [], {
     serialization: 'advanced',
     env: toWorkerEnvironment(process.env),
-    // Native packages ask for a report to tell one C library from another; its part on the network asks name servers.
+    // Native packages read a report to detect the C library; its network part would query name servers.
     execArgv: [...process.execArgv, '--report-exclude-network'],
   });
   const pid = child.pid ?? 0;
   const send = (message: ToWorker, socket?: Socket): void => {
-    // A message to a worker that has just died fails; its end is reported by itself.
+    // A message to a worker that has just died fails; its end is reported separately.
     child.send(message, socket, { keepOpen: true }, ignore);
   };
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Only runWorker writes to this channel.
   child.on('message', (message) => onMessage(message as FromWorker));
-  // 'exit' may come before messages that are still in the channel; 'close' does not.
+  // 'exit' may precede the last messages of the channel; 'close' does not.
   child.once('close', (code, signal) => onEnd({ pid, exitCode: code ?? undefined, signal: signal ?? undefined }));
   child.on('error', () => {
     if (child.pid === undefined) onEnd({ pid, exitCode: undefined, signal: undefined });
@@ -58,11 +58,10 @@ export function startWorker(options: WorkerProcessOptions): WorkerProcess {
 function ignore(): void {}
 
 /**
- * Of the C library's allocator, which reads them when a process starts. By itself it gives the memory of large blocks back
- * soon after: the pages of each scan are then cleared by the kernel again, a fifth of what a search of 10,000 vectors
- * costs. Blocks of up to 32 MiB are taken from memory that the process has, and each of its pools keeps up to 128 MiB.
- * There are two pools for each processor, where it would have eight: 200 uploads at once then take 1.4 instead of 1.6 GiB.
- * With fewer, threads wait for one another, and searches of small tables are slower by a tenth.
+ * For glibc's allocator, which reads them at the start of a process. By default it returns large blocks to the kernel soon,
+ * which then clears the pages of each scan again: a fifth of the cost of a search in 10,000 vectors. Here, blocks of up to
+ * 32 MiB come from the process's own memory, and each arena keeps up to 128 MiB. Two arenas per processor in place of eight:
+ * 200 concurrent uploads take 1.4 instead of 1.6 GiB; with fewer, searches of small tables are a tenth slower.
  */
 const ALLOCATOR = {
   MALLOC_MMAP_THRESHOLD_: String(32 * 2 ** 20),
@@ -70,7 +69,7 @@ const ALLOCATOR = {
   MALLOC_ARENA_MAX: String(Math.max(4, 2 * availableParallelism())),
 };
 
-/** What the operator has set stays. */
+/** The operator's settings take precedence. */
 export function toWorkerEnvironment(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return { ...ALLOCATOR, ...environment };
 }

@@ -13,16 +13,16 @@ export interface WorkerStart {
   readonly supervisorPid: number;
 }
 
-/** The main function of the worker process: serves until it is told to drain, or until the supervisor is gone. */
+/** The main function of the worker process: serves until the supervisor asks it to drain, or is gone. */
 export function runWorker(startApp: StartApp): void {
   const worker = new Worker(startApp);
   process.on('message', (message, socket) => {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Only the supervisor writes to this channel.
     worker.receive(message as ToWorker, socket);
   });
-  // Without a supervisor nobody holds the port, and the next one starts a worker on the same data.
+  // Without a supervisor the port is free, and the next supervisor starts a worker on the same data.
   process.once('disconnect', () => process.exit(1));
-  // A terminal sends its signals to both processes; the supervisor alone decides what they mean.
+  // A terminal sends its signals to both processes; the supervisor acts on them.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, ignore);
 }
 
@@ -68,10 +68,10 @@ class Worker {
     await this.#probe(app);
   }
 
-  /** Says so before the first byte is read: from then on the connection cannot be given to another worker. */
+  /** Confirms before the first byte is read: after that, the connection cannot be given to another worker. */
   #take(id: number, socket: unknown): void {
     send({ kind: 'taken', id });
-    // A connection that broke on its way arrives as nothing.
+    // A connection that broke meanwhile arrives as undefined.
     if (socket instanceof Socket) this.#app?.accept(socket);
   }
 
@@ -88,7 +88,6 @@ class Worker {
     }
   }
 
-  /** Before it is ready there is nothing to finish. */
   async #drain(): Promise<void> {
     clearInterval(this.#probeTimer);
     await this.#app?.drain();
@@ -100,7 +99,6 @@ function send(message: FromWorker, onSent: () => void = ignore): void {
   process.send?.(message, undefined, undefined, onSent);
 }
 
-/** For the operator's log: a refusal in its own words, anything else with its stack. */
 function explain(error: unknown): string {
   if (error instanceof ServiceError) return error.detail;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);

@@ -1,22 +1,16 @@
-/** One metric as the docs list it. Labels take their values from closed sets: never names of tables or callers. */
+/** The values of labels are closed sets: never names of tables or callers. */
 export interface MetricRow {
   readonly name: string;
   readonly help: string;
   readonly labels: readonly string[];
 }
 
-export interface HistogramRow extends MetricRow {
-  readonly buckets: readonly number[];
-}
-
-/** Its value is asked for when the metrics are read; with a label, it is one value for each of the label's. */
-export interface ReadRow extends MetricRow {
+interface ReadRow extends MetricRow {
   readonly type: 'counter' | 'gauge';
 }
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
-/** Counted as things happen. */
 export const COUNTERS = {
   requests: row('tiltyard_requests_total', 'Requests that were answered.', ['operation', 'status', 'dialect']),
   refusals: row('tiltyard_refusals_total', 'Requests that were not answered as asked, by kind of error.', ['kind']),
@@ -80,7 +74,7 @@ export const HISTOGRAMS = {
   },
 };
 
-/** Read when they are asked for. */
+/** Read when the metrics are; with a label, one value for each of its values. */
 export const READINGS = {
   build: gauge('tiltyard_build_info', 'Always 1; the label says which release runs.', ['release']),
   startedAt: gauge('tiltyard_worker_start_time_seconds', 'When the worker started, in seconds since 1970.'),
@@ -111,7 +105,7 @@ export const READINGS = {
 
 export type Readings = { readonly [Name in keyof typeof READINGS]: number | Readonly<Record<string, number>> };
 
-/** Every metric, as the docs list them. */
+/** For the docs. */
 export function metricsReference(): readonly (MetricRow & { readonly type: string })[] {
   return [
     ...Object.values(COUNTERS).map((each) => ({ ...each, type: 'counter' })),

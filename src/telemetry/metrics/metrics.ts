@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
-import type { MaintenanceDone, RequestFinished, RequestsRefused, TelemetryEvent } from '../events.ts';
+import type { EventOf, TelemetryEvent } from '../events.ts';
 import { COUNTERS, HISTOGRAMS, READINGS } from './metric-rows.ts';
 import type { MetricRow, Readings } from './metric-rows.ts';
 
@@ -8,55 +8,17 @@ export interface MetricsText {
   readonly text: string;
 }
 
-/** The second reader of the events, beside the log, and of what is too frequent to be an event. */
-export interface Metrics {
-  count(event: TelemetryEvent): void;
-  engineCalled(call: string, milliseconds: number): void;
-  /** How many writes shared a commit of the engine. */
-  writesCommitted(kind: string, members: number): void;
-  eventLoopDelayed(milliseconds: number): void;
-  /** In the text format of Prometheus. */
-  read(readings: Readings): Promise<MetricsText>;
-}
-
-export function createMetrics(): Metrics {
-  const registry = new Registry();
-  const counters = mapRows(COUNTERS, (row) => new Counter({ ...settingsOf(row), registers: [registry] }));
-  const histograms = mapRows(
+/** Reads the events, and what is too frequent to be an event. */
+export class Metrics {
+  readonly #registry = new Registry();
+  readonly #counters = mapRows(COUNTERS, (row) => new Counter(this.#toOptions(row)));
+  readonly #histograms = mapRows(
     HISTOGRAMS,
-    (row) => new Histogram({ ...settingsOf(row), buckets: [...row.buckets], registers: [registry] }),
+    (row) => new Histogram({ ...this.#toOptions(row), buckets: [...row.buckets] }),
   );
-  const readings = mapRows(READINGS, (row) => {
-    const settings = { ...settingsOf(row), registers: [registry] };
-    return row.type === 'gauge' ? new Gauge(settings) : new Counter(settings);
-  });
-  const events = new EventCounts(counters, histograms);
-  return {
-    count: (event) => events.count(event),
-    engineCalled: (call, milliseconds) => histograms.engineSeconds.observe({ call }, milliseconds / 1000),
-    writesCommitted(kind, members) {
-      histograms.writeBatch.observe({ kind }, members);
-      if (kind === 'update') histograms.updateGroup.observe(members);
-    },
-    eventLoopDelayed: (milliseconds) => histograms.eventLoopDelay.observe(milliseconds / 1000),
-    async read(values) {
-      for (const name of Object.keys(READINGS).filter(isReading)) show(readings[name], READINGS[name], values[name]);
-      return { mediaType: registry.contentType, text: await registry.metrics() };
-    },
-  };
-}
-
-type CounterSet = Readonly<Record<keyof typeof COUNTERS, Counter>>;
-type HistogramSet = Readonly<Record<keyof typeof HISTOGRAMS, Histogram>>;
-
-class EventCounts {
-  readonly #counters: CounterSet;
-  readonly #histograms: HistogramSet;
-
-  constructor(counters: CounterSet, histograms: HistogramSet) {
-    this.#counters = counters;
-    this.#histograms = histograms;
-  }
+  readonly #readings = mapRows(READINGS, (row) =>
+    row.type === 'gauge' ? new Gauge(this.#toOptions(row)) : new Counter(this.#toOptions(row)),
+  );
 
   count(event: TelemetryEvent): void {
     const counters = this.#counters;
@@ -92,13 +54,43 @@ class EventCounts {
         this.#histograms.jobSeconds.observe({ job: event.job }, event.milliseconds / 1000);
         break;
       case 'maintenance-done':
-        this.#countMaintenance(event);
+        counters.maintenanceRuns.inc({ outcome: event.isLost ? 'lost' : 'done' });
+        counters.maintenanceVersions.inc(event.versionsRemoved);
+        counters.maintenanceBytes.inc(event.bytesRemoved);
+        counters.maintenanceLaneSeconds.inc(event.laneMilliseconds / 1000);
         break;
       default:
     }
   }
 
-  #countRequests(event: RequestFinished | RequestsRefused, count: number): void {
+  engineCalled(call: string, milliseconds: number): void {
+    this.#histograms.engineSeconds.observe({ call }, milliseconds / 1000);
+  }
+
+  /** How many writes shared a commit of the engine. */
+  writesCommitted(kind: string, members: number): void {
+    this.#histograms.writeBatch.observe({ kind }, members);
+    if (kind === 'update') this.#histograms.updateGroup.observe(members);
+  }
+
+  eventLoopDelayed(milliseconds: number): void {
+    this.#histograms.eventLoopDelay.observe(milliseconds / 1000);
+  }
+
+  /** In the text format of Prometheus. A reading is the whole value, also of a counter. */
+  async read(values: Readings): Promise<MetricsText> {
+    for (const name of Object.keys(READINGS).filter(isReading)) {
+      const metric = this.#readings[name];
+      const value = values[name];
+      const [label = ''] = READINGS[name].labels;
+      metric.reset();
+      if (typeof value === 'number') metric.inc(value);
+      else for (const [key, each] of Object.entries(value)) metric.inc({ [label]: key }, each);
+    }
+    return { mediaType: this.#registry.contentType, text: await this.#registry.metrics() };
+  }
+
+  #countRequests(event: EventOf<'request-finished' | 'requests-refused'>, count: number): void {
     const { operation = 'none', status, dialect, bytesIn, bytesOut, errorKind } = event;
     const counters = this.#counters;
     counters.requests.inc({ operation, status: STATUS_CLASSES[Math.trunc(status / 100)] ?? 'other', dialect }, count);
@@ -107,55 +99,35 @@ class EventCounts {
     if (errorKind !== undefined) counters.refusals.inc({ kind: errorKind }, count);
   }
 
-  #countMaintenance(event: MaintenanceDone): void {
-    const counters = this.#counters;
-    counters.maintenanceRuns.inc({ outcome: event.isLost ? 'lost' : 'done' });
-    counters.maintenanceVersions.inc(event.versionsRemoved);
-    counters.maintenanceBytes.inc(event.bytesRemoved);
-    counters.maintenanceLaneSeconds.inc(event.laneMilliseconds / 1000);
+  #toOptions({ name, help, labels }: MetricRow) {
+    return { name, help, labelNames: [...labels], registers: [this.#registry] };
   }
 }
 
 const STATUS_CLASSES = ['other', '1xx', '2xx', '3xx', '4xx', '5xx'];
 
-function settingsOf({ name, help, labels }: MetricRow) {
-  return { name, help, labelNames: [...labels] };
-}
-
-/** What is read is the whole value, also where it only grows. */
-function show(metric: Gauge | Counter, { labels: [label] }: MetricRow, value: Readings[keyof Readings]): void {
-  metric.reset();
-  if (typeof value === 'number') metric.inc(value);
-  else if (label !== undefined) for (const [key, each] of Object.entries(value)) metric.inc({ [label]: key }, each);
-}
-
 function isReading(name: string): name is keyof Readings {
   return Object.hasOwn(READINGS, name);
 }
 
-function mapRows<Name extends string, Row, Made>(
+function mapRows<Name extends string, Row, Metric>(
   rows: Readonly<Record<Name, Row>>,
-  make: (row: Row) => Made,
-): Readonly<Record<Name, Made>> {
-  const made = Object.entries<Row>(rows).map(([name, row]) => [name, make(row)]);
+  create: (row: Row) => Metric,
+): Readonly<Record<Name, Metric>> {
+  const created = Object.entries<Row>(rows).map(([name, row]) => [name, create(row)]);
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The same names as those of the rows.
-  return Object.fromEntries(made) as Readonly<Record<Name, Made>>;
+  return Object.fromEntries(created) as Readonly<Record<Name, Metric>>;
 }
 
 const SAMPLE_MILLISECONDS = 100;
 
-export interface EventLoopWatch {
-  close(): void;
-}
-
-/** Tells how late a timer came: whatever keeps the event loop busy keeps every request waiting as long. */
-export function watchEventLoop(onDelay: (milliseconds: number) => void): EventLoopWatch {
+/** Measures how late a timer fires: that is how long every request waits for the event loop. */
+export function watchEventLoop(onDelay: (milliseconds: number) => void): { close(): void } {
   let dueAt = performance.now() + SAMPLE_MILLISECONDS;
   const timer = setInterval(() => {
     const now = performance.now();
     onDelay(Math.max(0, now - dueAt));
     dueAt = now + SAMPLE_MILLISECONDS;
-  }, SAMPLE_MILLISECONDS);
-  timer.unref();
+  }, SAMPLE_MILLISECONDS).unref();
   return { close: () => clearInterval(timer) };
 }

@@ -33,7 +33,8 @@ export class RequestSpans implements RequestTracer {
   /** A request that reached no operation has no span yet. */
   finish(event: RequestFinished): void {
     const active = this.#active.getStore();
-    const span = active?.span ?? this.#startLate(event);
+    const startTime = toEpoch(performance.now() - event.milliseconds);
+    const span = active?.span ?? this.#tracer.startSpan('request', { kind: SpanKind.SERVER, startTime }, ROOT_CONTEXT);
     span.updateName(`${event.method}${event.route === undefined ? '' : ` ${toRoute(event.route)}`}`);
     span.setAttributes(toAttributes(event));
     if (event.status >= 500) span.setStatus({ code: SpanStatusCode.ERROR });
@@ -46,11 +47,6 @@ export class RequestSpans implements RequestTracer {
     if (active === undefined || !active.span.isRecording()) return;
     const options = { kind: SpanKind.INTERNAL, startTime: toEpoch(startedAt) };
     this.#tracer.startSpan(`engine ${call}`, options, active.context).end(toEpoch(endedAt));
-  }
-
-  #startLate({ milliseconds }: RequestFinished): Span {
-    const startTime = toEpoch(performance.now() - milliseconds);
-    return this.#tracer.startSpan('request', { kind: SpanKind.SERVER, startTime }, ROOT_CONTEXT);
   }
 }
 
@@ -84,18 +80,14 @@ function toAttributes(event: RequestFinished): Attributes {
     'http.response.status_code': event.status,
     'http.request.body.size': event.bytesIn,
     'http.response.body.size': event.bytesOut,
-    ...given('http.route', event.route === undefined ? undefined : toRoute(event.route)),
-    ...given('error.type', event.errorKind),
-    ...given('tiltyard.operation', event.operation),
-    ...given('tiltyard.database', event.database),
-    ...given('enduser.id', event.caller),
+    'http.route': event.route === undefined ? undefined : toRoute(event.route),
+    'error.type': event.errorKind,
+    'tiltyard.operation': event.operation,
+    'tiltyard.database': event.database,
+    'enduser.id': event.caller,
     'tiltyard.dialect': event.dialect,
     'tiltyard.request_id': event.requestId,
   };
-}
-
-function given(name: string, value: string | undefined): Attributes {
-  return value === undefined ? {} : { [name]: value };
 }
 
 function toRoute(route: string): string {
