@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { digestApiKey, generateApiKey } from '../auth/keys/secrets.ts';
+import { digestSecret, generateApiKey } from '../auth/keys/secrets.ts';
 import { generateSigningKey } from '../auth/keys/signing-keys.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Config } from '../config/config.ts';
@@ -44,7 +44,7 @@ export async function ensureSigningKey(catalog: Catalog): Promise<void> {
 }
 
 async function ensureKey(catalog: Catalog, key: string): Promise<void> {
-  const digest = digestApiKey(key);
+  const digest = digestSecret(key);
   if ((await catalog.keys.findByDigest(digest)) !== undefined) return;
   await catalog.keys.create({ name: ADMIN_KEY_NAME, digest, grants: [ADMIN_GRANT] });
 }

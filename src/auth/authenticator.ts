@@ -1,17 +1,13 @@
 import { ServiceError } from '../errors/service-error.ts';
 import type { Caller, Grant } from '../model/access.ts';
-import { digestApiKey, isApiKey, looksLikeToken } from './keys/secrets.ts';
+import { digestSecret, isApiKey, isExpired, looksLikeToken } from './keys/secrets.ts';
 import { OwnKeys } from './keys/signing-keys.ts';
 import { checkIssuerSettings } from './settings.ts';
 import type { AuthSettings } from './settings.ts';
 import type { SigningKeyText } from './keys/signing-keys.ts';
 import { tokenRefusal } from './tokens/claims.ts';
 import { TokenVerifier } from './tokens/token-verifier.ts';
-import type { OwnToken } from './tokens/verified-tokens.ts';
-
-export { checkIssuerSettings } from './settings.ts';
-export type { AuthSettings } from './settings.ts';
-export type { ClaimGrant, IssuerSettings } from '../model/access.ts';
+import type { OwnToken } from './tokens/token-verifier.ts';
 
 /** As sent. `undefined` means that the request has no such header; an empty text is a credential, and a bad one. */
 export interface Credentials {
@@ -20,13 +16,13 @@ export interface Credentials {
   readonly bearer: string | undefined;
 }
 
-/** What the catalog knows of credentials. Times are in milliseconds since 1970. */
+/** The catalog's credentials. Times are in milliseconds since 1970. */
 export interface CredentialLookup {
-  /** A revoked key is unknown. */
+  /** Not a revoked one. */
   findByDigest(digest: string): Promise<KeyRecord | undefined>;
   /** Grants that an administrator has given to the holder of a token, by caller id. */
   grantsOf(principal: string): Promise<readonly Grant[]>;
-  /** A revoked client of our own token endpoint is unknown. */
+  /** A client of our own token endpoint, not a revoked one. */
   findClient(id: string): Promise<KeyRecord | undefined>;
   /** Of our own token endpoint. */
   signingKeys(): Promise<readonly SigningKeyText[]>;
@@ -68,33 +64,33 @@ export function createAuthenticator(
 
   const callerOfKey = async (key: string): Promise<Caller> => {
     const isTooLong = Buffer.byteLength(key) > settings.tokenBytesMax;
-    const record = isTooLong ? undefined : await lookup.findByDigest(digestApiKey(key));
+    const record = isTooLong ? undefined : await lookup.findByDigest(digestSecret(key));
     if (record === undefined) throw new ServiceError('Unauthenticated', 'The API key is not valid.');
-    const hasExpired = record.expiresAt !== undefined && record.expiresAt <= clock();
-    if (hasExpired) throw new ServiceError('Unauthenticated', 'The API key is not valid: it has expired.');
+    if (isExpired(record, clock())) {
+      throw new ServiceError('Unauthenticated', 'The API key is not valid: it has expired.');
+    }
     return { id: `key:${record.id}`, kind: 'key', grants: record.grants };
   };
 
-  /** A key that an operator chose, such as `auth.adminKey`, looks like anything but a token. */
+  /** A key that an operator chose, such as `auth.adminKey`, can have any form but that of a token. */
   const findCallerOfOwnKey = async (bearer: string): Promise<Caller | undefined> => {
     if (bearer === '' || looksLikeToken(bearer) || Buffer.byteLength(bearer) > settings.tokenBytesMax) return undefined;
-    const record = await lookup.findByDigest(digestApiKey(bearer));
+    const record = await lookup.findByDigest(digestSecret(bearer));
     return record === undefined ? undefined : callerOfKey(bearer);
   };
 
   const callerOfToken = async (token: string): Promise<Caller> => {
     const { callerId, grants, own } = await verifier.verify(token);
     if (own !== undefined) return callerOfClient(callerId, own);
-    // Asked for every request, so that a grant that is taken away counts for nothing from then on.
+    // Looked up for every request, so that a grant that is taken away is void at once.
     const given = await lookup.grantsOf(callerId);
     return { id: callerId, kind: 'token', grants: [...grants, ...given] };
   };
 
-  /** Asked for every request, so that a client that is revoked, and a key that is forgotten, count for nothing at once. */
+  /** Looked up for every request, so that revoking a client, or deleting a key, takes effect at once. */
   const callerOfClient = async (callerId: string, { clientId, keyId }: OwnToken): Promise<Caller> => {
     const client = await lookup.findClient(clientId);
-    const isValid = client !== undefined && (client.expiresAt === undefined || client.expiresAt > clock());
-    if (!isValid) throw tokenRefusal('its client is no longer valid');
+    if (client === undefined || isExpired(client, clock())) throw tokenRefusal('its client is no longer valid');
     if (!(await ownKeys.has(keyId))) throw tokenRefusal('its signature cannot be verified');
     return { id: callerId, kind: 'token', grants: client.grants };
   };
@@ -102,7 +98,7 @@ export function createAuthenticator(
   return { authenticate, close: () => verifier.close() };
 }
 
-/** The caller without a credential, where none is required. There is no key behind it, and no third kind to name it. */
+/** The caller without a credential, where none is required. */
 const ANONYMOUS: Caller = {
   id: 'anonymous',
   kind: 'anonymous',
@@ -118,8 +114,8 @@ function requireUsableIssuers({ issuers, ownIssuer }: AuthSettings): void {
 }
 
 /**
- * Two credentials are refused, even when both are good: whichever of them we chose, half of the readers of a log or of a
- * proxy's rules would expect the other. RFC 6750, section 2, forbids it for tokens, and clients do it only when told to.
+ * Two credentials are refused, even when both are good: whichever we chose, half of the readers of a log would expect the
+ * other. RFC 6750, section 2, forbids it for tokens.
  */
 function requireOneCredential(apiKey: string | undefined, bearer: string | undefined): void {
   if (apiKey === undefined || bearer === undefined) return;

@@ -1,9 +1,9 @@
 import { SIGNATURE_ALGORITHMS } from '../model/access.ts';
-import type { ClaimGrant, IssuerSettings } from '../model/access.ts';
-import { isProviderAddress } from './tokens/identity-provider.ts';
+import type { IssuerSettings } from '../model/access.ts';
+import { isSafeAddress } from '../model/address.ts';
 
 export interface AuthSettings {
-  /** When false, a request without any credential is answered as an administrator's. A bad credential is still refused. */
+  /** When false, a request without a credential is an administrator's. A bad credential is still refused. */
   readonly required: boolean;
   readonly issuers: readonly IssuerSettings[];
   /** Of our own token endpoint; `undefined` when there is none. */
@@ -12,7 +12,7 @@ export interface AuthSettings {
   readonly clockSkewSeconds: number;
   /** The least time between two fetches of one issuer's keys, whether they succeed or not. */
   readonly keySetCooldownSeconds: number;
-  /** How long fetched keys may be used. They are asked for again at half of it, so that a short outage goes unnoticed. */
+  /** How long fetched keys may be used. They are fetched again at half of it, so a short outage goes unnoticed. */
   readonly keySetSeconds: number;
   /** For discovery and key set together. */
   readonly fetchSeconds: number;
@@ -25,17 +25,20 @@ export function checkIssuerSettings(issuer: IssuerSettings): string[] {
     ...algorithmFaults(issuer.algorithms),
     ...(issuer.audience === '' ? ['The audience is empty.'] : []),
     ...(issuer.subjectClaim === '' ? ['The subject claim is empty.'] : []),
-    ...issuer.grants.flatMap(claimGrantFaults),
+    // An empty value would be found in every empty text.
+    ...issuer.grants.flatMap(({ claim, value }) =>
+      claim === '' || value === '' ? ['A grant by claim has an empty claim or value.'] : [],
+    ),
   ];
 }
 
 function addressFaults({ issuer, keySetUrl }: IssuerSettings): string[] {
   const rule = 'must be https, or http on loopback, without user name and fragment';
   const faults = [];
-  if (!isProviderAddress(issuer)) faults.push(`The issuer's address ${rule}.`);
+  if (!isSafeAddress(issuer)) faults.push(`The issuer's address ${rule}.`);
   // OpenID Connect Discovery 1.0, section 2: an issuer has no query.
   else if (issuer.includes('?')) faults.push("The issuer's address has a query.");
-  if (keySetUrl !== undefined && !isProviderAddress(keySetUrl)) faults.push(`The key set's address ${rule}.`);
+  if (keySetUrl !== undefined && !isSafeAddress(keySetUrl)) faults.push(`The key set's address ${rule}.`);
   return faults;
 }
 
@@ -44,9 +47,4 @@ function algorithmFaults(algorithms: readonly string[]): string[] {
   return algorithms
     .filter((algorithm) => !SIGNATURE_ALGORITHMS.includes(algorithm))
     .map((algorithm) => `The algorithm ${JSON.stringify(algorithm)} is not one of ${SIGNATURE_ALGORITHMS.join(', ')}.`);
-}
-
-function claimGrantFaults({ claim, value }: ClaimGrant): string[] {
-  // An empty value would be found in every empty text.
-  return claim === '' || value === '' ? ['A grant by claim has an empty claim or value.'] : [];
 }

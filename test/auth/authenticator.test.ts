@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
-import { digestApiKey, generateApiKey } from '../../src/auth/keys/secrets.ts';
+import { digestSecret, generateApiKey } from '../../src/auth/keys/secrets.ts';
 import { createAuthenticator } from '../../src/auth/authenticator.ts';
-import type { AuthSettings, CredentialLookup } from '../../src/auth/authenticator.ts';
+import type { CredentialLookup } from '../../src/auth/authenticator.ts';
+import type { AuthSettings } from '../../src/auth/settings.ts';
 import { ServiceError } from '../../src/errors/service-error.ts';
 import type { Grant } from '../../src/model/access.ts';
 import { startIdentityProvider } from '../support/identity-provider.ts';
@@ -35,7 +36,7 @@ suite('a request with an API key', () => {
 
   test('may carry a key that an operator chose as bearer', async () => {
     const chosen = 'a-key-that-an-operator-chose';
-    const known = lookupOf({ [digestApiKey(chosen)]: { id: 'k9', name: 'own', grants: [READER] } });
+    const known = lookupOf({ [digestSecret(chosen)]: { id: 'k9', name: 'own', grants: [READER] } });
     const own = createAuthenticator(settingsFor([]), known, clock.now);
     assert.equal((await own.authenticate({ ...NONE, bearer: chosen })).id, 'key:k9');
   });

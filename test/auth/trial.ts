@@ -1,7 +1,9 @@
 import { SignJWT } from 'jose';
 import type { JWTHeaderParameters, JWTPayload } from 'jose';
 import assert from 'node:assert/strict';
-import type { AuthSettings, CredentialLookup, IssuerSettings, KeyRecord } from '../../src/auth/authenticator.ts';
+import type { CredentialLookup, KeyRecord } from '../../src/auth/authenticator.ts';
+import type { AuthSettings } from '../../src/auth/settings.ts';
+import type { IssuerSettings } from '../../src/model/access.ts';
 import { ServiceError } from '../../src/errors/service-error.ts';
 import type { Grant } from '../../src/model/access.ts';
 import type { IdentityProvider } from '../support/identity-provider.ts';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { openConfiguredCatalog } from '../../src/app/offline.ts';
-import { digestApiKey } from '../../src/auth/keys/secrets.ts';
+import { digestSecret } from '../../src/auth/keys/secrets.ts';
 import type { CredentialRecord } from '../../src/catalog/catalog.ts';
 import { COMMAND_GROUPS, runCommand } from '../../src/cli/commands.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
@@ -48,7 +48,7 @@ async function findKey(key: string): Promise<CredentialRecord | undefined> {
   assert.ok('config' in loaded);
   const catalog = await openConfiguredCatalog(loaded.config);
   try {
-    return await catalog.keys.findByDigest(digestApiKey(key));
+    return await catalog.keys.findByDigest(digestSecret(key));
   } finally {
     await catalog.close();
   }
@@ -192,7 +192,7 @@ test('makes a key that is shown once and kept as a digest', async () => {
   assert.deepEqual(record.grants, [{ role: 'reader', database: undefined, path: [] }]);
   const listed = await run(['key', 'list', '--data', data]);
   assert.match(listed.out, new RegExp(`^${record.id}  valid +reports  reader on everything$`, 'm'));
-  assert.ok(!listed.out.includes(out.trim()) && !listed.out.includes(digestApiKey(out.trim())));
+  assert.ok(!listed.out.includes(out.trim()) && !listed.out.includes(digestSecret(out.trim())));
 });
 
 test('makes a key for a role on a path that expires', async () => {

@@ -1,4 +1,6 @@
-export interface FailedAttemptsOptions {
+import { LRUCache } from 'lru-cache';
+
+interface FailedAttemptsOptions {
   readonly failuresMax: number;
   readonly windowSeconds: number;
   /** How many sources are remembered at once. */
@@ -14,10 +16,11 @@ interface Window {
 /** Counts failures per source within windows of time, so that a stream of guesses, or a broken loop, stays cheap. */
 export class FailedAttempts {
   readonly #options: FailedAttemptsOptions;
-  readonly #windows = new Map<string, Window>();
+  readonly #windows: LRUCache<string, Window>;
 
   constructor(options: FailedAttemptsOptions) {
     this.#options = options;
+    this.#windows = new LRUCache({ max: options.sourcesMax });
   }
 
   /** Seconds until the source may try again; 0 when it may now. */
@@ -29,15 +32,12 @@ export class FailedAttempts {
   }
 
   fail(source: string): void {
-    const window = this.#current(source) ?? { startedAt: this.#options.clock(), failures: 0 };
-    this.#windows.delete(source);
-    const [oldest] = this.#windows.keys();
-    if (this.#windows.size >= this.#options.sourcesMax && oldest !== undefined) this.#windows.delete(oldest);
-    this.#windows.set(source, { ...window, failures: window.failures + 1 });
+    const { startedAt, failures } = this.#current(source) ?? { startedAt: this.#options.clock(), failures: 0 };
+    this.#windows.set(source, { startedAt, failures: failures + 1 });
   }
 
   #current(source: string): Window | undefined {
-    const window = this.#windows.get(source);
+    const window = this.#windows.peek(source);
     if (window === undefined) return undefined;
     const elapsed = this.#options.clock() - window.startedAt;
     return elapsed >= 0 && elapsed < this.#options.windowSeconds * 1000 ? window : undefined;

@@ -5,27 +5,25 @@ import { isSameKeys } from '../keys/signing-keys.ts';
 import type { SigningKeyText } from '../keys/signing-keys.ts';
 import type { ClientLookup, TokenEndpointSettings } from './token-provider.ts';
 
-/** As the library knows them. */
+/** In the library. */
 const PATHS = {
   discovery: '/.well-known/openid-configuration',
   keys: '/jwks',
   token: '/token',
 } as const;
 
-export type { ClientLookup, ClientRecord, TokenEndpointSettings } from './token-provider.ts';
-
 export type TokenRoute = keyof typeof PATHS;
 
-/** What the log may know of an answer. */
+/** The part of a reply that may be logged. */
 export interface TokenOutcome {
-  /** Only one that has proved itself. */
+  /** Only an authenticated one. */
   readonly client: string | undefined;
-  /** What failed on our side; a refusal is none. */
+  /** A failure of the server; a refusal is none. */
   readonly failure: unknown;
 }
 
 export interface TokenEndpoint {
-  /** Answers the request itself. The address that was asked for does not matter: the route is given. */
+  /** Sends the reply itself. The URL of the request does not matter: the route is given. */
   answer(route: TokenRoute, request: IncomingMessage, response: ServerResponse): Promise<TokenOutcome>;
 }
 
@@ -33,8 +31,8 @@ const WINDOW_SECONDS = 60;
 const SOURCES_MAX = 10_000;
 
 /**
- * An authorization server for machines: the client credentials grant and what clients need to find it. The protocol is
- * the library's; it is loaded with the first request, since most deployments never see one.
+ * An authorization server for machines: the client credentials grant, its discovery document and its keys. The library
+ * is loaded with the first request, since most deployments never get one.
  */
 export function createTokenEndpoint(
   settings: TokenEndpointSettings,
@@ -48,38 +46,38 @@ export function createTokenEndpoint(
     sourcesMax: SOURCES_MAX,
     clock,
   });
-  let made: { readonly keys: readonly SigningKeyText[]; readonly answer: Promise<Answer> } | undefined;
+  let current: { readonly keys: readonly SigningKeyText[]; readonly handler: Promise<Handler> } | undefined;
 
-  /** Keys are fixed when a provider is made, so that other keys make another one. */
-  const findAnswer = async (): Promise<Answer> => {
+  /** The keys of a provider are fixed, so other keys need another provider. */
+  const findHandler = async (): Promise<Handler> => {
     const keys = await lookup.signingKeys();
-    if (made === undefined || !isSameKeys(made.keys, keys)) {
-      const answer = import('./token-provider.ts').then(({ createProvider }) =>
+    if (current === undefined || !isSameKeys(current.keys, keys)) {
+      const handler = import('./token-provider.ts').then(({ createProvider }) =>
         observe(createProvider({ settings, keys, lookup, failures, clock }), outcomes).callback(),
       );
-      made = { keys, answer };
+      current = { keys, handler };
     }
-    return made.answer;
+    return current.handler;
   };
 
   return {
     async answer(route, request, response) {
-      const answer = await findAnswer();
+      const handle = await findHandler();
       Object.assign(request, { url: PATHS[route] });
-      await answer(request, response);
+      await handle(request, response);
       return outcomes.get(request) ?? { client: undefined, failure: undefined };
     },
   };
 }
 
-type Answer = ReturnType<Provider['callback']>;
+type Handler = ReturnType<Provider['callback']>;
 
 function observe(provider: Provider, outcomes: WeakMap<IncomingMessage, TokenOutcome>): Provider {
-  const note = (context: Context | undefined, failure: unknown): void => {
+  const fail = (context: Context | undefined, failure: unknown): void => {
     if (context !== undefined) outcomes.set(context.req, { client: undefined, failure });
   };
   return provider
     .on('grant.success', ({ req, oidc }) => outcomes.set(req, { client: oidc?.client?.clientId, failure: undefined }))
-    .on('server_error', (context, error) => note(context, error))
-    .on('error', (error, context) => note(context, error));
+    .on('server_error', (context, error) => fail(context, error))
+    .on('error', (error, context) => fail(context, error));
 }

@@ -1,10 +1,27 @@
 import { Provider, errors } from 'oidc-provider';
 import type { Context } from 'oidc-provider';
 import { ServiceError } from '../../errors/service-error.ts';
-import { digestClientSecret } from '../keys/secrets.ts';
+import { digestSecret, isExpired } from '../keys/secrets.ts';
 import type { FailedAttempts } from './failed-attempts.ts';
 import { OWN_ALGORITHM, toPrivateJwk } from '../keys/signing-keys.ts';
 import type { SigningKeyText } from '../keys/signing-keys.ts';
+
+export interface TokenEndpointSettings {
+  /** As clients see it, without a slash at the end. Also the audience of its tokens. */
+  readonly issuer: string;
+  readonly tokenSeconds: number;
+  /** Wrong secrets that one address may give for one client in a minute. */
+  readonly failuresPerMinuteMax: number;
+}
+
+/** The catalog's clients and keys. */
+export interface ClientLookup {
+  /** Not a revoked one. */
+  findClient(id: string): Promise<{ readonly expiresAt?: number } | undefined>;
+  isSecretOf(id: string, digest: string): Promise<boolean>;
+  /** Newest first: the first signs. */
+  signingKeys(): Promise<readonly SigningKeyText[]>;
+}
 
 export interface ProviderParts {
   readonly settings: TokenEndpointSettings;
@@ -14,14 +31,17 @@ export interface ProviderParts {
   readonly clock: () => number;
 }
 
-/** What a client may ask for. It neither gives nor takes: what a client may do is in its grants. */
+/** The only scope, without effect: the rights of a client are its grants. */
 const SCOPE = 'tables';
 
 /** The library with everything off but the client credentials grant and signed tokens. */
 export function createProvider(parts: ProviderParts): Provider {
   const { settings, keys } = parts;
   const provider = new Provider(settings.issuer, {
-    adapter: makeAdapter(parts),
+    // Tokens are signed, not stored: only clients are ever looked up.
+    adapter: (model: string) => ({
+      find: async (id: string) => (model === 'Client' ? findClient(parts, id) : undefined),
+    }),
     jwks: { keys: keys.map(toPrivateJwk) },
     clientAuthMethods: ['client_secret_post', 'client_secret_basic'],
     clientDefaults: { id_token_signed_response_alg: OWN_ALGORITHM },
@@ -64,8 +84,8 @@ const NOT_OFFERED = Object.fromEntries(
 );
 
 /**
- * Of the library's document only what is there. Its addresses come from the settings: the library takes the host that
- * the request names, which is anybody's choice.
+ * Only what this server offers of the library's document. Its addresses come from the settings: the library would take
+ * the host from the request, which its sender chooses.
  */
 function discoveryDocument(provider: Provider, issuer: string): object {
   return {
@@ -97,22 +117,14 @@ function describeResource({ settings, keys }: ProviderParts, resource: string): 
   };
 }
 
-/** Tokens are signed, not stored, so that clients are all that is ever looked for. */
-function makeAdapter(parts: ProviderParts): (model: string) => object {
-  return (model) => ({
-    find: async (id: string) => (model === 'Client' ? findClient(parts, id) : undefined),
-  });
-}
-
-/** Longer ids are nobody's. */
+/** No client has a longer id. */
 const CLIENT_ID_CHARACTERS_MAX = 64;
 
 async function findClient(parts: ProviderParts, id: string): Promise<object | undefined> {
   if (id.length > CLIENT_ID_CHARACTERS_MAX) return undefined;
   refuseTooManyFailures(parts, id);
   const client = await available(async () => parts.lookup.findClient(id));
-  const isValid = client !== undefined && (client.expiresAt === undefined || client.expiresAt > parts.clock());
-  if (!isValid) {
+  if (client === undefined || isExpired(client, parts.clock())) {
     parts.failures.fail(sourceOf(id));
     return undefined;
   }
@@ -128,14 +140,14 @@ async function findClient(parts: ProviderParts, id: string): Promise<object | un
 }
 
 async function isSecret(parts: ProviderParts, id: string, actual: string): Promise<boolean> {
-  const isRight = await available(async () => parts.lookup.isSecretOf(id, digestClientSecret(actual)));
+  const isRight = await available(async () => parts.lookup.isSecretOf(id, digestSecret(actual)));
   if (!isRight) parts.failures.fail(sourceOf(id));
   return isRight;
 }
 
 /**
- * Failures count for an address and a client together: by the address alone one broken client would stop all others
- * behind the same proxy, by the client alone a stranger could stop it.
+ * Failures are counted by address and client: by address alone one broken client would lock out all others behind the
+ * same proxy, by client alone a stranger could lock it out.
  */
 function sourceOf(clientId: string): string {
   return `${Provider.ctx?.req.socket.remoteAddress ?? ''} ${clientId}`;
@@ -147,7 +159,7 @@ function refuseTooManyFailures({ failures }: ProviderParts, id: string): void {
   throw later({ status: 429, error: 'too_many_requests', description: 'too many failed attempts', waitSeconds });
 }
 
-/** A catalog that is away is no fault of the client, nor one that a log should show with a stack. */
+/** An unavailable catalog is not the client's fault, and needs no stack in the log. */
 async function available<T>(ask: () => Promise<T>): Promise<T> {
   try {
     return await ask();
@@ -174,26 +186,4 @@ function later({ status, error, description, waitSeconds }: Later): Error {
   const refusal = new errors.CustomOIDCProviderError(error, description);
   refusal.statusCode = status;
   return refusal;
-}
-
-export interface TokenEndpointSettings {
-  /** As clients see it, without a slash at the end. Also the audience of its tokens. */
-  readonly issuer: string;
-  readonly tokenSeconds: number;
-  /** Wrong secrets that one address may give for one client in a minute. */
-  readonly failuresPerMinuteMax: number;
-}
-
-/** What the catalog knows of clients. */
-export interface ClientLookup {
-  /** A revoked client is unknown. */
-  findClient(id: string): Promise<ClientRecord | undefined>;
-  isSecretOf(id: string, digest: string): Promise<boolean>;
-  /** Newest first: the first signs. */
-  signingKeys(): Promise<readonly SigningKeyText[]>;
-}
-
-export interface ClientRecord {
-  readonly id: string;
-  readonly expiresAt?: number;
 }

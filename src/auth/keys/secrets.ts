@@ -1,39 +1,37 @@
 import { hash, randomBytes } from 'node:crypto';
 
-const PREFIX = 'ty_';
+const KEY_PREFIX = 'ty_';
+const CLIENT_SECRET_PREFIX = 'tcs_';
 const RANDOM_BYTES = 32;
 
-/** The key is for its holder, once; only the digest is kept. */
+/** The key is shown to its holder once; only the digest is stored. */
 export function generateApiKey(): { key: string; digest: string } {
-  const key = PREFIX + randomBytes(RANDOM_BYTES).toString('base64url');
-  return { key, digest: digestApiKey(key) };
+  const key = KEY_PREFIX + randomBytes(RANDOM_BYTES).toString('base64url');
+  return { key, digest: digestSecret(key) };
 }
 
-/** A plain digest is enough: 256 random bits cannot be guessed, so there is nothing that a slow or salted one would add. */
-export function digestApiKey(key: string): string {
-  return hash('sha256', key, 'hex');
+/** As `generateApiKey`, for a client of the token endpoint. */
+export function generateClientSecret(): { secret: string; digest: string } {
+  const secret = CLIENT_SECRET_PREFIX + randomBytes(RANDOM_BYTES).toString('base64url');
+  return { secret, digest: digestSecret(secret) };
 }
 
-/** No JWT begins so: a "t" stands for a first byte outside ASCII, where its header is a JSON object. */
+/** A plain digest is enough: 256 random bits cannot be guessed, so a slow or salted one would add nothing. */
+export function digestSecret(secret: string): string {
+  return hash('sha256', secret, 'hex');
+}
+
+/** No JWT begins like that: its header is a JSON object, whose base64 begins with "ey". */
 export function isApiKey(text: string): boolean {
-  return text.startsWith(PREFIX);
+  return text.startsWith(KEY_PREFIX);
 }
 
-/** Three parts with points between, the first of them a JSON object in base64 (RFC 7515, section 7.1). */
+/** Three parts with dots in between, the first of them a JSON object in base64 (RFC 7515, section 7.1). */
 export function looksLikeToken(text: string): boolean {
   return /^ey[^.]*\.[^.]*\.[^.]*$/.test(text);
 }
 
-const SECRET_PREFIX = 'tcs_';
-const SECRET_BYTES = 32;
-
-/** The secret is for its holder, once; only the digest is kept. */
-export function generateClientSecret(): { secret: string; digest: string } {
-  const secret = SECRET_PREFIX + randomBytes(SECRET_BYTES).toString('base64url');
-  return { secret, digest: digestClientSecret(secret) };
-}
-
-/** A plain digest is enough, as for API keys: 256 random bits cannot be guessed. */
-export function digestClientSecret(secret: string): string {
-  return hash('sha256', secret, 'hex');
+/** Times are in milliseconds since 1970. */
+export function isExpired({ expiresAt }: { readonly expiresAt?: number }, now: number): boolean {
+  return expiresAt !== undefined && expiresAt <= now;
 }

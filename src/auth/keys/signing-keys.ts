@@ -1,10 +1,10 @@
 import { calculateJwkThumbprint, createLocalJWKSet, exportJWK, generateKeyPair } from 'jose';
 import type { CryptoKey, JWK, JWSHeaderParameters } from 'jose';
 
-/** The one algorithm of our own tokens: small, quick to sign, and read by every library. */
+/** The only algorithm of our own tokens: small, quick to sign, and supported by every library. */
 export const OWN_ALGORITHM = 'ES256';
 
-/** A pair as the catalog keeps it. Secret: `jwk` holds both halves. */
+/** A key pair in the catalog. Secret: `jwk` holds both halves. */
 export interface SigningKeyText {
   readonly id: string;
   readonly jwk: string;
@@ -16,7 +16,7 @@ export async function generateSigningKey(): Promise<SigningKeyText> {
   return { id: await calculateJwkThumbprint(pair), jwk: JSON.stringify(pair) };
 }
 
-/** The catalog hands out new lists of the same keys. */
+/** The catalog gives new lists of the same keys. */
 export function isSameKeys(one: readonly SigningKeyText[], other: readonly SigningKeyText[]): boolean {
   return one.length === other.length && one.every((key, index) => key.id === other[index]?.id);
 }
@@ -29,16 +29,15 @@ export function toPrivateJwk({ id, jwk }: SigningKeyText): JWK {
 }
 
 /** Finds the public half that a token's header names. */
-export function matchPublicKeys(keys: readonly SigningKeyText[]): (header: JWSHeaderParameters) => Promise<CryptoKey> {
+function matchPublicKeys(keys: readonly SigningKeyText[]): (header: JWSHeaderParameters) => Promise<CryptoKey> {
+  const toPublicJwk = (key: SigningKeyText): JWK => {
+    const { d: _secret, ...half } = toPrivateJwk(key);
+    return half;
+  };
   return createLocalJWKSet({ keys: keys.map(toPublicJwk) });
 }
 
-function toPublicJwk(key: SigningKeyText): JWK {
-  const { d: _secret, ...half } = toPrivateJwk(key);
-  return half;
-}
-
-/** The keys that our own token endpoint signs with, from the catalog: no request leaves the process for them. */
+/** The keys of our own token endpoint, from the catalog. */
 export class OwnKeys {
   readonly #list: () => Promise<readonly SigningKeyText[]>;
   #known: readonly SigningKeyText[] = [];
@@ -57,7 +56,7 @@ export class OwnKeys {
     return this.#match(header);
   }
 
-  /** Whether tokens of this key still count. */
+  /** Whether tokens of this key are still valid. */
   async has(id: string): Promise<boolean> {
     const keys = await this.#list();
     return keys.some((key) => key.id === id);

@@ -3,14 +3,14 @@ import { ServiceError } from '../../errors/service-error.ts';
 import type { JWTPayload } from 'jose';
 import type { Grant, ClaimGrant } from '../../model/access.ts';
 
-/** General on purpose: enough for the holder of a token to mend it, nothing of what it says. */
+/** General on purpose: enough for the holder of a token to fix it, without its contents. */
 export function tokenRefusal(fault: string, cause?: unknown): ServiceError {
   return new ServiceError('Unauthenticated', `The access token is not valid: ${fault}.`, { cause });
 }
 
 /**
- * Anything but a refusal of ours means that the token is no good. The library's errors carry the claims, which the log
- * has no business to keep, so only their names and sentences go on.
+ * Anything but a refusal of ours means that the token is bad. The library's errors carry the claims, which must not be
+ * logged, so only their names and messages are kept.
  */
 export function toRefusal(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
@@ -27,21 +27,17 @@ const CLAIM_FAULTS: ReadonlyMap<string, string> = new Map([
 function faultOf(error: unknown): string {
   if (error instanceof errors.JWTExpired) return 'it has expired';
   if (error instanceof errors.JWTClaimValidationFailed) return CLAIM_FAULTS.get(error.claim) ?? UNREADABLE;
-  return isSignatureFault(error) ? 'its signature cannot be verified' : UNREADABLE;
+  const isMalformed = error instanceof errors.JWSInvalid || error instanceof errors.JWTInvalid;
+  return isMalformed ? UNREADABLE : 'its signature cannot be verified';
 }
 
 const UNREADABLE = 'it cannot be read';
 
-function isSignatureFault(error: unknown): boolean {
-  if (!(error instanceof errors.JOSEError)) return true;
-  return !(error instanceof errors.JWSInvalid || error instanceof errors.JWTInvalid);
-}
-
 /** OpenID Connect Core 1.0, section 2, allows 255 characters. */
 const SUBJECT_CHARACTERS_MAX = 255;
 
-/** The subject, when it can stand in logs and records: text without control, invisible or separator characters. */
-export function resolveTarget(claims: JWTPayload, claim: string): string | undefined {
+/** The subject, when logs and records can show it: text without control, invisible or separator characters. */
+export function findSubject(claims: JWTPayload, claim: string): string | undefined {
   const subject = ownClaim(claims, claim);
   if (typeof subject !== 'string' || subject.length === 0 || subject.length > SUBJECT_CHARACTERS_MAX) return undefined;
   return /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u.test(subject) ? undefined : subject;

@@ -1,5 +1,6 @@
 import type { JSONWebKeySet } from 'jose';
 import type { IssuerSettings } from '../../model/access.ts';
+import { isSafeAddress } from '../../model/address.ts';
 
 /** Real documents have 1 to 20 KB. */
 const DOCUMENT_BYTES_MAX = 256 * 1024;
@@ -7,8 +8,7 @@ const DOCUMENT_BYTES_MAX = 256 * 1024;
 /** Fetches an issuer's keys, by discovery unless the settings say where they are. The faults are for the log. */
 export async function fetchKeySet(issuer: IssuerSettings, signal: AbortSignal): Promise<JSONWebKeySet> {
   const address = issuer.keySetUrl ?? (await discoverKeySet(issuer.issuer, signal));
-  const document = await fetchDocument(address, signal);
-  const { keys } = document;
+  const { keys } = await fetchDocument(address, signal);
   if (!Array.isArray(keys)) throw new Error('The key set has no list of keys.');
   // The members are checked by the reader of key sets.
   return { keys };
@@ -25,15 +25,15 @@ async function discoverKeySet(issuer: string, signal: AbortSignal): Promise<stri
 }
 
 async function fetchDocument(address: string, signal: AbortSignal): Promise<Readonly<Record<string, unknown>>> {
-  // A redirect could lead to an address that nobody has checked.
+  // A redirect could lead to an address that was not checked.
   const response = await fetch(address, { redirect: 'error', headers: { accept: 'application/json' }, signal });
   if (response.status !== 200) {
     await response.body?.cancel();
     throw new Error(`The identity provider answered with status ${response.status}.`);
   }
   const document: unknown = JSON.parse(await readBounded(response));
-  if (!isRecord(document)) throw new Error('The document is not a JSON object.');
-  return document;
+  if (typeof document !== 'object' || document === null) throw new Error('The document is not a JSON object.');
+  return Object.fromEntries(Object.entries(document));
 }
 
 async function readBounded(response: Response): Promise<string> {
@@ -47,30 +47,13 @@ async function readBounded(response: Response): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null;
-}
-
-/** Whether keys may be fetched from there: over TLS, or without leaving the machine. */
-export function isProviderAddress(text: string): boolean {
-  if (!URL.canParse(text)) return false;
-  const url = new URL(text);
-  if (url.username !== '' || url.password !== '' || text.includes('#')) return false;
-  return url.protocol === 'https:' || isLoopbackHttp(url);
-}
-
-/** A provider elsewhere must not point into this machine: only one that is itself here may name an http address. */
+/** A remote provider must not point into this machine: only a local one may name an http address. */
 export function isKeySetAddressOf(issuer: string, keySetUrl: string): boolean {
-  if (!isProviderAddress(keySetUrl)) return false;
-  return !isLoopbackHttp(new URL(keySetUrl)) || isLoopbackHttp(new URL(issuer));
+  if (!isSafeAddress(keySetUrl)) return false;
+  return new URL(keySetUrl).protocol === 'https:' || (isSafeAddress(issuer) && new URL(issuer).protocol === 'http:');
 }
 
 /** OpenID Connect Discovery 1.0, section 4: appended to the issuer, whose last slash is dropped. */
 export function discoveryAddress(issuer: string): string {
   return `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
-}
-
-function isLoopbackHttp(url: URL): boolean {
-  if (url.protocol !== 'http:') return false;
-  return url.hostname === 'localhost' || url.hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(url.hostname);
 }

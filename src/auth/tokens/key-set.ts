@@ -14,7 +14,7 @@ interface FetchedKeys {
 
 /**
  * The public keys of one issuer. The library's own remote key set is not used: its cool-down begins only after a
- * success, so that a provider in trouble is asked for every token, and it sets no bound on the answer's size.
+ * success, so a failing provider is asked for every token, and it does not bound the size of the document.
  */
 export class KeySet {
   readonly #issuer: IssuerSettings;
@@ -25,7 +25,7 @@ export class KeySet {
   /** Why the latest attempt failed; `undefined` when it succeeded. */
   #failure: unknown;
   #fetching: Promise<void> | undefined;
-  #abort: ((reason: Error) => void) | undefined;
+  #abort = new AbortController();
 
   constructor(issuer: IssuerSettings, times: KeySetTimes, clock: () => number) {
     this.#issuer = issuer;
@@ -34,8 +34,8 @@ export class KeySet {
   }
 
   /**
-   * The key that a token's header names. A name that is not in a fresh set throws `JWKSNoMatchingKey`; when the provider
-   * could not be asked about it, the token may still be good, and the refusal is `ServiceUnavailable`.
+   * The key that a token's header names. A name that is not in a fresh set throws `JWKSNoMatchingKey`; without a fresh
+   * set the token may still be good, and the refusal is `ServiceUnavailable`.
    */
   async find(header: JWSHeaderParameters): Promise<CryptoKey> {
     const known = this.#keysYoungerThan(this.#times.keySetSeconds);
@@ -52,7 +52,7 @@ export class KeySet {
   }
 
   close(): void {
-    this.#abort?.(new Error('The authenticator was closed.'));
+    this.#abort.abort(new Error('The authenticator was closed.'));
   }
 
   #keysYoungerThan(seconds: number): FetchedKeys | undefined {
@@ -71,7 +71,7 @@ export class KeySet {
     return keys;
   }
 
-  /** Never rejects: `#failure` tells. Whoever comes while a fetch is under way waits for the same one. */
+  /** Never rejects, but sets `#failure`. Concurrent calls share one fetch. */
   #fetch(): Promise<void> {
     this.#fetching ??= this.#load().finally(() => {
       this.#fetching = undefined;
@@ -81,19 +81,18 @@ export class KeySet {
 
   async #load(): Promise<void> {
     this.#attemptedAt = this.#clock();
-    const controller = new AbortController();
-    this.#abort = (reason) => controller.abort(reason);
+    const abort = new AbortController();
+    this.#abort = abort;
     const { fetchSeconds } = this.#times;
-    const timer = setTimeout(() => controller.abort(new Error(`No answer in ${fetchSeconds} s.`)), fetchSeconds * 1000);
+    const timer = setTimeout(() => abort.abort(new Error(`No answer in ${fetchSeconds} s.`)), fetchSeconds * 1000);
     try {
-      const keySet = await fetchKeySet(this.#issuer, controller.signal);
+      const keySet = await fetchKeySet(this.#issuer, abort.signal);
       this.#keys = { match: createLocalJWKSet(keySet), fetchedAt: this.#clock() };
       this.#failure = undefined;
     } catch (error) {
       this.#failure = error;
     } finally {
       clearTimeout(timer);
-      this.#abort = undefined;
     }
   }
 
@@ -101,7 +100,7 @@ export class KeySet {
     return this.#isWithin(this.#times.keySetCooldownSeconds, this.#attemptedAt);
   }
 
-  /** A moment that lies ahead, because the clock was set back, counts as long ago. */
+  /** A time in the future, after the clock was set back, counts as long ago. */
   #isWithin(seconds: number, since: number): boolean {
     const elapsed = this.#clock() - since;
     return elapsed >= 0 && elapsed < seconds * 1000;

@@ -1,14 +1,27 @@
 import { decodeJwt, jwtVerify } from 'jose';
-import type { CryptoKey, JWSHeaderParameters, JWTPayload, JWTVerifyResult } from 'jose';
+import type { CryptoKey, JWSHeaderParameters, JWTVerifyResult } from 'jose';
+import { LRUCache } from 'lru-cache';
 import { hash } from 'node:crypto';
-import { resolveTarget, grantsOfClaims, tokenRefusal, toRefusal } from './claims.ts';
+import { findSubject, grantsOfClaims, tokenRefusal, toRefusal } from './claims.ts';
 import { KeySet } from './key-set.ts';
-import type { IssuerSettings } from '../../model/access.ts';
+import type { Grant, IssuerSettings } from '../../model/access.ts';
 import type { OwnKeys } from '../keys/signing-keys.ts';
 import type { AuthSettings } from '../settings.ts';
 import { OWN_ALGORITHM } from '../keys/signing-keys.ts';
-import { VerifiedTokens } from './verified-tokens.ts';
-import type { VerifiedToken } from './verified-tokens.ts';
+
+/** The contents of a good token: never the token itself. */
+export interface VerifiedToken {
+  readonly callerId: string;
+  readonly grants: readonly Grant[];
+  readonly expiresAt: number;
+  /** For one of our own: valid only while the catalog has both. */
+  readonly own?: OwnToken;
+}
+
+export interface OwnToken {
+  readonly clientId: string;
+  readonly keyId: string;
+}
 
 interface TrustedIssuer {
   readonly settings: IssuerSettings;
@@ -22,7 +35,7 @@ export interface OwnIssuer {
   readonly keys: OwnKeys;
 }
 
-/** Checks access tokens against the configured issuers and our own. Nothing that a token names is ever fetched. */
+/** Verifies access tokens of the configured issuers and of our own. No address in a token is ever fetched. */
 export class TokenVerifier {
   readonly #settings: AuthSettings;
   readonly #clock: () => number;
@@ -92,7 +105,7 @@ export class TokenVerifier {
   }
 }
 
-/** The address of the issuer is also the audience: the server that signs is the one that is asked. */
+/** The issuer is also the audience: the same server signs and verifies. */
 function toTrusted({ issuer, keys }: OwnIssuer): TrustedIssuer {
   const settings = { issuer, audience: issuer, algorithms: [OWN_ALGORITHM], subjectClaim: 'sub', grants: [] };
   return { settings, keySet: keys, isOwn: true };
@@ -100,23 +113,37 @@ function toTrusted({ issuer, keys }: OwnIssuer): TrustedIssuer {
 
 function toVerifiedToken(result: JWTVerifyResult, { settings, isOwn }: TrustedIssuer): VerifiedToken {
   const { payload: claims, protectedHeader } = result;
-  const subject = resolveTarget(claims, settings.subjectClaim);
+  const subject = findSubject(claims, settings.subjectClaim);
   if (subject === undefined) throw tokenRefusal('it names no usable subject');
-  if (isOwn) return toOwnToken(claims, subject, protectedHeader.kid ?? '');
-  return {
-    // An issuer's address holds no "#", so two different pairs never give one text.
-    callerId: `token:${settings.issuer}#${subject}`,
-    grants: grantsOfClaims(claims, settings.grants),
-    expiresAt: (claims.exp ?? 0) * 1000,
-  };
+  const expiresAt = (claims.exp ?? 0) * 1000;
+  if (isOwn) {
+    // The grants of a client are looked up with every request.
+    const own = { clientId: subject, keyId: protectedHeader.kid ?? '' };
+    return { callerId: `client:${subject}`, grants: [], expiresAt, own };
+  }
+  // An issuer's address holds no "#", so two different pairs never give one text.
+  const callerId = `token:${settings.issuer}#${subject}`;
+  return { callerId, grants: grantsOfClaims(claims, settings.grants), expiresAt };
 }
 
-/** What a client may do is asked of the catalog with every request. */
-function toOwnToken(claims: JWTPayload, clientId: string, keyId: string): VerifiedToken {
-  return {
-    callerId: `client:${clientId}`,
-    grants: [],
-    expiresAt: (claims.exp ?? 0) * 1000,
-    own: { clientId, keyId },
-  };
+const KEPT_MILLISECONDS_MAX = 60_000;
+const TOKENS_MAX = 10_000;
+
+/**
+ * Verified tokens by digest, so that the next request with the same one costs no signature. For a minute at most: a key
+ * that its issuer withdraws soon counts for nothing.
+ */
+export class VerifiedTokens {
+  readonly #entries = new LRUCache<string, { readonly verified: VerifiedToken; readonly keptUntil: number }>({
+    max: TOKENS_MAX,
+  });
+
+  find(digest: string, now: number): VerifiedToken | undefined {
+    const entry = this.#entries.get(digest);
+    return entry !== undefined && now < entry.keptUntil ? entry.verified : undefined;
+  }
+
+  keep(digest: string, verified: VerifiedToken, now: number): void {
+    this.#entries.set(digest, { verified, keptUntil: Math.min(verified.expiresAt, now + KEPT_MILLISECONDS_MAX) });
+  }
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
-import { digestApiKey, isApiKey, generateApiKey } from '../../../src/auth/keys/secrets.ts';
+import { digestSecret, isApiKey, generateApiKey } from '../../../src/auth/keys/secrets.ts';
 
 test('makes keys of 32 random bytes behind a prefix that tells whose they are', () => {
   const { key } = generateApiKey();
@@ -17,7 +17,7 @@ test('never makes the same key twice', () => {
 test('gives the SHA-256 of the whole key in hex as its digest', () => {
   const { key, digest } = generateApiKey();
   assert.equal(digest, createHash('sha256').update(key).digest('hex'));
-  assert.equal(digestApiKey('abc'), 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad');
+  assert.equal(digestSecret('abc'), 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad');
 });
 
 test('tells a key from an access token', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { resolveTarget, grantsOfClaims } from '../../../src/auth/tokens/claims.ts';
+import { findSubject, grantsOfClaims } from '../../../src/auth/tokens/claims.ts';
 import type { Grant } from '../../../src/model/access.ts';
 
 const GRANT: Grant = { role: 'writer', database: 'main', path: ['sales'] };
@@ -43,13 +43,13 @@ suite('grants by claim', () => {
 
 suite('subject', () => {
   test('is the text of the claim that the settings name', () => {
-    assert.equal(resolveTarget({ sub: 'a', email: 'ada@example.test' }, 'email'), 'ada@example.test');
+    assert.equal(findSubject({ sub: 'a', email: 'ada@example.test' }, 'email'), 'ada@example.test');
   });
 
   const unusable = [undefined, null, 7, '', ['ada'], 'a\nb', 'a\u0000', 'a\u202eb', 'a\u2028b', 'x'.repeat(256)];
   for (const subject of unusable) {
     test(`is not usable when it is ${JSON.stringify(subject)?.slice(0, 20)}`, () => {
-      assert.equal(resolveTarget({ claim: subject }, 'claim'), undefined);
+      assert.equal(findSubject({ claim: subject }, 'claim'), undefined);
     });
   }
 });

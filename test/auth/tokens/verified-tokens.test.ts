@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { VerifiedTokens } from '../../../src/auth/tokens/verified-tokens.ts';
+import { VerifiedTokens } from '../../../src/auth/tokens/token-verifier.ts';
 
 const NOW = 1_000_000;
 
