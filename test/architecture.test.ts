@@ -97,7 +97,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   '@opentelemetry/resources': ['telemetry'],
   '@opentelemetry/sdk-logs': ['telemetry'],
   '@opentelemetry/sdk-trace': ['telemetry'],
-  'lossless-json': ['client'],
+  'lossless-json': ['client', 'formats'],
   'string-width': ['cli'],
   typebox: ['wire', 'operations', 'invoke', 'http'],
 };

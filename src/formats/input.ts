@@ -1,12 +1,12 @@
 import { ServiceError } from '../errors/service-error.ts';
 
-/** A file of any origin: one on disk, one that a browser holds, bytes in memory. */
+/** A file of any origin: on disk, in a browser, or in memory. */
 export interface Input {
   readonly size: number;
   slice(start: number, end: number): Promise<ArrayBuffer>;
 }
 
-/** What a browser's `File` offers; said here, because the types of the browser are not at hand in Node. */
+/** The part of a browser's `File` that is used; Node lacks the types of the browser. */
 interface BlobLike {
   readonly size: number;
   slice(start: number, end: number): { arrayBuffer(): Promise<ArrayBuffer> };
@@ -19,15 +19,12 @@ export function blobInput(blob: BlobLike): Input {
 }
 
 export function bytesInput(bytes: Uint8Array): Input {
-  return {
-    size: bytes.length,
-    slice: async (start, end) => new Uint8Array(bytes.subarray(start, end)).buffer,
-  };
+  return { size: bytes.length, slice: async (start, end) => new Uint8Array(bytes.subarray(start, end)).buffer };
 }
 
-/** The bytes in order, a piece at a time, so that a file of any size needs little memory. */
-export async function* readPieces(input: Input, from = 0): AsyncGenerator<Uint8Array> {
-  for (let at = from; at < input.size; at += PIECE_BYTES) {
+/** The bytes in order, a piece at a time: a file of any size needs little memory. */
+export async function* readPieces(input: Input): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < input.size; at += PIECE_BYTES) {
     yield new Uint8Array(await input.slice(at, Math.min(at + PIECE_BYTES, input.size)));
   }
 }
@@ -38,24 +35,21 @@ export interface TextPiece {
   readonly endByte: number;
 }
 
-/** The text of a file in UTF-8, a piece at a time. */
+/** The text of a file in UTF-8, a piece at a time; the last piece is empty. */
 export async function* readText(input: Input): AsyncGenerator<TextPiece> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   let endByte = 0;
-  for await (const piece of readPieces(input)) {
+  const decode = (piece: Uint8Array, stream: boolean): TextPiece => {
     endByte += piece.length;
-    yield { text: decode(decoder, piece, endByte), endByte };
-  }
-  yield { text: decode(decoder, undefined, endByte), endByte };
-}
-
-function decode(decoder: InstanceType<typeof TextDecoder>, piece: Uint8Array | undefined, endByte: number): string {
-  try {
-    return piece === undefined ? decoder.decode() : decoder.decode(piece, { stream: true });
-  } catch (error) {
-    throw new ServiceError('InvalidInput', `The input is not UTF-8, somewhere before its byte ${endByte}.`, {
-      hint: 'Save it as UTF-8.',
-      cause: error,
-    });
-  }
+    try {
+      return { text: decoder.decode(piece, { stream }), endByte };
+    } catch (cause) {
+      throw new ServiceError('InvalidInput', `The input is not UTF-8, somewhere before its byte ${endByte}.`, {
+        hint: 'Save it as UTF-8.',
+        cause,
+      });
+    }
+  };
+  for await (const piece of readPieces(input)) yield decode(piece, true);
+  yield decode(new Uint8Array(), false);
 }

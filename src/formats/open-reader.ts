@@ -1,19 +1,18 @@
 import { util } from 'apache-arrow';
-import type { DataType, Schema } from 'apache-arrow';
+import type { Schema } from 'apache-arrow';
+import { isLosslessNumber } from 'lossless-json';
 import { ServiceError } from '../errors/service-error.ts';
 import { openArrow } from './arrow/arrow-source.ts';
-import { converterFor } from './types/convert-value.ts';
 import { openCsv } from './csv/csv-source.ts';
 import { detectFormat } from './format.ts';
 import type { Format, PlannedColumn, Source, SourceBatch, SourceColumn } from './format.ts';
 import type { Input } from './input.ts';
-import { LosslessNumber } from './json/exact-json.ts';
 import { openNdjson } from './json/ndjson-source.ts';
 import { openParquet } from './parquet/parquet-source.ts';
-import { plainValue } from './types/plain-value.ts';
 import { schemaOf } from './row-batches.ts';
+import { converterFor } from './types/convert-value.ts';
+import { plainRows } from './types/plain-value.ts';
 import { formatType, parseType } from './types/type-text.ts';
-import { valuesOf } from './types/values-of.ts';
 
 /** What the caller wants of one column of a file. */
 export interface ColumnChoice {
@@ -21,13 +20,13 @@ export interface ColumnChoice {
   readonly source: string;
   /** Its name in the table. */
   readonly name?: string | undefined;
-  /** Such as `int64`, `utf8`, `float32[128]`; as in the file, or as guessed, when absent. */
+  /** Such as `int64`, `utf8`, `float32[128]`; as in the file, or as inferred, when absent. */
   readonly type?: string | undefined;
   readonly skip?: boolean | undefined;
 }
 
 export interface ReadOptions {
-  /** The name of the file; its extension tells the format where the contents do not. */
+  /** The name of the file; its extension decides the format where the contents do not. */
   readonly name?: string | undefined;
   readonly format?: Format | undefined;
   readonly columns?: readonly ColumnChoice[] | undefined;
@@ -68,18 +67,8 @@ export async function openReader(input: Input, options: ReadOptions = {}): Promi
   const bounds = { rows: options.batchRows ?? BATCH_ROWS };
   return {
     format,
-    columns: planned.map(({ source: { name: from, nullable }, name, type }) => ({
-      source: from,
-      name,
-      type: formatType(type),
-      nullable,
-    })),
-    sourceColumns: source.columns.map(({ name, type, nullable }) => ({
-      source: name,
-      name,
-      type: formatType(type),
-      nullable,
-    })),
+    columns: planned.map((column) => toColumn(column.source, column)),
+    sourceColumns: source.columns.map((column) => toColumn(column, column)),
     schema: schemaOf(planned, source.metadata),
     rowCount: source.rowCount,
     preview: async (rows) => readPreview(source.batches(planned, { rows: Math.min(rows, bounds.rows) }), rows),
@@ -87,8 +76,12 @@ export async function openReader(input: Input, options: ReadOptions = {}): Promi
   };
 }
 
+function toColumn(source: SourceColumn, { name, type }: Pick<SourceColumn, 'name' | 'type'>): Column {
+  return { source: source.name, name, type: formatType(type), nullable: source.nullable };
+}
+
 async function openSource(input: Input, format: Format, options: ReadOptions): Promise<Source> {
-  const sampleRows = options.sampleRows ?? SAMPLE_ROWS;
+  const { sampleRows = SAMPLE_ROWS } = options;
   switch (format) {
     case 'arrow':
       return openArrow(input);
@@ -102,7 +95,7 @@ async function openSource(input: Input, format: Format, options: ReadOptions): P
 }
 
 function planColumns(source: Source, choices: readonly ColumnChoice[]): readonly PlannedColumn[] {
-  const known = new Map(source.columns.map((column) => [column.name, column]));
+  const known = new Set(source.columns.map(({ name }) => name));
   const added = choices.filter((choice) => !known.has(choice.source)).map((choice) => addedColumn(choice, source));
   const planned = [...source.columns, ...added].flatMap((column) => {
     const choice = choices.find((each) => each.source === column.name);
@@ -110,9 +103,8 @@ function planColumns(source: Source, choices: readonly ColumnChoice[]): readonly
   });
   const twice = planned.find(({ name }, index) => planned.findIndex((other) => other.name === name) !== index);
   if (twice !== undefined) throw new ServiceError('InvalidInput', `Two columns would be named "${twice.name}".`);
-  if (planned.length === 0)
-    throw new ServiceError('InvalidInput', 'All columns are skipped.', { hint: 'Keep one at least.' });
-  return planned;
+  if (planned.length > 0) return planned;
+  throw new ServiceError('InvalidInput', 'All columns are skipped.', { hint: 'Keep one at least.' });
 }
 
 function addedColumn(choice: ColumnChoice, source: Source): SourceColumn {
@@ -126,38 +118,27 @@ function addedColumn(choice: ColumnChoice, source: Source): SourceColumn {
 
 function planColumn(source: SourceColumn, choice: ColumnChoice | undefined): PlannedColumn {
   const type = choice?.type === undefined ? source.type : parseType(choice.type);
-  return {
-    source,
-    name: choice?.name ?? source.name,
-    type,
-    convert: isSame(type, source.type) ? undefined : converterFor(type),
-  };
+  const isSame = type === source.type || util.compareTypes(type, source.type);
+  return { source, name: choice?.name ?? source.name, type, convert: isSame ? undefined : converterFor(type) };
 }
 
-function isSame(left: DataType, right: DataType): boolean {
-  return left === right || util.compareTypes(left, right);
-}
-
-async function readPreview(batches: AsyncGenerator<SourceBatch>, wanted: number): Promise<readonly PreviewRow[]> {
+async function readPreview(batches: AsyncGenerator<SourceBatch>, rowsMax: number): Promise<readonly PreviewRow[]> {
   const rows: PreviewRow[] = [];
   for await (const { batch } of batches) {
-    const columns = batch.data.children.map((data) => valuesOf(data));
-    for (let row = 0; row < batch.numRows && rows.length < wanted; row += 1) {
-      rows.push(
-        Object.fromEntries(
-          batch.schema.fields.map(({ name, type }, index) => [name, shown(plainValue(columns[index]?.[row], type))]),
-        ),
-      );
+    for (const row of plainRows(batch)) {
+      if (rows.length === rowsMax) break;
+      rows.push(Object.fromEntries(row.map(([name, value]) => [name, longNumbersAsText(value)])));
     }
-    if (rows.length >= wanted) break;
+    if (rows.length >= rowsMax) break;
   }
   return rows;
 }
 
-/** Plain JSON: a long number becomes its text. */
-function shown(value: unknown): unknown {
-  if (value instanceof LosslessNumber) return value.text;
-  if (Array.isArray(value)) return value.map(shown);
+function longNumbersAsText(value: unknown): unknown {
+  if (isLosslessNumber(value)) return value.value;
+  if (Array.isArray(value)) return value.map(longNumbersAsText);
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, part]: [string, unknown]) => [name, shown(part)]));
+  return Object.fromEntries(
+    Object.entries(value).map(([name, part]: [string, unknown]) => [name, longNumbersAsText(part)]),
+  );
 }

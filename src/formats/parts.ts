@@ -1,65 +1,11 @@
-import { unreadableArrow, readMessages } from './arrow/arrow-messages.ts';
-import type { ArrowMessage } from './arrow/arrow-messages.ts';
-import type { Input } from './input.ts';
 import type { RecordBatch } from 'apache-arrow';
+import { END_OF_STREAM, readMessages, unreadableArrow } from './arrow/arrow-messages.ts';
+import type { ArrowMessage } from './arrow/arrow-messages.ts';
 import { toStreamBytes } from './arrow/arrow-stream.ts';
+import type { Input } from './input.ts';
 import type { Reader } from './open-reader.ts';
 
-/**
- * An Arrow file or stream as it is, in streams of about `bytes`: each with the schema, the dictionaries so far and some
- * of the batches. Nothing is decoded, so that compressed buffers and all types of Arrow pass.
- */
-export async function* splitArrow(input: Input, bounds: { readonly bytes: number }): AsyncGenerator<Part> {
-  let schema: ArrowMessage | undefined;
-  const dictionaries: ArrowMessage[] = [];
-  let batches: ArrowMessage[] = [];
-  let parts = 0;
-  const close = (head: ArrowMessage): Part => {
-    const part = toPart([head, ...dictionaries, ...batches]);
-    batches = [];
-    parts += 1;
-    return part;
-  };
-  for await (const message of checkedMessages(input)) {
-    if (message.kind === 'schema') schema ??= message;
-    else if (schema === undefined) throw unreadableArrow(new Error('no schema'));
-    // Batches that came before a dictionary was changed are of the one before.
-    if (message.kind === 'dictionary' && batches.length > 0 && schema !== undefined) yield close(schema);
-    if (message.kind === 'dictionary') dictionaries.push(message);
-    if (message.kind === 'batch') batches.push(message);
-    if (schema !== undefined && batches.length > 0 && sizeOf(batches) >= bounds.bytes) yield close(schema);
-  }
-  if (schema === undefined) throw unreadableArrow(new Error('no schema'));
-  if (batches.length > 0 || parts === 0) yield close(schema);
-}
-
-async function* checkedMessages(input: Input): AsyncGenerator<ArrowMessage> {
-  try {
-    yield* readMessages(input);
-  } catch (error) {
-    throw unreadableArrow(error);
-  }
-}
-
-const END_OF_STREAM = Uint8Array.of(0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0);
-
-function toPart(messages: readonly ArrowMessage[]): Part {
-  const bytes = new Uint8Array(sizeOf(messages) + END_OF_STREAM.length);
-  let at = 0;
-  for (const message of messages) {
-    bytes.set(message.bytes, at);
-    at += message.bytes.length;
-  }
-  bytes.set(END_OF_STREAM, at);
-  const rows = messages.reduce((sum, message) => sum + message.rows, 0);
-  return { bytes, rows, endByte: Math.max(...messages.map(({ endByte }) => endByte)) };
-}
-
-function sizeOf(messages: readonly ArrowMessage[]): number {
-  return messages.reduce((sum, { bytes }) => sum + bytes.length, 0);
-}
-
-/** What one request can carry: a whole Arrow stream. */
+/** The body of one request: a whole Arrow stream. */
 export interface Part {
   readonly bytes: Uint8Array;
   readonly rows: number;
@@ -72,7 +18,7 @@ export interface PartBounds {
   readonly bytes: number;
 }
 
-/** The rows in parts of a bounded size, cut in the same way whenever they are read. A file without rows is one part. */
+/** The rows in parts of a bounded size, always cut at the same rows. A file without rows is one part. */
 export async function* readParts(reader: Reader, bounds: PartBounds): AsyncGenerator<Part> {
   let batches: RecordBatch[] = [];
   let [rows, bytes, endByte, parts] = [0, 0, 0, 0];
@@ -93,4 +39,50 @@ export async function* readParts(reader: Reader, bounds: PartBounds): AsyncGener
     if (bytes >= bounds.bytes) yield close();
   }
   if (rows > 0 || parts === 0) yield close();
+}
+
+/**
+ * Splits an Arrow file or stream into streams of about `bytes`, each with the schema, the dictionaries so far and some of
+ * the batches. Nothing is decoded, so compressed buffers and all types of Arrow pass.
+ */
+export async function* splitArrow(input: Input, bounds: Pick<PartBounds, 'bytes'>): AsyncGenerator<Part> {
+  let schema: ArrowMessage | undefined;
+  const dictionaries: ArrowMessage[] = [];
+  let batches: ArrowMessage[] = [];
+  let parts = 0;
+  const close = (head: ArrowMessage): Part => {
+    const part = toPart([head, ...dictionaries, ...batches]);
+    batches = [];
+    parts += 1;
+    return part;
+  };
+  for await (const message of readMessages(input)) {
+    if (message.kind === 'schema') schema ??= message;
+    if (schema === undefined) break;
+    if (message.kind === 'dictionary') {
+      // Earlier batches belong to the dictionaries before this one.
+      if (batches.length > 0) yield close(schema);
+      dictionaries.push(message);
+    }
+    if (message.kind === 'batch') batches.push(message);
+    if (batches.length > 0 && sizeOf(batches) >= bounds.bytes) yield close(schema);
+  }
+  if (schema === undefined) throw unreadableArrow(new Error('no schema'));
+  if (batches.length > 0 || parts === 0) yield close(schema);
+}
+
+function toPart(messages: readonly ArrowMessage[]): Part {
+  const bytes = new Uint8Array(sizeOf(messages) + END_OF_STREAM.length);
+  let at = 0;
+  for (const message of messages) {
+    bytes.set(message.bytes, at);
+    at += message.bytes.length;
+  }
+  bytes.set(END_OF_STREAM, at);
+  const rows = messages.reduce((sum, message) => sum + message.rows, 0);
+  return { bytes, rows, endByte: Math.max(...messages.map(({ endByte }) => endByte)) };
+}
+
+function sizeOf(messages: readonly ArrowMessage[]): number {
+  return messages.reduce((sum, { bytes }) => sum + bytes.length, 0);
 }

@@ -1,26 +1,19 @@
 import { Field, RecordBatch, Schema, Struct, makeData } from 'apache-arrow';
 import type { Data, DataType } from 'apache-arrow';
 import { ServiceError } from '../errors/service-error.ts';
+import type { BatchBounds, PlannedColumn, SourceBatch } from './format.ts';
 import { buildData } from './types/build-data.ts';
 import { ConversionError, converterFor } from './types/convert-value.ts';
-import type { Convert } from './types/convert-value.ts';
-import type { BatchBounds, PlannedColumn, SourceBatch } from './format.ts';
 import { plainValue } from './types/plain-value.ts';
-import { valuesOf } from './types/values-of.ts';
 
-export interface TextRow {
-  readonly line: number;
-  /** One cell for each planned column. */
-  readonly cells: readonly unknown[];
-}
-
+/** Rows of text, with one cell for each planned column. */
 export interface RowPiece {
-  readonly rows: readonly TextRow[];
+  readonly rows: readonly { readonly line: number; readonly cells: readonly unknown[] }[];
   readonly characters: number;
   readonly endByte: number;
 }
 
-/** A batch of text rows is closed when it has as many rows as wanted, or came from this much text. */
+/** A batch of text rows ends at as many rows as wanted, or after this much text. */
 const BATCH_CHARACTERS = 8 * 1024 * 1024;
 
 /** Batches out of rows of text. */
@@ -32,24 +25,25 @@ export async function* toBatches(
   const schema = schemaOf(columns);
   const converters = columns.map(({ type }) => converterFor(type));
   let values: unknown[][] = columns.map(() => []);
-  let [rows, characters, lastByte] = [0, 0, 0];
+  let [rows, characters, endByte] = [0, 0, 0];
   const close = (): SourceBatch => {
-    const batch = makeBatch(
-      schema,
-      columns.map(({ type }, index) => buildData(type, values[index] ?? [])),
-      rows,
-    );
-    const closed = { batch, rows, endByte: lastByte };
+    const children = columns.map(({ type }, index) => buildData(type, values[index] ?? []));
+    const closed = { batch: makeBatch(schema, children, rows), rows, endByte };
     values = columns.map(() => []);
     rows = 0;
     characters = 0;
     return closed;
   };
   for await (const piece of pieces) {
-    lastByte = piece.endByte;
-    for (const row of piece.rows) {
-      for (const [index, column] of columns.entries()) {
-        values[index]?.push(convertCell(converters[index], row, index, column));
+    endByte = piece.endByte;
+    for (const { line, cells } of piece.rows) {
+      for (const [index, { source }] of columns.entries()) {
+        try {
+          values[index]?.push(converters[index]?.(cells[index]) ?? null);
+        } catch (error) {
+          const hint = 'Mend the line, or give the column another type: utf8 takes everything.';
+          refuseAt(error, `Line ${line}: the value of "${source.name}"`, hint);
+        }
       }
       rows += 1;
       if (rows === bounds.rows) yield close();
@@ -58,6 +52,29 @@ export async function* toBatches(
     if (characters >= BATCH_CHARACTERS && rows > 0) yield close();
   }
   if (rows > 0) yield close();
+}
+
+/** The data of a column that has another type than in the file. */
+export function convertValues(
+  values: readonly unknown[],
+  from: DataType,
+  { convert, type, source }: PlannedColumn,
+  firstRow: number,
+): Data {
+  const converted = values.map((value, index) => {
+    try {
+      return convert?.(plainValue(value, from)) ?? null;
+    } catch (error) {
+      const subject = `Row ${firstRow + index + 1}: the value of "${source.name}"`;
+      return refuseAt(error, subject, 'Give the column another type.');
+    }
+  });
+  return buildData(type, converted);
+}
+
+function refuseAt(error: unknown, subject: string, hint: string): never {
+  if (!(error instanceof ConversionError)) throw error;
+  throw new ServiceError('InvalidInput', `${subject} ${error.message}.`, { hint });
 }
 
 export function schemaOf(columns: readonly PlannedColumn[], metadata?: ReadonlyMap<string, string>): Schema {
@@ -71,36 +88,6 @@ export function makeBatch(schema: Schema, children: readonly Data[], length: num
   return new RecordBatch(schema, makeData({ type: new Struct(schema.fields), length, children: [...children] }));
 }
 
-function convertCell(convert: Convert | undefined, row: TextRow, index: number, column: PlannedColumn): unknown {
-  try {
-    return convert?.(row.cells[index]) ?? null;
-  } catch (error) {
-    if (!(error instanceof ConversionError)) throw error;
-    throw new ServiceError('InvalidInput', `Line ${row.line}: the value of "${column.source.name}" ${error.fault}.`, {
-      hint: 'Mend the line, or give the column another type: utf8 takes everything.',
-    });
-  }
-}
-
-/** A column that is to have another type than in the file. */
-export function convertColumn(data: Data, column: PlannedColumn, firstRow: number): Data {
-  return convertValues(valuesOf(data), data.type, column, firstRow);
-}
-
-export function convertValues(
-  values: readonly unknown[],
-  from: DataType,
-  { convert, type, source }: PlannedColumn,
-  firstRow: number,
-): Data {
-  const converted = values.map((value, index) => {
-    try {
-      return convert?.(plainValue(value, from)) ?? null;
-    } catch (error) {
-      if (!(error instanceof ConversionError)) throw error;
-      const place = `Row ${firstRow + index + 1}: the value of "${source.name}"`;
-      throw new ServiceError('InvalidInput', `${place} ${error.fault}.`, { hint: 'Give the column another type.' });
-    }
-  });
-  return buildData(type, converted);
+export function nullData(type: DataType, length: number): Data {
+  return buildData(type, Array.from({ length }));
 }

@@ -1,7 +1,7 @@
-import type { Input } from '../input.ts';
 import { ServiceError } from '../../errors/service-error.ts';
+import type { Input } from '../input.ts';
 
-/** One message of an Arrow file or stream, with the bytes that it has there. */
+/** One message of an Arrow file or stream, with its bytes. */
 export interface ArrowMessage {
   readonly kind: 'schema' | 'dictionary' | 'batch' | 'other';
   /** Of a batch. */
@@ -14,50 +14,55 @@ const MAGIC = 'ARROW1';
 /** The magic of a file, and two bytes that align what follows. */
 const FILE_HEAD_BYTES = 8;
 /** The length of the footer, and the magic again. */
-export const FOOTER_TAIL_BYTES = 10;
+const FOOTER_TAIL_BYTES = 10;
 const CONTINUATION = 0xffffffff;
 const PREFIX_BYTES = 8;
-/** Those of old writers begin with the length alone. */
+/** The prefix of old writers is the length alone. */
 const OLD_PREFIX_BYTES = 4;
 const MESSAGE_BYTES_MAX = 2 ** 30;
+export const END_OF_STREAM = Uint8Array.of(0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0);
 
 export async function isArrowFile(input: Input): Promise<boolean> {
   const head = new Uint8Array(await input.slice(0, Math.min(MAGIC.length, input.size)));
   return String.fromCharCode(...head) === MAGIC;
 }
 
-/** The messages in their order, their contents unread: of a file, those in front of its footer. */
+/** The messages in their order, their contents unread: of a file, those before its footer. */
 export async function* readMessages(input: Input): AsyncGenerator<ArrowMessage> {
-  const isFile = await isArrowFile(input);
-  const end = isFile ? input.size - FOOTER_TAIL_BYTES - (await footerLength(input)) : input.size;
-  for (let at = isFile ? FILE_HEAD_BYTES : 0; at < end;) {
-    const message = await readMessage(input, at, end);
-    if (message === undefined) return;
-    yield message;
-    at = message.endByte;
+  try {
+    const isFile = await isArrowFile(input);
+    const end = isFile ? (await footerRange(input)).start : input.size;
+    for (let at = isFile ? FILE_HEAD_BYTES : 0; at < end;) {
+      const message = await readMessage(input, at, end);
+      if (message === undefined) return;
+      yield message;
+      at = message.endByte;
+    }
+  } catch (error) {
+    throw unreadableArrow(error);
   }
 }
 
-/** Some writers of files leave the schema out in front, and have it in the footer alone. */
+/** Some writers of files write the schema to the footer alone. */
 export async function startsWithSchema(input: Input): Promise<boolean> {
   try {
     for await (const { kind } of readMessages(input)) return kind === 'schema';
   } catch {
-    // What is wrong with it, whoever reads the whole will say.
+    // The reader of the whole file reports what is wrong with it.
   }
   return false;
 }
 
-/** Bytes of the footer of a file. */
-export async function footerLength(input: Input): Promise<number> {
+/** Where the footer of a file is. */
+export async function footerRange(input: Input): Promise<{ readonly start: number; readonly end: number }> {
   const end = input.size - FOOTER_TAIL_BYTES;
   const tail = new DataView(await input.slice(Math.max(end, 0), input.size));
   const length = tail.byteLength < FOOTER_TAIL_BYTES ? -1 : tail.getInt32(0, true);
   if (length <= 0 || length > end) throw new Error('no footer');
-  return length;
+  return { start: end - length, end };
 }
 
-/** `undefined` at the mark that ends a stream. */
+/** `undefined` at the marker that ends a stream. */
 async function readMessage(input: Input, at: number, end: number): Promise<ArrowMessage | undefined> {
   const prefix = new DataView(await input.slice(at, Math.min(at + PREFIX_BYTES, end)));
   const isOld = prefix.getUint32(0, true) !== CONTINUATION;
@@ -66,11 +71,11 @@ async function readMessage(input: Input, at: number, end: number): Promise<Arrow
   if (headBytes === 0) return undefined;
   const bodyAt = at + prefixBytes + headBytes;
   if (bodyAt > end) throw new Error('cut off');
-  const head = readHead(new DataView(await input.slice(at + prefixBytes, bodyAt)));
-  const endByte = bodyAt + head.bodyBytes;
+  const { kind, rows, bodyBytes } = readHead(new DataView(await input.slice(at + prefixBytes, bodyAt)));
+  const endByte = bodyAt + bodyBytes;
   if (endByte > end) throw new Error('cut off');
   if (endByte - at > MESSAGE_BYTES_MAX) throw new Error('message too large');
-  return { kind: head.kind, rows: head.rows, bytes: new Uint8Array(await input.slice(at, endByte)), endByte };
+  return { kind, rows, bytes: new Uint8Array(await input.slice(at, endByte)), endByte };
 }
 
 /** Numbers of `MessageHeader`, `Message` and `RecordBatch` in Arrow's Message.fbs. */
@@ -82,15 +87,16 @@ const BATCH_LENGTH = 0;
 
 function readHead(view: DataView) {
   const table = view.getUint32(0, true);
-  const [typeAt, headerAt, bodyAt] = [HEADER_TYPE, HEADER, BODY_LENGTH].map((field) => placeOf(view, table, field));
+  const typeAt = findField(view, table, HEADER_TYPE);
+  const headerAt = findField(view, table, HEADER);
   const kind = KINDS[typeAt === undefined ? 0 : view.getUint8(typeAt)] ?? 'other';
   const header = headerAt === undefined ? undefined : headerAt + view.getUint32(headerAt, true);
-  const rowsAt = kind === 'batch' && header !== undefined ? placeOf(view, header, BATCH_LENGTH) : undefined;
-  return { kind, rows: longAt(view, rowsAt), bodyBytes: longAt(view, bodyAt) };
+  const rowsAt = kind === 'batch' && header !== undefined ? findField(view, header, BATCH_LENGTH) : undefined;
+  return { kind, rows: lengthAt(view, rowsAt), bodyBytes: lengthAt(view, findField(view, table, BODY_LENGTH)) };
 }
 
-/** Where a FlatBuffers table keeps a field; `undefined` when it has its default. */
-function placeOf(view: DataView, table: number, field: number): number | undefined {
+/** Position of a field of a FlatBuffers table; `undefined` when it has its default. */
+function findField(view: DataView, table: number, field: number): number | undefined {
   const offsets = table - view.getInt32(table, true);
   const entry = 4 + 2 * field;
   if (entry >= view.getUint16(offsets, true)) return undefined;
@@ -98,35 +104,33 @@ function placeOf(view: DataView, table: number, field: number): number | undefin
   return offset === 0 ? undefined : table + offset;
 }
 
-function longAt(view: DataView, place: number | undefined): number {
-  const value = place === undefined ? 0 : Number(view.getBigInt64(place, true));
+function lengthAt(view: DataView, at: number | undefined): number {
+  const value = at === undefined ? 0 : Number(view.getBigInt64(at, true));
   if (Number.isSafeInteger(value) && value >= 0) return value;
   throw new Error('a length that cannot be');
 }
 
 /** What is wrong with an Arrow file, in plain words. */
-export function unreadableArrow(error: unknown): ServiceError {
-  const text = error instanceof Error ? error.message : '';
+export function unreadableArrow(cause: unknown): ServiceError {
+  const text = cause instanceof Error ? cause.message : '';
+  const refuse = (message: string, hint: string) => new ServiceError('InvalidInput', message, { hint, cause });
   if (text.includes('compression')) {
-    return new ServiceError('InvalidInput', 'The buffers of the Arrow file are compressed.', {
-      hint: 'With its columns as they are, "tiltyard import" loads it; to change them, write it without compression.',
-      cause: error,
-    });
+    return refuse(
+      'The buffers of the Arrow file are compressed.',
+      'With its columns as they are, "tiltyard import" loads it; to change them, write it without compression.',
+    );
   }
   if (text.includes('Unrecognized type')) {
-    return new ServiceError('InvalidInput', 'The Arrow file has a column of a type that is not read here.', {
-      hint: 'Lists of 64-bit offsets, views, unions and run-end encoding cannot be changed on the way; with its columns as they are, "tiltyard import" loads the file if the server takes them.',
-      cause: error,
-    });
+    return refuse(
+      'The Arrow file has a column of a type that is not read here.',
+      'Lists of 64-bit offsets, views, unions and run-end encoding cannot be changed on the way; with its columns as they are, "tiltyard import" loads the file if the server takes them.',
+    );
   }
   if (text === 'message too large') {
-    return new ServiceError('InvalidInput', 'The Arrow file has a batch of more than 1 GiB.', {
-      hint: 'Write it with smaller batches.',
-      cause: error,
-    });
+    return refuse('The Arrow file has a batch of more than 1 GiB.', 'Write it with smaller batches.');
   }
-  return new ServiceError('InvalidInput', 'The input is not an Arrow IPC file or stream, or it is cut off.', {
-    hint: 'Give a whole file, or the format that it has.',
-    cause: error,
-  });
+  return refuse(
+    'The input is not an Arrow IPC file or stream, or it is cut off.',
+    'Give a whole file, or the format that it has.',
+  );
 }

@@ -1,11 +1,10 @@
-import { RecordBatchStreamWriter, Field, Schema } from 'apache-arrow';
+import { Field, RecordBatchStreamWriter, Schema } from 'apache-arrow';
 import type { RecordBatch } from 'apache-arrow';
 import type { RowWriter } from '../format.ts';
-import { buildData } from '../types/build-data.ts';
 import { makeBatch } from '../row-batches.ts';
+import { buildData } from '../types/build-data.ts';
 import { parseType } from '../types/type-text.ts';
-
-export const END_OF_STREAM_BYTES = 8;
+import { END_OF_STREAM } from './arrow-messages.ts';
 
 /** One whole Arrow IPC stream. */
 export function toStreamBytes(schema: Schema, batches: readonly RecordBatch[]): Uint8Array {
@@ -15,18 +14,18 @@ export function toStreamBytes(schema: Schema, batches: readonly RecordBatch[]): 
   return writer.finish().toUint8Array(true);
 }
 
+/** The message of the schema, which starts a stream. */
+export function toSchemaBytes(schema: Schema): Uint8Array {
+  return toStreamBytes(schema, []).subarray(0, -END_OF_STREAM.length);
+}
+
 /** A stream, a piece for each batch. */
 export function arrowStreamWriter(schema: Schema): RowWriter {
-  const head = toStreamBytes(schema, []);
-  const end = head.subarray(head.length - END_OF_STREAM_BYTES);
-  const headBytes = head.length - END_OF_STREAM_BYTES;
+  const head = toSchemaBytes(schema);
   return {
-    begin: () => head.subarray(0, headBytes),
-    add(batch) {
-      const bytes = toStreamBytes(schema, [batch]);
-      return bytes.subarray(headBytes, bytes.length - END_OF_STREAM_BYTES);
-    },
-    end: () => end,
+    begin: () => head,
+    add: (batch) => toStreamBytes(schema, [batch]).subarray(head.length, -END_OF_STREAM.length),
+    end: () => END_OF_STREAM,
   };
 }
 
@@ -39,8 +38,7 @@ export interface ValueColumn {
 
 /** One Arrow stream out of columns of equally many values. */
 export function columnsToStream(columns: readonly ValueColumn[]): Uint8Array {
-  const typed = columns.map(({ name, type, values }) => ({ name, type: parseType(type), values }));
-  const schema = new Schema(typed.map(({ name, type }) => new Field(name, type, true)));
-  const data = typed.map(({ type, values }) => buildData(type, values));
+  const schema = new Schema(columns.map(({ name, type }) => new Field(name, parseType(type), true)));
+  const data = schema.fields.map(({ type }, index) => buildData(type, columns[index]?.values ?? []));
   return toStreamBytes(schema, [makeBatch(schema, data, columns[0]?.values.length ?? 0)]);
 }

@@ -1,19 +1,19 @@
 import { ServiceError } from '../../errors/service-error.ts';
-import { CsvRows, guessDelimiter } from './csv-rows.ts';
-import type { CsvRow } from './csv-rows.ts';
-import { TypeInference } from '../types/infer-type.ts';
+import type { PlannedColumn, Source, SourceColumn } from '../format.ts';
+import { readText } from '../input.ts';
 import type { Input } from '../input.ts';
 import { toBatches } from '../row-batches.ts';
 import type { RowPiece } from '../row-batches.ts';
-import type { PlannedColumn, Source, SourceColumn } from '../format.ts';
-import { readText } from '../input.ts';
+import { TypeInference } from '../types/infer-type.ts';
+import { CsvRows, guessDelimiter } from './csv-rows.ts';
+import type { CsvRow } from './csv-rows.ts';
 
 export interface CsvOptions {
   /** Guessed when absent. */
   readonly delimiter?: string | undefined;
   /** Whether the first row holds the names; true when absent. */
   readonly header?: boolean | undefined;
-  /** Types are guessed from so many rows. */
+  /** Types are inferred from so many rows. */
   readonly sampleRows: number;
 }
 
@@ -22,6 +22,8 @@ interface Layout {
   readonly hasHeader: boolean;
   readonly names: readonly string[];
 }
+
+const GUESS_CHARACTERS = 65_536;
 
 export async function openCsv(input: Input, options: CsvOptions): Promise<Source> {
   const { delimiter, rows } = await readSample(input, options);
@@ -34,9 +36,8 @@ export async function openCsv(input: Input, options: CsvOptions): Promise<Source
   const hasHeader = options.header ?? true;
   const names = hasHeader ? namesOf(first) : first.cells.map((_, index) => `column${index + 1}`);
   const layout: Layout = { delimiter, hasHeader, names };
-  const columns = guessColumns(layout, rows.slice(hasHeader ? 1 : 0));
   return {
-    columns,
+    columns: inferColumns(layout, rows.slice(hasHeader ? 1 : 0)),
     isOpen: false,
     rowCount: undefined,
     metadata: new Map(),
@@ -45,19 +46,17 @@ export async function openCsv(input: Input, options: CsvOptions): Promise<Source
 }
 
 async function readSample(input: Input, options: CsvOptions): Promise<{ delimiter: string; rows: readonly CsvRow[] }> {
+  let { delimiter } = options;
   let reader: CsvRows | undefined;
-  let delimiter = options.delimiter ?? ',';
   const rows: CsvRow[] = [];
   for await (const { text, endByte } of readText(input)) {
-    if (reader === undefined) {
-      delimiter = options.delimiter ?? guessDelimiter(text.slice(0, 65_536));
-      reader = new CsvRows(delimiter);
-    }
+    delimiter ??= guessDelimiter(text.slice(0, GUESS_CHARACTERS));
+    reader ??= new CsvRows(delimiter);
     rows.push(...reader.push(text));
     if (rows.length > options.sampleRows) break;
     if (endByte === input.size) rows.push(...reader.finish());
   }
-  return { delimiter, rows: rows.slice(0, options.sampleRows + 1) };
+  return { delimiter: delimiter ?? ',', rows: rows.slice(0, options.sampleRows + 1) };
 }
 
 function namesOf({ cells }: CsvRow): readonly string[] {
@@ -69,51 +68,42 @@ function namesOf({ cells }: CsvRow): readonly string[] {
   });
 }
 
-function guessColumns(layout: Layout, rows: readonly CsvRow[]): readonly SourceColumn[] {
-  const guesses = layout.names.map(() => new TypeInference(true));
+function inferColumns(layout: Layout, rows: readonly CsvRow[]): readonly SourceColumn[] {
+  const inferred = layout.names.map(() => new TypeInference(true));
   for (const row of rows) {
     if (isBlank(row, layout)) continue;
     requireWidth(row, layout);
-    for (const [index, guess] of guesses.entries()) guess.add(row.cells[index]);
+    for (const [index, column] of inferred.entries()) column.add(row.cells[index]);
   }
-  return guesses.map((guess, index) => ({
-    name: layout.names[index] ?? '',
-    type: guess.type(),
-    nullable: true,
-    metadata: new Map(),
-  }));
+  return inferred.map((column, index) => {
+    return { name: layout.names[index] ?? '', type: column.type(), nullable: true, metadata: new Map() };
+  });
 }
 
 async function* readRows(input: Input, layout: Layout, planned: readonly PlannedColumn[]): AsyncGenerator<RowPiece> {
   const reader = new CsvRows(layout.delimiter);
-  const places = planned.map(({ source }) => layout.names.indexOf(source.name));
+  const indices = planned.map(({ source }) => layout.names.indexOf(source.name));
   let isHeader = layout.hasHeader;
   const toPiece = (found: readonly CsvRow[], characters: number, endByte: number): RowPiece => {
     const rows = found.slice(isHeader ? 1 : 0).filter((row) => !isBlank(row, layout));
     if (found.length > 0) isHeader = false;
     for (const row of rows) requireWidth(row, layout);
-    return {
-      rows: rows.map(({ line, cells }) => ({ line, cells: places.map((place) => cells[place]) })),
-      characters,
-      endByte,
-    };
+    const chosen = rows.map(({ line, cells }) => ({ line, cells: indices.map((index) => cells[index]) }));
+    return { rows: chosen, characters, endByte };
   };
   for await (const { text, endByte } of readText(input)) yield toPiece(reader.push(text), text.length, endByte);
   yield toPiece(reader.finish(), 0, input.size);
 }
 
-/** A line without anything; with one column it is a null. */
+/** An empty line; with one column it is a null. */
 function isBlank({ cells }: CsvRow, { names }: Layout): boolean {
   return names.length > 1 && cells.length === 1 && cells[0] === null;
 }
 
 function requireWidth({ cells, line }: CsvRow, { names }: Layout): void {
   if (cells.length === names.length) return;
-  throw new ServiceError(
-    'InvalidInput',
-    `The row on line ${line} has ${cells.length} cells, the first row ${names.length}.`,
-    {
-      hint: 'Every row needs as many cells as the first. Check the delimiter, and that cells with it stand in quotes.',
-    },
-  );
+  const sentence = `The row on line ${line} has ${cells.length} cells, the first row ${names.length}.`;
+  throw new ServiceError('InvalidInput', sentence, {
+    hint: 'Every row needs as many cells as the first. Check the delimiter, and that cells with it stand in quotes.',
+  });
 }

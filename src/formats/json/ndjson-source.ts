@@ -1,79 +1,69 @@
+import { isLosslessNumber } from 'lossless-json';
 import { ServiceError } from '../../errors/service-error.ts';
-import { TypeInference } from '../types/infer-type.ts';
-import type { Input } from '../input.ts';
-import { parseLongJson } from './exact-json.ts';
-import { toBatches } from '../row-batches.ts';
-import type { RowPiece } from '../row-batches.ts';
 import type { PlannedColumn, Source } from '../format.ts';
 import { readText } from '../input.ts';
-
-interface JsonRow {
-  readonly line: number;
-  readonly value: Readonly<Record<string, unknown>>;
-}
+import type { Input } from '../input.ts';
+import { toBatches } from '../row-batches.ts';
+import type { RowPiece } from '../row-batches.ts';
+import { addFields } from '../types/infer-type.ts';
+import type { TypeInference } from '../types/infer-type.ts';
+import { parseExactJson } from './exact-json.ts';
 
 const LINE_CHARACTERS_MAX = 64 * 1024 * 1024;
 
 export async function openNdjson(input: Input, options: { readonly sampleRows: number }): Promise<Source> {
-  const guesses = new Map<string, TypeInference>();
+  const inferred = new Map<string, TypeInference>();
   let sampled = 0;
   for await (const { rows } of readObjects(input)) {
-    for (const { value } of rows.slice(0, options.sampleRows - sampled)) addTo(guesses, value);
+    for (const { value } of rows.slice(0, options.sampleRows - sampled)) addFields(inferred, value);
     sampled += rows.length;
     if (sampled >= options.sampleRows) break;
   }
-  if (guesses.size === 0) {
+  if (inferred.size === 0) {
     throw new ServiceError('InvalidInput', 'The NDJSON file has no columns.', {
       hint: 'Every line is one JSON object.',
     });
   }
   return {
-    columns: [...guesses].map(([name, guess]) => ({ name, type: guess.type(), nullable: true, metadata: new Map() })),
+    columns: [...inferred].map(([name, column]) => {
+      return { name, type: column.type(), nullable: true, metadata: new Map() };
+    }),
     isOpen: true,
     rowCount: undefined,
     metadata: new Map(),
-    batches: (planned, bounds) => toBatches(readRows(input, planned, new Set(guesses.keys())), planned, bounds),
+    batches: (planned, bounds) => toBatches(readRows(input, planned, [...inferred.keys()]), planned, bounds),
   };
-}
-
-function addTo(guesses: Map<string, TypeInference>, value: object): void {
-  for (const [name, part] of Object.entries(value)) {
-    let guess = guesses.get(name);
-    if (guess === undefined) guesses.set(name, (guess = new TypeInference(false)));
-    guess.add(part);
-  }
 }
 
 async function* readRows(
   input: Input,
   planned: readonly PlannedColumn[],
-  sampled: ReadonlySet<string>,
+  sampled: readonly string[],
 ): AsyncGenerator<RowPiece> {
   const names = planned.map(({ source }) => source.name);
   const known = new Set([...sampled, ...names]);
   for await (const { rows, characters, endByte } of readObjects(input)) {
-    yield {
-      rows: rows.map(({ line, value }) => {
-        requireKnown(value, known, line);
-        return { line, cells: names.map((name) => (Object.hasOwn(value, name) ? value[name] : null)) };
-      }),
-      characters,
-      endByte,
-    };
+    const chosen = rows.map(({ line, value }) => {
+      requireKnown(value, known, line);
+      return { line, cells: names.map((name) => (Object.hasOwn(value, name) ? value[name] : null)) };
+    });
+    yield { rows: chosen, characters, endByte };
   }
 }
 
-/** A column that comes later would be lost without a word. */
+/** A column that appears later would be dropped silently. */
 function requireKnown(value: object, known: ReadonlySet<string>, line: number): void {
-  const stranger = Object.keys(value).find((name) => !known.has(name));
-  if (stranger === undefined) return;
-  throw new ServiceError('InvalidInput', `Line ${line} has a column "${stranger}" that the first lines lack.`, {
+  const unknown = Object.keys(value).find((name) => !known.has(name));
+  if (unknown === undefined) return;
+  throw new ServiceError('InvalidInput', `Line ${line} has a column "${unknown}" that the first lines lack.`, {
     hint: 'Name the column with its type, or say that it is to be skipped.',
   });
 }
 
+type JsonObject = Readonly<Record<string, unknown>>;
+
 interface Objects {
-  readonly rows: readonly JsonRow[];
+  readonly rows: readonly { readonly line: number; readonly value: JsonObject }[];
   readonly characters: number;
   readonly endByte: number;
 }
@@ -87,19 +77,18 @@ async function* readObjects(input: Input): AsyncGenerator<Objects> {
     rest = isLast ? '' : (lines.pop() ?? '');
     if (rest.length > LINE_CHARACTERS_MAX) throw notAnObject(line + lines.length, 'is longer than 64 MiB');
     const first = line;
-    const rows = lines
-      .map((source, index) => ({ line: first + index, source }))
-      .filter(({ source }) => source.trim() !== '')
-      .map((each) => ({ line: each.line, value: parseObject(each.source, each.line) }));
+    const rows = lines.flatMap((source, index) => {
+      return source.trim() === '' ? [] : [{ line: first + index, value: parseObject(source, first + index) }];
+    });
     line += lines.length;
     yield { rows, characters: text.length, endByte };
   }
 }
 
-function parseObject(text: string, line: number): Readonly<Record<string, unknown>> {
+function parseObject(text: string, line: number): JsonObject {
   let value: unknown;
   try {
-    value = parseLongJson(text);
+    value = parseExactJson(text);
   } catch (error) {
     throw notAnObject(line, text.trimStart().startsWith('[') ? 'begins a JSON array' : 'is not JSON', error);
   }
@@ -107,8 +96,8 @@ function parseObject(text: string, line: number): Readonly<Record<string, unknow
   return value;
 }
 
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !isLosslessNumber(value);
 }
 
 function notAnObject(line: number, what: string, cause?: unknown): ServiceError {

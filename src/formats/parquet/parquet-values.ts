@@ -1,26 +1,72 @@
-import { DataType, Precision } from 'apache-arrow';
+import { DataType, DateUnit, Precision, TimeUnit, util } from 'apache-arrow';
+import { fieldOf, toBigInt } from '../types/build-data.ts';
+import type { Convert } from '../types/convert-value.ts';
+import { MILLISECONDS_PER_DAY } from '../types/times.ts';
 
-/** From what the Parquet reader gives, unconverted, to the forms that `buildData` takes. */
-export function fromParquet(type: DataType): (value: unknown) => unknown {
-  const read = readerFor(type);
-  return (value) => (value === null || value === undefined ? null : read(value));
+/** From what the Parquet reader returns, unconverted, to the forms that `buildData` takes. */
+export function fromParquet(type: DataType): Convert {
+  return nullsAside(readerFor(type));
 }
 
-function readerFor(type: DataType): (value: unknown) => unknown {
+/** From the forms of `valuesOf` to what the Parquet writer takes. */
+export function toParquet(type: DataType): Convert {
+  return nullsAside(writerFor(type));
+}
+
+function nullsAside(convert: Convert): Convert {
+  return (value) => (value === null || value === undefined ? null : convert(value));
+}
+
+function readerFor(type: DataType): Convert {
   if (DataType.isInt(type) && !type.isSigned) return (value) => toUnsigned(value, type.bitWidth);
   if (DataType.isDecimal(type)) return toUnscaled;
-  if (DataType.isFloat(type) && type.precision === Precision.HALF) return toHalf;
+  if (DataType.isFloat(type) && type.precision === Precision.HALF) {
+    return (value) =>
+      value instanceof Uint8Array ? util.uint16ToFloat64((value[0] ?? 0) | ((value[1] ?? 0) << 8)) : value;
+  }
   if (DataType.isDictionary(type)) return fromParquet(type.dictionary);
-  if (DataType.isList(type) || DataType.isFixedSizeList(type)) {
-    const item = fromParquet(type.valueType);
-    return (value) => (isArrayLike(value) ? Array.from(value, item) : null);
-  }
+  if (DataType.isList(type) || DataType.isFixedSizeList(type)) return itemsConverter(fromParquet(type.valueType));
   if (DataType.isMap(type)) return toEntries(type.keyType, type.valueType);
-  if (DataType.isStruct(type)) {
-    const readers = type.children.map(({ name, type: child }) => [name, fromParquet(child)] as const);
-    return (value) => Object.fromEntries(readers.map(([name, read]) => [name, read(partOf(value, name))]));
-  }
+  if (DataType.isStruct(type)) return structConverter(type.children, fromParquet);
   return (value) => value;
+}
+
+function writerFor(type: DataType): Convert {
+  if (DataType.isDictionary(type)) return toParquet(type.dictionary);
+  if (DataType.isInt(type)) return type.bitWidth === 64 ? (value) => BigInt.asIntN(64, toBigInt(value)) : Number;
+  if (DataType.isTimestamp(type)) {
+    return type.unit === TimeUnit.SECOND ? (value) => toBigInt(value) * 1000n : toBigInt;
+  }
+  if (DataType.isTime(type) && type.bitWidth === 32) {
+    return type.unit === TimeUnit.SECOND ? (value) => Number(value) * 1000 : Number;
+  }
+  if (DataType.isTime(type) || DataType.isDuration(type)) return toBigInt;
+  if (DataType.isDate(type) && type.unit === DateUnit.MILLISECOND) {
+    return (value) => Math.floor(Number(value) / MILLISECONDS_PER_DAY);
+  }
+  if (DataType.isList(type) || DataType.isFixedSizeList(type)) return itemsConverter(toParquet(type.valueType));
+  if (DataType.isMap(type)) {
+    const [key, value] = [toParquet(type.keyType), toParquet(type.valueType)];
+    return itemsConverter((entry) => ({ key: key(fieldOf(entry, 'key')), value: value(fieldOf(entry, 'value')) }));
+  }
+  if (DataType.isStruct(type)) return structConverter(type.children, toParquet);
+  return (value) => value;
+}
+
+function itemsConverter(item: Convert): Convert {
+  return (value) => (isArrayLike(value) ? Array.from(value, (each) => item(each)) : null);
+}
+
+function isArrayLike(value: unknown): value is ArrayLike<unknown> {
+  return Array.isArray(value) || (ArrayBuffer.isView(value) && !(value instanceof DataView));
+}
+
+function structConverter(
+  children: readonly { readonly name: string; readonly type: DataType }[],
+  converterOf: (type: DataType) => Convert,
+): Convert {
+  const fields = children.map(({ name, type }) => [name, converterOf(type)] as const);
+  return (value) => Object.fromEntries(fields.map(([name, convert]) => [name, convert(fieldOf(value, name))]));
 }
 
 function toUnsigned(value: unknown, bits: number): unknown {
@@ -28,7 +74,7 @@ function toUnsigned(value: unknown, bits: number): unknown {
   return bits === 64 ? value : Number(value) >>> 0;
 }
 
-/** Decimals stand as integers or as bytes with the highest in front. */
+/** Decimals are integers, or bytes with the highest first. */
 function toUnscaled(value: unknown): unknown {
   if (!(value instanceof Uint8Array)) return typeof value === 'number' ? BigInt(value) : value;
   let unscaled = 0n;
@@ -36,40 +82,18 @@ function toUnscaled(value: unknown): unknown {
   return BigInt.asIntN(value.length * 8, unscaled);
 }
 
-function toHalf(value: unknown): unknown {
-  if (!(value instanceof Uint8Array)) return value;
-  const bits = (value[0] ?? 0) | ((value[1] ?? 0) << 8);
-  const [exponent, fraction] = [(bits >> 10) & 0x1f, bits & 0x3ff];
-  const sign = bits >> 15 === 0 ? 1 : -1;
-  if (exponent === 0) return sign * 2 ** -14 * (fraction / 1024);
-  if (exponent === 0x1f) return fraction === 0 ? sign * Infinity : Number.NaN;
-  return sign * 2 ** (exponent - 15) * (1 + fraction / 1024);
-}
-
-/** The Parquet reader makes an object of a map, whose keys have become texts. */
-function toEntries(key: DataType, value: DataType): (given: unknown) => unknown {
-  const readKey = DataType.isUtf8(key) || DataType.isLargeUtf8(key) ? (text: string) => text : keyReader(key);
+/** The Parquet reader returns a map as an object, whose keys have become texts. */
+function toEntries(key: DataType, value: DataType): Convert {
+  const readKey = keyReader(key);
   const readValue = fromParquet(value);
   return (given) =>
-    Object.entries(toObject(given)).map(([name, part]: [string, unknown]) => ({
-      key: readKey(name),
-      value: readValue(part),
-    }));
+    Object.entries(typeof given === 'object' && given !== null ? given : {}).map(([name, part]: [string, unknown]) => {
+      return { key: readKey(name), value: readValue(part) };
+    });
 }
 
 function keyReader(key: DataType): (text: string) => unknown {
+  if (DataType.isUtf8(key) || DataType.isLargeUtf8(key)) return (text) => text;
   if (DataType.isInt(key) && key.bitWidth === 64) return BigInt;
   return DataType.isBool(key) ? (text) => text === 'true' : Number;
-}
-
-function toObject(value: unknown): object {
-  return typeof value === 'object' && value !== null ? value : {};
-}
-
-function partOf(value: unknown, name: string): unknown {
-  return Object.getOwnPropertyDescriptor(toObject(value), name)?.value;
-}
-
-function isArrayLike(value: unknown): value is ArrayLike<unknown> {
-  return Array.isArray(value) || (ArrayBuffer.isView(value) && !(value instanceof DataView));
 }

@@ -1,60 +1,134 @@
-import type { RecordBatch, Schema } from 'apache-arrow';
+import { DataType, Precision, TimeUnit } from 'apache-arrow';
+import type { Field, Schema } from 'apache-arrow';
+import type { ConvertedType, SchemaElement } from 'hyparquet';
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
-import { toBase64 } from '../types/plain-value.ts';
-import { END_OF_STREAM_BYTES, toStreamBytes } from '../arrow/arrow-stream.ts';
-import { toElements, toParquet } from './parquet-schema.ts';
+import { ServiceError } from '../../errors/service-error.ts';
+import { toSchemaBytes } from '../arrow/arrow-stream.ts';
 import type { RowWriter } from '../format.ts';
+import { toBase64 } from '../types/plain-value.ts';
 import { valuesOf } from '../types/values-of.ts';
+import { toParquet } from './parquet-values.ts';
 
-/** Rows that one row group holds at most; batches are gathered until then. */
+/** Rows of a row group; batches are collected until then. */
 const GROUP_ROWS = 65_536;
 
-/** The Arrow schema stands beside the Parquet one, as other writers of the Arrow family do it. */
+/** The Arrow schema is kept beside the Parquet one, as by other writers of the Arrow family. */
 export function parquetWriter(schema: Schema): RowWriter {
   const elements = schema.fields.flatMap(toElements);
   const writer = new ByteWriter();
   const file = new ParquetWriter({
     writer,
     schema: [{ name: 'schema', num_children: schema.fields.length }, ...elements],
-    kvMetadata: [{ key: 'ARROW:schema', value: schemaText(schema) }],
+    kvMetadata: [{ key: 'ARROW:schema', value: toBase64(toSchemaBytes(schema)) }],
   });
   const convert = schema.fields.map(({ type }) => toParquet(type));
   let columns: unknown[][] = schema.fields.map(() => []);
   let rows = 0;
+  const takeBytes = (): Uint8Array => {
+    const bytes = writer.getBytes().slice();
+    writer.index = 0;
+    return bytes;
+  };
   const closeGroup = (): void => {
     if (rows === 0) return;
     const columnData = schema.fields.map(({ name }, index) => ({ name, data: columns[index] ?? [] }));
-    // The writer gives a promise only when its bytes go elsewhere; these stay in memory until they are taken.
+    // The writer returns a promise only when its bytes go elsewhere; these stay in memory until they are taken.
     void file.write({ columnData, rowGroupSize: GROUP_ROWS });
     columns = schema.fields.map(() => []);
     rows = 0;
   };
   return {
-    begin: () => takeBytes(writer),
-    add(batch: RecordBatch) {
+    begin: takeBytes,
+    add(batch) {
       for (const [index, data] of batch.data.children.entries()) {
         const column = columns[index];
         for (const value of valuesOf(data)) column?.push(convert[index]?.(value));
       }
       rows += batch.numRows;
       if (rows >= GROUP_ROWS) closeGroup();
-      return takeBytes(writer);
+      return takeBytes();
     },
     end() {
       closeGroup();
       void file.finish();
-      return takeBytes(writer);
+      return takeBytes();
     },
   };
 }
 
-function takeBytes(writer: ByteWriter): Uint8Array {
-  const bytes = writer.getBytes().slice();
-  writer.index = 0;
-  return bytes;
+/** The elements of a Parquet schema for an Arrow field, parents before children. */
+function toElements({ name, type, nullable }: Field): readonly SchemaElement[] {
+  const element: SchemaElement = { name, repetition_type: nullable ? 'OPTIONAL' : 'REQUIRED' };
+  if (DataType.isList(type) || DataType.isFixedSizeList(type)) {
+    const [item] = type.children;
+    if (item === undefined) throw unwritable(name);
+    return [{ ...element, num_children: 1, converted_type: 'LIST' }, ...repeated('list', { element: item })];
+  }
+  if (DataType.isMap(type)) {
+    const [key, value] = type.children[0]?.type.children ?? [];
+    if (key === undefined || value === undefined) throw unwritable(name);
+    return [{ ...element, num_children: 1, converted_type: 'MAP' }, ...repeated('key_value', { key, value })];
+  }
+  if (DataType.isStruct(type) && type.children.length > 0) {
+    return [{ ...element, num_children: type.children.length }, ...type.children.flatMap(toElements)];
+  }
+  const leaf = leafType(DataType.isDictionary(type) ? type.dictionary : type);
+  if (leaf === undefined) throw unwritable(name);
+  return [{ ...element, ...leaf }];
 }
 
-function schemaText(schema: Schema): string {
-  const stream = toStreamBytes(schema, []);
-  return toBase64(stream.subarray(0, stream.length - END_OF_STREAM_BYTES));
+function repeated(name: string, children: Readonly<Record<string, Field>>): readonly SchemaElement[] {
+  const fields = Object.entries(children).map(([child, field]) => field.clone({ name: child }));
+  return [{ name, repetition_type: 'REPEATED', num_children: fields.length }, ...fields.flatMap(toElements)];
+}
+
+function leafType(type: DataType): Partial<SchemaElement> | undefined {
+  if (DataType.isBool(type)) return { type: 'BOOLEAN' };
+  if (DataType.isInt(type)) return integer(type.bitWidth, type.isSigned);
+  if (DataType.isFloat(type)) return { type: type.precision === Precision.DOUBLE ? 'DOUBLE' : 'FLOAT' };
+  if (DataType.isUtf8(type) || DataType.isLargeUtf8(type)) return { type: 'BYTE_ARRAY', converted_type: 'UTF8' };
+  if (DataType.isBinary(type) || DataType.isLargeBinary(type) || DataType.isNull(type)) return { type: 'BYTE_ARRAY' };
+  if (DataType.isFixedSizeBinary(type)) return { type: 'FIXED_LEN_BYTE_ARRAY', type_length: type.byteWidth };
+  if (DataType.isDecimal(type)) {
+    const { precision, scale, bitWidth } = type;
+    return { type: 'FIXED_LEN_BYTE_ARRAY', type_length: bitWidth / 8, converted_type: 'DECIMAL', precision, scale };
+  }
+  if (DataType.isDate(type)) return { type: 'INT32', converted_type: 'DATE' };
+  if (DataType.isTime(type)) return time(type.unit);
+  if (DataType.isTimestamp(type)) return timestamp(type.unit, type.timezone !== null && type.timezone !== undefined);
+  return DataType.isDuration(type) ? { type: 'INT64' } : undefined;
+}
+
+const CONVERTED_INTEGERS: Readonly<Record<string, ConvertedType>> = {
+  int8: 'INT_8',
+  int16: 'INT_16',
+  uint8: 'UINT_8',
+  uint16: 'UINT_16',
+  uint32: 'UINT_32',
+  uint64: 'UINT_64',
+};
+
+function integer(bitWidth: number, isSigned: boolean): Partial<SchemaElement> {
+  const type = bitWidth === 64 ? 'INT64' : 'INT32';
+  const converted = CONVERTED_INTEGERS[`${isSigned ? '' : 'u'}int${bitWidth}`];
+  return converted === undefined ? { type } : { type, converted_type: converted };
+}
+
+function time(unit: TimeUnit): Partial<SchemaElement> {
+  if (unit === TimeUnit.NANOSECOND) {
+    return { type: 'INT64', logical_type: { type: 'TIME', isAdjustedToUTC: false, unit: 'NANOS' } };
+  }
+  if (unit === TimeUnit.MICROSECOND) return { type: 'INT64', converted_type: 'TIME_MICROS' };
+  return { type: 'INT32', converted_type: 'TIME_MILLIS' };
+}
+
+function timestamp(unit: TimeUnit, hasZone: boolean): Partial<SchemaElement> {
+  const name = unit === TimeUnit.NANOSECOND ? 'NANOS' : unit === TimeUnit.MICROSECOND ? 'MICROS' : 'MILLIS';
+  return { type: 'INT64', logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: hasZone, unit: name } };
+}
+
+function unwritable(name: string): ServiceError {
+  return new ServiceError('InvalidInput', `The column "${name}" has a type that Parquet cannot hold.`, {
+    hint: 'Leave the column out, or write Arrow.',
+  });
 }

@@ -1,17 +1,15 @@
 import { DataType, DateUnit } from 'apache-arrow';
-import type { Decimal, FixedSizeList, Int, Struct } from 'apache-arrow';
+import type { Decimal, Int, Struct } from 'apache-arrow';
+import { LosslessNumber } from 'lossless-json';
+import { parseExactJson } from '../json/exact-json.ts';
 import { fromBase64 } from './plain-value.ts';
-import { LosslessNumber, parseLongJson } from '../json/exact-json.ts';
-import { parseClock, parseDay, parseMoment, toUnits } from './times.ts';
+import { MILLISECONDS_PER_DAY, parseDate, parseTime, parseTimestamp, SECONDS_PER_DAY, toUnits } from './times.ts';
 
-/** A value does not fit its type. The reader adds where it stood. */
+/** A value does not fit its type. The reader adds the position of the value. */
 export class ConversionError extends Error {
-  readonly fault: string;
-
   constructor(fault: string) {
     super(fault);
     this.name = 'ConversionError';
-    this.fault = fault;
   }
 }
 
@@ -37,19 +35,20 @@ function valueConverter(type: DataType): Convert {
 }
 
 function timeConverter(type: DataType): Convert | undefined {
-  if (DataType.isDate(type)) return type.unit === DateUnit.DAY ? toDay : (value) => BigInt(toDay(value)) * 86_400_000n;
+  if (DataType.isDate(type)) {
+    return type.unit === DateUnit.DAY ? toDays : (value) => BigInt(toDays(value)) * BigInt(MILLISECONDS_PER_DAY);
+  }
   if (DataType.isTimestamp(type)) {
     return (value) => {
-      const moment = typeof value === 'string' ? parseMoment(value.trim()) : undefined;
-      const count = moment === undefined ? undefined : toUnits(moment.seconds, moment.nanoseconds, type.unit);
-      return (
-        count ?? integerOf(value) ?? misfit(value, 'a moment such as 2024-05-06T07:08:09Z in the unit of the column')
-      );
+      const parsed = typeof value === 'string' ? parseTimestamp(value.trim()) : undefined;
+      const count = parsed === undefined ? undefined : toUnits(parsed.seconds, parsed.nanoseconds, type.unit);
+      const wanted = 'a moment such as 2024-05-06T07:08:09Z in the unit of the column';
+      return count ?? integerOf(value) ?? misfit(value, wanted);
     };
   }
   if (DataType.isTime(type)) {
     return (value) => {
-      const count = typeof value === 'string' ? parseClock(value.trim(), type.unit) : integerOf(value);
+      const count = typeof value === 'string' ? parseTime(value.trim(), type.unit) : integerOf(value);
       return count ?? misfit(value, 'a time such as 07:08:09');
     };
   }
@@ -58,10 +57,10 @@ function timeConverter(type: DataType): Convert | undefined {
 }
 
 function nestedConverter(type: DataType): Convert {
-  if (DataType.isFixedSizeList(type)) return toFixedList(type);
-  if (DataType.isList(type)) {
+  if (DataType.isFixedSizeList(type) || DataType.isList(type)) {
     const item = converterFor(type.valueType);
-    return (value) => requireArray(fromJsonText(value)).map((each) => item(each));
+    const length = DataType.isFixedSizeList(type) ? type.listSize : undefined;
+    return (value) => toItems(fromJsonText(value), length).map((each) => item(each));
   }
   if (DataType.isStruct(type)) return toStruct(type);
   if (DataType.isMap(type)) {
@@ -75,8 +74,8 @@ function nestedConverter(type: DataType): Convert {
 function toBool(value: unknown): boolean {
   if (typeof value === 'boolean') return value;
   const word = typeof value === 'string' ? value.trim().toLowerCase() : '';
-  if (word === 'true' || word === 't' || word === 'yes' || value === 1 || word === '1') return true;
-  if (word === 'false' || word === 'f' || word === 'no' || value === 0 || word === '0') return false;
+  if (['true', 't', 'yes', '1'].includes(word) || value === 1) return true;
+  if (['false', 'f', 'no', '0'].includes(word) || value === 0) return false;
   return misfit(value, 'true or false');
 }
 
@@ -85,80 +84,71 @@ function toInteger(type: Int): Convert {
     ? [-(2n ** BigInt(type.bitWidth - 1)), 2n ** BigInt(type.bitWidth - 1) - 1n]
     : [0n, 2n ** BigInt(type.bitWidth) - 1n];
   const [lowNumber, highNumber] = [Number(low), Number(high)];
-  const isWide = type.bitWidth === 64;
   return (value) => {
     const number = typeof value === 'number' ? value : shortInteger(value);
-    if (number !== undefined && Number.isSafeInteger(number) && number >= lowNumber && number <= highNumber)
+    if (number !== undefined && Number.isSafeInteger(number) && number >= lowNumber && number <= highNumber) {
       return number;
+    }
     const integer = integerOf(value);
-    if (integer === undefined || integer < low || integer > high)
+    if (integer === undefined || integer < low || integer > high) {
       return misfit(value, `an integer from ${low} to ${high}`);
-    return isWide ? integer : Number(integer);
+    }
+    return type.bitWidth === 64 ? integer : Number(integer);
   };
-}
-
-/** The usual case, without the cost of a bigint. */
-function shortInteger(value: unknown): number | undefined {
-  if (typeof value !== 'string' || value.length > 15 || !INTEGER.test(value)) return undefined;
-  return Number(value);
 }
 
 const INTEGER = /^\s*[+-]?\d+\s*$/;
 
+/** The usual case, without the cost of a bigint. */
+function shortInteger(value: unknown): number | undefined {
+  return typeof value === 'string' && value.length <= 15 && INTEGER.test(value) ? Number(value) : undefined;
+}
+
 function integerOf(value: unknown): bigint | undefined {
   if (typeof value === 'bigint') return value;
   if (typeof value === 'number') return Number.isInteger(value) ? BigInt(value) : undefined;
-  const text = value instanceof LosslessNumber ? value.text : value;
+  const text = value instanceof LosslessNumber ? value.value : value;
   if (typeof text !== 'string' || text.length > 80 || !INTEGER.test(text)) return undefined;
   return BigInt(text.trim().replace('+', ''));
 }
 
 const FLOAT = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
-const SPECIAL_FLOATS: Readonly<Record<string, number>> = {
-  nan: Number.NaN,
-  inf: Infinity,
-  '+inf': Infinity,
-  '-inf': -Infinity,
-  infinity: Infinity,
-  '+infinity': Infinity,
-  '-infinity': -Infinity,
-};
+const SPECIAL_FLOAT = /^(nan|([+-]?)inf(?:inity)?)$/i;
 
 export function parseFloatText(text: string): number | undefined {
   if (FLOAT.test(text)) return Number(text);
-  const word = text.toLowerCase();
-  return Object.hasOwn(SPECIAL_FLOATS, word) ? SPECIAL_FLOATS[word] : undefined;
+  const special = SPECIAL_FLOAT.exec(text);
+  if (special === null) return undefined;
+  return special[2] === undefined ? Number.NaN : Number(`${special[2]}Infinity`);
 }
 
 function toFloat(value: unknown): number {
   if (typeof value === 'number') return value;
   if (typeof value === 'bigint') return Number(value);
-  if (value instanceof LosslessNumber) return Number(value.text);
+  if (value instanceof LosslessNumber) return Number(value.value);
   const number = typeof value === 'string' ? parseFloatText(value.trim()) : undefined;
   return number ?? misfit(value, 'a number');
 }
 
 const DECIMAL = /^([+-]?)(\d*)(?:\.(\d*))?$/;
 
-function toDecimal(value: unknown, type: Decimal): bigint {
-  const text = value instanceof LosslessNumber ? value.text : String(value).trim();
-  const match = DECIMAL.exec(text);
+function toDecimal(value: unknown, { precision, scale }: Decimal): bigint {
+  const match = DECIMAL.exec(String(value).trim());
   const [, sign = '', whole = '', fraction = ''] = match ?? [];
-  const wanted = `a number with at most ${type.precision} digits, ${type.scale} of them behind the point`;
-  if (match === null || whole + fraction === '' || fraction.length > Math.max(type.scale, 0))
-    return misfit(value, wanted);
-  const digits = BigInt(`${whole}${fraction.padEnd(Math.max(type.scale, 0), '0')}`);
-  const unscaled = type.scale < 0 ? digits / 10n ** BigInt(-type.scale) : digits;
-  if (unscaled >= 10n ** BigInt(type.precision)) return misfit(value, wanted);
+  const wanted = `a number with at most ${precision} digits, ${scale} of them behind the point`;
+  const places = Math.max(scale, 0);
+  if (match === null || whole + fraction === '' || fraction.length > places) return misfit(value, wanted);
+  const digits = BigInt(`${whole}${fraction.padEnd(places, '0')}`);
+  const unscaled = scale < 0 ? digits / 10n ** BigInt(-scale) : digits;
+  if (unscaled >= 10n ** BigInt(precision)) return misfit(value, wanted);
   return sign === '-' ? -unscaled : unscaled;
 }
 
 function toText(value: unknown): string {
   if (typeof value === 'string') return value;
-  if (value instanceof LosslessNumber) return value.text;
-  if (typeof value === 'object')
-    return JSON.stringify(value, (_, part: unknown) => (part instanceof LosslessNumber ? part.text : part));
-  return `${typeof value === 'number' || typeof value === 'bigint' ? value : value === true}`;
+  if (typeof value === 'number' || typeof value === 'bigint') return String(value);
+  if (value instanceof LosslessNumber) return value.value;
+  return JSON.stringify(value, (_, part: unknown) => (part instanceof LosslessNumber ? part.value : part));
 }
 
 function toBytes(value: unknown, length: number | undefined): Uint8Array {
@@ -168,28 +158,16 @@ function toBytes(value: unknown, length: number | undefined): Uint8Array {
   return bytes;
 }
 
-function toDay(value: unknown): number {
-  const text = typeof value === 'string' ? value.trim() : undefined;
-  const days = text === undefined ? undefined : (parseDay(text) ?? dayOfMidnight(text));
-  if (days !== undefined) return days;
-  return typeof value === 'number' && Number.isInteger(value) ? value : misfit(value, 'a day such as 2024-05-06');
+function toDays(value: unknown): number {
+  if (typeof value === 'number' && Number.isInteger(value)) return value;
+  const text = typeof value === 'string' ? value.trim() : '';
+  return parseDate(text) ?? dayOfMidnight(text) ?? misfit(value, 'a day such as 2024-05-06');
 }
 
 function dayOfMidnight(text: string): number | undefined {
-  const moment = parseMoment(text);
-  if (moment === undefined || moment.nanoseconds !== 0n || moment.seconds % 86_400n !== 0n) return undefined;
-  return Number(moment.seconds / 86_400n);
-}
-
-function toFixedList(type: FixedSizeList): Convert {
-  const item = converterFor(type.valueType);
-  return (value) => {
-    const items = requireArray(fromJsonText(value));
-    if (items.length !== type.listSize) {
-      throw new ConversionError(`has ${items.length} values where ${type.listSize} are wanted`);
-    }
-    return items.map((each) => item(each));
-  };
+  const parsed = parseTimestamp(text);
+  const isMidnight = parsed?.nanoseconds === 0n && parsed.seconds % BigInt(SECONDS_PER_DAY) === 0n;
+  return isMidnight ? Number(parsed.seconds) / SECONDS_PER_DAY : undefined;
 }
 
 function toStruct(type: Struct): Convert {
@@ -206,35 +184,39 @@ function toStruct(type: Struct): Convert {
   };
 }
 
-/** Lists and objects stand in a CSV file as JSON. */
+/** In a CSV file, lists and objects are JSON. */
 function fromJsonText(value: unknown): unknown {
   if (typeof value !== 'string') return value;
   try {
-    return parseLongJson(value);
+    return parseExactJson(value);
   } catch {
     return misfit(value, 'JSON');
   }
 }
 
-function requireArray(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : misfit(value, 'a list');
+function toItems(value: unknown, length: number | undefined): readonly unknown[] {
+  if (!Array.isArray(value)) return misfit(value, 'a list');
+  if (length === undefined || value.length === length) return value;
+  throw new ConversionError(`has ${value.length} values where ${length} are wanted`);
 }
 
 function entriesOf(value: unknown): readonly { readonly key: unknown; readonly value: unknown }[] {
   if (typeof value !== 'object' || value === null) return misfit(value, 'an object');
-  if (!Array.isArray(value))
+  if (!Array.isArray(value)) {
     return Object.entries(value).map(([key, part]: [string, unknown]) => ({ key, value: part }));
+  }
   return value.map((entry: unknown) => {
-    if (typeof entry !== 'object' || entry === null || !('key' in entry))
-      return misfit(entry, '{"key": …, "value": …}');
-    return { key: entry.key, value: 'value' in entry ? entry.value : null };
+    if (typeof entry === 'object' && entry !== null && 'key' in entry) {
+      return { key: entry.key, value: 'value' in entry ? entry.value : null };
+    }
+    return misfit(entry, '{"key": …, "value": …}');
   });
 }
 
 const SHOWN_CHARACTERS = 60;
 
 function misfit(value: unknown, wanted: string): never {
-  const text = typeof value === 'string' ? value : toText(value);
+  const text = toText(value);
   const shown = text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS)}…` : text;
   throw new ConversionError(`is ${JSON.stringify(shown)}, and should be ${wanted}`);
 }

@@ -1,26 +1,20 @@
-import {
-  Bool,
-  DataType,
-  Date_,
-  DateUnit,
-  Field,
-  FixedSizeList,
-  Float,
-  Int,
-  List,
-  Precision,
-  Struct,
-  TimeUnit,
-  Timestamp,
-  Utf8,
-} from 'apache-arrow';
+import * as arrow from 'apache-arrow';
+import { LosslessNumber } from 'lossless-json';
+import { parseExactJson } from '../json/exact-json.ts';
 import { parseFloatText } from './convert-value.ts';
-import { LosslessNumber, parseLongJson } from '../json/exact-json.ts';
-import { parseDay, parseMoment } from './times.ts';
+import { parseDate, parseTimestamp } from './times.ts';
+import { listOf, vectorOf } from './type-text.ts';
+
+type Kind = 'bool' | 'integer' | 'float' | 'special' | 'date' | 'timestamp' | 'zoned' | 'text' | 'list' | 'object';
+
+/** A leading zero belongs to a code, not to a number. */
+const PLAIN_INTEGER = /^-?(0|[1-9]\d*)$/;
+const PLAIN_FLOAT = /^-?(0|[1-9]\d*)?(\.\d*)?(e[+-]?\d+)?$/i;
+const SPECIAL = /^(nan|[+-]?inf(inity)?)$/i;
 
 /**
- * What the values of one column have in common, one value after the other. Texts of a CSV file are read for what they
- * say; in JSON a text stays a text unless it is a day or a moment.
+ * Infers the type of one column from its values. Texts of a CSV file are parsed; in JSON a text stays a text unless it is
+ * a date or a timestamp.
  */
 export class TypeInference {
   private readonly seen = new Set<Kind>();
@@ -36,40 +30,41 @@ export class TypeInference {
 
   add(value: unknown): void {
     if (value === null || value === undefined) return;
-    if (typeof value === 'string') this.addText(value);
-    else if (typeof value === 'number') this.seen.add(Number.isSafeInteger(value) ? 'integer' : 'float');
-    else if (value instanceof LosslessNumber) this.seen.add(kindOfLong(value.text));
-    else if (typeof value === 'boolean') this.seen.add('bool');
-    else if (Array.isArray(value)) this.addList(value);
-    else if (typeof value === 'object') this.addObject(value);
+    if (Array.isArray(value)) return this.addList(value);
+    this.seen.add(this.kindOf(value));
+    if (typeof value === 'object' && !(value instanceof LosslessNumber)) addFields(this.fields, value);
   }
 
-  type(): DataType {
-    const kinds = [...this.seen];
-    if (kinds.length === 0) return new Utf8();
-    if (isOnly(kinds, 'bool')) return new Bool();
-    if (isOnly(kinds, 'integer')) return new Int(true, 64);
-    if (isOnly(kinds, 'integer', 'float') || (isOnly(kinds, 'integer', 'float', 'special') && hasNumber(kinds))) {
-      return new Float(Precision.DOUBLE);
+  type(): arrow.DataType {
+    const isOnly = (...kinds: readonly Kind[]): boolean => [...this.seen].every((kind) => kinds.includes(kind));
+    if (this.seen.size === 0) return new arrow.Utf8();
+    if (isOnly('bool')) return new arrow.Bool();
+    if (isOnly('integer')) return new arrow.Int(true, 64);
+    if (isOnly('integer', 'float', 'special') && !isOnly('special')) return new arrow.Float(arrow.Precision.DOUBLE);
+    if (isOnly('date')) return new arrow.Date_(arrow.DateUnit.DAY);
+    if (isOnly('timestamp', 'date')) return new arrow.Timestamp(this.unit());
+    if (isOnly('zoned')) return new arrow.Timestamp(this.unit(), 'UTC');
+    if (isOnly('list')) return this.listType();
+    if (isOnly('object') && this.fields.size > 0) {
+      return new arrow.Struct([...this.fields].map(([name, field]) => new arrow.Field(name, field.type(), true)));
     }
-    if (isOnly(kinds, 'day')) return new Date_(DateUnit.DAY);
-    if (isOnly(kinds, 'moment', 'day')) return new Timestamp(this.unit());
-    if (isOnly(kinds, 'zoned moment')) return new Timestamp(this.unit(), 'UTC');
-    if (isOnly(kinds, 'list')) return this.listType();
-    if (isOnly(kinds, 'object') && this.fields.size > 0) return this.structType();
-    return new Utf8();
+    return new arrow.Utf8();
   }
 
-  private addText(text: string): void {
-    this.seen.add(this.kindOfText(text));
+  private kindOf(value: unknown): Kind {
+    if (typeof value === 'string') return this.kindOfText(value);
+    if (typeof value === 'number') return Number.isSafeInteger(value) ? 'integer' : 'float';
+    if (typeof value === 'boolean') return 'bool';
+    if (!(value instanceof LosslessNumber)) return 'object';
+    return PLAIN_INTEGER.test(value.value) && fitsInt64(value.value) ? 'integer' : 'float';
   }
 
   private kindOfText(text: string): Kind {
-    if (parseDay(text) !== undefined) return 'day';
-    const moment = parseMoment(text);
-    if (moment?.hasTime === true) {
-      this.fractionDigits = Math.max(this.fractionDigits, moment.fractionDigits);
-      return moment.hasZone ? 'zoned moment' : 'moment';
+    if (parseDate(text) !== undefined) return 'date';
+    const timestamp = parseTimestamp(text);
+    if (timestamp?.hasTime === true) {
+      this.fractionDigits = Math.max(this.fractionDigits, timestamp.fractionDigits);
+      return timestamp.hasZone ? 'zoned' : 'timestamp';
     }
     if (SPECIAL.test(text)) return 'special';
     if (!this.isText) return 'text';
@@ -83,7 +78,7 @@ export class TypeInference {
   private addJsonList(text: string): boolean {
     if (!text.startsWith('[') || !text.endsWith(']')) return false;
     try {
-      const list = parseLongJson(text);
+      const list = parseExactJson(text);
       if (!Array.isArray(list)) return false;
       this.addList(list);
       return true;
@@ -99,55 +94,30 @@ export class TypeInference {
     for (const item of list) this.items.add(item);
   }
 
-  private addObject(value: object): void {
-    this.seen.add('object');
-    for (const [name, part] of Object.entries(value)) {
-      let guess = this.fields.get(name);
-      if (guess === undefined) this.fields.set(name, (guess = new TypeInference(false)));
-      guess.add(part);
-    }
-  }
-
   /** Lists of numbers of one length are vectors. */
-  private listType(): DataType {
-    const item = this.items?.type() ?? new Utf8();
+  private listType(): arrow.DataType {
+    const item = this.items?.type() ?? new arrow.Utf8();
     const [length = 0] = this.lengths;
-    const isVector = this.lengths.size === 1 && length > 0 && (DataType.isInt(item) || DataType.isFloat(item));
-    if (isVector) return new FixedSizeList(length, new Field('item', new Float(Precision.SINGLE), true));
-    return new List(new Field('item', item, true));
+    const isNumeric = arrow.DataType.isInt(item) || arrow.DataType.isFloat(item);
+    const isVector = this.lengths.size === 1 && length > 0 && isNumeric;
+    return isVector ? vectorOf(new arrow.Float(arrow.Precision.SINGLE), length) : listOf(item);
   }
 
-  private structType(): DataType {
-    return new Struct([...this.fields].map(([name, guess]) => new Field(name, guess.type(), true)));
-  }
-
-  private unit(): TimeUnit {
-    return this.fractionDigits > 6 ? TimeUnit.NANOSECOND : TimeUnit.MICROSECOND;
+  private unit(): arrow.TimeUnit {
+    return this.fractionDigits > 6 ? arrow.TimeUnit.NANOSECOND : arrow.TimeUnit.MICROSECOND;
   }
 }
 
-type Kind = 'bool' | 'integer' | 'float' | 'special' | 'day' | 'moment' | 'zoned moment' | 'text' | 'list' | 'object';
-
-/** A zero in front is part of a code, not of a number. */
-const PLAIN_INTEGER = /^-?(0|[1-9]\d*)$/;
-const PLAIN_FLOAT = /^-?(0|[1-9]\d*)?(\.\d*)?(e[+-]?\d+)?$/i;
-const SPECIAL = /^(nan|[+-]?inf(inity)?)$/i;
-
-function isOnly(kinds: readonly Kind[], ...allowed: readonly Kind[]): boolean {
-  return kinds.every((kind) => allowed.includes(kind));
-}
-
-function hasNumber(kinds: readonly Kind[]): boolean {
-  return kinds.includes('integer') || kinds.includes('float');
-}
-
-function kindOfLong(text: string): Kind {
-  return PLAIN_INTEGER.test(text) && fitsInt64(text) ? 'integer' : 'float';
+/** Adds each member of a JSON object to the inference of its column. */
+export function addFields(fields: Map<string, TypeInference>, value: object): void {
+  for (const [name, part] of Object.entries(value)) {
+    let field = fields.get(name);
+    if (field === undefined) fields.set(name, (field = new TypeInference(false)));
+    field.add(part);
+  }
 }
 
 function fitsInt64(text: string): boolean {
   if (text.length < 19) return true;
-  if (text.length > 20) return false;
-  const value = BigInt(text);
-  return value >= -(2n ** 63n) && value < 2n ** 63n;
+  return text.length <= 20 && BigInt.asIntN(64, BigInt(text)) === BigInt(text);
 }

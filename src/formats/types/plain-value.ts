@@ -1,46 +1,61 @@
 import { DataType, DateUnit, Precision } from 'apache-arrow';
-import type { Decimal } from 'apache-arrow';
-import { LosslessNumber } from '../json/exact-json.ts';
-import { formatClock, formatDay, formatMoment } from './times.ts';
+import type { RecordBatch } from 'apache-arrow';
+import { LosslessNumber } from 'lossless-json';
+import { formatDate, formatDecimal, formatTime, formatTimestamp } from '../../model/value-text.ts';
+import { fieldOf, toBigInt } from './build-data.ts';
+import { fractionDigitsOf, MILLISECONDS_PER_DAY } from './times.ts';
+import { valuesOf } from './values-of.ts';
 
 /**
- * A value of Arrow data as JSON has it, in the words of the server's own JSON replies: days and moments as ISO 8601,
- * bytes as base64, `NaN` and the infinities as text. Integers and decimals with more digits than JavaScript keeps are
- * a `LosslessNumber`.
+ * A value of Arrow data as JSON has it, as in the server's own JSON replies: dates and timestamps in ISO 8601, bytes in
+ * base64, `NaN` and the infinities as text. Integers and decimals with more digits than JavaScript keeps are a
+ * `LosslessNumber`.
  */
 export function plainValue(value: unknown, type: DataType): unknown {
   if (value === null || value === undefined) return null;
   if (DataType.isDictionary(type)) return plainValue(value, type.dictionary);
   if (DataType.isFloat(type)) return plainFloat(value, type.precision === Precision.SINGLE);
-  if (DataType.isDecimal(type)) return new LosslessNumber(formatDecimal(toBigInt(value), type));
-  if (DataType.isDate(type)) return formatDay(dayOf(value, type.unit));
-  if (DataType.isTimestamp(type)) {
-    return formatMoment(toBigInt(value), type.unit, type.timezone !== null && type.timezone !== undefined);
+  if (DataType.isDecimal(type)) return new LosslessNumber(formatDecimal(toBigInt(value), type.scale));
+  if (DataType.isDate(type)) {
+    const days = type.unit === DateUnit.DAY ? Number(value) : Math.floor(Number(value) / MILLISECONDS_PER_DAY);
+    return formatDate(days) ?? String(days);
   }
-  if (DataType.isTime(type)) return formatClock(toBigInt(value), type.unit);
+  if (DataType.isTimestamp(type)) {
+    const hasZone = type.timezone !== null && type.timezone !== undefined;
+    const ticks = toBigInt(value);
+    return formatTimestamp(ticks, fractionDigitsOf(type.unit), hasZone) ?? String(ticks);
+  }
+  if (DataType.isTime(type)) {
+    const ticks = toBigInt(value);
+    return formatTime(ticks, fractionDigitsOf(type.unit)) ?? String(ticks);
+  }
   if (value instanceof Uint8Array) return toBase64(value);
   if (typeof value === 'bigint') return plainInteger(value);
   return typeof value === 'object' ? plainNested(value, type) : value;
 }
 
+export type PlainRow = readonly (readonly [name: string, value: unknown])[];
+
+export function* plainRows({ schema, data, numRows }: RecordBatch): Generator<PlainRow> {
+  const columns = data.children.map((child) => valuesOf(child));
+  for (let row = 0; row < numRows; row += 1) {
+    yield schema.fields.map(({ name, type }, index) => [name, plainValue(columns[index]?.[row], type)]);
+  }
+}
+
 function plainNested(value: object, type: DataType): unknown {
   if (DataType.isStruct(type)) {
-    return Object.fromEntries(
-      type.children.map(({ name, type: child }) => [name, plainValue(partOf(value, name), child)]),
-    );
+    const entries = type.children.map(({ name, type: child }) => [name, plainValue(fieldOf(value, name), child)]);
+    return Object.fromEntries(entries);
   }
   if (DataType.isMap(type) && Array.isArray(value)) {
     return value.map((entry: unknown) => ({
-      key: plainValue(partOf(entry, 'key'), type.keyType),
-      value: plainValue(partOf(entry, 'value'), type.valueType),
+      key: plainValue(fieldOf(entry, 'key'), type.keyType),
+      value: plainValue(fieldOf(entry, 'value'), type.valueType),
     }));
   }
   const item = type.children?.[0]?.type;
   return Array.isArray(value) && item instanceof DataType ? value.map((each) => plainValue(each, item)) : value;
-}
-
-function partOf(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null ? Object.getOwnPropertyDescriptor(value, name)?.value : null;
 }
 
 /** A float of 32 bits in the fewest digits that mean it: 0.1, not 0.10000000149011612. */
@@ -59,26 +74,14 @@ function plainInteger(value: bigint): unknown {
   return Number.isSafeInteger(number) ? number : new LosslessNumber(String(value));
 }
 
-export function formatDecimal(value: bigint, { scale }: Decimal): string {
-  if (scale <= 0) return String(value * 10n ** BigInt(-scale));
-  const digits = String(value < 0n ? -value : value).padStart(scale + 1, '0');
-  return `${value < 0n ? '-' : ''}${digits.slice(0, -scale)}.${digits.slice(-scale)}`;
-}
-
-function dayOf(value: unknown, unit: DateUnit): number {
-  return unit === DateUnit.DAY ? Number(value) : Math.floor(Number(value) / 86_400_000);
-}
-
-function toBigInt(value: unknown): bigint {
-  return typeof value === 'bigint' ? value : BigInt(Math.trunc(Number(value)));
-}
-
-/** `btoa` and `atob` are in Node and in browsers; both know only texts of bytes. */
-const PIECE = 0x8000;
+/** `btoa` and `atob` are in Node and in browsers; both take text of one byte per character. */
+const PIECE_BYTES = 0x8000;
 
 export function toBase64(bytes: Uint8Array): string {
   let text = '';
-  for (let at = 0; at < bytes.length; at += PIECE) text += String.fromCharCode(...bytes.subarray(at, at + PIECE));
+  for (let at = 0; at < bytes.length; at += PIECE_BYTES) {
+    text += String.fromCharCode(...bytes.subarray(at, at + PIECE_BYTES));
+  }
   return btoa(text);
 }
 
