@@ -6,15 +6,16 @@ import type { Telemetry } from '../telemetry/telemetry.ts';
 
 export type JobState = 'IN_PROGRESS' | 'DONE' | 'FAILED' | 'CANCELLED' | 'TIMED_OUT';
 
-/** What a job is about. Two jobs of one `lane` never run at the same time. */
+/** What a job is about. */
 export interface JobSubject {
   readonly kind: string;
   readonly databaseId: string;
   readonly table: TablePath;
   readonly tableId: string;
   readonly caller: string;
-  readonly lane: string;
-  /** A request that is sent again while its job is not over joins that job. */
+  /** Two jobs with the same key never run at the same time. */
+  readonly exclusiveKey: string;
+  /** A retry of the request while its job is unfinished joins that job. */
   readonly sameAs: string;
   /** What was asked for, as a reply may show it. */
   readonly spec: Readonly<Record<string, unknown>>;
@@ -30,24 +31,18 @@ export interface Job {
   readonly createdAt: number;
   readonly endedAt: number | undefined;
   readonly result: JobResult | undefined;
-  readonly failure: JobFailure | undefined;
+  /** Its message is for callers. */
+  readonly failure: { readonly phase: string; readonly message: string; readonly isRetryable: boolean } | undefined;
 }
 
 export type JobResult = Readonly<Record<string, unknown>>;
 
-export interface JobFailure {
-  readonly phase: string;
-  /** A sentence for callers. */
-  readonly message: string;
-  readonly isRetryable: boolean;
-}
-
-/** Says what the job does now. Throws when the job was cancelled meanwhile: work that began cannot be stopped inside. */
+/** Reports what the job does now. Throws when the job was cancelled: a running phase cannot be stopped inside. */
 export type EnterPhase = (phase: string) => void;
 
 export interface StartedJob<Result extends JobResult> {
   readonly id: string;
-  /** Rejects with what the caller may read. */
+  /** Rejects with an error for the caller. */
   readonly outcome: Promise<Result>;
 }
 
@@ -56,7 +51,7 @@ export interface JobsSettings {
   readonly telemetry: Telemetry;
   readonly now: () => number;
   readonly makeId: () => string;
-  /** Whether a table was not dropped meanwhile. */
+  /** Whether the table still exists. */
   readonly hasTable: (tableId: string) => Promise<boolean>;
 }
 
@@ -72,12 +67,12 @@ interface Entry {
 const WAITING = 'waiting';
 
 /**
- * Work that may outlast its request: index builds. Kept in memory only. What a job commits, it commits at its end and
- * whole, so a job that is lost in a restart has done nothing.
+ * Work that may outlast its request: index builds. Kept in memory only: a job commits everything at its end, so one that
+ * is lost in a restart has changed nothing.
  */
 export class Jobs {
   readonly #settings: JobsSettings;
-  /** In order of their start; ended ones leave by age. */
+  /** Oldest first; the oldest ended ones are forgotten. */
   readonly #entries = new Map<string, Entry>();
   readonly #waiting = new Set<Entry>();
   readonly #running = new Set<Entry>();
@@ -91,9 +86,9 @@ export class Jobs {
     subject: JobSubject,
     work: (enter: EnterPhase) => Promise<Result>,
   ): StartedJob<Result> {
-    const known = this.#findSame(subject.sameAs);
-    const entry = known ?? this.#add(subject, work);
-    if (known === undefined) this.#runNext();
+    const same = [...this.#waiting, ...this.#running].find(({ job }) => job.subject.sameAs === subject.sameAs);
+    const entry = same ?? this.#add(subject, work);
+    if (same === undefined) this.#runNext();
     entry.hasWaited = this.#waiting.has(entry);
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The same request asks for the same kind of work.
     return { id: entry.job.id, outcome: entry.outcome as Promise<Result> };
@@ -119,7 +114,7 @@ export class Jobs {
       .toReversed();
   }
 
-  /** One that waits ends at once; one that runs ends before its next phase, if there is one. */
+  /** A waiting job ends at once; a running one ends before its next phase, if there is one. */
   cancel(id: string): Job | undefined {
     const entry = this.#entries.get(id);
     if (entry === undefined) return undefined;
@@ -128,20 +123,20 @@ export class Jobs {
     return entry.job;
   }
 
-  /** No job starts any more, and those that wait are cancelled. Resolves when the running ones have ended. */
+  /** No job starts any more, and waiting jobs are cancelled. Resolves when the running ones have ended. */
   async drain(): Promise<void> {
     this.#isClosed = true;
     for (const entry of this.#waiting) this.#drop(entry, 'CANCELLED', shuttingDown());
     await Promise.allSettled([...this.#running].map(({ outcome }) => outcome));
   }
 
-  /** The running ones end before their next phase, if there is one. */
+  /** Running jobs end before their next phase, if there is one. */
   interrupt(): void {
     void this.drain();
     for (const entry of this.#running) entry.job = { ...entry.job, isCancelRequested: true };
   }
 
-  /** Abandons what still runs: a job commits only at its end, and whole. */
+  /** Leaves running jobs to themselves: they commit only at their end, and everything at once. */
   close(): void {
     this.interrupt();
     for (const { job } of this.#running) {
@@ -157,15 +152,11 @@ export class Jobs {
     }
   }
 
-  #findSame(sameAs: string): Entry | undefined {
-    return [...this.#waiting, ...this.#running].find(({ job }) => job.subject.sameAs === sameAs);
-  }
-
   #add(subject: JobSubject, work: Entry['work']): Entry {
     const { limits, now, makeId } = this.#settings;
     if (this.#isClosed) throw shuttingDown();
     if (this.#running.size >= limits.runningMax && this.#waiting.size >= limits.waitingMax) {
-      throw tooManyWait(limits.waitingMax);
+      throw unavailable(`${limits.waitingMax} jobs are already waiting.`, 30);
     }
     const job: Job = {
       id: makeId(),
@@ -181,10 +172,8 @@ export class Jobs {
     const entry = newEntry(job, work);
     this.#entries.set(job.id, entry);
     this.#waiting.add(entry);
-    entry.timer = setTimeout(
-      () => this.#drop(entry, 'TIMED_OUT', waitedTooLong(limits.waitSeconds)),
-      limits.waitSeconds * 1000,
-    );
+    const timedOut = unavailable(`The job waited ${limits.waitSeconds} seconds for its turn.`, 30);
+    entry.timer = setTimeout(() => this.#drop(entry, 'TIMED_OUT', timedOut), limits.waitSeconds * 1000);
     entry.timer.unref();
     return entry;
   }
@@ -192,16 +181,13 @@ export class Jobs {
   #runNext(): void {
     for (const entry of this.#waiting) {
       if (this.#running.size >= this.#settings.limits.runningMax) return;
-      if (this.#isLaneTaken(entry.job.subject.lane)) continue;
+      const { exclusiveKey } = entry.job.subject;
+      if ([...this.#running].some(({ job }) => job.subject.exclusiveKey === exclusiveKey)) continue;
       this.#waiting.delete(entry);
       this.#running.add(entry);
       clearTimeout(entry.timer);
       void this.#run(entry);
     }
-  }
-
-  #isLaneTaken(lane: string): boolean {
-    return [...this.#running].some(({ job }) => job.subject.lane === lane);
   }
 
   async #run(entry: Entry): Promise<void> {
@@ -224,11 +210,11 @@ export class Jobs {
     }
   }
 
-  /** What is done to a table that was dropped meanwhile comes to nothing. */
+  /** Work on a table that was dropped meanwhile has no effect. */
   async #requireTable({ job: { subject } }: Entry): Promise<void> {
-    // Whether it is there cannot be told while the catalog is away.
+    // An unreachable catalog does not fail the job.
     const hasTable = await this.#settings.hasTable(subject.tableId).catch(() => true);
-    if (!hasTable) throw tableGone();
+    if (!hasTable) throw new ServiceError('TableNotFound', 'The table was dropped before the job was done.');
   }
 
   async #explainFailure(entry: Entry, error: unknown): Promise<unknown> {
@@ -289,34 +275,24 @@ function newEntry(job: Job, work: Entry['work']): Entry {
     settle = { resolve, reject };
   });
   if (settle === undefined) throw new Error('A promise runs its executor at once.');
-  // Nobody may be waiting any more; the job itself remembers the failure.
+  // The caller may have stopped waiting; the job keeps the failure.
   outcome.catch(() => {});
   return { job, work, outcome, settle, timer: undefined, hasWaited: false };
 }
 
-function toFailure(phase: string, error: unknown): JobFailure {
+function toFailure(phase: string, error: unknown): NonNullable<Job['failure']> {
   if (!(error instanceof ServiceError)) return { phase, message: 'The job failed.', isRetryable: false };
   return { phase, message: error.detail, isRetryable: error.row.retryable };
-}
-
-function tableGone(): ServiceError {
-  return new ServiceError('TableNotFound', 'The table was dropped before the job was done.');
 }
 
 function cancelled(): ServiceError {
   return new ServiceError('InvalidInput', 'The job was cancelled.');
 }
 
-function waitedTooLong(seconds: number): ServiceError {
-  return new ServiceError('ServiceUnavailable', `The job waited ${seconds} seconds for its turn.`, {
-    retryAfterSeconds: 30,
-  });
-}
-
-function tooManyWait(waitingMax: number): ServiceError {
-  return new ServiceError('ServiceUnavailable', `${waitingMax} jobs are already waiting.`, { retryAfterSeconds: 30 });
-}
-
 function shuttingDown(): ServiceError {
-  return new ServiceError('ServiceUnavailable', 'The service is shutting down.', { retryAfterSeconds: 1 });
+  return unavailable('The service is shutting down.', 1);
+}
+
+function unavailable(detail: string, retryAfterSeconds: number): ServiceError {
+  return new ServiceError('ServiceUnavailable', detail, { retryAfterSeconds });
 }

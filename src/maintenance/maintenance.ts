@@ -194,7 +194,7 @@ export class Maintenance {
       tableId: id,
       caller,
       // Shared with the index builds of the table: a compaction and a build would undo each other's work.
-      lane: `${locationKey(location)}\u0000`,
+      exclusiveKey: `${locationKey(location)}\u0000`,
       sameAs: `maintenance ${id}`,
       spec: {},
     };

@@ -9,22 +9,22 @@ import type { Sent } from '../wire/shapes.ts';
 import type { ResponseRef, WriteRequest } from '../writes/writes.ts';
 import type { Services } from './services.ts';
 
-/** Which client family asks: the contract's own, or the LanceDB client, which reads some replies differently. */
+/** The client family: the contract's own, or the LanceDB client, which reads some replies differently. */
 export type Dialect = 'lance' | 'lancedb';
 
-/** What the address names, and so what the caller needs a permission on. A `new-` one need not be there yet. */
+/** What the address names, and so what the caller needs a permission on. A `new-` one need not exist yet. */
 export type Target = 'table' | 'new-table' | 'namespace' | 'new-namespace' | 'database' | 'server';
 
 export type Method = 'GET' | 'POST';
 
-/** What every operation knows of the request that it answers. */
+/** What every operation knows of its request. */
 export interface RequestFacts {
   readonly requestId: string;
   readonly dialect: Dialect;
   readonly caller: Caller;
   readonly database: Database;
   readonly delimiter: string;
-  /** The namespace below which the caller's identifiers are meant; most often the root. */
+  /** The namespace that the caller's identifiers start from; most often the root. */
   readonly prefix: NamespacePath;
   /** The parts of the address that the path writes as `:name`, decoded. */
   readonly params: Readonly<Record<string, string>>;
@@ -34,9 +34,9 @@ export interface RequestFacts {
   readonly queryLists: QueryLists;
   /** The header of that name, or the entry `header.<name>` of the body's context when it was not sent. */
   header(name: string): string | undefined;
-  /** Fires when the client has gone before its reply was out. */
+  /** Fires when the client closes the connection before the reply is sent. */
   readonly signal: () => AbortSignal;
-  /** What tells the request from others, if it writes. */
+  /** The identity of the request, if it writes. */
   readonly write: WriteRequest;
 }
 
@@ -49,7 +49,7 @@ export interface TableRequest<Body = unknown> extends RequestFacts {
   readonly body: Body;
 }
 
-/** About a table that need not be there; its namespace is. */
+/** About a table that need not exist; its namespace does. */
 export interface NewTableRequest<Body = unknown> extends RequestFacts {
   readonly path: TablePath;
   readonly body: Body;
@@ -65,14 +65,18 @@ export interface DatabaseRequest<Body = unknown> extends RequestFacts {
   readonly body: Body;
 }
 
-/** About the server itself: its databases, and who may do what. No database is looked for. */
-export type ServerRequest<Body = unknown> = Omit<RequestFacts, 'database'> & { readonly body: Body };
+interface RequestOf<Body> {
+  readonly table: TableRequest<Body>;
+  readonly 'new-table': NewTableRequest<Body>;
+  readonly namespace: NamespaceRequest<Body>;
+  readonly 'new-namespace': NamespaceRequest<Body>;
+  readonly database: DatabaseRequest<Body>;
+  /** About the server itself: its databases and their access. */
+  readonly server: Omit<DatabaseRequest<Body>, 'database'>;
+}
 
 interface WithStream {
-  /**
-   * Starts to read the body; an operation that needs no data never calls it. The first call decides about limits that
-   * are not the usual ones.
-   */
+  /** Starts to read the body; an operation that needs no data never calls it. The first call sets the limits. */
   openStream(limits?: Partial<ArrowLimits>): Promise<CheckedStream>;
 }
 
@@ -88,58 +92,58 @@ export interface ReplyShape {
   readonly description: string;
 }
 
-export interface JsonBody {
+interface JsonBody {
   readonly kind: 'json';
   readonly shape: Type.TObject;
   /** Brings other clients' forms to the one that the shape describes. */
   readonly normalize?: (body: Readonly<Record<string, unknown>>) => Record<string, unknown>;
 }
 
-export interface ArrowBody {
+interface ArrowBody {
   readonly kind: 'arrow';
 }
 
-export interface NoBody {
+interface NoBody {
   readonly kind: 'none';
 }
 
 interface Description<Body> {
   readonly id: string;
-  /** The first is the one that is described. A `GET` reads no body. */
+  /** OpenAPI describes the first. A `GET` reads no body. */
   readonly methods: readonly [Method, ...Method[]];
   /** Below the base path, with the identifier as `:id`. */
   readonly path: string;
-  /** Of namespaces: where the root is asked for by clients whose delimiter is a dot, which falls out of the path. */
+  /** Of namespaces: the path for the root from clients whose delimiter is a dot, which disappears from the path. */
   readonly pathOfRoot?: string;
   readonly summary: string;
-  /** Of namespaces: one that is not there is for `run` to answer. */
+  /** Of namespaces: `run` itself refuses one that does not exist. */
   readonly mayBeAbsent?: true;
   /**
-   * Of tables: whether the name that a table had a moment ago still leads to it, for clients that keep it. Always, unless
-   * the name itself is meant; `with-body` where only the body tells the two apart.
+   * Of tables: whether the previous name of a renamed table still leads to it for a while, for clients that keep it.
+   * Always by default; `never` where the name itself is meant; `with-body` where only the body tells the two apart.
    */
   readonly followsRename?: 'never' | 'with-body';
   readonly permission: Permission;
-  /** Runs through the write pipeline, and so looks at If-Match and Idempotency-Key. */
+  /** Runs through the write pipeline, and so honours If-Match and Idempotency-Key. */
   readonly usesPipeline?: true;
-  /** Looks at Idempotency-Key alone. */
+  /** Honours Idempotency-Key alone. */
   readonly isKeyed?: true;
   readonly body: Body;
   readonly query: Type.TObject;
   readonly replies: readonly ReplyShape[];
-  /** Statuses that this operation may answer with beside those that all share. */
+  /** Statuses that this operation may reply with beside those that all share. */
   readonly statuses: readonly number[];
-}
-
-/** What an operation is. Made by one of the functions below, which know what its `run` is handed. */
-export interface Operation extends Description<JsonBody | ArrowBody | NoBody> {
-  readonly target: Target;
   /** Of tables: a path of names, or one name in the root namespace. */
   readonly identifier: 'path' | 'name';
+}
+
+/** What an operation is. The `define` functions below create one; they know the request that its `run` gets. */
+export interface Operation extends Description<JsonBody | ArrowBody | NoBody> {
+  readonly target: Target;
   readonly run: (request: OperationRequest, services: Services) => Promise<Reply>;
 }
 
-/** All that a request may be handed; which of it is there follows from the operation's target and body. */
+/** Everything that a request may have; the operation's target and body decide which of it is present. */
 export interface OperationRequest extends Omit<RequestFacts, 'database'> {
   readonly database?: Database;
   readonly table?: TableRecord;
@@ -149,75 +153,44 @@ export interface OperationRequest extends Omit<RequestFacts, 'database'> {
   readonly openStream?: WithStream['openStream'];
 }
 
-type Defaulted = 'methods' | 'query' | 'statuses';
+type Defaulted = 'methods' | 'query' | 'statuses' | 'identifier';
 
-/** By default an operation is a POST that reads only the delimiter from the query, and has no statuses of its own. */
+/** By default an operation is a POST with no query parameter but the delimiter, and has no statuses of its own. */
 interface Definition<Body, Request>
   extends Omit<Description<Body>, Defaulted>, Partial<Pick<Description<Body>, Defaulted>> {
   readonly run: (request: Request, services: Services) => Promise<Reply>;
 }
 
-/** A body has the type of its shape; where there is none, it is an empty object. */
+/** A body has the type of its shape; without one it is an empty object. */
 type BodyOf<Body> = Body extends { readonly shape: infer Shape extends Type.TObject }
   ? Type.Static<Shape>
   : Readonly<Record<string, never>>;
 
-export function defineTableOperation<const Body extends JsonBody | NoBody>(
-  operation: Definition<Body, TableRequest<BodyOf<Body>>>,
-): Operation {
-  return define('table', operation);
-}
+export const defineTableOperation = defineFor('table');
+export const defineNewTableOperation = defineFor('new-table');
+export const defineNamespaceOperation = defineFor('namespace');
+export const defineNewNamespaceOperation = defineFor('new-namespace');
+export const defineDatabaseOperation = defineFor('database');
+/** The caller needs the permission on anything at all; the operation checks on what exactly, once it has read the body. */
+export const defineServerOperation = defineFor('server');
 
 export function defineTableIngest(operation: Definition<ArrowBody, TableIngestRequest>): Operation {
   return define('table', operation);
 }
 
-export function defineNewTableOperation<const Body extends JsonBody | NoBody>(
-  operation: Definition<Body, NewTableRequest<BodyOf<Body>>>,
-): Operation {
+export function defineNewTableIngest(operation: Definition<ArrowBody, IngestRequest>): Operation {
   return define('new-table', operation);
 }
 
-export function defineNewTableIngest(
-  operation: Definition<ArrowBody, IngestRequest> & { readonly identifier?: 'path' | 'name' },
-): Operation {
-  return define('new-table', operation);
+function defineFor<const For extends Target>(target: For) {
+  return <const Body extends JsonBody | NoBody>(operation: Definition<Body, RequestOf<BodyOf<Body>>[For]>): Operation =>
+    define(target, operation);
 }
 
-export function defineNamespaceOperation<const Body extends JsonBody | NoBody>(
-  operation: Definition<Body, NamespaceRequest<BodyOf<Body>>>,
-): Operation {
-  return define('namespace', operation);
-}
-
-export function defineNewNamespaceOperation<const Body extends JsonBody | NoBody>(
-  operation: Definition<Body, NamespaceRequest<BodyOf<Body>>>,
-): Operation {
-  return define('new-namespace', operation);
-}
-
-export function defineDatabaseOperation<const Body extends JsonBody | NoBody>(
-  operation: Definition<Body, DatabaseRequest<BodyOf<Body>>>,
-): Operation {
-  return define('database', operation);
-}
-
-/** Its permission is needed on anything at all; on what exactly is for the operation to check, which has read the body. */
-export function defineServerOperation<const Body extends JsonBody>(
-  operation: Definition<Body, ServerRequest<BodyOf<Body>>>,
-): Operation {
-  return define('server', operation);
-}
-
-const NO_QUERY = Type.Object({});
-
-function define<Body extends Operation['body'], Request extends Omit<RequestFacts, 'database'>>(
-  target: Target,
-  operation: Definition<Body, Request> & { readonly identifier?: 'path' | 'name' },
-): Operation {
+function define<Request>(target: Target, operation: Definition<Operation['body'], Request>): Operation {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The pipeline has found the target and checked the body against its shape.
   const run = operation.run as unknown as Operation['run'];
-  const query = target === 'server' ? NO_QUERY : DelimiterQuery;
+  const query = target === 'server' ? Type.Object({}) : DelimiterQuery;
   return { methods: ['POST'], identifier: 'path', query, statuses: [], ...operation, target, run };
 }
 
@@ -229,7 +202,7 @@ export function json(shape: Type.TSchema, description: string): ReplyShape {
 interface ReplyFrame {
   /** 200 when absent. */
   readonly status?: number;
-  readonly headers?: ReplyHeaders;
+  readonly headers?: Readonly<Record<string, string>>;
   /** Of a write: to be marked right before the reply is sent. */
   readonly response?: ResponseRef;
 }
@@ -243,8 +216,8 @@ export type Reply = ReplyFrame &
     | { readonly kind: 'text'; readonly text: string }
     | { readonly kind: 'empty' }
     /**
-     * Bytes as they come. The status is decided when this is returned, so that the first piece should be known to exist;
-     * a failure after that breaks the connection. When the client goes, the pieces are no longer pulled.
+     * Bytes as they come. Returning this decides the status, so the first piece should be known to exist; a failure after
+     * that breaks the connection. When the client leaves, no more pieces are pulled.
      */
     | { readonly kind: 'stream'; readonly mediaType: string; readonly pieces: AsyncIterable<Uint8Array> }
   );
@@ -253,5 +226,3 @@ export type Reply = ReplyFrame &
 export function objectReply<Shape extends object>(body: Sent<Shape> & object): Reply {
   return { kind: 'object', body };
 }
-
-export type ReplyHeaders = Readonly<Record<string, string>>;

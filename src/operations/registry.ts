@@ -1,20 +1,23 @@
-import { createBranch, deleteBranch, listBranches } from './history/branches.ts';
-import { addColumns, alterColumns, dropColumns } from './columns/change-columns.ts';
-import { createClient, listClients, revokeClient, createKey, listKeys, revokeKey } from './access/keys-and-clients.ts';
 import { createDatabase, dropDatabase, listDatabases } from './access/databases.ts';
 import { createGrant, deleteGrant, listGrants } from './access/grants.ts';
+import { createClient, createKey, listClients, listKeys, revokeClient, revokeKey } from './access/keys-and-clients.ts';
+import { addColumns, alterColumns, dropColumns } from './columns/change-columns.ts';
 import { updateFieldMetadata, updateSchemaMetadata } from './columns/metadata.ts';
-import { analyzePlan, explainPlan } from './data/query-plans.ts';
-import { countRows, queryTable } from './data/query-table.ts';
 import { deleteFromTable } from './data/delete-from-table.ts';
 import {
-  insertIntoTable,
   abortMultipartWrite,
   completeMultipartWrite,
   createMultipartWrite,
+  insertIntoTable,
 } from './data/insert-into-table.ts';
 import { mergeInsertIntoTable } from './data/merge-insert-into-table.ts';
+import { analyzePlan, explainPlan } from './data/query-plans.ts';
+import { countRows, queryTable } from './data/query-table.ts';
 import { updateTable } from './data/update-table.ts';
+import { createBranch, deleteBranch, listBranches } from './history/branches.ts';
+import { createTag, deleteTag, listTags, tagVersion, updateTag } from './history/tags.ts';
+import { alterTransaction, describeTransaction, listTransactions } from './history/transactions.ts';
+import { deleteVersions, describeVersion, listVersions, restoreTable } from './history/versions.ts';
 import { createIndex, createScalarIndex } from './indexes/create-index.ts';
 import {
   describeIndexStats,
@@ -25,21 +28,18 @@ import {
 } from './indexes/existing-indexes.ts';
 import { cancelJob, describeJob, listJobs } from './jobs.ts';
 import { describeMaintenance, pauseMaintenance, resumeMaintenance, runMaintenance } from './maintenance.ts';
+import { createNamespace, describeNamespace, dropNamespace, listNamespaces, namespaceExists } from './namespaces.ts';
 import type { Operation } from './operation.ts';
-import { createNamespace, describeNamespace, namespaceExists, dropNamespace, listNamespaces } from './namespaces.ts';
+import { listSlowQueries } from './slow-queries.ts';
 import { cloneTable } from './tables/clone-table.ts';
 import { createNamedTable, createTable } from './tables/create-table.ts';
-import { describeTable, tableStats, tableExists } from './tables/describe-table.ts';
-import { restoreTable, deleteVersions, describeVersion, listVersions } from './history/versions.ts';
-import { createTag, deleteTag, updateTag, listTags, tagVersion } from './history/tags.ts';
-import { UNSUPPORTED_OPERATIONS } from './unsupported.ts';
-import { listSlowQueries } from './slow-queries.ts';
 import { declareTable } from './tables/declared-tables.ts';
+import { describeTable, tableExists, tableStats } from './tables/describe-table.ts';
 import { deregisterTable, dropTable } from './tables/drop-table.ts';
 import { listAllTables, listTables, listTablesOfNamespace } from './tables/list-tables.ts';
 import { registerTable } from './tables/register-table.ts';
 import { renameTable } from './tables/rename-table.ts';
-import { alterTransaction, describeTransaction, listTransactions } from './history/transactions.ts';
+import { UNSUPPORTED_OPERATIONS } from './unsupported.ts';
 
 /** Every operation that the service offers. Routes, OpenAPI, the permission table and the docs come from this list. */
 export const OPERATIONS: readonly Operation[] = [

@@ -1,55 +1,57 @@
 import { Type } from 'typebox';
 import { ServiceError } from '../errors/service-error.ts';
-import type { Permission } from '../model/access.ts';
 import { requestBody } from '../wire/shapes.ts';
 import { defineDatabaseOperation, defineNewTableOperation, defineTableOperation, json } from './operation.ts';
-import type { Operation, Reply } from './operation.ts';
+import type { Operation } from './operation.ts';
 
-/** A part of the public descriptions that is not offered here, and why: the caller reads the reason. */
-export interface Unsupported {
-  readonly id: string;
-  readonly path: string;
-  readonly about: 'table' | 'new-table' | 'database';
-  readonly permission: Permission;
+const DEFINE = {
+  table: defineTableOperation,
+  'new-table': defineNewTableOperation,
+  database: defineDatabaseOperation,
+} as const;
+
+/** An operation of the public descriptions that is not offered here; the caller reads the reason. */
+interface Unsupported extends Pick<Operation, 'id' | 'path' | 'permission'> {
+  readonly about: keyof typeof DEFINE;
   readonly reason: string;
 }
 
-const CLIENT_COMMITS = 'Versions are made by writes that the service itself commits, never by clients.';
-const MATERIALIZED_VIEWS = 'Materialized views need workers that run queries and functions, which the service has not.';
-const COMPUTED_COLUMNS = 'Backfills fill columns that functions compute, and the service keeps no functions.';
-const LSM_WRITES = 'Writes go to the table at once; there is no write-ahead tree in front of it.';
-const BRANCH_JOINS = 'The storage engine neither compares nor joins branches.';
-
-const CLIENT_COMMIT = { permission: 'write', reason: CLIENT_COMMITS } as const;
-const LSM_WRITE = { about: 'table', permission: 'write', reason: LSM_WRITES } as const;
+const CLIENT_COMMIT = {
+  permission: 'write',
+  reason: 'Versions are made by writes that the service itself commits, never by clients.',
+} as const;
+const BACKFILL = {
+  permission: 'write',
+  reason: 'Backfills fill columns that functions compute, and the service keeps no functions.',
+} as const;
+const MATERIALIZED_VIEW = {
+  permission: 'write',
+  reason: 'Materialized views need workers that run queries and functions, which the service has not.',
+} as const;
+const LSM_WRITE = {
+  about: 'table',
+  permission: 'write',
+  reason: 'Writes go to the table at once; there is no write-ahead tree in front of it.',
+} as const;
 const LSM_READ = { ...LSM_WRITE, permission: 'read' } as const;
-const BRANCH_JOIN = { about: 'table', permission: 'write', reason: BRANCH_JOINS } as const;
+const BRANCH_JOIN = {
+  about: 'table',
+  permission: 'write',
+  reason: 'The storage engine neither compares nor joins branches.',
+} as const;
 
 export const UNSUPPORTED: readonly Unsupported[] = [
   { id: 'create_table_version', path: '/v1/table/:id/version/create', about: 'table', ...CLIENT_COMMIT },
   { id: 'batch_create_table_versions', path: '/v1/table/version/batch-create', about: 'database', ...CLIENT_COMMIT },
   { id: 'batch_commit_tables', path: '/v1/table/batch-commit', about: 'database', ...CLIENT_COMMIT },
-  {
-    id: 'alter_table_backfill_columns',
-    path: '/v1/table/:id/backfill_column',
-    about: 'table',
-    permission: 'write',
-    reason: COMPUTED_COLUMNS,
-  },
+  { id: 'alter_table_backfill_columns', path: '/v1/table/:id/backfill_column', about: 'table', ...BACKFILL },
   {
     id: 'create_materialized_view',
     path: '/v1/materialized_view/:id/create',
     about: 'new-table',
-    permission: 'write',
-    reason: MATERIALIZED_VIEWS,
+    ...MATERIALIZED_VIEW,
   },
-  {
-    id: 'refresh_materialized_view',
-    path: '/v1/materialized_view/:id/refresh',
-    about: 'table',
-    permission: 'write',
-    reason: MATERIALIZED_VIEWS,
-  },
+  { id: 'refresh_materialized_view', path: '/v1/materialized_view/:id/refresh', about: 'table', ...MATERIALIZED_VIEW },
   { id: 'set_lsm_write_spec', path: '/v1/table/:id/set_lsm_write_spec', ...LSM_WRITE },
   { id: 'unset_lsm_write_spec', path: '/v1/table/:id/unset_lsm_write_spec', ...LSM_WRITE },
   { id: 'get_lsm_write_spec', path: '/v1/table/:id/get_lsm_write_spec', ...LSM_READ },
@@ -61,16 +63,7 @@ export const UNSUPPORTED: readonly Unsupported[] = [
   { id: 'cherry_pick_table_branch', path: '/v1/table/:id/branches/cherry_pick', ...BRANCH_JOIN },
 ];
 
-const DEFINE = {
-  table: defineTableOperation,
-  'new-table': defineNewTableOperation,
-  database: defineDatabaseOperation,
-} as const;
-
-/** Whatever the request says beside who asks and about what is not read. */
-const AnyBody = requestBody({}, { additionalProperties: true });
-
-/** Each is an operation like any other: who may not ask is told that first. */
+/** They check permissions like any other operation, before they refuse. */
 export const UNSUPPORTED_OPERATIONS: readonly Operation[] = UNSUPPORTED.map(toOperation);
 
 function toOperation({ id, path, about, permission, reason }: Unsupported): Operation {
@@ -79,10 +72,10 @@ function toOperation({ id, path, about, permission, reason }: Unsupported): Oper
     path,
     summary: `Not offered: ${reason}`,
     permission,
-    body: { kind: 'json', shape: AnyBody },
+    body: { kind: 'json', shape: requestBody({}, { additionalProperties: true }) },
     replies: [json(Type.Object({}), 'Never.')],
     statuses: [406],
-    run: async (): Promise<Reply> => {
+    async run() {
       throw new ServiceError('Unsupported', 'This operation is not offered by this service.', { hint: reason });
     },
   });

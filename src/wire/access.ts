@@ -86,7 +86,6 @@ export const RevokeReply = replyBody({ id: Type.String() });
 export type RevokeReply = Type.Static<typeof RevokeReply>;
 
 export const GrantBody = requestBodyWithoutId({ principal: Principal, ...grantFields });
-export type GrantBody = Type.Static<typeof GrantBody>;
 
 const GivenGrant = Type.Object({ principal: Type.String(), ...grantFields });
 export type GivenGrant = Type.Static<typeof GivenGrant>;
@@ -99,7 +98,6 @@ export const ListGrantsBody = requestBodyWithoutId({
   principal: Type.Optional(Principal),
   database: Type.Optional(Type.String({ minLength: 1, description: 'Only grants on this database.' })),
 });
-export type ListGrantsBody = Type.Static<typeof ListGrantsBody>;
 
 export const ListGrantsReply = replyBody({ grants: Type.Array(GivenGrant), page_token: NextPageToken });
 export type ListGrantsReply = Type.Static<typeof ListGrantsReply>;

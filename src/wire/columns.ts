@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { Branch, StringMap, Version, optionalFlag, optionalText, replyBody, requestBody } from './shapes.ts';
 
-export const FieldMetadataUpdate = Type.Object(
+const FieldMetadataUpdate = Type.Object(
   {
     path: Type.String({ minLength: 1, description: 'Path of the field.' }),
     metadata: Type.Unsafe<Record<string, string | null>>(
@@ -31,9 +31,8 @@ export const UpdateFieldMetadataReply = replyBody({
   ),
   transaction_id: optionalText(),
 });
-export type UpdateFieldMetadataReply = Type.Static<typeof UpdateFieldMetadataReply>;
 
-export const AddColumnsEntry = Type.Object(
+const AddColumnsEntry = Type.Object(
   {
     name: Type.String({ description: 'Name of the new column.' }),
     expression: optionalText('SQL that gives the values of the rows that are there.'),
@@ -54,7 +53,7 @@ export const AddColumnsBody = requestBody({
 });
 export type AddColumnsBody = Type.Static<typeof AddColumnsBody>;
 
-export const AlterColumnsEntry = Type.Object(
+const AlterColumnsEntry = Type.Object(
   {
     path: Type.String({ minLength: 1, description: 'Path of the field.' }),
     rename: Type.Optional(Type.Union([Type.String(), Type.Null()], { description: 'New name.' })),
@@ -75,13 +74,10 @@ export const DropColumnsBody = requestBody({
   columns: Type.Array(Type.String({ minLength: 1 }), { description: 'Paths of the fields to drop.' }),
   branch: Type.Optional(Branch),
 });
-export type DropColumnsBody = Type.Static<typeof DropColumnsBody>;
 
 export const ColumnsReply = replyBody({ version: Version, transaction_id: optionalText() });
-export type ColumnsReply = Type.Static<typeof ColumnsReply>;
 
 export const SchemaMetadataBody = requestBody(
   { branch: Type.Optional(Branch), metadata: StringMap },
   { description: 'The pairs, either as the whole body or as `metadata`.' },
 );
-export type SchemaMetadataBody = Type.Static<typeof SchemaMetadataBody>;

@@ -36,23 +36,23 @@ export type UpdateTableReply = Type.Static<typeof UpdateTableReply>;
 const NumberArray = Type.Array(Type.Number());
 const FieldPathText = Type.String({ minLength: 1 });
 
-export const QueryVector = Type.Object(
+const QueryVector = Type.Object(
   { single_vector: Type.Optional(NumberArray), multi_vector: Type.Optional(Type.Array(NumberArray)) },
   { additionalProperties: false, description: 'Exactly one of the two.' },
 );
 
-export const QueryColumns = Type.Object(
+const QueryColumns = Type.Object(
   { column_names: Type.Optional(Type.Array(FieldPathText)), column_aliases: Type.Optional(StringMap) },
   { additionalProperties: false, description: 'Exactly one of the two.' },
 );
 
-export const StringQuery = Type.Object(
+const StringQuery = Type.Object(
   { query: Type.String(), columns: Type.Optional(Type.Array(FieldPathText)) },
   { additionalProperties: false },
 );
 
 /** The tree below `query` is read by `wire/full-text.ts`, which bounds its depth as it goes. */
-export const StructuredQuery = Type.Object(
+const StructuredQuery = Type.Object(
   {
     query: Type.Object(
       {},
@@ -62,12 +62,12 @@ export const StructuredQuery = Type.Object(
   { additionalProperties: false },
 );
 
-export const FullTextBody = Type.Object(
+const FullTextBody = Type.Object(
   { string_query: Type.Optional(StringQuery), structured_query: Type.Optional(StructuredQuery) },
   { additionalProperties: false, description: 'Exactly one of the two.' },
 );
 
-export const QueryOrder = Type.Object(
+const QueryOrder = Type.Object(
   {
     column_name: FieldPathText,
     ascending: optionalFlag('Smallest first (default) or greatest first.'),
@@ -206,6 +206,5 @@ export const CompleteUploadReply = replyBody({
   num_inserted_rows: rows('Rows of all parts together.'),
   transaction_id: optionalText(),
 });
-export type CompleteUploadReply = Type.Static<typeof CompleteUploadReply>;
 
 export const AbortUploadReply = replyBody({ upload_id: UploadId });

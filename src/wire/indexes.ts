@@ -68,7 +68,6 @@ export const ListIndicesBody = requestBody({
   page_token: optionalText('The token of the page before.'),
   limit: Type.Optional(Type.Integer({ minimum: 1, description: 'Most indexes on the page.' })),
 });
-export type ListIndicesBody = Type.Static<typeof ListIndicesBody>;
 
 export const IndexContent = Type.Object({
   index_name: Type.String(),
@@ -93,7 +92,6 @@ export type ListIndicesReply = Type.Static<typeof ListIndicesReply>;
 const indexName = { index_name: optionalText('Name of the index. Must agree with the address.') };
 
 export const IndexStatsBody = requestBody({ ...stateFields, ...indexName });
-export type IndexStatsBody = Type.Static<typeof IndexStatsBody>;
 
 export const IndexStatsReply = replyBody({
   index_type: Type.String(),
@@ -105,7 +103,6 @@ export const IndexStatsReply = replyBody({
 export type IndexStatsReply = Type.Static<typeof IndexStatsReply>;
 
 export const DropIndexBody = requestBody({ ...indexName, branch: Type.Optional(Branch) });
-export type DropIndexBody = Type.Static<typeof DropIndexBody>;
 
 export const DropIndexReply = replyBody({ version: Version, transaction_id: optionalText() });
 export type DropIndexReply = Type.Static<typeof DropIndexReply>;
@@ -114,6 +111,5 @@ export const PrewarmPageCacheBody = requestBody({
   ...stateFields,
   columns: Type.Optional(Type.Array(Type.String({ minLength: 1 }), { description: 'Field paths; none means all.' })),
 });
-export type PrewarmPageCacheBody = Type.Static<typeof PrewarmPageCacheBody>;
 
 export const PrewarmReply = replyBody({});

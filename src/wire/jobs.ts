@@ -5,7 +5,6 @@ export const ListJobsBody = requestBodyWithoutId({
   page_token: optionalText(),
   limit: Type.Optional(Type.Integer({ minimum: 1, description: 'Most jobs on the page.' })),
 });
-export type ListJobsBody = Type.Static<typeof ListJobsBody>;
 
 export const JobBody = requestBodyWithoutId({ job_id: Type.String({ minLength: 1 }) });
 export type JobBody = Type.Static<typeof JobBody>;

@@ -2,7 +2,6 @@ import { Type } from 'typebox';
 import { StringMap, replyBody, requestBody } from './shapes.ts';
 
 export const MaintenanceBody = requestBody({});
-export type MaintenanceBody = Type.Static<typeof MaintenanceBody>;
 
 const Reasons = Type.Array(Type.String(), {
   description: '`fragments`, `deletions`, `index`; what there is to improve.',

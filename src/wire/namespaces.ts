@@ -31,7 +31,6 @@ export type CreateNamespaceReply = Type.Static<typeof CreateNamespaceReply>;
 
 /** Of a namespace that exists, and nothing else. */
 export const NamespaceBody = requestBody({});
-export type NamespaceBody = Type.Static<typeof NamespaceBody>;
 
 export const DescribeNamespaceReply = replyBody({ properties: StringMap });
 export type DescribeNamespaceReply = Type.Static<typeof DescribeNamespaceReply>;

@@ -5,7 +5,6 @@ export const ListSlowQueriesBody = requestBodyWithoutId({
   page_token: optionalText(),
   limit: Type.Optional(Type.Integer({ minimum: 1, description: 'Most queries on the page.' })),
 });
-export type ListSlowQueriesBody = Type.Static<typeof ListSlowQueriesBody>;
 
 const SlowQuery = Type.Object({
   request_id: Type.String(),

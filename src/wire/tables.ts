@@ -85,7 +85,6 @@ export const ListTablesOfQuery = Type.Object({
 });
 
 export const TableExistsBody = requestBody({ version: Type.Optional(Version) });
-export type TableExistsBody = Type.Static<typeof TableExistsBody>;
 
 /** Of a table that exists, and nothing else. */
 export const TableBody = requestBody({});
@@ -105,7 +104,6 @@ export const DeclareTableBody = requestBody({
   vend_credentials: optionalFlag(),
   properties: Type.Optional(StringMap),
 });
-export type DeclareTableBody = Type.Static<typeof DeclareTableBody>;
 
 export const DeclareTableReply = replyBody({
   location: Type.String({ description: 'Where the caller writes the data.' }),

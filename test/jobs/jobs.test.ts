@@ -20,8 +20,8 @@ function openJobs(limits: Partial<JobsSettings['limits']> = {}) {
   return { jobs, events };
 }
 
-function subject(sameAs: string, lane = sameAs): JobSubject {
-  return { kind: 'work', databaseId: 'db', table: ['t'], tableId: 't1', caller: 'me', lane, sameAs, spec: {} };
+function subject(sameAs: string, exclusiveKey = sameAs): JobSubject {
+  return { kind: 'work', databaseId: 'db', table: ['t'], tableId: 't1', caller: 'me', exclusiveKey, sameAs, spec: {} };
 }
 
 /** Work that ends when the test says so. */
@@ -48,7 +48,7 @@ suite('a job whose table is dropped', () => {
 
   test('while it runs has failed for want of it, whatever came of its work', async () => {
     const { jobs, events } = openJobs();
-    const about = (lane: string): JobSubject => ({ ...subject(lane), tableId: 'dropped' });
+    const about = (key: string): JobSubject => ({ ...subject(key), tableId: 'dropped' });
     await assert.rejects(jobs.start(about('a'), async () => ({})).outcome, missing);
     const failing = async (): Promise<never> => {
       throw new Error('no such file');
@@ -146,11 +146,11 @@ suite('jobs wait', () => {
     );
   });
 
-  test('for another job of their lane, and let others past', async () => {
+  test('for another job with their key, and let others past', async () => {
     const { jobs } = openJobs();
     const [first, same, other] = [held(), held(), held()];
-    const running = jobs.start(subject('a', 'lane'), first.work);
-    jobs.start(subject('b', 'lane'), same.work);
+    const running = jobs.start(subject('a', 'key'), first.work);
+    jobs.start(subject('b', 'key'), same.work);
     jobs.start(subject('c', 'elsewhere'), other.work);
     assert.deepEqual([same.isStarted(), other.isStarted()], [false, true]);
     first.end({ value: 1 });

@@ -63,7 +63,7 @@ function toSubject({ table, body, caller, database, requestId }: CreateIndexRequ
     table: table.path,
     tableId: table.id,
     caller: caller.id,
-    lane: `${locationKey(table.location)}\u0000${body.branch ?? ''}`,
+    exclusiveKey: `${locationKey(table.location)}\u0000${body.branch ?? ''}`,
     // The LanceDB client retries a request that took too long with the same request id.
     sameAs: JSON.stringify([requestId, table.id, body.branch ?? null, index]),
     spec: {

@@ -14,7 +14,6 @@ import {
 export const ListBranchesQuery = queryParameters(pageParameters);
 
 export const ListBranchesBody = requestBody(pageFields);
-export type ListBranchesBody = Type.Static<typeof ListBranchesBody>;
 
 export const BranchShape = Type.Object({
   parentBranch: optionalText('Absent for the main branch.'),
@@ -38,4 +37,3 @@ export const CreateBranchBody = requestBody({
 export type CreateBranchBody = Type.Static<typeof CreateBranchBody>;
 
 export const DeleteBranchBody = requestBody({ name: Type.String({ description: 'Name of the branch.' }) });
-export type DeleteBranchBody = Type.Static<typeof DeleteBranchBody>;

@@ -16,7 +16,6 @@ const TagName = Type.String({ description: 'Name of the tag.' });
 export const ListTagsQuery = queryParameters(pageParameters);
 
 export const ListTagsBody = requestBody(pageFields);
-export type ListTagsBody = Type.Static<typeof ListTagsBody>;
 
 export const TagShape = Type.Object({
   version: Version,
@@ -33,7 +32,6 @@ export const ListTagsReply = replyBody({
 export type ListTagsReply = Type.Static<typeof ListTagsReply>;
 
 export const TagBody = requestBody({ tag: TagName });
-export type TagBody = Type.Static<typeof TagBody>;
 
 export const TagVersionReply = replyBody({ version: Version, branch: optionalText('Absent for the main branch.') });
 export type TagVersionReply = Type.Static<typeof TagVersionReply>;

@@ -2,7 +2,6 @@ import { Type } from 'typebox';
 import { pageParameters, StringMap, optionalText, queryParameters, replyBody, requestBody } from '../shapes.ts';
 
 export const DescribeTransactionBody = requestBody({});
-export type DescribeTransactionBody = Type.Static<typeof DescribeTransactionBody>;
 
 export const TransactionReply = replyBody({
   status: Type.String({ description: 'Always `Succeeded`: what is recorded is committed.' }),

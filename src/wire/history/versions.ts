@@ -30,7 +30,6 @@ export const ListVersionsBody = requestBody({
   branch: Type.Optional(Branch),
   descending: optionalFlag(),
 });
-export type ListVersionsBody = Type.Static<typeof ListVersionsBody>;
 
 export const TableVersionShape = Type.Object({
   version: Version,
@@ -49,7 +48,6 @@ export const ListVersionsReply = replyBody({
 export type ListVersionsReply = Type.Static<typeof ListVersionsReply>;
 
 export const DescribeVersionBody = requestBody({ version: Type.Optional(Version), branch: Type.Optional(Branch) });
-export type DescribeVersionBody = Type.Static<typeof DescribeVersionBody>;
 
 export const DescribeVersionReply = replyBody({ version: TableVersionShape });
 export type DescribeVersionReply = Type.Static<typeof DescribeVersionReply>;
