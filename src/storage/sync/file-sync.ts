@@ -1,13 +1,13 @@
 import { closeSync, fsync, openSync } from 'node:fs';
 import { promisify } from 'node:util';
 
-/** What makes files durable. An argument, so that a test can let a disk fail. */
+/** Makes files durable. Tests pass in a disk that fails. */
 export interface FileSync {
   /** Resolves when what is at the path, a file or a folder, survives a power loss. Nothing there is fine. */
   sync(path: string): Promise<void>;
 }
 
-/** Only the sync waits in a thread: to open and close there would cost more than it takes. */
+/** Only the sync runs in the thread pool: opening and closing there would cost more. */
 export const DISK: FileSync = {
   async sync(path) {
     const file = openIfThere(path);
@@ -22,12 +22,8 @@ export const DISK: FileSync = {
 
 const fsyncOf = promisify(fsync);
 
-export interface CountedSync extends FileSync {
-  readonly count: number;
-}
-
 /** Counts successful syncs, for the metrics. */
-export function countSyncs(disk: FileSync): CountedSync {
+export function countSyncs(disk: FileSync): FileSync & { readonly count: number } {
   let count = 0;
   return {
     get count() {
@@ -63,7 +59,7 @@ export function isShortage(error: unknown): boolean {
   return SHORTAGES.has(error.code) && error.syscall !== 'fsync';
 }
 
-/** Paths that a commit made or changed, and that are not known to be durable. */
+/** Paths that a commit created or changed, and that are not known to be durable. */
 export interface DirtyPaths {
   readonly files: readonly string[];
   readonly folders: readonly string[];

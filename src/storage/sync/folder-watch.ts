@@ -1,29 +1,35 @@
 import { lstatSync, statSync, watch } from 'node:fs';
 import type { FSWatcher } from 'node:fs';
 import { join } from 'node:path';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import { isMissing } from './file-sync.ts';
 import type { DirtyPaths } from './file-sync.ts';
 import { findChangedSince, isExpendable, isUnfinished, listFolder } from './folder-tree.ts';
 
-/** Folders of a table, or of a branch, that have many files and no folders that would get more. */
+/** Folders of a table, or of a branch, that have many files and never new folders. */
 const LEAVES = new Set(['data', '_versions', '_deletions']);
 
 interface Watched {
   readonly watcher: FSWatcher;
+  /** Dirty names since the last call of `take`. */
   readonly names: Set<string>;
-  /** Anything at all, also about names that do not count. */
-  hasNews: boolean;
+  /** Any event since then, also about names that are not synced. */
+  hasEvents: boolean;
   stamp: string;
 }
 
+interface FoundPaths {
+  readonly files: Set<string>;
+  readonly folders: Set<string>;
+}
+
 /**
- * Knows which files have come to a table since it was last asked. To list the folders costs 30 ms at ten thousand
- * versions; the kernel tells the names by itself, and has told them when the call that made the files returns.
+ * Collects the dirty paths of a table from kernel events. Listing the folders costs 30 ms at ten thousand versions; the
+ * kernel has queued an event when the call that created the file returns.
  */
 export class FolderWatch {
   readonly #watched = new Map<string, Watched>();
-  #askedAt = Date.now();
+  #takenAt = Date.now();
   #isBroken = false;
 
   private constructor() {}
@@ -38,9 +44,9 @@ export class FolderWatch {
     return undefined;
   }
 
-  /** All that was made before has been told. */
-  get askedAt(): number {
-    return this.#askedAt;
+  /** All that was created before has been taken. */
+  get takenAt(): number {
+    return this.#takenAt;
   }
 
   get isBroken(): boolean {
@@ -56,25 +62,23 @@ export class FolderWatch {
     this.#watched.clear();
   }
 
-  /** What was made by calls that have returned; perhaps more. */
+  /** What was created by calls that have returned; perhaps more. */
   async take(): Promise<DirtyPaths> {
-    const since = this.#askedAt;
-    this.#askedAt = Date.now();
-    await delivered();
+    const since = this.#takenAt;
+    this.#takenAt = Date.now();
+    await eventsRead();
     const silent = this.#findSilent();
-    if (silent.length > 0) await delivered();
-    const files = new Set<string>();
-    const folders = new Set<string>();
-    for (const [folder, watched] of this.#watched) await this.#takeNews(folder, watched, { files, folders });
+    if (silent.length > 0) await eventsRead();
+    const found: FoundPaths = { files: new Set(), folders: new Set() };
+    for (const [folder, { names }] of this.#watched) await this.#takeNames(folder, names, found);
     for (const folder of silent) {
-      if (this.#watched.get(folder)?.hasNews === false)
-        addAll({ files, folders }, await findChangedSince(folder, since));
+      if (this.#watched.get(folder)?.hasEvents === false) addAll(found, await findChangedSince(folder, since));
     }
-    for (const watched of this.#watched.values()) watched.hasNews = false;
-    return { files: [...files], folders: [...folders] };
+    for (const watched of this.#watched.values()) watched.hasEvents = false;
+    return { files: [...found.files], folders: [...found.folders] };
   }
 
-  /** Folders that have changed without a word: some file systems tell nothing. */
+  /** Folders that have changed without an event: some file systems send none. */
   #findSilent(): readonly string[] {
     const silent: string[] = [];
     for (const [folder, watched] of this.#watched) {
@@ -84,36 +88,37 @@ export class FolderWatch {
         this.#watched.delete(folder);
         continue;
       }
-      if (stamp !== watched.stamp && !watched.hasNews) silent.push(folder);
+      if (stamp !== watched.stamp && !watched.hasEvents) silent.push(folder);
       watched.stamp = stamp;
     }
     return silent;
   }
 
-  async #takeNews(folder: string, { names }: Watched, found: Found): Promise<void> {
-    const news = [...names];
-    names.clear();
-    for (const name of news) {
+  async #takeNames(folder: string, dirty: Set<string>, found: FoundPaths): Promise<void> {
+    const names = [...dirty];
+    dirty.clear();
+    for (const name of names) {
       const path = join(folder, name);
-      const kind = kindOf(path);
-      if (kind !== 'absent') found.folders.add(folder);
-      if (kind === 'file') found.files.add(path);
-      // Watched before it is listed, so that nothing comes in between.
-      if (kind === 'folder' && !this.#watched.has(path)) {
+      const entry = lstatSync(path, { throwIfNoEntry: false });
+      if (entry === undefined) continue;
+      found.folders.add(folder);
+      if (!entry.isDirectory()) found.files.add(path);
+      else if (!this.#watched.has(path)) {
+        // Watched before it is listed, so nothing is missed in between.
         await this.#watchAll(path);
         addAll(found, await findChangedSince(path, 0));
       }
     }
   }
 
-  /** Leaves are not listed: they may be long. What stands beside manifests is a leaf, whatever a branch is called. */
+  /** Leaves are not listed: they may be long. A folder beside the manifests is a leaf, whatever a branch is called. */
   async #watchTree(folder: string): Promise<void> {
     this.#watch(folder);
     const folders = await listFolders(folder);
     const hasLeaves = folders.includes('_versions');
     for (const name of folders) {
       const path = join(folder, name);
-      // The folder of an index that is there gets no more files.
+      // The folder of an existing index gets no more files.
       if (hasLeaves && (LEAVES.has(name) || name === '_indices')) this.#watch(path);
       else await this.#watchTree(path);
     }
@@ -126,12 +131,12 @@ export class FolderWatch {
 
   #watch(folder: string): void {
     try {
-      const names = new Set<string>();
       const watcher = watch(folder, { persistent: false });
-      const watched: Watched = { watcher, names, hasNews: false, stamp: readStamp(folder) ?? '' };
+      const watched: Watched = { watcher, names: new Set(), hasEvents: false, stamp: readStamp(folder) ?? '' };
       watcher.on('change', (_, name) => {
-        watched.hasNews = true;
-        if (typeof name === 'string' && !isUnfinished(name) && !isExpendable(folder, name)) names.add(name);
+        watched.hasEvents = true;
+        const isDirty = typeof name === 'string' && !isUnfinished(name) && !isExpendable(folder, name);
+        if (isDirty) watched.names.add(name);
       });
       watcher.on('error', () => {
         this.#isBroken = true;
@@ -148,32 +153,18 @@ async function listFolders(folder: string): Promise<readonly string[]> {
   return entries.filter((entry) => entry.isDirectory() && !isExpendable(folder, entry.name)).map(({ name }) => name);
 }
 
-interface Found {
-  readonly files: Set<string>;
-  readonly folders: Set<string>;
-}
-
-function addAll(found: Found, { files, folders }: DirtyPaths): void {
+function addAll(found: FoundPaths, { files, folders }: DirtyPaths): void {
   for (const file of files) found.files.add(file);
   for (const folder of folders) found.folders.add(folder);
 }
 
-/**
- * The kernel queues a notice before the call that caused it returns, and the event loop reads all that are queued each
- * time that it looks for events: it has done so once between the second turn and the first.
- */
-async function delivered(): Promise<void> {
-  await nextTurn();
-  await nextTurn();
+/** The event loop reads all queued events once per iteration; two iterations contain one whole read. */
+async function eventsRead(): Promise<void> {
+  await nextIteration();
+  await nextIteration();
 }
 
 function readStamp(folder: string): string | undefined {
   const found = statSync(folder, { throwIfNoEntry: false });
   return found === undefined ? undefined : `${found.ino}:${found.mtimeMs}:${found.ctimeMs}`;
-}
-
-function kindOf(path: string): 'file' | 'folder' | 'absent' {
-  const found = lstatSync(path, { throwIfNoEntry: false });
-  if (found === undefined) return 'absent';
-  return found.isDirectory() ? 'folder' : 'file';
 }

@@ -4,21 +4,21 @@ import type { DirtyPaths } from './file-sync.ts';
 import { findChangedSince } from './folder-tree.ts';
 import { FolderWatch } from './folder-watch.ts';
 
-/** What is known of a table's dirty paths. */
+/** The dirty paths of a table, and the syncs of them. */
 export interface SyncState {
   readonly key: string;
   readonly folder: string;
-  watch: FolderWatch | undefined;
+  watch?: FolderWatch | undefined;
   /** Unwatched since then: scan for what changed after it; 0 = full scan. Not set while the folder is watched. */
-  since: number | undefined;
-  /** Taken from the watch, and not known to be durable: nothing but a sync of them clears it. */
+  since?: number | undefined;
+  /** Taken from the watch, and not known to be durable: only a sync of them clears it. */
   dirty: DirtyPaths;
   /** The last sync gave up for want of resources. */
   isOverdue: boolean;
   users: number;
-  preparing: Promise<void> | undefined;
-  running: Promise<void> | undefined;
-  waiting: Promise<void> | undefined;
+  preparing?: Promise<void> | undefined;
+  running?: Promise<void>;
+  waiting?: Promise<void> | undefined;
 }
 
 export const NO_PATHS: DirtyPaths = { files: [], folders: [] };
@@ -33,11 +33,6 @@ export function joinPaths(one: DirtyPaths, other: DirtyPaths): DirtyPaths {
 /** Folders of new indexes and branches are watched too; past this the watch begins again. */
 const WATCHED_FOLDERS_MAX = 200;
 
-export function newState(key: string, folder: string): SyncState {
-  const nothing = { watch: undefined, since: undefined, preparing: undefined, running: undefined, waiting: undefined };
-  return { key, folder, dirty: NO_PATHS, isOverdue: false, users: 0, ...nothing };
-}
-
 /** Before the write: from now on new files are noticed. */
 export async function prepare(state: SyncState): Promise<void> {
   state.preparing ??= openWatch(state).finally(() => {
@@ -50,7 +45,7 @@ async function openWatch(state: SyncState): Promise<void> {
   const { watch, folder } = state;
   if (watch !== undefined) {
     if (isUsable(watch)) return;
-    state.since ??= watch.askedAt;
+    state.since ??= watch.takenAt;
     watch.close();
   }
   state.watch = await FolderWatch.open(folder);
@@ -64,11 +59,10 @@ function isUsable(watch: FolderWatch): boolean {
 /** What changed since the last call. */
 export async function takeDirtyPaths(state: SyncState): Promise<DirtyPaths> {
   const { watch, folder } = state;
-  const isWatched = watch !== undefined && isUsable(watch);
   // A watch that broke after the write began may have missed some of it.
-  const since = state.since ?? (watch?.isBroken === true ? watch.askedAt : undefined);
-  const takenAt = watch?.askedAt ?? since;
-  state.since = isWatched ? undefined : Date.now();
+  const since = state.since ?? (watch?.isBroken === true ? watch.takenAt : undefined);
+  const takenAt = watch?.takenAt ?? since;
+  state.since = watch !== undefined && isUsable(watch) ? undefined : Date.now();
   try {
     const seen = watch === undefined ? NO_PATHS : await watch.take();
     if (since === undefined) return seen;
@@ -76,7 +70,7 @@ export async function takeDirtyPaths(state: SyncState): Promise<DirtyPaths> {
     // The folder of a new table has an entry above it.
     return joinPaths(joinPaths(seen, changed), { files: [], folders: [dirname(folder)] });
   } catch (error) {
-    // What the watch had told is lost: the next sync scans for it.
+    // What the watch had collected is lost: the next sync scans for it.
     state.since = Math.min(since ?? Infinity, takenAt ?? Infinity);
     throw error;
   }

@@ -4,7 +4,7 @@ import type { SyncScope } from '../storage.ts';
 import { isShortage, syncPaths } from './file-sync.ts';
 import type { FileSync } from './file-sync.ts';
 import { findChangedSince } from './folder-tree.ts';
-import { NO_PATHS, joinPaths, newState, prepare, takeDirtyPaths } from './sync-state.ts';
+import { NO_PATHS, joinPaths, prepare, takeDirtyPaths } from './sync-state.ts';
 import type { SyncState } from './sync-state.ts';
 
 /** `full`: on disk before the answer. `os`: whenever the operating system writes it back. */
@@ -81,7 +81,7 @@ export class TableSync {
   }
 
   #find(key: string, folder: string): SyncState {
-    const state = this.#tables.get(key) ?? newState(key, folder);
+    const state = this.#tables.get(key) ?? { key, folder, dirty: NO_PATHS, isOverdue: false, users: 0 };
     // Moved to the end: the order of the map is the order of use.
     this.#tables.delete(key);
     this.#tables.set(key, state);
