@@ -4,15 +4,12 @@ import type { Catalog } from '../catalog/catalog.ts';
 import { inspectCatalog } from '../catalog/sqlite/inspect-catalog.ts';
 import type { CatalogState } from '../catalog/sqlite/inspect-catalog.ts';
 import type { Config } from '../config/config.ts';
-import { DEFAULT_DATABASE } from '../model/table.ts';
 import { openStorages } from '../storage/storages.ts';
-import type { Storages } from '../storage/storages.ts';
-import type { Telemetry } from '../telemetry/telemetry.ts';
 
 const CACHE_ENTRIES_MAX = 10_000;
 const BUSY_MILLISECONDS = 5_000;
 
-/** The catalog that the settings name; commands open it beside a running server. */
+/** The configured catalog; commands open it beside a running server. */
 export async function openConfiguredCatalog(config: Config): Promise<Catalog> {
   await mkdir(config.data, { recursive: true, mode: 0o700 });
   return openCatalog({
@@ -25,7 +22,7 @@ export async function openConfiguredCatalog(config: Config): Promise<Catalog> {
   });
 }
 
-/** How the catalog fares that the settings name; it is not changed by the look. */
+/** The state of the configured catalog, which is not changed. */
 export function inspectConfiguredCatalog(config: Config): CatalogState {
   return inspectCatalog(config.catalogFile);
 }
@@ -35,21 +32,4 @@ export async function ensureRoot(root: string): Promise<void> {
   const storages = openStorages({ sync: 'os', watchedTablesMax: 0 });
   await storages.of(root).ensureRoot();
   storages.close();
-}
-
-/**
- * At start: creates the root folder of each database that has no tables. The missing root of one that has tables was moved
- * away or is not mounted, and an empty folder in its place would hide that.
- */
-export async function ensureRoots(catalog: Catalog, storages: Storages, telemetry: Telemetry): Promise<void> {
-  for (const { id, name, root } of await catalog.databases.list()) {
-    const [table] = await catalog.tables.list({ databaseId: id, limit: 1 });
-    if (table !== undefined) continue;
-    try {
-      await storages.of(root).ensureRoot();
-    } catch (error) {
-      if (name === DEFAULT_DATABASE) throw error;
-      telemetry.emit({ kind: 'background-failed', task: `creating the storage root of ${name}`, cause: error });
-    }
-  }
 }

@@ -1,17 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { WriteGate } from '../coordination/write-gate.ts';
-import type { Load } from '../http/admission/load.ts';
-import type { Jobs } from '../jobs/jobs.ts';
-import type { Maintenance } from '../maintenance/maintenance.ts';
-import type { Writes } from '../writes/writes.ts';
+import type { AppParts } from './parts.ts';
 
-export interface WorkInFlight {
-  readonly load: Load;
-  readonly jobs: Jobs;
-  readonly maintenance: Maintenance;
-  readonly writes: Writes;
-  readonly writeGate: WriteGate;
-}
+type RunningParts = Pick<AppParts, 'load' | 'jobs' | 'maintenance' | 'writes' | 'writeGate'>;
 
 const COMMIT_GRACE_SECONDS = 5;
 const POLL_MILLISECONDS = 20;
@@ -20,8 +10,8 @@ const POLL_MILLISECONDS = 20;
  * Lets requests and jobs finish. At the deadline no write begins any more, jobs stop where that is safe, and only commits
  * that are running are still waited for. What is left then is abandoned: it has committed nothing.
  */
-export async function finishWork(work: WorkInFlight, drainSeconds: number): Promise<void> {
-  const { load, jobs, maintenance, writes, writeGate } = work;
+export async function finishWork(parts: RunningParts, drainSeconds: number): Promise<void> {
+  const { load, jobs, maintenance, writes, writeGate } = parts;
   void maintenance.close();
   const finished = load.inFlight.whenIdle().then(async () => jobs.drain());
   if (await endsWithin(drainSeconds, finished)) return;
@@ -38,6 +28,6 @@ async function endsWithin(seconds: number, work: Promise<unknown>): Promise<bool
   return isInTime;
 }
 
-async function whenNothingIsWritten(writes: Writes): Promise<void> {
+async function whenNothingIsWritten(writes: RunningParts['writes']): Promise<void> {
   while (writes.counts().inFlight > 0) await sleep(POLL_MILLISECONDS);
 }

@@ -7,13 +7,14 @@ import type { Config } from '../config/config.ts';
 import { DEFAULT_DATABASE, isOwnDirectory } from '../model/table.ts';
 import { isTransientFailure } from '../coordination/recover-writes.ts';
 import type { Engine } from '../engine/engine.ts';
+import type { Storages } from '../storage/storages.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { Writes } from '../writes/writes.ts';
 
 const ADMIN_KEY_NAME = 'administrator';
 const ADMIN_GRANT = { role: 'admin', database: undefined, path: [] } as const;
 
-/** Whether the database that requests without a database header are about had to be made: the catalog is new. */
+/** The database of requests without a database header. True when the catalog is new. */
 export async function ensureDefaultDatabase(catalog: Catalog, root: string): Promise<boolean> {
   if ((await catalog.databases.find(DEFAULT_DATABASE)) !== undefined) return false;
   await catalog.databases.create({ name: DEFAULT_DATABASE, root });
@@ -21,7 +22,7 @@ export async function ensureDefaultDatabase(catalog: Catalog, root: string): Pro
 }
 
 /**
- * The first start makes an administrator key, unless one is configured. It is returned only then: the catalog keeps a
+ * The first start creates an administrator key, unless one is configured. It is returned only then: the catalog keeps a
  * digest, and `admin.key` in the data folder, readable by its owner, keeps the key.
  */
 export async function ensureAdminKey(catalog: Catalog, config: Config): Promise<string | undefined> {
@@ -49,11 +50,29 @@ async function ensureKey(catalog: Catalog, key: string): Promise<void> {
   await catalog.keys.create({ name: ADMIN_KEY_NAME, digest, grants: [ADMIN_GRANT] });
 }
 
-export interface SweepParts {
+/**
+ * Creates the root folder of each database that has no tables. The missing root of one that has tables was moved
+ * away or is not mounted, and an empty folder in its place would hide that.
+ */
+export async function ensureRoots(catalog: Catalog, storages: Storages, telemetry: Telemetry): Promise<void> {
+  for (const { id, name, root } of await catalog.databases.list()) {
+    const [table] = await catalog.tables.list({ databaseId: id, limit: 1 });
+    if (table !== undefined) continue;
+    try {
+      await storages.of(root).ensureRoot();
+    } catch (error) {
+      if (name === DEFAULT_DATABASE) throw error;
+      telemetry.emit({ kind: 'background-failed', task: `creating the storage root of ${name}`, cause: error });
+    }
+  }
+}
+
+export interface RecoveryParts {
   readonly catalog: Catalog;
   readonly engine: Engine;
   readonly writes: Writes;
   readonly telemetry: Telemetry;
+  readonly isNewCatalog: boolean;
 }
 
 /**
@@ -61,7 +80,7 @@ export interface SweepParts {
  * removed, and a table in the middle of a write of several commits goes back to the version that its readers saw. What
  * cannot be ended now stays for the next start; what lacked space is thrown, because it can be ended once there is some.
  */
-export async function sweepUnfinished({ catalog, engine, writes, telemetry }: SweepParts): Promise<number> {
+export async function sweepUnfinished({ catalog, engine, writes, telemetry }: RecoveryParts): Promise<number> {
   const { reservations, held } = await catalog.tables.unfinished();
   let swept = 0;
   let transient: Error | undefined;
@@ -104,12 +123,7 @@ export async function sweepUnfinished({ catalog, engine, writes, telemetry }: Sw
  * Tables that the engine finds in a storage root and the catalog does not know yet are served from now on. Directories
  * that look like our own are litter then; only a new catalog, whose predecessor was lost, takes them too.
  */
-export async function adoptTables(
-  catalog: Catalog,
-  engine: Engine,
-  telemetry: Telemetry,
-  isNewCatalog: boolean,
-): Promise<number> {
+export async function adoptTables({ catalog, engine, telemetry, isNewCatalog }: RecoveryParts): Promise<number> {
   const isKnown = isNewCatalog ? () => false : isOwnDirectory;
   let adopted = 0;
   for (const database of await catalog.databases.list()) {

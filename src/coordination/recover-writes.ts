@@ -11,17 +11,12 @@ export interface RecoverySettings {
   readonly telemetry: Telemetry;
   /** Called once, when all steps are done. */
   readonly onDone: () => void;
-  readonly retryMilliseconds?: RetryWait;
+  readonly retryMilliseconds?: { readonly first: number; readonly longest: number };
 }
 
-interface RetryWait {
-  readonly first: number;
-  readonly longest: number;
-}
+const RETRY_MILLISECONDS = { first: 500, longest: 30_000 };
 
-const RETRY_WAIT: RetryWait = { first: 500, longest: 30_000 };
-
-/** How the recovery goes on in the background. */
+/** A recovery that goes on in the background. */
 export interface WriteRecovery {
   /** Waits for the step that is running. */
   close(): Promise<void>;
@@ -33,81 +28,55 @@ export interface WriteRecovery {
  * first attempt is thrown.
  */
 export async function recoverWrites(settings: RecoverySettings): Promise<WriteRecovery> {
-  const recovery = new Recovery(settings);
-  try {
-    await recovery.run();
-  } catch (error) {
-    if (!isTransientFailure(error)) throw error;
-    recovery.retryAfter(error);
-  }
-  return recovery;
-}
+  const { gate, telemetry, onDone, retryMilliseconds = RETRY_MILLISECONDS } = settings;
+  const startedAt = performance.now();
+  const closing = new AbortController();
+  const { signal } = closing;
+  const steps = [...settings.steps];
+  let milliseconds = retryMilliseconds.first;
 
-class Recovery implements WriteRecovery {
-  readonly #settings: RecoverySettings;
-  readonly #closed = new AbortController();
-  readonly #wait: RetryWait;
-  readonly #startedAt = performance.now();
-  #left: readonly RecoveryStep[];
-  #retrying: Promise<void> | undefined;
-  #retryMilliseconds: number;
-
-  constructor(settings: RecoverySettings) {
-    this.#settings = settings;
-    this.#left = settings.steps;
-    this.#wait = settings.retryMilliseconds ?? RETRY_WAIT;
-    this.#retryMilliseconds = this.#wait.first;
-  }
-
-  /** What is done is not repeated. */
-  async run(): Promise<void> {
-    for (let step = this.#left[0]; step !== undefined && !this.#isClosed; step = this.#left[0]) {
+  /** Steps that are done are not repeated. */
+  const run = async (): Promise<void> => {
+    for (let step = steps[0]; step !== undefined && !signal.aborted; step = steps[0]) {
       await step();
-      this.#left = this.#left.slice(1);
+      steps.shift();
     }
-    if (!this.#isClosed) this.#settings.onDone();
-  }
-
-  retryAfter(error: unknown): void {
-    this.#pause(error);
-    this.#retrying = this.#retry();
-  }
-
-  async close(): Promise<void> {
-    this.#closed.abort();
-    await this.#retrying;
-  }
-
-  get #isClosed(): boolean {
-    return this.#closed.signal.aborted;
-  }
-
-  async #retry(): Promise<void> {
-    const { gate, telemetry } = this.#settings;
-    while (await this.#isDue()) {
+    if (!signal.aborted) onDone();
+  };
+  const pause = (cause: unknown): void => {
+    gate.close('earlier writes are recovered, which needs space on the disk of the server');
+    telemetry.emit({ kind: 'writes-paused', retryMilliseconds: milliseconds, cause });
+  };
+  const retry = async (): Promise<void> => {
+    for (;;) {
+      await sleep(milliseconds, undefined, { signal }).catch(() => {});
+      if (signal.aborted) return;
       try {
-        await this.run();
+        await run();
         gate.open();
-        telemetry.emit({ kind: 'writes-resumed', milliseconds: performance.now() - this.#startedAt });
+        telemetry.emit({ kind: 'writes-resumed', milliseconds: performance.now() - startedAt });
         return;
       } catch (error) {
-        this.#retryMilliseconds = Math.min(2 * this.#retryMilliseconds, this.#wait.longest);
-        this.#pause(error);
+        milliseconds = Math.min(2 * milliseconds, retryMilliseconds.longest);
+        pause(error);
       }
     }
-  }
+  };
 
-  #pause(cause: unknown): void {
-    const { gate, telemetry } = this.#settings;
-    gate.close('earlier writes are recovered, which needs space on the disk of the server');
-    telemetry.emit({ kind: 'writes-paused', retryMilliseconds: this.#retryMilliseconds, cause });
+  let retrying: Promise<void> | undefined;
+  try {
+    await run();
+  } catch (error) {
+    if (!isTransientFailure(error)) throw error;
+    pause(error);
+    retrying = retry();
   }
-
-  async #isDue(): Promise<boolean> {
-    const { signal } = this.#closed;
-    await sleep(this.#retryMilliseconds, undefined, { signal }).catch(() => {});
-    return !signal.aborted;
-  }
+  return {
+    async close() {
+      closing.abort();
+      await retrying;
+    },
+  };
 }
 
 /** Primary result codes of SQLite: BUSY, IOERR, FULL. https://www.sqlite.org/rescode.html */

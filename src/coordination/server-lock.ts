@@ -1,8 +1,10 @@
 import { existsSync, mkdirSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Catalog } from '../catalog/catalog.ts';
 import { ServiceError } from '../errors/service-error.ts';
 import { SHUTDOWN_GRACE_SECONDS } from '../model/limits.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
 import { tryLockFile } from './file-lock.ts';
 import type { FileLock } from './file-lock.ts';
 import { describeHolder, readHolder, writeHolder } from './lock-holder.ts';
@@ -11,6 +13,8 @@ import type { LockHolder } from './lock-holder.ts';
 export interface ServerLockSettings {
   readonly data: string;
   readonly catalogFile: string;
+  /** The storage root of the default database. */
+  readonly root?: string;
   /** How long to wait for a holder that is not shutting down. */
   readonly waitSeconds: number;
   /** This server, as others see it. */
@@ -37,10 +41,10 @@ export class ServerLock {
     this.#settings = settings;
   }
 
-  /** Locks the data folder, and the catalog file if it is elsewhere. Waits for a server that is about to end. */
+  /** Locks the data folder, the root, and the catalog file if it is elsewhere. Waits for a server that is shutting down. */
   static async acquire(settings: ServerLockSettings): Promise<ServerLock> {
     const lock = new ServerLock(settings);
-    const { data, catalogFile } = settings;
+    const { data, catalogFile, root } = settings;
     try {
       await lock.#wait(`data folder ${data}`, () => {
         mkdirSync(data, { recursive: true, mode: 0o700 });
@@ -49,6 +53,7 @@ export class ServerLock {
       if (!catalogFile.startsWith(`${data}/`)) {
         await lock.#wait(`catalog ${catalogFile}`, () => lock.#lock(`${catalogFile}.lock`));
       }
+      if (root !== undefined) await lock.acquireRoot(root);
     } catch (error) {
       lock.close();
       throw error;
@@ -59,6 +64,22 @@ export class ServerLock {
   /** As for the data folder. */
   async acquireRoot(root: string): Promise<void> {
     if (!this.#isOurs(root)) await this.#wait(`storage root ${root}`, () => this.#lockRoot(root));
+  }
+
+  /**
+   * The roots that only the catalog knows. One that another server uses prevents the start. One that cannot be locked does
+   * not: its tables are read, and writes to them are refused until it can be.
+   */
+  async acquireDatabases(catalog: Pick<Catalog, 'databases'>, telemetry: Telemetry): Promise<void> {
+    for (const { name, root } of await catalog.databases.list()) {
+      try {
+        await this.acquireRoot(root);
+      } catch (cause) {
+        const isUnlockable = cause instanceof ServiceError && cause.cause !== undefined;
+        if (!isUnlockable) throw cause;
+        telemetry.emit({ kind: 'background-failed', task: `locking the storage root of the database ${name}`, cause });
+      }
+    }
   }
 
   /** For roots that turn up while the server runs: without waiting. Costs nothing once the root is locked. */
@@ -89,12 +110,12 @@ export class ServerLock {
       const usedBy = attempt(name, lock);
       if (usedBy === undefined) return;
       const waitedSeconds = (performance.now() - startedAt) / 1000;
-      if (waitedSeconds >= this.#patienceSeconds(readHolder(usedBy))) throw inUse(name, usedBy);
+      if (waitedSeconds >= this.#waitSecondsFor(readHolder(usedBy))) throw inUse(name, usedBy);
       await sleep(RETRY_MILLISECONDS);
     }
   }
 
-  #patienceSeconds(other: LockHolder | undefined): number {
+  #waitSecondsFor(other: LockHolder | undefined): number {
     const { waitSeconds } = this.#settings;
     if (other?.state !== 'draining') return waitSeconds;
     return Math.max(waitSeconds, other.drainSeconds + SHUTDOWN_GRACE_SECONDS + RELEASE_SECONDS);
@@ -178,9 +199,4 @@ function cannotLock(name: string, cause: unknown): ServiceError {
     hint: 'The server needs permission to create and write files there.',
     cause,
   });
-}
-
-/** Whether it failed for another reason than another server. */
-export function isUnlockable(error: unknown): boolean {
-  return error instanceof ServiceError && error.cause !== undefined;
 }

@@ -1,0 +1,196 @@
+import { randomUUID } from 'node:crypto';
+import { rm } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { createAuthenticator } from '../auth/authenticator.ts';
+import { findOwnIssuer } from '../config/config.ts';
+import type { Config } from '../config/config.ts';
+import { createSingleProcess } from '../coordination/coordination.ts';
+import { ServerLock } from '../coordination/server-lock.ts';
+import { WriteGate } from '../coordination/write-gate.ts';
+import { openEngine } from '../engine/engine.ts';
+import { watchEngine } from '../engine/watched-engine.ts';
+import { createLoad } from '../http/admission/load.ts';
+import { Jobs } from '../jobs/jobs.ts';
+import { Maintenance } from '../maintenance/maintenance.ts';
+import { readRelease } from '../release.ts';
+import { SlowQueries } from '../slow-queries/slow-queries.ts';
+import { openStorages } from '../storage/storages.ts';
+import type { StorageSettings, Storages } from '../storage/storages.ts';
+import type { TelemetryEvent } from '../telemetry/events.ts';
+import { batchLines, openLogOutput } from '../telemetry/log/log-output.ts';
+import { Metrics, watchEventLoop } from '../telemetry/metrics/metrics.ts';
+import { createTelemetry, openOpenTelemetry } from '../telemetry/telemetry.ts';
+import { Writes } from '../writes/writes.ts';
+import type { OnWriteStep, WritesSettings } from '../writes/writes.ts';
+import { openConfiguredCatalog } from './offline.ts';
+import { ensureAdminKey, ensureDefaultDatabase, ensureRoots, ensureSigningKey } from './startup.ts';
+
+/** The process around the service; a test may replace it. */
+export interface Outside extends Pick<StorageSettings, 'disk'> {
+  /** How many workers were replaced before this one. */
+  readonly workerRestarts?: number;
+  /** Of the process that a signal stops. */
+  readonly supervisorPid?: number;
+  /** Called when a step of the commit protocol starts. */
+  readonly onWriteStep?: OnWriteStep;
+}
+
+interface Closeable {
+  close(): Promise<void> | void;
+}
+
+/** What has been opened, to be closed in reverse order. */
+export class OpenParts {
+  readonly #open: Closeable[] = [];
+
+  add<Part extends Closeable>(part: Part): Part {
+    this.#open.push(part);
+    return part;
+  }
+
+  async close(): Promise<void> {
+    for (let part = this.#open.pop(); part !== undefined; part = this.#open.pop()) await part.close();
+  }
+}
+
+export type AppParts = Awaited<ReturnType<typeof openParts>>;
+
+/** All that the HTTP server needs below it. */
+export async function openParts(config: Config, outside: Outside, open: OpenParts) {
+  const { limits } = config;
+  const observed = await openTelemetry(config, open);
+  const { telemetry } = observed;
+  const lock = open.add(await lockFolders(config, outside));
+  const catalog = open.add(await openConfiguredCatalog(config));
+  const isNewCatalog = await ensureDefaultDatabase(catalog, config.storage.root);
+  const adminKey = await ensureAdminKey(catalog, config);
+  if (findOwnIssuer(config) !== undefined) await ensureSigningKey(catalog);
+  const storages = open.add(openConfiguredStorages(config, outside));
+  await ensureRoots(catalog, storages, telemetry);
+  const engine = open.add(await openConfiguredEngine(config, { ...observed, storages }));
+  await lock.acquireDatabases(catalog, telemetry);
+  const writes = open.add(await openWrites(config, outside, { ...observed, catalog, engine, storages }));
+  const ownIssuer = findOwnIssuer(config);
+  const authenticator = open.add(
+    createAuthenticator(
+      { ...config.auth, ownIssuer },
+      {
+        findByDigest: (digest) => catalog.keys.findByDigest(digest),
+        grantsOf: (principal) => catalog.grants.of(principal),
+        findClient: (id) => catalog.clients.find(id),
+        signingKeys: () => catalog.signingKeys.list(),
+      },
+      Date.now,
+    ),
+  );
+  const hasTable = async (tableId: string): Promise<boolean> => catalog.tables.has(tableId);
+  const jobs = open.add(new Jobs({ limits: limits.jobs, telemetry, now: Date.now, makeId: randomUUID, hasTable }));
+  const { background } = writes;
+  const shared = { engine, catalog, jobs, telemetry, now: Date.now };
+  const maintenance = open.add(new Maintenance({ ...shared, limits: limits.maintenance, background }));
+  writes.onCommit((table) => maintenance.recordCommit(table));
+  return {
+    ...observed,
+    config,
+    lock,
+    catalog,
+    isNewCatalog,
+    adminKey,
+    storages,
+    engine,
+    writes,
+    writeGate: new WriteGate((root) => lock.requireRoot(root)),
+    authenticator,
+    jobs,
+    maintenance,
+    slowQueries: open.add(new SlowQueries({ limits: limits.log, engine, telemetry, now: Date.now })),
+    load: createLoad(limits, () => performance.now()),
+    workerRestarts: outside.workerRestarts ?? 0,
+    state: { isDraining: false },
+  };
+}
+
+/** The collector's own failures go to the log alone: sending them would cause the next one. */
+async function openTelemetry({ log }: Config, open: OpenParts) {
+  const metrics = new Metrics();
+  const own = createTelemetry({ ...log, stream: openLogOutput(process.stderr), clock: Date.now });
+  const exported = await openOpenTelemetry({
+    variables: process.env,
+    release: readRelease(),
+    level: log.level,
+    onFault: (cause) => own.emit({ kind: 'background-failed', task: 'OpenTelemetry', cause }),
+  });
+  const stream = open.add(batchLines(openLogOutput(process.stderr)));
+  const readers = [(event: TelemetryEvent) => metrics.count(event), ...(exported === undefined ? [] : [exported.read])];
+  const telemetry = createTelemetry({ ...log, stream, clock: Date.now, readers });
+  if (exported !== undefined) open.add(exported);
+  open.add(watchEventLoop((milliseconds) => metrics.eventLoopDelayed(milliseconds)));
+  const onEngineCall = (call: string, startedAt: number, endedAt: number): void => {
+    metrics.engineCalled(call, endedAt - startedAt);
+    exported?.engineCalled(call, startedAt, endedAt);
+  };
+  return { metrics, exported, telemetry, onEngineCall };
+}
+
+type Observed = Awaited<ReturnType<typeof openTelemetry>>;
+
+/** Before anything in the folders is changed, the catalog included. */
+async function lockFolders(config: Config, { supervisorPid = process.pid }: Outside): Promise<ServerLock> {
+  const { data, catalogFile, storage, limits } = config;
+  return ServerLock.acquire({
+    data,
+    catalogFile,
+    root: storage.root,
+    waitSeconds: storage.lockSeconds,
+    holder: {
+      pid: supervisorPid,
+      host: hostname(),
+      address: `${config.host}:${config.port}`,
+      startedAt: new Date().toISOString(),
+      drainSeconds: limits.http.drainSeconds,
+    },
+  });
+}
+
+function openConfiguredStorages({ storage, limits }: Config, { disk }: Outside) {
+  const settings = { sync: storage.sync, watchedTablesMax: limits.engine.openTablesMax };
+  return openStorages({ ...settings, ...(disk === undefined ? {} : { disk }) });
+}
+
+async function openConfiguredEngine(
+  { storage, limits }: Config,
+  { storages, telemetry, onEngineCall }: Observed & { readonly storages: Storages },
+) {
+  const engine = await openEngine({
+    limits: limits.engine,
+    storageOptions: storage.options,
+    querySeconds: limits.query.seconds,
+    storages,
+    onQuarantine: (found) => telemetry.emit({ kind: 'manifest-quarantined', ...found }),
+  });
+  return watchEngine(engine, onEngineCall);
+}
+
+async function openWrites(
+  config: Config,
+  { onWriteStep }: Outside,
+  { metrics, onEngineCall, ...parts }: Observed & Pick<WritesSettings, 'catalog' | 'engine' | 'storages'>,
+): Promise<Writes> {
+  // The former release marked responses in this file.
+  await rm(`${config.catalogFile}-answers`, { force: true });
+  return Writes.open({
+    ...parts,
+    coordination: createSingleProcess(),
+    limits: config.limits,
+    sync: config.storage.sync,
+    marksFile: `${config.catalogFile}-marks`,
+    spoolFolder: join(config.data, 'uploads'),
+    onBatch({ kind, members, startedAt, endedAt }) {
+      metrics.writesCommitted(kind, members);
+      onEngineCall(`commits.${kind}`, startedAt, endedAt);
+    },
+    onStep: onWriteStep,
+    now: Date.now,
+  });
+}
