@@ -1,19 +1,21 @@
-import type { TableLocation, TableState } from '../model/table.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { TableLocation } from '../model/table.ts';
 import { engineCall, isRetryableConflict } from './native/engine-errors.ts';
 import type { NativeTable } from './native/native.ts';
 import type { EngineParts } from './parts.ts';
+import { readVersion } from './tables/table-handle.ts';
 import { listTagTargets } from './versions/tags.ts';
 
-/** What the engine knows of a table without reading its rows. */
+/** Figures that the engine has without reading rows. */
 export interface Condition {
   readonly version: number;
   readonly rows: number;
   /** Of the latest version alone. */
   readonly bytes: number;
-  /** Those that a merge would make fewer. */
+  /** Those that a compaction would merge. */
   readonly smallFragments: number;
   readonly fragments: number;
-  /** About: deleted rows whose space has not been given back. */
+  /** An estimate of deleted rows that still take space. */
   readonly deletedRows: number;
   readonly indexes: readonly { readonly name: string; readonly unindexedRows: number }[];
 }
@@ -26,14 +28,14 @@ export interface VersionAge {
 export interface History {
   /** From the oldest to the latest. */
   readonly versions: readonly VersionAge[];
-  /** Versions before this one are needed by nobody: neither a tag nor a reader. */
+  /** No tag and no reader needs a version before this one. */
   readonly keptFromVersion: number;
   /** All files of the table; unknown on an object store. */
   readonly diskBytes: number | undefined;
 }
 
 export interface OptimizeRequest {
-  /** Whether writers wait until the fragments are merged. Otherwise the engine gives up when a writer was faster. */
+  /** Whether writers wait until the fragments are merged. Otherwise the engine gives up when a writer commits first. */
   readonly blocksWriters: boolean;
   /** Versions that were committed longer ago are removed; none when absent. */
   readonly olderThanMilliseconds: number | undefined;
@@ -48,26 +50,21 @@ export interface Optimization {
 }
 
 export interface StartedOptimization {
-  /** `undefined` when a writer was faster: nothing was changed then. To be called once. */
+  /** `undefined` when a writer committed first: nothing was changed then. To be called once. */
   finish(): Promise<Optimization | undefined>;
 }
 
-/** The upkeep of the main branch of a table. */
-export interface MaintenanceEngine {
-  assess(location: TableLocation): Promise<Condition>;
-  readHistory(location: TableLocation): Promise<History>;
-  /** To be called in the table's queue. Resolves when writers may go on. */
-  startOptimize(location: TableLocation, request: OptimizeRequest): Promise<StartedOptimization>;
-  /** Removes what writers that died left half written, and gives how many files. */
-  sweep(location: TableLocation, olderThanMilliseconds: number): Promise<number>;
-}
+export type MaintenanceEngine = ReturnType<typeof createMaintenanceEngine>;
 
-export function createMaintenanceEngine(parts: EngineParts): MaintenanceEngine {
+/** Maintenance of the main branch of a table. */
+export function createMaintenanceEngine(parts: EngineParts) {
   return {
-    assess: async (location) => parts.tables.usePrivate(latestOf(location), async ({ native }) => assess(native)),
-    readHistory: async (location) => readHistory(parts, location),
-    startOptimize: async (location, request) => startOptimize(parts, location, request),
-    sweep: async (location, olderThanMilliseconds) =>
+    assess: async (location: TableLocation): Promise<Condition> =>
+      parts.tables.usePrivate({ location }, async ({ native }) => assess(native)),
+    readHistory: async (location: TableLocation) => readHistory(parts, location),
+    startOptimize: async (location: TableLocation, request: OptimizeRequest) => startOptimize(parts, location, request),
+    /** Removes the unfinished files of writers that died, and returns how many. */
+    sweep: async (location: TableLocation, olderThanMilliseconds: number) =>
       parts.storages.of(location.root).sweepUnfinishedFiles(location, olderThanMilliseconds),
   };
 }
@@ -77,7 +74,7 @@ async function assess(native: NativeTable): Promise<Condition> {
   const { numFragments, numSmallFragments, lengths } = fragmentStats;
   const indexes = await engineCall(async () => native.listIndices());
   return {
-    version: await engineCall(async () => native.version()),
+    version: await readVersion(native),
     rows: numRows,
     bytes: totalBytes,
     fragments: numFragments,
@@ -89,7 +86,7 @@ async function assess(native: NativeTable): Promise<Condition> {
 }
 
 async function readHistory({ tables, readers, storages }: EngineParts, location: TableLocation): Promise<History> {
-  const versions = await tables.usePrivate(latestOf(location), async ({ native }) =>
+  const versions = await tables.usePrivate({ location }, async ({ native }) =>
     engineCall(async () => native.listVersions()),
   );
   const tags = await listTagTargets(tables, location);
@@ -107,20 +104,36 @@ async function readHistory({ tables, readers, storages }: EngineParts, location:
 /** So long that no version is older. */
 const NEVER_MILLISECONDS = 100 * 365 * 86_400_000;
 
+/**
+ * To be called in the table's write queue; resolves when writers may go on. The engine compacts, removes old versions and
+ * refreshes indexes, in this order and always all three; each is a separate commit, made only where there is work.
+ */
 async function startOptimize(
-  parts: EngineParts,
+  { tables }: EngineParts,
   location: TableLocation,
-  request: OptimizeRequest,
+  { blocksWriters, olderThanMilliseconds = NEVER_MILLISECONDS }: OptimizeRequest,
 ): Promise<StartedOptimization> {
-  const begun = await beginOptimize(parts, location, request);
-  return { finish: async () => finishOptimize(begun) };
+  const native = await tables.openPrivate({ location });
+  // The engine leaves files that no version names alone for a week: another process may be writing them.
+  const running = native.optimize(Math.ceil(olderThanMilliseconds), false);
+  // `finish` reports the failure; until then it must not count as unhandled.
+  running.catch(() => {});
+  if (blocksWriters) {
+    const merged = tables.usePrivate({ location }, async (watch) => waitForMerge(watch.native, running));
+    // When the watch fails, the end of everything will do.
+    await merged.catch(async () => running).catch(() => {});
+  }
+  return { finish: async () => finishOptimize(native, running) };
 }
 
-async function finishOptimize({ native, running }: Begun): Promise<Optimization | undefined> {
+async function finishOptimize(
+  native: NativeTable,
+  running: ReturnType<NativeTable['optimize']>,
+): Promise<Optimization | undefined> {
   try {
     const { compaction, prune } = await engineCall(async () => running);
     return {
-      version: await engineCall(async () => native.version()),
+      version: await readVersion(native),
       fragmentsRemoved: compaction.fragmentsRemoved,
       fragmentsAdded: compaction.fragmentsAdded,
       versionsRemoved: prune.oldVersionsRemoved,
@@ -134,45 +147,19 @@ async function finishOptimize({ native, running }: Begun): Promise<Optimization 
   }
 }
 
-interface Begun {
-  readonly native: NativeTable;
-  readonly running: ReturnType<NativeTable['optimize']>;
-}
-
-async function beginOptimize(
-  { tables }: EngineParts,
-  location: TableLocation,
-  { blocksWriters, olderThanMilliseconds = NEVER_MILLISECONDS }: OptimizeRequest,
-): Promise<Begun> {
-  const native = await tables.openPrivate(latestOf(location));
-  // Files that no version names are left alone for a week by the engine: another process may be writing them.
-  const running = native.optimize(Math.ceil(olderThanMilliseconds), false);
-  // Whoever awaits it later learns of its failure; until then it is nobody's.
-  running.catch(() => {});
-  if (blocksWriters) {
-    const merged = tables.usePrivate(latestOf(location), async (watch) => whenMerged(watch.native, running));
-    // Who cannot look waits for all of it.
-    await merged.catch(async () => running).catch(() => {});
-  }
-  return { native, running };
-}
-
-const LOOK_MILLISECONDS = 20;
+const POLL_MILLISECONDS = 20;
 
 /**
- * The engine merges first, and then removes versions and refreshes indexes, which takes longer and disturbs no writer.
- * Nobody else writes while the lane is taken, so that fewer fragments mean that the merge is in.
+ * Removing versions and refreshing indexes, which follow the merge, takes longer and disturbs no writer. While the write
+ * queue is held there is no other writer, so fewer fragments mean that the merge is committed.
  */
-async function whenMerged(watch: NativeTable, running: Promise<unknown>): Promise<void> {
-  const state = { isOver: false };
-  const over = running.then(
-    () => (state.isOver = true),
-    () => (state.isOver = true),
-  );
+async function waitForMerge(watch: NativeTable, running: Promise<unknown>): Promise<void> {
+  let isOver = false;
+  const over = running.catch(() => {}).then(() => (isOver = true));
   const before = await countFragments(watch);
-  while (!state.isOver) {
-    await Promise.race([over, pause(LOOK_MILLISECONDS)]);
-    if (state.isOver) return;
+  for (;;) {
+    await Promise.race([over, sleep(POLL_MILLISECONDS)]);
+    if (isOver) return;
     await engineCall(async () => watch.checkoutLatest());
     if ((await countFragments(watch)) < before) return;
   }
@@ -181,14 +168,4 @@ async function whenMerged(watch: NativeTable, running: Promise<unknown>): Promis
 async function countFragments(native: NativeTable): Promise<number> {
   const { fragmentStats } = await engineCall(async () => native.stats());
   return fragmentStats.numFragments;
-}
-
-async function pause(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, milliseconds);
-  });
-}
-
-function latestOf(location: TableLocation): TableState {
-  return { location, branch: undefined, version: undefined };
 }

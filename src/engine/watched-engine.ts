@@ -1,51 +1,33 @@
 import type { Engine } from './engine.ts';
 
-/** Told of each call of the engine that ends, such as `rows.query`. */
+/** Called when a call of the engine, such as `rows.query`, has ended. */
 export type CallWatcher = (call: string, startedAt: number, endedAt: number) => void;
 
-/** The same engine; each call that takes time is told to the watcher. */
+/** The same engine; the watcher sees each asynchronous call. */
 export function watchEngine(engine: Engine, onCall: CallWatcher): Engine {
   return watchCalls(engine, '', onCall);
 }
 
-const FAMILIES: ReadonlySet<PropertyKey> = new Set<keyof Engine>([
-  'versions',
-  'rows',
-  'lifecycle',
-  'indexes',
-  'commits',
-  'maintenance',
-]);
-
 type Call = (...given: unknown[]) => unknown;
 
-/** Wrappers are made once for each name, so that a call costs two readings of the clock. */
+/** Wrappers are created once for each name, so a call costs two readings of the clock. */
 function watchCalls<Family extends object>(family: Family, prefix: string, onCall: CallWatcher): Family {
   const known = new Map<PropertyKey, unknown>();
   return new Proxy(family, {
     get(target, key) {
-      const found = known.get(key);
-      if (found !== undefined) return found;
-      const value: unknown = Reflect.get(target, key);
-      const watched = watchMember(target, value, { key, prefix, onCall });
-      known.set(key, watched);
-      return watched;
+      const member = known.get(key) ?? watchMember(target, key, prefix, onCall);
+      known.set(key, member);
+      return member;
     },
   });
 }
 
-interface Member {
-  readonly key: PropertyKey;
-  readonly prefix: string;
-  readonly onCall: CallWatcher;
-}
-
-function watchMember(target: object, value: unknown, { key, prefix, onCall }: Member): unknown {
-  if (FAMILIES.has(key) && typeof value === 'object' && value !== null) {
-    return watchCalls(value, `${String(key)}.`, onCall);
-  }
-  if (typeof value !== 'function') return value;
+function watchMember(target: object, key: PropertyKey, prefix: string, onCall: CallWatcher): unknown {
+  const value: unknown = Reflect.get(target, key);
   const name = `${prefix}${String(key)}`;
+  // The public fields of the engine are its families of calls.
+  if (prefix === '' && typeof value === 'object' && value !== null) return watchCalls(value, `${name}.`, onCall);
+  if (typeof value !== 'function') return value;
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The members of the engine are plain methods.
   const call = value as Call;
   return (...given: unknown[]) => {

@@ -60,7 +60,11 @@ export function requireField(schema: Schema, path: FieldPath): Field {
 /** In the engine's SQL a name in backticks is case-sensitive, and an index by text reaches children with any name. */
 export function sqlFieldReference(path: FieldPath): string {
   const [first, ...rest] = path;
-  return quoteWithBackticks(first) + rest.map((name) => `['${name.replaceAll("'", "''")}']`).join('');
+  return quoteWithBackticks(first) + rest.map((name) => `[${sqlString(name)}]`).join('');
+}
+
+export function sqlString(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
 }
 
 interface Segment {

@@ -1,22 +1,37 @@
+import { checkColumnName } from '../../arrow/schema/schema-rules.ts';
+import { describeType, formatArrowCast } from '../../arrow/schema/type-name.ts';
 import { ServiceError, invalidInput } from '../../errors/service-error.ts';
-import { formatFieldPath, quotePath, requireField, resolveField } from '../../model/field-path.ts';
+import { formatFieldPath, quotePath, requireField, sqlString } from '../../model/field-path.ts';
 import type { FieldPath } from '../../model/field-path.ts';
-import type { Schema, DataType, Field } from '../../model/schema.ts';
-import type { CommitPlan, Committed } from './commit-plan.ts';
+import type { GuardedSql } from '../../model/query.ts';
+import { childFields } from '../../model/schema.ts';
+import type { DataType, Field, Schema } from '../../model/schema.ts';
 import { engineCall } from '../native/engine-errors.ts';
 import type { NativeAlteration, NativeTable } from '../native/native.ts';
 import { readSchema } from '../tables/table-handle.ts';
 import type { OpenTable } from '../tables/table-handle.ts';
-import type { GuardedSql } from '../../model/query.ts';
-import { checkColumnName } from '../../arrow/schema/schema-rules.ts';
-import { describeType, formatArrowCast } from '../../arrow/schema/type-name.ts';
-import { childFields } from '../../model/schema.ts';
-import { sqlString } from '../updates/assignments.ts';
+import type { CommitPlan, Committed } from './commit-plan.ts';
+import { isInsideList } from './schema-fit.ts';
 
-/** Changes of columns. Each does all that it was asked, or nothing. */
+/** A column to add, with its values for existing rows: calculated, or null. */
+export type NewColumn =
+  | { readonly kind: 'calculated'; readonly name: string; readonly expression: GuardedSql }
+  | { readonly kind: 'null'; readonly name: string; readonly type: DataType };
+
+/** `undefined` means no change. */
+export interface ColumnAlteration {
+  readonly path: FieldPath;
+  readonly rename: string | undefined;
+  /** The new type in Lance's JSON form. */
+  readonly typeJson: string | undefined;
+  readonly nullable: boolean | undefined;
+}
+
+// Each plan changes all that it was asked to, or nothing. Checks refuse what the engine would do silently, or panic at.
+
 export function planAddColumns(columns: readonly NewColumn[], columnsMax: number): CommitPlan<object> {
   return {
-    // What allows nulls follows as a commit of its own, and is not missed when it is not made.
+    // Allowing nulls is a second commit, which may be missing.
     kinds: ['merge'],
     async prepare(table) {
       checkAdditions(columns, await table.schema(), columnsMax);
@@ -61,13 +76,13 @@ async function addColumns(table: OpenTable, columns: readonly NewColumn[]): Prom
 }
 
 /**
- * A column of constants comes out as one that may not be null, and rows without it would be refused from then on. The
- * column is there already, so a failure here is none of the caller's.
+ * The engine makes a column of constants non-nullable, and would refuse rows without it from then on. The column is
+ * committed already, so a failure here is not the caller's.
  */
 async function allowNulls(native: NativeTable, columns: readonly NewColumn[]): Promise<number | undefined> {
   try {
-    const schema = await readSchema(native);
-    const strict = columns.filter(({ name }) => isStrict(schema, name));
+    const { fields } = await readSchema(native);
+    const strict = columns.filter(({ name }) => fields.some((field) => field.name === name && !field.nullable));
     if (strict.length === 0) return undefined;
     const alterations = strict.map(({ name }) => ({ path: formatFieldPath([name]), nullable: true }));
     return (await native.alterColumns(alterations)).version;
@@ -76,12 +91,13 @@ async function allowNulls(native: NativeTable, columns: readonly NewColumn[]): P
   }
 }
 
-function isStrict(schema: Schema, name: string): boolean {
-  return schema.fields.some((field) => field.name === name && !field.nullable);
-}
-
+/** The engine cannot write a dictionary without values. */
 function toValueSql(column: NewColumn): string {
-  return column.kind === 'calculated' ? column.expression : nullOf(column.type);
+  if (column.kind === 'calculated') return column.expression;
+  const { type } = column;
+  const text = type.kind === 'dictionary' || type.kind === 'null' ? undefined : formatArrowCast(type);
+  if (text !== undefined) return `arrow_cast(NULL, ${sqlString(text)})`;
+  throw invalidInput(`A column of type ${describeType(type)} cannot be added without values.`);
 }
 
 function toNativeAlteration({ path, rename, typeJson, nullable }: ColumnAlteration): NativeAlteration {
@@ -93,23 +109,7 @@ function toNativeAlteration({ path, rename, typeJson, nullable }: ColumnAlterati
   };
 }
 
-/** A column that is not there yet, with its values for the rows that are: calculated, or null. */
-export type NewColumn =
-  | { readonly kind: 'calculated'; readonly name: string; readonly expression: GuardedSql }
-  | { readonly kind: 'null'; readonly name: string; readonly type: DataType };
-
-/** What is `undefined` stays as it is. */
-export interface ColumnAlteration {
-  readonly path: FieldPath;
-  readonly rename: string | undefined;
-  /** The new type in Lance's own JSON form. */
-  readonly typeJson: string | undefined;
-  readonly nullable: boolean | undefined;
-}
-
-/** What the engine would do without a word, or answer with a panic, is refused here. */
-
-export function checkAdditions(columns: readonly NewColumn[], schema: Schema, columnsMax: number): void {
+function checkAdditions(columns: readonly NewColumn[], schema: Schema, columnsMax: number): void {
   const names = new Set(schema.fields.map(({ name }) => name));
   for (const { name } of columns) {
     checkColumnName(name);
@@ -122,45 +122,43 @@ export function checkAdditions(columns: readonly NewColumn[], schema: Schema, co
   }
 }
 
-/** A null of this type, as SQL. The engine cannot write a dictionary without values. */
-export function nullOf(type: DataType): string {
-  const text = type.kind === 'dictionary' || type.kind === 'null' ? undefined : formatArrowCast(type);
-  if (text !== undefined) return `arrow_cast(NULL, ${sqlString(text)})`;
-  throw invalidInput(`A column of type ${describeType(type)} cannot be added without values.`);
-}
-
-export function checkAlterations(alterations: readonly ColumnAlteration[], schema: Schema): void {
+function checkAlterations(alterations: readonly ColumnAlteration[], schema: Schema): void {
   refuseDoubled(alterations.map(({ path }) => path));
   const renamed = new Map<string, string>();
-  for (const alteration of alterations) {
-    const { path, rename, typeJson } = alteration;
+  for (const { path, rename, typeJson } of alterations) {
     requireOutsideLists(schema, path);
-    if (typeJson !== undefined && path.length > 1) throw nestedType(path);
+    if (typeJson !== undefined && path.length > 1) {
+      throw invalidInput(
+        `The type of the nested field ${quotePath(path)} cannot be changed.`,
+        'Only the types of top-level columns can.',
+      );
+    }
     if (rename === undefined) continue;
-    checkNewName(path, rename);
+    if (path.length === 1) checkColumnName(rename);
+    else if (rename === '') throw new ServiceError('TableSchemaValidationError', 'The new name of a field is empty.');
     renamed.set(formatFieldPath(path), rename);
   }
   for (const { path } of alterations) refuseSameNames(schema, path, renamed);
 }
 
-export function checkDrops(paths: readonly FieldPath[], schema: Schema): void {
+function checkDrops(paths: readonly FieldPath[], schema: Schema): void {
   refuseDoubled(paths);
   const dropped = new Set(paths.map(formatFieldPath));
   for (const path of paths) {
     requireOutsideLists(schema, path);
     const inside = path.findIndex((_, index) => index > 0 && dropped.has(formatFieldPath(pathTo(path, index))));
-    if (inside !== -1) throw insideAnother(path, pathTo(path, inside));
+    if (inside !== -1) {
+      throw invalidInput(
+        `The field ${quotePath(path)} is inside ${quotePath(pathTo(path, inside))}, which is dropped too.`,
+        'Name the outer field alone.',
+      );
+    }
     const siblings = siblingsOf(schema, path);
     if (siblings.every(({ name }) => dropped.has(formatFieldPath(beside(path, name))))) throw nothingLeft(path);
   }
 }
 
-function checkNewName(path: FieldPath, name: string): void {
-  if (path.length === 1) checkColumnName(name);
-  else if (name === '') throw new ServiceError('TableSchemaValidationError', 'The new name of a field is empty.');
-}
-
-/** All names beside the renamed one, as they will be. */
+/** Compares the names of all siblings as they will be. */
 function refuseSameNames(schema: Schema, path: FieldPath, renamed: ReadonlyMap<string, string>): void {
   const name = renamed.get(formatFieldPath(path));
   if (name === undefined) return;
@@ -170,13 +168,11 @@ function refuseSameNames(schema: Schema, path: FieldPath, renamed: ReadonlyMap<s
   if (names.filter((each) => each === name).length > 1) throw columnExists(beside(path, name));
 }
 
-/** The item of a list cannot be changed by itself, nor what is in it. */
+/** Neither the item of a list nor a field inside it can be changed by itself. */
 function requireOutsideLists(schema: Schema, path: FieldPath): void {
   requireField(schema, path);
-  for (let length = 1; length < path.length; length += 1) {
-    if (resolveField(schema, pathTo(path, length))?.type.kind === 'struct') continue;
-    throw invalidInput(`The field ${quotePath(path)} is inside a list and cannot be changed by itself.`);
-  }
+  if (!isInsideList(schema, path)) return;
+  throw invalidInput(`The field ${quotePath(path)} is inside a list and cannot be changed by itself.`);
 }
 
 function siblingsOf(schema: Schema, path: FieldPath): readonly Field[] {
@@ -201,29 +197,13 @@ function refuseDoubled(paths: readonly FieldPath[]): void {
   const seen = new Set<string>();
   for (const path of paths) {
     const text = formatFieldPath(path);
-    if (seen.has(text)) {
-      throw invalidInput(`The field ${quotePath(path)} is named more than once.`);
-    }
+    if (seen.has(text)) throw invalidInput(`The field ${quotePath(path)} is named more than once.`);
     seen.add(text);
   }
 }
 
 function columnExists(path: FieldPath): ServiceError {
   return invalidInput(`The table has a field ${quotePath(path)} already.`, 'Choose another name.');
-}
-
-function nestedType(path: FieldPath): ServiceError {
-  return invalidInput(
-    `The type of the nested field ${quotePath(path)} cannot be changed.`,
-    'Only the types of top-level columns can.',
-  );
-}
-
-function insideAnother(path: FieldPath, parent: FieldPath): ServiceError {
-  return invalidInput(
-    `The field ${quotePath(path)} is inside ${quotePath(parent)}, which is dropped too.`,
-    'Name the outer field alone.',
-  );
 }
 
 function nothingLeft(path: FieldPath): ServiceError {

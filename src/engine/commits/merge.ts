@@ -1,13 +1,14 @@
 import { ServiceError, invalidInput } from '../../errors/service-error.ts';
-import type { ArrowChunk } from '../../arrow/stream/checked-stream.ts';
 import { quotePath, requireField } from '../../model/field-path.ts';
 import type { FieldPath } from '../../model/field-path.ts';
 import type { GuardedSql } from '../../model/query.ts';
 import type { Field, Schema } from '../../model/schema.ts';
-import type { CommitPlan, Committed } from './commit-plan.ts';
 import { engineCall, storeRows } from '../native/engine-errors.ts';
-import type { NativeMerge, NativeTable } from '../native/native.ts';
+import type { NativeMerge } from '../native/native.ts';
 import type { OpenTable } from '../tables/table-handle.ts';
+import { canUseIndex } from '../workarounds/merge-index.ts';
+import type { MergeSource } from '../workarounds/merge-index.ts';
+import type { CommitPlan, Committed } from './commit-plan.ts';
 import { requireFit, requireKnown } from './schema-fit.ts';
 
 /** What to do with matching rows, with new rows, and with rows of the table that the source lacks. */
@@ -25,12 +26,6 @@ export interface MergeRequest {
   readonly deadline: number | undefined;
 }
 
-/** One chunk: the engine takes the whole source at once. */
-export interface MergeSource {
-  readonly schema: Schema;
-  readonly chunk: ArrowChunk;
-}
-
 export interface MergeCounts {
   readonly rowsInserted: number;
   readonly rowsUpdated: number;
@@ -39,7 +34,10 @@ export interface MergeCounts {
   readonly attempts: number;
 }
 
-/** Must run in the table's write queue: concurrent merges can insert one new key twice. */
+/**
+ * Must run in the table's write queue: concurrent merges can insert one new key twice. The source is one chunk, because the
+ * engine takes it as a whole.
+ */
 export function planMerge(source: MergeSource, request: MergeRequest): CommitPlan<MergeCounts> {
   return {
     kinds: ['update', 'append', 'delete'],
@@ -48,7 +46,13 @@ export function planMerge(source: MergeSource, request: MergeRequest): CommitPla
       const keys = requireKeys(request.on, schema, source.schema);
       if (request.insertNew) requireFit(source.schema, schema);
       else requireKnown(source.schema.fields, schema.fields);
-      const merge = toMerge(table.native, keys, { source, request, schema });
+      // Each call returns a new builder; only the timeout is set in place.
+      let merge = table.native.mergeInsert(keys.map(({ name }) => name));
+      if (request.updateMatched) merge = merge.whenMatchedUpdateAll(request.updateFilter);
+      if (request.insertNew) merge = merge.whenNotMatchedInsertAll();
+      if (request.deleteOthers) merge = merge.whenNotMatchedBySourceDelete(request.deleteFilter);
+      merge = merge.useIndex(request.useIndex && canUseIndex(keys, source, schema));
+      if (request.deadline !== undefined) merge.setTimeout(remaining(request.deadline));
       return { commit: async () => execute(merge, table, source.chunk.file) };
     },
   };
@@ -73,38 +77,6 @@ function requireKeys(on: readonly FieldPath[], table: Schema, source: Schema): r
     }
     return field;
   });
-}
-
-interface Merging {
-  readonly source: MergeSource;
-  readonly request: MergeRequest;
-  readonly schema: Schema;
-}
-
-function toMerge(native: NativeTable, keys: readonly Field[], merging: Merging): NativeMerge {
-  const { request } = merging;
-  // Each call returns a new builder; only the timeout is set in place.
-  let merge = native.mergeInsert(keys.map(({ name }) => name));
-  if (request.updateMatched) merge = merge.whenMatchedUpdateAll(request.updateFilter ?? null);
-  if (request.insertNew) merge = merge.whenNotMatchedInsertAll();
-  if (request.deleteOthers) merge = merge.whenNotMatchedBySourceDelete(request.deleteFilter ?? null);
-  merge = merge.useIndex(request.useIndex && isFitForIndex(keys, merging));
-  if (request.deadline !== undefined) merge.setTimeout(remaining(request.deadline));
-  return merge;
-}
-
-/**
- * With an index on the key the engine loses new rows whose key is null, counts wrong when the columns come in another
- * order, and panics over a filter when some are left out. Without, it does all of that right, only slower.
- */
-function isFitForIndex(keys: readonly Field[], { source, schema }: Merging): boolean {
-  const { fields } = source.schema;
-  const isWhole = fields.length === schema.fields.length;
-  const isInOrder = fields.every(({ name }, index) => name === schema.fields[index]?.name);
-  const hasPlainKeys = keys.every(
-    ({ name, type }) => type.kind !== 'dictionary' && !source.chunk.nullColumns.has(name),
-  );
-  return isWhole && isInOrder && hasPlainKeys;
 }
 
 function remaining(deadline: number): number {

@@ -1,25 +1,26 @@
 import { ServiceError } from '../../errors/service-error.ts';
 import { describeType } from '../../arrow/schema/type-name.ts';
-import { quotePath } from '../../model/field-path.ts';
+import { quotePath, resolveField } from '../../model/field-path.ts';
 import type { FieldPath } from '../../model/field-path.ts';
 import { quoteForMessage } from '../../model/identifier.ts';
 import type { DataType, Field, Schema } from '../../model/schema.ts';
 
 /**
- * Holds the columns of rows that are to be added against those of the table. The engine would say the same later and less
- * clearly, or convert in silence what then is another value: 1.5 to 1.
+ * Compares the columns of new rows with those of the table. The engine would refuse later and less clearly, or silently
+ * convert 1.5 to 1.
  */
 export function requireFit(rows: Schema, table: Schema): void {
   requireKnown(rows.fields, table.fields);
   const given = new Set(rows.fields.map(({ name }) => name));
   const missing = table.fields.find(({ name, nullable }) => !nullable && !given.has(name));
   if (missing === undefined) return;
-  throw new ServiceError('TableSchemaValidationError', `The column ${quotePath([missing.name])} is missing.`, {
-    hint: 'A column may only be left out when it may be null.',
-  });
+  throw unfit(
+    `The column ${quotePath([missing.name])} is missing.`,
+    'A column may only be left out when it may be null.',
+  );
 }
 
-/** Every column is one of the table's, of a type that can become its type. */
+/** Refuses a column that the table lacks, or whose type cannot be converted. */
 export function requireKnown(given: readonly Field[], wanted: readonly Field[], above?: FieldPath): void {
   const byName = new Map(wanted.map((field) => [field.name, field]));
   for (const field of given) {
@@ -35,22 +36,24 @@ function requireType(given: DataType, wanted: DataType, path: FieldPath): void {
   if (wanted.kind === 'dictionary') return requireType(given, wanted.value, path);
   if (given.kind === 'struct' && wanted.kind === 'struct') return requireKnown(given.children, wanted.children, path);
   if (given.kind === 'fixed-size-list' && wanted.kind === 'fixed-size-list' && given.length !== wanted.length) {
-    throw new ServiceError(
-      'TableSchemaValidationError',
+    throw unfit(
       `The column ${quotePath(path)} has lists of ${given.length} where the table has lists of ${wanted.length}.`,
     );
   }
-  if (!isConvertible(given, wanted)) throw wrongType(given, wanted, path);
+  if (isConvertible(given, wanted)) return;
+  throw unfit(
+    `The column ${quotePath(path)} has the type ${describeType(given)} where the table has ${describeType(wanted)}.`,
+  );
 }
 
 type Family = 'number' | 'text' | 'bytes' | 'list' | DataType['kind'];
 
-/** Within a family the engine converts, and refuses a value that is out of range. */
+/** Within a family the engine converts values, and refuses those out of range. */
 function isConvertible(given: DataType, wanted: DataType): boolean {
   if (given.kind === 'null') return true;
-  // A fraction would be cut off.
+  // The engine would truncate fractions.
   if (given.kind === 'float' && wanted.kind === 'int') return false;
-  // JSON is stored in a binary form of its own.
+  // JSON is stored in a binary form.
   if (given.kind === 'utf8' && wanted.kind === 'binary') return true;
   return familyOf(given) === familyOf(wanted);
 }
@@ -74,13 +77,18 @@ function familyOf({ kind }: DataType): Family {
 
 function unknownColumn(path: FieldPath, wanted: readonly Field[]): ServiceError {
   const namesake = wanted.find(({ name }) => name.toLowerCase() === path.at(-1)?.toLowerCase());
-  const hint = namesake === undefined ? {} : { hint: `Did you mean ${quoteForMessage(namesake.name)}?` };
-  return new ServiceError('TableSchemaValidationError', `The table has no column ${quotePath(path)}.`, hint);
+  const hint = namesake === undefined ? undefined : `Did you mean ${quoteForMessage(namesake.name)}?`;
+  return unfit(`The table has no column ${quotePath(path)}.`, hint);
 }
 
-function wrongType(given: DataType, wanted: DataType, path: FieldPath): ServiceError {
-  return new ServiceError(
-    'TableSchemaValidationError',
-    `The column ${quotePath(path)} has the type ${describeType(given)} where the table has ${describeType(wanted)}.`,
-  );
+function unfit(message: string, hint?: string): ServiceError {
+  return new ServiceError('TableSchemaValidationError', message, hint === undefined ? {} : { hint });
+}
+
+/** Whether the field, or a struct around it, is the item of a list. */
+export function isInsideList(schema: Schema, path: FieldPath): boolean {
+  return path.slice(1).some((_, index) => {
+    const outer: FieldPath = [path[0], ...path.slice(1, index + 1)];
+    return resolveField(schema, outer)?.type.kind !== 'struct';
+  });
 }

@@ -1,64 +1,45 @@
-import { invalidInput } from '../../errors/service-error.ts';
-import type { ServiceError } from '../../errors/service-error.ts';
 import { describeType } from '../../arrow/schema/type-name.ts';
-import { quotePath, requireField, resolveField } from '../../model/field-path.ts';
+import { invalidInput } from '../../errors/service-error.ts';
+import { quotePath, requireField } from '../../model/field-path.ts';
 import type { FieldPath } from '../../model/field-path.ts';
 import type { IndexRequest, IndexSpec, VectorIndexSpec } from '../../model/index-spec.ts';
 import type { DistanceType } from '../../model/query.ts';
 import { vectorDimension } from '../../model/schema.ts';
-import type { DataType, Field, Schema } from '../../model/schema.ts';
+import type { DataType, Schema } from '../../model/schema.ts';
+import { isInsideList } from '../commits/schema-fit.ts';
 
-/**
- * The index as it can be built on this table, or why it cannot. What the engine would answer with a panic is refused
- * here; what it refuses in words of its own is left to it.
- */
+/** Completes the index for this table. Refuses what the engine would panic at; the rest is left to the engine. */
 export function fitIndex({ spec, column }: IndexRequest, schema: Schema, rows: number): IndexSpec {
-  const field = requireField(schema, column);
-  refuseInsideLists(schema, column);
-  switch (spec.kind) {
-    case 'vector':
-      return fitVectorIndex(spec, { field, column, rows });
-    case 'scalar':
-      if (spec.type === 'FM' && column.length > 1) throw nestedFm(column);
-      return spec;
-    case 'full-text':
-      return spec;
-  }
-}
-
-/** The engine finds such a field, and then fails to read it. */
-function refuseInsideLists(schema: Schema, column: FieldPath): void {
-  for (let length = 1; length < column.length; length += 1) {
-    const [first, ...rest] = column.slice(0, length);
-    const parent = first === undefined ? undefined : resolveField(schema, [first, ...rest]);
-    if (parent === undefined || parent.type.kind === 'struct') continue;
+  const { type } = requireField(schema, column);
+  if (isInsideList(schema, column)) {
     throw invalidInput(
       `The field ${quotePath(column)} is inside a list and cannot be indexed.`,
       'Index the list itself, or a field that is in structs only.',
     );
   }
-}
-
-/** It could be built, but no table that has it could be compacted any more. */
-function nestedFm(column: FieldPath): ServiceError {
-  return invalidInput(
-    `The nested field ${quotePath(column)} cannot have an FM index.`,
-    'Make an FTS or BITMAP index, or an FM index on a top-level column.',
-  );
+  if (spec.kind === 'vector') return fitVectorIndex(spec, { type, column, rows });
+  // The engine would build it, and could not compact the table from then on.
+  if (spec.type === 'FM' && column.length > 1) {
+    throw invalidInput(
+      `The nested field ${quotePath(column)} cannot have an FM index.`,
+      'Make an FTS or BITMAP index, or an FM index on a top-level column.',
+    );
+  }
+  return spec;
 }
 
 interface VectorColumn {
-  readonly field: Field;
+  readonly type: DataType;
   readonly column: FieldPath;
   readonly rows: number;
 }
 
 function fitVectorIndex(spec: VectorIndexSpec, target: VectorColumn): VectorIndexSpec {
-  const { field, column, rows } = target;
-  const dimension = vectorDimension(field.type);
+  const { type, column, rows } = target;
+  const dimension = vectorDimension(type);
   if (dimension === undefined) {
     throw invalidInput(
-      `The column ${quotePath(column)} is a ${describeType(field.type)}, on which no ${spec.type} index can be made.`,
+      `The column ${quotePath(column)} is a ${describeType(type)}, on which no ${spec.type} index can be made.`,
       'A vector index needs a fixed-size list of floats, or of unsigned bytes.',
     );
   }
@@ -88,9 +69,9 @@ function checkQuantizer({ type, subVectors, bits }: VectorIndexSpec, dimension: 
   }
 }
 
-/** Trained with a distance that does not suit its vectors, the engine panics. */
-function fitDistance(spec: VectorIndexSpec, { field, column }: VectorColumn): DistanceType {
-  const allowed = distancesOf(field.type);
+/** The engine panics when it trains with a distance that its vectors do not have. */
+function fitDistance(spec: VectorIndexSpec, { type, column }: VectorColumn): DistanceType {
+  const allowed = distancesOf(type);
   if (allowed[0] === 'hamming' && spec.type !== 'IVF_FLAT') {
     throw invalidInput(
       `A column of bytes can have no ${spec.type} index.`,

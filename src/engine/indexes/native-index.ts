@@ -1,29 +1,40 @@
-import type {
-  FullTextIndexSpec,
-  IndexSpec,
-  ScalarIndexSpec,
-  VectorIndexSpec,
-  IndexDescription,
-  IndexStatistics,
-} from '../../model/index-spec.ts';
-import type { NativeIndex, NativeIndexFactory, NativeIndexConfig, NativeIndexStatistics } from '../native/native.ts';
+import type { IndexDescription, IndexSpec, IndexStatistics, VectorIndexSpec } from '../../model/index-spec.ts';
+import type { NativeIndex, NativeIndexConfig, NativeIndexFactory, NativeIndexStatistics } from '../native/native.ts';
 
 export function toNativeIndex(factory: NativeIndexFactory, spec: IndexSpec): NativeIndex {
-  switch (spec.kind) {
-    case 'vector':
-      return toVectorIndex(factory, spec);
-    case 'scalar':
-      return toScalarIndex(factory, spec);
-    case 'full-text':
-      return toFullTextIndex(factory, spec);
+  if (spec.kind === 'vector') return toVectorIndex(factory, spec);
+  switch (spec.type) {
+    case 'BTREE':
+      return factory.btree();
+    case 'BITMAP':
+      return factory.bitmap();
+    case 'LABEL_LIST':
+      return factory.labelList();
+    case 'FM':
+      return factory.fm();
+    case 'FTS':
+      // Ends the process when it does not know the language.
+      return factory.fts(
+        spec.withPosition,
+        spec.baseTokenizer,
+        spec.language,
+        spec.maxTokenLength,
+        spec.lowerCase,
+        spec.stem,
+        spec.removeStopWords,
+        spec.asciiFolding,
+        spec.ngramMinLength,
+        spec.ngramMaxLength,
+        spec.prefixOnly,
+      );
   }
 }
 
 function toVectorIndex(factory: NativeIndexFactory, spec: VectorIndexSpec): NativeIndex {
-  const ivf = [spec.distanceType ?? null, spec.partitions ?? null] as const;
-  const training = [spec.maxIterations ?? null, spec.sampleRate ?? null] as const;
-  const graph = [spec.m ?? null, spec.efConstruction ?? null] as const;
-  const [subVectors, bits] = [spec.subVectors ?? null, spec.bits ?? null];
+  const ivf = [spec.distanceType, spec.partitions] as const;
+  const training = [spec.maxIterations, spec.sampleRate] as const;
+  const graph = [spec.m, spec.efConstruction] as const;
+  const { subVectors, bits } = spec;
   switch (spec.type) {
     case 'IVF_FLAT':
       return factory.ivfFlat(...ivf, ...training);
@@ -36,35 +47,6 @@ function toVectorIndex(factory: NativeIndexFactory, spec: VectorIndexSpec): Nati
     case 'IVF_HNSW_PQ':
       return factory.hnswPq(...ivf, subVectors, ...training, ...graph);
   }
-}
-
-function toScalarIndex(factory: NativeIndexFactory, { type }: ScalarIndexSpec): NativeIndex {
-  switch (type) {
-    case 'BTREE':
-      return factory.btree();
-    case 'BITMAP':
-      return factory.bitmap();
-    case 'LABEL_LIST':
-      return factory.labelList();
-    case 'FM':
-      return factory.fm();
-  }
-}
-
-function toFullTextIndex(factory: NativeIndexFactory, spec: FullTextIndexSpec): NativeIndex {
-  return factory.fts(
-    spec.withPosition ?? null,
-    spec.baseTokenizer ?? null,
-    spec.language ?? null,
-    spec.maxTokenLength ?? null,
-    spec.lowerCase ?? null,
-    spec.stem ?? null,
-    spec.removeStopWords ?? null,
-    spec.asciiFolding ?? null,
-    spec.ngramMinLength ?? null,
-    spec.ngramMaxLength ?? null,
-    spec.prefixOnly ?? null,
-  );
 }
 
 export function toIndexDescription(index: NativeIndexConfig): IndexDescription {
@@ -94,27 +76,17 @@ export function toIndexStatistics(statistics: NativeIndexStatistics): IndexStati
   };
 }
 
-/** The engine writes `IvfHnswSq` in one place and `IVF_HNSW_SQ` in another. */
+/** The engine writes `IvfHnswSq` in some calls and `IVF_HNSW_SQ` in others. */
 function toIndexType(type: string): string {
   const plain = type.replaceAll('_', '').toUpperCase();
   return TYPES.get(plain) ?? type;
 }
 
+const TYPE_NAMES =
+  'IVF_FLAT IVF_SQ IVF_PQ IVF_RQ IVF_HNSW_FLAT IVF_HNSW_SQ IVF_HNSW_PQ BTREE BITMAP LABEL_LIST FTS FM'.split(' ');
+
 const TYPES: ReadonlyMap<string, string> = new Map([
-  ...[
-    'IVF_FLAT',
-    'IVF_SQ',
-    'IVF_PQ',
-    'IVF_RQ',
-    'IVF_HNSW_FLAT',
-    'IVF_HNSW_SQ',
-    'IVF_HNSW_PQ',
-    'BTREE',
-    'BITMAP',
-    'LABEL_LIST',
-    'FTS',
-    'FM',
-  ].map((type) => [type.replaceAll('_', ''), type] as const),
+  ...TYPE_NAMES.map((type) => [type.replaceAll('_', ''), type] as const),
   ['FMINDEX', 'FM'],
   ['INVERTED', 'FTS'],
 ]);

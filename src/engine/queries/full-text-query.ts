@@ -17,7 +17,7 @@ export interface SearchedTable {
   readonly factory: NativeFullTextFactory;
 }
 
-/** Checks the columns first: the engine analyses a search that it cannot run as one that found nothing. */
+/** Checks the columns: the engine analyses a search that it cannot run as one without results. */
 export async function toNativeSearch(query: FullTextQuery, table: SearchedTable): Promise<NativeFullTextSearch> {
   const columns = columnsOf(query);
   for (const path of columns) if (path !== undefined) requireText(table.schema, path);
@@ -25,12 +25,12 @@ export async function toNativeSearch(query: FullTextQuery, table: SearchedTable)
   const indexed = needsIndexes ? await findIndexed(table.native) : [];
   for (const path of columns) if (path !== undefined) requireSearchable(path, indexed);
   if (query.kind === 'text') {
-    return { query: query.terms, columns: query.columns.length === 0 ? null : query.columns.map(engineColumn) };
+    return { query: query.terms, columns: query.columns.length === 0 ? null : query.columns.map(searchColumn) };
   }
   return { query: new FullTextBuilder(table.factory, indexed).build(query), columns: null };
 }
 
-/** In all parts of the query; `undefined` for a part that names none and so means every column with an index. */
+/** Of all parts; `undefined` for a part that names none, which means every column with an index. */
 function columnsOf(query: FullTextQuery): readonly (FieldPath | undefined)[] {
   switch (query.kind) {
     case 'text':
@@ -62,7 +62,10 @@ class FullTextBuilder {
       case 'multi-match':
         return this.#buildMultiMatch(query);
       case 'match':
-        if (query.column === undefined && isExact(query)) return this.#buildMultiMatch(toMultiMatch(query));
+        if (query.column === undefined && isExact(query)) {
+          // Like the engine for plain words: a row is ranked by the column that fits best, not by their sum.
+          return this.#buildMultiMatch({ ...query, kind: 'multi-match', columns: [], boosts: undefined });
+        }
         return this.#inColumns(query.column, (column) => this.#buildMatch(query, column));
       case 'phrase':
         return this.#inColumns(query.column, (column) => this.#factory.phraseQuery(query.terms, column, query.slop));
@@ -79,7 +82,7 @@ class FullTextBuilder {
   }
 
   #buildMultiMatch(query: Extract<FullTextQuery, { kind: 'multi-match' }>): NativeFullTextQuery {
-    const columns = query.columns.length === 0 ? [...this.#requireIndexed()] : query.columns.map(engineColumn);
+    const columns = query.columns.length === 0 ? [...this.#requireIndexed()] : query.columns.map(searchColumn);
     const boosts = query.boosts === undefined ? null : [...query.boosts];
     return this.#factory.multiMatchQuery(query.terms, columns, boosts, query.operator);
   }
@@ -94,9 +97,9 @@ class FullTextBuilder {
     ]);
   }
 
-  /** The engine wants a column for each part; without one, any column that has an index may match. */
+  /** The engine requires a column for each part; without one, any column with an index may match. */
   #inColumns(path: FieldPath | undefined, build: (column: string) => NativeFullTextQuery): NativeFullTextQuery {
-    if (path !== undefined) return build(engineColumn(path));
+    if (path !== undefined) return build(searchColumn(path));
     const parts = this.#requireIndexed().map(build);
     const [only] = parts;
     if (only !== undefined && parts.length === 1) return only;
@@ -112,16 +115,9 @@ class FullTextBuilder {
   }
 }
 
-type Match = Extract<FullTextQuery, { kind: 'match' }>;
-
-/** A query for several columns knows neither misspellings nor prefixes, nor one weight for all. */
-function isExact({ fuzziness, prefixLength, boost }: Match): boolean {
+/** A multi-match query has neither fuzziness nor prefixes, nor one boost for all columns. */
+function isExact({ fuzziness, prefixLength, boost }: Extract<FullTextQuery, { kind: 'match' }>): boolean {
   return fuzziness === 0 && prefixLength === 0 && boost === 1;
-}
-
-/** As the engine itself takes plain words: a row counts by the column that fits best, not by all of them together. */
-function toMultiMatch({ terms, operator }: Match): Extract<FullTextQuery, { kind: 'multi-match' }> {
-  return { kind: 'multi-match', terms, columns: [], boosts: undefined, operator };
 }
 
 async function findIndexed(native: NativeTable): Promise<readonly string[]> {
@@ -134,12 +130,11 @@ function requireText(schema: Schema, path: FieldPath): void {
   throw invalidInput(`The column ${quotePath(path)} does not hold text.`, 'Search columns of strings.');
 }
 
-/** A top-level column can be searched word by word without an index; for a field inside a struct the engine cannot. */
+/** Without an index the engine searches top-level columns only. */
 function requireSearchable(path: FieldPath, indexed: readonly string[]): void {
-  if (path.length === 1 || indexed.includes(engineColumn(path))) return;
-  const name = quotePath(path);
+  if (path.length === 1 || indexed.includes(searchColumn(path))) return;
   throw invalidInput(
-    `The nested field ${name} has no full-text index.`,
+    `The nested field ${quotePath(path)} has no full-text index.`,
     'Create one; only top-level columns can be searched without.',
   );
 }
@@ -150,11 +145,8 @@ function holdsText(type: DataType): boolean {
   return type.kind === 'utf8' || (type.kind === 'binary' && type.layout === 'large');
 }
 
-/**
- * The name by which a search names a column. Unlike SQL it wants names bare, and quoted only where a dot or a backtick in
- * a nested name would be misread.
- */
-export function engineColumn(path: FieldPath): string {
+/** The name of a column in a search. Unlike SQL, the engine quotes only nested names with a dot or a backtick. */
+export function searchColumn(path: FieldPath): string {
   if (path.length === 1) return path[0];
   return path.map((name) => (/[.`]/.test(name) ? `\`${name.replaceAll('`', '``')}\`` : name)).join('.');
 }

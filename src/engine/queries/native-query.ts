@@ -3,7 +3,7 @@ import { requireField } from '../../model/field-path.ts';
 import type { FieldPath } from '../../model/field-path.ts';
 import type { Order, Probes, Projection, Query } from '../../model/query.ts';
 import type { Schema } from '../../model/schema.ts';
-import { engineColumn, toNativeSearch } from './full-text-query.ts';
+import { searchColumn, toNativeSearch } from './full-text-query.ts';
 import type {
   NativeFullTextSearch,
   NativeQuery,
@@ -11,7 +11,7 @@ import type {
   NativeVectorQuery,
   NativeEngine,
 } from '../native/native.ts';
-import { touchAny, touchNullStructs } from '../workarounds/null-structs.ts';
+import { forceColumnRead, keepNullStructs } from '../workarounds/null-structs.ts';
 import type { VectorColumn } from './vector-column.ts';
 import type { OpenTable } from '../tables/table-handle.ts';
 import { requireVectorColumn } from './vector-column.ts';
@@ -89,7 +89,7 @@ export function buildVectorSearch(table: NativeTable, plan: QueryPlan, column: V
   const [first = [], ...others] = query.vectors;
   const native = table.query().nearestTo(Float32Array.from(first));
   for (const vector of others) native.addQueryVector(Float32Array.from(vector));
-  native.column(engineColumn(column.path));
+  native.column(searchColumn(column.path));
   if (!query.prefilter) native.postfilter();
   if (query.distanceType !== undefined) native.distanceType(query.distanceType);
   if (query.probes !== undefined) applyProbes(native, query.probes);
@@ -137,10 +137,10 @@ function filterOf({ query, schema, search }: QueryPlan): string | undefined {
   if (filter === undefined || query.vectors.length > 0 || search !== undefined) return filter;
   if (TAKES_ROWS.test(filter) && !isCut(query)) return filter;
   const read = { ...schema, fields: schema.fields.filter(({ name }) => isRead(query, name)) };
-  if (!isCut(query) || !NAMES_ROWS.test(filter)) return touchNullStructs(filter, read);
+  if (!isCut(query) || !NAMES_ROWS.test(filter)) return keepNullStructs(filter, read);
   // Of taken rows the filter can only read columns that are returned.
   const shown = { ...schema, fields: schema.fields.filter(({ name }) => isShown(query, name)) };
-  return touchNullStructs(touchAny(filter, shown), read);
+  return keepNullStructs(forceColumnRead(filter, shown), read);
 }
 
 function isRead({ projection }: Query, name: string): boolean {
@@ -158,7 +158,7 @@ function isShown({ projection }: Query, name: string): boolean {
 
 function applyOrder(native: NativeQuery, order: readonly Order[], schema: Schema): void {
   for (const { path } of order) if (!isAdded(path)) requireField(schema, path);
-  native.orderBy(order.map(({ path, ...direction }) => ({ columnName: engineColumn(path), ...direction })));
+  native.orderBy(order.map(({ path, ...direction }) => ({ columnName: searchColumn(path), ...direction })));
 }
 
 function applyProjection(native: NativeQuery, projection: Projection, schema: Schema): void {
@@ -167,7 +167,7 @@ function applyProjection(native: NativeQuery, projection: Projection, schema: Sc
     return;
   }
   for (const path of projection.paths) if (!isAdded(path)) requireField(schema, path);
-  native.selectColumns(projection.paths.map(engineColumn));
+  native.selectColumns(projection.paths.map(searchColumn));
 }
 
 /** Columns that the engine adds to those of the table. */

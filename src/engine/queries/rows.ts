@@ -1,5 +1,4 @@
-import type { ResultFiles } from '../../arrow/results/result-framing.ts';
-import type { Analysis, GuardedSql, Query } from '../../model/query.ts';
+import type { GuardedSql, Query } from '../../model/query.ts';
 import type { TableState } from '../../model/table.ts';
 import { engineCall } from '../native/engine-errors.ts';
 import { QueryDeadline } from '../native/query-deadline.ts';
@@ -8,30 +7,20 @@ import type { EngineParts } from '../parts.ts';
 import { explainQuery } from '../plans/explain-query.ts';
 import { startQuery } from './run-query.ts';
 
-export interface QueryRows extends ResultFiles {
-  /** The version that was read. */
-  readonly version: number;
-}
-
-export interface RowCount {
-  readonly rows: number;
-  readonly version: number;
-}
-
 export type RowsEngine = ReturnType<typeof createRowsEngine>;
 
 /** Reads rows. */
 export function createRowsEngine({ native, limits, tables, readers, querySeconds, orphans }: EngineParts) {
   return {
-    /** Resolves with the first batch; the rest is read as the caller asks for it. */
-    async query(state: TableState, query: Query, timeout: QueryTimeout): Promise<QueryRows> {
+    /** Resolves with the first batch and the version that is read; the rest is read as the caller asks for it. */
+    async query(state: TableState, query: Query, timeout: QueryTimeout) {
       const deadline = QueryDeadline.start(querySeconds, orphans, timeout);
       const run = { native, batchBytes: limits.resultBatchBytes, deadline };
       const work = tables.useAtVersion(state, async (table) => startQuery(run, table, query));
       const { value, version } = await deadline.wait(work);
       return { ...value, files: readers.track(state.location, version, value.files), version };
     },
-    async count(state: TableState, predicate: GuardedSql | undefined, timeout: QueryTimeout): Promise<RowCount> {
+    async count(state: TableState, predicate: GuardedSql | undefined, timeout: QueryTimeout) {
       const deadline = QueryDeadline.start(querySeconds, orphans, timeout);
       const work = tables.useAtVersion(state, async (table) =>
         engineCall(async () => table.native.countRows(predicate ?? null)),
@@ -39,7 +28,7 @@ export function createRowsEngine({ native, limits, tables, readers, querySeconds
       const { value, version } = await deadline.wait(work);
       return { rows: value, version };
     },
-    async explain(state: TableState, query: Query, verbose: boolean, timeout: QueryTimeout): Promise<Analysis> {
+    async explain(state: TableState, query: Query, verbose: boolean, timeout: QueryTimeout) {
       const deadline = QueryDeadline.start(querySeconds, orphans, timeout);
       const work = tables.use(state, async (table) => explainQuery({ native, state, verbose }, table, query));
       return deadline.wait(work);

@@ -7,11 +7,11 @@ import type { DataType, Field, Schema } from '../../model/schema.ts';
 
 export interface VectorColumn {
   readonly path: FieldPath;
-  /** Each row has a list of vectors, and several query vectors make one search. */
+  /** Each row has a list of vectors, and several query vectors are one search. */
   readonly isMultiVector: boolean;
 }
 
-/** The column that the query's vectors are compared with: the one it names, else the only one that fits. */
+/** The column to search: the one that the query names, else the only one that fits its vectors. */
 export function requireVectorColumn(query: Query, schema: Schema): VectorColumn {
   const dimension = requireDimension(query.vectors);
   const { path, type } =
@@ -34,7 +34,7 @@ interface Candidate {
   readonly type: VectorType;
 }
 
-/** The engine ends with a panic when the vectors of one query differ in length. */
+/** The engine panics when the vectors of one query differ in length. */
 function requireDimension(vectors: Query['vectors']): number {
   const [first, ...others] = vectors;
   const dimension = first?.length ?? 0;
@@ -96,23 +96,17 @@ function findVectorType(type: DataType): VectorType | undefined {
   return { dimension: type.length, isMultiVector: false, isBytes };
 }
 
-/** Query vectors reach the engine as 32-bit floats, which it converts: outside the column's range without a word. */
+/** Query vectors reach the engine as 32-bit floats, which it silently converts to the column's range. */
 function requireValuesFit(vectors: Query['vectors'], type: VectorType, path: FieldPath): void {
   const fits = type.isBytes ? isByte : isSingleFloat;
-  const odd = findValue(vectors, (value) => !fits(value));
-  if (odd === undefined) return;
-  const range = type.isBytes ? 'a whole number from 0 to 255' : 'a 32-bit float';
-  throw invalidInput(
-    `The query vector has the value ${odd}, which is not ${range}, as the column ${quotePath(path)} needs.`,
-  );
-}
-
-/** A plain loop: vectors are long, and every search passes here. */
-function findValue(vectors: Query['vectors'], isMatch: (value: number) => boolean): number | undefined {
   for (const vector of vectors) {
-    for (const value of vector) if (isMatch(value)) return value;
+    const odd = vector.find((value) => !fits(value));
+    if (odd === undefined) continue;
+    const range = type.isBytes ? 'a whole number from 0 to 255' : 'a 32-bit float';
+    throw invalidInput(
+      `The query vector has the value ${odd}, which is not ${range}, as the column ${quotePath(path)} needs.`,
+    );
   }
-  return undefined;
 }
 
 function isByte(value: number): boolean {
@@ -126,9 +120,6 @@ function isSingleFloat(value: number): boolean {
 const LISTED_MAX = 20;
 
 function list(candidates: readonly Candidate[]): string {
-  const names = candidates.slice(0, LISTED_MAX).map(({ path, type }) => {
-    const name = quotePath(path);
-    return `${name} (${type.dimension})`;
-  });
+  const names = candidates.slice(0, LISTED_MAX).map(({ path, type }) => `${quotePath(path)} (${type.dimension})`);
   return candidates.length > LISTED_MAX ? `${names.join(', ')} and more` : names.join(', ');
 }

@@ -1,17 +1,18 @@
+import { formatArrowCast } from '../../arrow/schema/type-name.ts';
 import { ServiceError, invalidInput } from '../../errors/service-error.ts';
-import { quotePath, requireField, sqlFieldReference } from '../../model/field-path.ts';
+import { quotePath, requireField, sqlFieldReference, sqlString } from '../../model/field-path.ts';
 import type { FieldPath } from '../../model/field-path.ts';
 import type { GuardedSql } from '../../model/query.ts';
-import { formatArrowCast } from '../../arrow/schema/type-name.ts';
 import { childFields } from '../../model/schema.ts';
-import type { DataType, Field, Schema } from '../../model/schema.ts';
+import type { Field, Schema } from '../../model/schema.ts';
+import { holdsStruct } from '../workarounds/null-structs.ts';
 
 export interface Assignment {
   readonly path: FieldPath;
   readonly expression: GuardedSql;
 }
 
-/** Assignments by field, as nested as the fields are: a field has an expression of its own or fields below it. */
+/** Assignments nested like the fields: a field has either an expression or fields below it. */
 export type AssignmentTree = ReadonlyMap<string, AssignmentNode>;
 
 export type AssignmentNode =
@@ -35,13 +36,11 @@ function insert(tree: Map<string, AssignmentNode>, { path, expression }: Assignm
   }
   const last = path[path.length - 1] ?? path[0];
   const present = fields.get(last);
-  if (present?.kind === 'value') throw assignedTwice(path);
+  if (present?.kind === 'value') {
+    throw invalidInput(`The field ${quotePath(path)} is updated twice.`, 'Give each field once.');
+  }
   if (present !== undefined) throw assignedWithParent(undefined, path);
   fields.set(last, { kind: 'value', expression });
-}
-
-function assignedTwice(path: FieldPath): ServiceError {
-  return invalidInput(`The field ${quotePath(path)} is updated twice.`, 'Give each field once.');
 }
 
 function assignedWithParent(path: FieldPath | undefined, parent: readonly string[]): ServiceError {
@@ -54,14 +53,9 @@ function assignedWithParent(path: FieldPath | undefined, parent: readonly string
   );
 }
 
-/** A text as an SQL string literal. */
-export function sqlString(text: string): string {
-  return `'${text.replaceAll("'", "''")}'`;
-}
-
 /**
- * The engine updates top-level columns only. A field inside a struct is updated by writing the whole struct again: the
- * new value in its place, every sibling from the row, and null where the struct was null.
+ * The engine updates top-level columns only. For a field inside a struct the whole struct is written again, with every
+ * sibling from the row, and null where the struct was null.
  */
 export function toColumnUpdates(tree: AssignmentTree, schema: Schema): [column: string, expression: string][] {
   return [...tree].map(([name, node]) => [name, toExpression(node, [name], schema)]);
@@ -75,12 +69,12 @@ function toExpression(node: AssignmentNode, path: FieldPath, schema: Schema): st
 }
 
 /**
- * Cast to the column's exact type. Left to itself, the engine turns a vector of the wrong length, or a number out of
- * range inside a list, into null without a word. Structs it matches by field name, which a cast would not.
+ * Casts to the column's exact type: without a cast the engine silently turns a vector of the wrong length, or a number out
+ * of range inside a list, into null. Structs are not cast, because the engine matches their fields by name.
  */
 function toTypedValue(expression: GuardedSql, field: Field, path: FieldPath): string {
   if (isJson(field)) return requireNull(expression, path);
-  const type = hasFields(field.type) ? undefined : formatArrowCast(field.type);
+  const type = holdsStruct(field.type) ? undefined : formatArrowCast(field.type);
   return type === undefined ? expression : `arrow_cast(${expression}, ${sqlString(type)})`;
 }
 
@@ -118,13 +112,12 @@ function requireStruct(field: Field, path: FieldPath, assigned: ReadonlyMap<stri
   );
 }
 
-/** The way to the first field that is assigned. */
 function firstPath(assigned: ReadonlyMap<string, AssignmentNode>): readonly string[] {
   for (const [name, node] of assigned) return node.kind === 'value' ? [name] : [name, ...firstPath(node.fields)];
   return [];
 }
 
-/** What `named_struct` gives may be null in the engine's eyes, and it refuses to store that as a field that may not. */
+/** To the engine, what `named_struct` returns may be null, so it refuses to store that in a field that may not. */
 function requireNullable(child: Field, parent: FieldPath): void {
   if (child.nullable) return;
   const struct = quotePath(parent);
@@ -135,18 +128,13 @@ function requireNullable(child: Field, parent: FieldPath): void {
   );
 }
 
-/** Columns of JSON hold a binary form. The engine's SQL cannot make it, and would store the text in its place. */
+/** JSON columns hold a binary form, which the engine's SQL cannot produce: it would store the text. */
 function requireNull(expression: GuardedSql, path: FieldPath): string {
   if (/^[\s(]*null[\s)]*$/i.test(expression)) return expression;
-  const name = quotePath(path);
-  throw invalidInput(`The field ${name} holds JSON, which can only be set to NULL by an update.`);
+  throw invalidInput(`The field ${quotePath(path)} holds JSON, which can only be set to NULL by an update.`);
 }
 
 function isJson(field: Field): boolean {
   const extension = field.metadata.get('ARROW:extension:name');
   return extension === 'lance.json' || extension === 'arrow.json';
-}
-
-function hasFields(type: DataType): boolean {
-  return type.kind === 'struct' || childFields(type).some((child) => hasFields(child.type));
 }

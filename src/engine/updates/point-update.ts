@@ -5,20 +5,20 @@ import type { GuardedSql } from '../../model/query.ts';
 import type { AssignmentTree } from './assignments.ts';
 import type { DataType, Field } from '../../model/schema.ts';
 
-/** What an update asks for, each field once. Without a predicate it is about every row. */
+/** An update with each field once. Without a predicate it changes every row. */
 export interface UpdatePlan {
   readonly tree: AssignmentTree;
   readonly predicate: GuardedSql | undefined;
 }
 
-/** An update of whole columns in the rows where one column has one value: `column = literal` and nothing else. */
+/** An update of whole columns whose predicate is `column = literal` and nothing else. */
 export interface PointUpdate {
   readonly key: KeyName;
   readonly literal: SqlLiteral;
   readonly expressions: ReadonlyMap<string, GuardedSql>;
 }
 
-/** A column as the caller named it. `sql` keeps that form, so that the engine finds whatever it would have found. */
+/** A column as the caller named it; `sql` keeps that form, by which the engine resolves the name. */
 export interface KeyName {
   readonly name: string;
   readonly sql: string;
@@ -35,7 +35,7 @@ export function toLiteralExpression(expression: GuardedSql): SqlLiteral | undefi
   return toLiteral(withoutParentheses(readTokensMax(expression)));
 }
 
-/** The longest condition in question, `-1 = column`, in a dozen parentheses. */
+/** Enough for `-1 = column` in a dozen parentheses. */
 const TOKENS_MAX = 28;
 
 function toKeyCondition(predicate: GuardedSql): Pick<PointUpdate, 'key' | 'literal'> | undefined {
@@ -54,7 +54,7 @@ function toKeyName(tokens: readonly SqlToken[]): KeyName | undefined {
   return token.kind === 'word' ? { name: token.text, sql: token.text } : undefined;
 }
 
-/** None when there are more: then it is neither a literal nor a condition on a key. */
+/** Empty for a longer text, which is neither a literal nor a condition on a key. */
 function readTokensMax(text: GuardedSql): readonly SqlToken[] {
   const tokens: SqlToken[] = [];
   for (const token of readTokens(text)) {
@@ -83,7 +83,7 @@ function wholeColumns(tree: AssignmentTree): ReadonlyMap<string, GuardedSql> | u
   return columns;
 }
 
-/** A value of the column that tells members of a group apart: equal texts in `value` are equal keys. */
+/** Identifies the member of a group: equal texts in `value` are equal keys. */
 export interface GroupKey {
   readonly value: string;
   readonly sql: string;
@@ -99,8 +99,8 @@ export function toGroupKey(literal: SqlLiteral, { type, metadata }: Field): Grou
 }
 
 /**
- * The literal as it may stand in a list with others for the same column, all of one type. `undefined` when the engine
- * would not convert it without loss, because what it makes of a list might then differ from what it makes of one.
+ * The literal for a list of values of one column, all of one type. `undefined` when the engine would not convert it without
+ * loss: it might then convert a list differently from a single value.
  */
 export function toGroupValue(literal: SqlLiteral, { type, metadata }: Field): string | undefined {
   if (isExtension(metadata)) return undefined;
@@ -130,7 +130,7 @@ function isFloat(type: DataType): boolean {
   return type.kind === 'float' && type.bits >= 32;
 }
 
-/** Whether a 64-bit floating number is the same number, so that it does not matter when it becomes one. */
+/** Whether a 64-bit float holds the same number. */
 function isExact(value: bigint): boolean {
   return value >= BigInt(Number.MIN_SAFE_INTEGER) && value <= BigInt(Number.MAX_SAFE_INTEGER);
 }
@@ -139,28 +139,28 @@ function isText(type: DataType): boolean {
   return type.kind === 'utf8' && type.layout !== 'view';
 }
 
-/** A value that is written out, by the type that the engine gives it. `sql` writes it again, as the engine reads it. */
+/** By the type that the engine gives it; `sql` is the same literal again. */
 export type SqlLiteral =
   | { readonly kind: 'integer'; readonly value: bigint; readonly sql: string }
   | { readonly kind: 'decimal'; readonly sql: string }
   | { readonly kind: 'text'; readonly value: string; readonly sql: string }
   | { readonly kind: 'boolean'; readonly sql: string };
 
-/** Beyond it the engine reads a whole number as a floating one. */
+/** The engine reads a larger integer as a float. */
 const INTEGER_MAX = 2n ** 63n - 1n;
 
-/** What all of the tokens are, if that is one plain literal: a number with or without a sign, a text, true or false. */
-export function toLiteral(tokens: readonly SqlToken[]): SqlLiteral | undefined {
+/** A number with or without a sign, a text, true or false; `undefined` when the tokens are anything else. */
+function toLiteral(tokens: readonly SqlToken[]): SqlLiteral | undefined {
   const [first, second, ...more] = tokens;
   if (first === undefined || more.length > 0) return undefined;
-  if (second !== undefined) return isMinus(first) ? toNumber(second, '-') : undefined;
+  if (second !== undefined) return isSymbol(first, '-') ? toNumber(second, '-') : undefined;
   switch (first.kind) {
     case 'number':
       return toNumber(first, '');
     case 'string':
       return { kind: 'text', value: first.text.slice(1, -1).replaceAll("''", "'"), sql: first.text };
     case 'word':
-      return toBoolean(first.text.toLowerCase());
+      return /^(?:true|false)$/i.test(first.text) ? { kind: 'boolean', sql: first.text.toLowerCase() } : undefined;
     default:
       return undefined;
   }
@@ -173,12 +173,4 @@ function toNumber({ kind, text }: SqlToken, sign: '' | '-'): SqlLiteral | undefi
   if (size > INTEGER_MAX) return undefined;
   const value = sign === '-' ? -size : size;
   return { kind: 'integer', value, sql: String(value) };
-}
-
-function toBoolean(word: string): SqlLiteral | undefined {
-  return word === 'true' || word === 'false' ? { kind: 'boolean', sql: word } : undefined;
-}
-
-function isMinus({ kind, text }: SqlToken): boolean {
-  return kind === 'symbol' && text === '-';
 }

@@ -1,17 +1,17 @@
 import { formatArrowCast } from '../../arrow/schema/type-name.ts';
+import { readTokens } from '../../guard/sql/tokenizer.ts';
+import { sqlString } from '../../model/field-path.ts';
 import type { GuardedSql } from '../../model/query.ts';
 import type { Field, Schema } from '../../model/schema.ts';
 import type { AssignmentTree } from './assignments.ts';
-import { toGroupKey, toPointUpdate, toGroupValue, toLiteralExpression } from './point-update.ts';
+import { toGroupKey, toGroupValue, toLiteralExpression, toPointUpdate } from './point-update.ts';
 import type { GroupKey, KeyName, PointUpdate, UpdatePlan } from './point-update.ts';
 import { REPEATS_MAX, isRepeatable, repeatExpression } from './repeated-expression.ts';
-import { sqlString } from './assignments.ts';
-import { readTokens } from '../../guard/sql/tokenizer.ts';
 
-/** Of all keys and expressions in one group. A list of values is repeated for every row in the engine's memory. */
+/** Of all keys and expressions in one group. The engine repeats a list of values in memory for every row. */
 const CHARACTERS_MAX = 16_384;
 
-/** One update in place of several: `keys` are those of its members, in order. */
+/** One update that does the work of several; `keys` are those of the members, in order. */
 export interface GroupedUpdate {
   readonly keyField: Field;
   readonly keys: readonly string[];
@@ -20,10 +20,10 @@ export interface GroupedUpdate {
 }
 
 /**
- * Updates that may run as one, because nobody could tell the difference: each is about the rows in which the same column
- * has a value of its own, none of them changes that column, so no row belongs to two of them; and all of them set the
- * same columns, by the same expression or to plain values that the engine converts one by one as it would alone. Or all of
- * them are the same update of the same rows, and its expressions can be applied to their own results.
+ * Updates that may run as one with the same result. Either each updates the rows with another key in the same column, which
+ * none of them changes, so no row belongs to two of them; and all set the same columns, by the same expression or to
+ * literals that the engine converts without loss. Or all are the same update of the same key, and its expressions can be
+ * applied to their own results.
  */
 export class UpdateGroup {
   readonly #keyName: KeyName;
@@ -41,7 +41,7 @@ export class UpdateGroup {
     this.#columns = new Map(columns.map(([name, sql]) => [name, new GroupColumn(sql, findField(schema, name))]));
   }
 
-  /** `undefined` when the update is not one that others can join. */
+  /** `undefined` when the update cannot share a commit. */
   static start(plan: UpdatePlan, schema: Schema): UpdateGroup | undefined {
     const first = toPointUpdate(plan);
     const keyField = first === undefined ? undefined : findField(schema, first.key.name);
@@ -50,20 +50,14 @@ export class UpdateGroup {
     return group.add(plan) ? group : undefined;
   }
 
-  /** The same decision for all at once; `undefined` when one of them does not fit. */
-  static of(plans: readonly UpdatePlan[], schema: Schema): UpdateGroup | undefined {
-    const [first, ...others] = plans;
-    const group = first === undefined ? undefined : UpdateGroup.start(first, schema);
-    return group !== undefined && others.every((plan) => group.add(plan)) ? group : undefined;
-  }
-
   /** Whether the update now belongs to the group. */
   add(plan: UpdatePlan): boolean {
     const update = toPointUpdate(plan);
     if (update === undefined || update.key.sql !== this.#keyName.sql) return false;
     const key = toGroupKey(update.literal, this.#keyField);
     if (key !== undefined && this.#keys.has(key.value)) return this.#repeat(update.expressions);
-    if (key === undefined || this.#repeats > 1 || !this.#fits(update.expressions)) return false;
+    if (key === undefined || this.#repeats > 1) return false;
+    if (!this.#everyColumn(update.expressions, (column, expression) => column.fits(expression))) return false;
     const characters = this.#characters + charactersOf(key, update);
     if (characters > CHARACTERS_MAX) return false;
     this.#characters = characters;
@@ -87,32 +81,33 @@ export class UpdateGroup {
     };
   }
 
-  /** The same update of the same row again, such as one of a counter: it is applied to the result of the one before. */
+  /** The same update of the same key again, such as that of a counter: it is applied to the previous result. */
   #repeat(expressions: ReadonlyMap<string, GuardedSql>): boolean {
-    if (this.#keys.size > 1 || this.#repeats === REPEATS_MAX || expressions.size !== this.#columns.size) return false;
-    for (const [name, expression] of expressions) {
-      if (this.#columns.get(name)?.repeats(expression) !== true) return false;
-    }
+    if (this.#keys.size > 1 || this.#repeats === REPEATS_MAX) return false;
+    if (!this.#everyColumn(expressions, (column, expression) => column.repeats(expression))) return false;
     this.#repeats += 1;
     return true;
   }
 
-  #fits(expressions: ReadonlyMap<string, GuardedSql>): boolean {
+  #everyColumn(
+    expressions: ReadonlyMap<string, GuardedSql>,
+    test: (column: GroupColumn, expression: GuardedSql) => boolean,
+  ): boolean {
     if (expressions.size !== this.#columns.size) return false;
-    for (const [name, expression] of expressions) {
-      if (this.#columns.get(name)?.fits(expression) !== true) return false;
-    }
-    return true;
+    return [...expressions].every(([name, expression]) => {
+      const column = this.#columns.get(name);
+      return column !== undefined && test(column, expression);
+    });
   }
 
-  /** From 1, the position of a row's key in the list of keys. */
+  /** The position of a row's key in the list of keys, from 1. */
   #positionIn(keys: string): string {
     const type = sqlString(`List(${formatArrowCast(this.#keyField.type) ?? ''})`);
     return `CAST(array_position(arrow_cast(make_array(${keys}), ${type}), ${this.#keyName.sql}) AS BIGINT)`;
   }
 }
 
-/** By its exact name, which the engine looks for first; what it finds only without regard to case is left alone. */
+/** By its case-sensitive name, which the engine tries first; updates that need its second try do not share a commit. */
 function findField(schema: Schema, name: string): Field | undefined {
   return schema.fields.find((field) => field.name === name);
 }
@@ -121,13 +116,13 @@ function charactersOf(key: GroupKey, { expressions }: PointUpdate): number {
   return [...expressions.values()].reduce((sum, expression) => sum + expression.length, key.sql.length);
 }
 
-/** What the members of a group assign to one column: all the same expression, or each a plain value. */
-export class GroupColumn {
+/** What the members of a group assign to one column: all the same expression, or each a literal. */
+class GroupColumn {
   readonly #first: GuardedSql;
   readonly #field: Field | undefined;
   readonly #values: (string | undefined)[] = [];
   #isShared = true;
-  #isPlain = true;
+  #isLiteral = true;
 
   constructor(first: GuardedSql, field: Field | undefined) {
     this.#first = first;
@@ -135,15 +130,15 @@ export class GroupColumn {
   }
 
   fits(expression: GuardedSql): boolean {
-    if (this.#isShared && expression === this.#first) return !isChancy(expression);
-    return this.#isPlain && this.#toValue(expression) !== undefined;
+    if (this.#isShared && expression === this.#first) return !isVolatile(expression);
+    return this.#isLiteral && this.#toValue(expression) !== undefined;
   }
 
   add(expression: GuardedSql): void {
     const value = this.#toValue(expression);
     this.#values.push(value);
     this.#isShared &&= expression === this.#first;
-    this.#isPlain &&= value !== undefined;
+    this.#isLiteral &&= value !== undefined;
   }
 
   /** Whether the same update may follow, applied to the result of this one. */
@@ -151,11 +146,11 @@ export class GroupColumn {
     return this.#isShared && expression === this.#first && isRepeatable(expression, this.#field);
   }
 
-  /** The engine has no CASE: the position of a row's key among the keys is that of its value among the values. */
+  /** The engine has no CASE, so each row takes the value at the position of its key. */
   toExpression(position: string, repeats: number): GuardedSql {
     if (repeats > 1 && this.#field !== undefined) return repeatExpression(this.#first, this.#field, repeats);
     if (this.#isShared) return this.#first;
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Made of literals and of a name that a guard has read.
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Consists of literals and a name that a guard has read.
     return `(make_array(${this.#values.join(', ')})[${position}])` as GuardedSql;
   }
 
@@ -165,10 +160,10 @@ export class GroupColumn {
   }
 }
 
-/** Calls that give another value each time: whether one plan gives as many as several would is not ours to promise. */
-const CHANCY_FUNCTIONS: ReadonlySet<string> = new Set(['random', 'uuid']);
+/** One update might call them more or less often than several updates. */
+const VOLATILE_FUNCTIONS: ReadonlySet<string> = new Set(['random', 'uuid']);
 
-function isChancy(expression: GuardedSql): boolean {
-  for (const { text } of readTokens(expression)) if (CHANCY_FUNCTIONS.has(text.toLowerCase())) return true;
+function isVolatile(expression: GuardedSql): boolean {
+  for (const { text } of readTokens(expression)) if (VOLATILE_FUNCTIONS.has(text.toLowerCase())) return true;
   return false;
 }

@@ -1,15 +1,14 @@
 import type { GuardedSql } from '../../model/query.ts';
-import type { AssignmentTree, Assignment } from './assignments.ts';
-import { toAssignmentTree, toColumnUpdates } from './assignments.ts';
 import type { CommitGroup, CommitPlan, Committed, PreparedCommit } from '../commits/commit-plan.ts';
-import { refuseCrossReferences } from '../workarounds/cross-references.ts';
 import { engineCall } from '../native/engine-errors.ts';
+import type { EngineParts } from '../parts.ts';
+import type { OpenTable, WriteTarget } from '../tables/table-handle.ts';
+import { refuseCrossReferences } from '../workarounds/cross-references.ts';
+import { keepNullStructs } from '../workarounds/null-structs.ts';
+import { toAssignmentTree, toColumnUpdates } from './assignments.ts';
+import type { Assignment, AssignmentTree } from './assignments.ts';
 import { countKeys, countWrittenKeys } from './key-counts.ts';
 import type { KeyCounts } from './key-counts.ts';
-import { touchNullStructs } from '../workarounds/null-structs.ts';
-import type { OpenTable, WriteTarget } from '../tables/table-handle.ts';
-import type { OpenTables } from '../tables/open-tables.ts';
-import type { EngineParts } from '../parts.ts';
 import { toPointUpdate } from './point-update.ts';
 import type { UpdatePlan } from './point-update.ts';
 import { UpdateGroup } from './update-group.ts';
@@ -25,27 +24,21 @@ export interface UpdatedRows {
   readonly rowsUpdated: number;
 }
 
-type UpdateParts = Pick<EngineParts, 'tables' | 'limits'>;
-
-/**
- * Sets columns by expressions. The engine makes a version even when no row matches. Waiting updates of different rows may
- * share the commit.
- */
+/** Sets columns by expressions; queued updates of other rows may share the commit. The engine commits even without a match. */
 export class UpdateCommit implements CommitPlan<UpdatedRows> {
   readonly kinds = ['update'] as const;
   readonly plan: UpdatePlan;
-  readonly #parts: UpdateParts;
+  readonly #parts: EngineParts;
   readonly #target: WriteTarget;
 
-  constructor(parts: UpdateParts, target: WriteTarget, { assignments, predicate }: UpdateRequest) {
+  constructor(parts: EngineParts, target: WriteTarget, { assignments, predicate }: UpdateRequest) {
     this.#parts = parts;
     this.#target = target;
     this.plan = { tree: toAssignmentTree(assignments), predicate };
   }
 
   async prepare(table: OpenTable): Promise<PreparedCommit<UpdatedRows>> {
-    const update = await prepareUpdate(table, this.plan);
-    return { commit: update };
+    return { commit: await prepareUpdate(table, this.plan) };
   }
 
   async startGroup(table: OpenTable): Promise<CommitGroup<UpdatedRows> | undefined> {
@@ -55,19 +48,14 @@ export class UpdateCommit implements CommitPlan<UpdatedRows> {
   }
 }
 
-interface AppliedUpdate {
-  readonly tree: AssignmentTree;
-  readonly predicate: string | undefined;
-}
-
 async function prepareUpdate(
   table: OpenTable,
-  { tree, predicate }: AppliedUpdate,
+  { tree, predicate }: { readonly tree: AssignmentTree; readonly predicate: string | undefined },
 ): Promise<() => Promise<Committed<UpdatedRows>>> {
   const schema = await table.schema();
   refuseCrossReferences(tree, schema);
   const columns = toColumnUpdates(tree, schema);
-  const guarded = predicate === undefined ? null : touchNullStructs(predicate, schema);
+  const guarded = predicate === undefined ? null : keepNullStructs(predicate, schema);
   return async () => {
     const { rowsUpdated, version } = await engineCall(async () => table.native.update(guarded, columns));
     table.moved(version);
@@ -75,19 +63,19 @@ async function prepareUpdate(
   };
 }
 
-/** An update of more rows than this costs so much that a commit of its own does not matter. */
+/** For an update of more rows, the cost of a separate commit does not matter. */
 const ROWS_MAX = 1000;
 
-/** Several updates as one update of the engine. What each would have counted is counted by key. */
+/** Several updates as one update of the engine. The rows of each are counted by key. */
 class UpdateCommitGroup implements CommitGroup<UpdatedRows> {
   readonly membersMax: number;
-  readonly #tables: OpenTables;
+  readonly #parts: EngineParts;
   readonly #target: WriteTarget;
   readonly #group: UpdateGroup;
 
-  constructor({ tables, limits }: UpdateParts, target: WriteTarget, group: UpdateGroup) {
-    this.membersMax = limits.updateGroupMax;
-    this.#tables = tables;
+  constructor(parts: EngineParts, target: WriteTarget, group: UpdateGroup) {
+    this.membersMax = parts.limits.updateGroupMax;
+    this.#parts = parts;
     this.#target = target;
     this.#group = group;
   }
@@ -107,7 +95,7 @@ class UpdateCommitGroup implements CommitGroup<UpdatedRows> {
       expected: toOutcomes(update, counts),
       commit: async () => {
         const { version, outcome } = await apply();
-        // A commit in between is another process's; the engine may have updated the rows as they were before or after it.
+        // With a commit of another process in between, the engine may have updated other rows than were counted.
         const isExact = version === base + 1 && sum(counts) === outcome.rowsUpdated;
         const exact = isExact ? counts : await this.#countAgain(update, { version, outcome }, counts);
         return { version, outcome: toOutcomes(update, exact) };
@@ -120,11 +108,12 @@ class UpdateCommitGroup implements CommitGroup<UpdatedRows> {
     { version, outcome }: Committed<UpdatedRows>,
     countsBefore: KeyCounts,
   ): Promise<KeyCounts> {
-    const state = { ...this.#target, version };
     try {
-      return await this.#tables.use(state, async ({ native }) => countWrittenKeys(native, update, outcome.rowsUpdated));
+      return await this.#parts.tables.use({ ...this.#target, version }, async ({ native }) =>
+        countWrittenKeys(native, update, outcome.rowsUpdated),
+      );
     } catch {
-      // The update is committed, so this must not become a failure; it was right a moment ago.
+      // The update is committed and must not fail here; these counts were right a moment ago.
       return countsBefore;
     }
   }

@@ -4,40 +4,45 @@ import { childFields } from '../../model/schema.ts';
 import type { DataType, Field, Schema } from '../../model/schema.ts';
 
 /**
- * A predicate that matches the same rows and makes the engine read every struct whole. Otherwise it reads the narrow
- * fields of a struct with the filter and the wide ones afterwards, and where all rows of a batch are null in a struct,
- * puts them together as a struct of nulls: an update of any other column then writes that back.
+ * Seen in @lancedb/lancedb 0.31.0: a filtered scan reads the narrow fields of a struct with the filter and the wide ones
+ * afterwards, and where all rows of a batch are null in the struct, assembles a struct of nulls. An update of any other
+ * column then writes that back. Can go when a filtered scan keeps null structs; the tests of update show it.
+ *
+ * Returns a predicate that matches the same rows, with always-true tests that make the engine read every struct whole.
  */
-export function touchNullStructs(predicate: string, schema: Schema): string {
-  const touches = schema.fields.flatMap((field) => touchField(field, [field.name]));
-  return touches.length === 0 ? predicate : `${predicate} AND ${joinBalanced(touches)}`;
+export function keepNullStructs(predicate: string, schema: Schema): string {
+  const tests = schema.fields.flatMap((field) => toReadTests(field, [field.name]));
+  return tests.length === 0 ? predicate : `${predicate} AND ${joinBalanced(tests)}`;
 }
 
-/** The same rows, found by reading a column too; the predicate as it is where none may be null. */
-export function touchAny(predicate: string, { fields }: Schema): string {
+/**
+ * Seen in @lancedb/lancedb 0.31.0: a filter on row ids alone takes the rows, and applies limit and offset before the rest
+ * of the filter. Adds an always-true test to force a column read, which prevents that; none when no column may be null.
+ */
+export function forceColumnRead(predicate: string, { fields }: Schema): string {
   const field =
     fields.find(({ nullable, type }) => nullable && !holdsStruct(type)) ?? fields.find((each) => each.nullable);
-  if (field === undefined) return predicate;
-  const reference = sqlFieldReference([field.name]);
-  return `(${predicate}) AND (${reference} IS NULL OR ${reference} IS NOT NULL)`;
+  return field === undefined ? predicate : `(${predicate}) AND ${toReadTest([field.name])}`;
 }
 
-/** A test on a field that may not be null is optimised away, so there the fields below it are touched. */
-function touchField(field: Field, path: FieldPath): string[] {
-  if (!holdsStruct(field.type)) return [];
-  if (field.nullable) {
-    const reference = sqlFieldReference(path);
-    return [`(${reference} IS NULL OR ${reference} IS NOT NULL)`];
-  }
-  if (field.type.kind !== 'struct') return [];
-  return field.type.children.flatMap((child) => touchField(child, [...path, child.name]));
-}
-
-function holdsStruct(type: DataType): boolean {
+export function holdsStruct(type: DataType): boolean {
   return type.kind === 'struct' || childFields(type).some((child) => holdsStruct(child.type));
 }
 
-/** A long chain of `AND` goes as deep as it is long in the engine's planner. */
+/** The engine optimises away a test on a field that may not be null; the fields below it are tested instead. */
+function toReadTests(field: Field, path: FieldPath): string[] {
+  if (!holdsStruct(field.type)) return [];
+  if (field.nullable) return [toReadTest(path)];
+  if (field.type.kind !== 'struct') return [];
+  return field.type.children.flatMap((child) => toReadTests(child, [...path, child.name]));
+}
+
+function toReadTest(path: FieldPath): string {
+  const reference = sqlFieldReference(path);
+  return `(${reference} IS NULL OR ${reference} IS NOT NULL)`;
+}
+
+/** The engine's planner recurses as deep as a chain of `AND` is long. */
 function joinBalanced(conditions: readonly string[]): string {
   if (conditions.length === 1) return conditions[0] ?? '';
   const middle = Math.ceil(conditions.length / 2);

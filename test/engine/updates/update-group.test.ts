@@ -47,8 +47,10 @@ function toPath(text: string): FieldPath {
 
 /** The one update that they become: its predicate and its expressions. */
 function combine(...written: readonly Written[]): readonly unknown[] | undefined {
-  const update = UpdateGroup.of(written.map(toPlan), SCHEMA)?.toUpdate();
-  if (update === undefined) return undefined;
+  const [first = assert.fail('no update'), ...others] = written.map(toPlan);
+  const group = UpdateGroup.start(first, SCHEMA);
+  if (group === undefined || !others.every((plan) => group.add(plan))) return undefined;
+  const update = group.toUpdate();
   return [update.predicate, ...[...update.tree].map(([name, node]) => [name, 'expression' in node && node.expression])];
 }
 
