@@ -174,7 +174,7 @@ function toStruct(type: Struct): Convert {
   const converters = new Map(type.children.map((child) => [child.name, converterFor(child.type)]));
   return (given) => {
     const value = fromJsonText(given);
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) return misfit(given, 'an object');
+    if (!isObject(value) || Array.isArray(value)) return misfit(given, 'an object');
     const entries = Object.entries(value).map(([name, part]: [string, unknown]) => {
       const convert = converters.get(name);
       if (convert === undefined) throw new ConversionError(`has a field ${JSON.stringify(name)} that its type has not`);
@@ -200,13 +200,17 @@ function toItems(value: unknown, length: number | undefined): readonly unknown[]
   throw new ConversionError(`has ${value.length} values where ${length} are wanted`);
 }
 
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !(value instanceof LosslessNumber);
+}
+
 function entriesOf(value: unknown): readonly { readonly key: unknown; readonly value: unknown }[] {
-  if (typeof value !== 'object' || value === null) return misfit(value, 'an object');
+  if (!isObject(value)) return misfit(value, 'an object');
   if (!Array.isArray(value)) {
     return Object.entries(value).map(([key, part]: [string, unknown]) => ({ key, value: part }));
   }
   return value.map((entry: unknown) => {
-    if (typeof entry === 'object' && entry !== null && 'key' in entry) {
+    if (isObject(entry) && 'key' in entry) {
       return { key: entry.key, value: 'value' in entry ? entry.value : null };
     }
     return misfit(entry, '{"key": …, "value": …}');
