@@ -11,7 +11,7 @@ import { openNdjson } from './json/ndjson-source.ts';
 import { openParquet } from './parquet/parquet-source.ts';
 import { schemaOf } from './row-batches.ts';
 import { converterFor } from './types/convert-value.ts';
-import { plainRows } from './types/plain-value.ts';
+import { plainRows } from './types/values-of.ts';
 import { formatType, parseType } from './types/type-text.ts';
 
 /** What the caller wants of one column of a file. */

@@ -4,7 +4,7 @@ import { ServiceError } from '../errors/service-error.ts';
 import type { BatchBounds, PlannedColumn, SourceBatch } from './format.ts';
 import { buildData } from './types/build-data.ts';
 import { ConversionError, converterFor } from './types/convert-value.ts';
-import { plainValue } from './types/plain-value.ts';
+import { plainValue } from './types/values-of.ts';
 
 /** Rows of text, with one cell for each planned column. */
 export interface RowPiece {

@@ -4,8 +4,8 @@ import { arrowStreamWriter } from './arrow/arrow-stream.ts';
 import type { Format, RowWriter } from './format.ts';
 import { formatExactJson } from './json/exact-json.ts';
 import { parquetWriter } from './parquet/parquet-writer.ts';
-import { plainRows } from './types/plain-value.ts';
-import type { PlainRow } from './types/plain-value.ts';
+import { plainRows } from './types/values-of.ts';
+import type { PlainRow } from './types/values-of.ts';
 
 export interface WriteOptions {
   /** Of CSV; a comma when absent. */

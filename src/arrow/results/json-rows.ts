@@ -1,10 +1,14 @@
 import { ServiceError } from '../../errors/service-error.ts';
 import { readResultSchema } from '../schema/schema-reader.ts';
-import { structWriter } from './json-values.ts';
-import { readColumns, readDictionaryColumn } from './result-columns.ts';
+import { readColumns, readDictionaryColumn, isValid } from './result-columns.ts';
 import type { ResultColumn } from './result-columns.ts';
 import { dictionaryIdOf, readResultFile, rowsOf } from './result-file.ts';
 import type { ResultFiles } from './result-framing.ts';
+import type { Field, TimeUnit } from '../../model/schema.ts';
+import { formatDate, formatDecimal, formatTime, formatTimestamp } from '../../model/value-text.ts';
+import { hasBit, offsetBytes, readOffset } from '../format/column-layout.ts';
+import type { OffsetBytes } from '../format/column-layout.ts';
+import { EXTENSION_NAME_KEY } from '../schema/schema-rules.ts';
 
 /** Text is sent in pieces of about this many characters. */
 const PIECE_CHARACTERS = 65_536;
@@ -61,4 +65,167 @@ function* writeRows(bytes: Buffer): Generator<string> {
     const rows = rowsOf(header);
     for (let row = 0; row < rows; row += 1) yield write(row);
   }
+}
+
+/** JSON text of the value in a row. */
+export type JsonWriter = (row: number) => string;
+
+/** Values of a dictionary, by the type of the column that uses it. */
+export type FindDictionary = (column: ResultColumn) => ResultColumn;
+
+const NULL = 'null';
+const UUID_EXTENSION = 'arrow.uuid';
+const FRACTION_DIGITS: Readonly<Record<TimeUnit, number>> = { s: 0, ms: 3, us: 6, ns: 9 };
+
+/**
+ * How the values of a column are written: integers and decimals as numbers with all their digits, numbers that JSON lacks
+ * as text (`"NaN"`), bytes in base64, dates and timestamps in ISO 8601, durations as a count of their unit.
+ */
+export function jsonWriter(column: ResultColumn, dictionaryOf: FindDictionary): JsonWriter {
+  const write = valueWriter(column, dictionaryOf);
+  return column.validity === undefined ? write : (row) => (isValid(column, row) ? write(row) : NULL);
+}
+
+function valueWriter(column: ResultColumn, dictionaryOf: FindDictionary): JsonWriter {
+  const { type } = column;
+  const [values = Buffer.alloc(0)] = column.buffers;
+  switch (type.kind) {
+    case 'bool':
+      return (row) => String(hasBit(values, row));
+    case 'int':
+      return integerWriter(values, type.bits, type.signed);
+    case 'float':
+      return floatWriter(values, type.bits);
+    case 'decimal':
+      return (row) => formatDecimal(readWide(values, row, type.bits / 8), type.scale);
+    case 'utf8':
+    case 'binary':
+      return bytesWriter(column, offsetBytes(type), type.kind === 'utf8');
+    case 'fixed-size-binary':
+      return fixedBytesWriter(values, type.bytes, column.field);
+    case 'date':
+      return (row) => {
+        const isDay = type.unit === 'day';
+        const days = isDay ? values.readInt32LE(4 * row) : Number(values.readBigInt64LE(8 * row)) / 86_400_000;
+        return quoted(formatDate(Math.floor(days)), Math.floor(days));
+      };
+    case 'time':
+    case 'timestamp':
+      return ticksWriter(values, type.kind === 'time' ? type.bits : 64, (ticks) => {
+        const digits = FRACTION_DIGITS[type.unit];
+        if (type.kind === 'time') return formatTime(ticks, digits);
+        return formatTimestamp(ticks, digits, type.timezone !== undefined);
+      });
+    case 'duration':
+      return (row) => String(values.readBigInt64LE(8 * row));
+    case 'dictionary': {
+      const write = jsonWriter(dictionaryOf(column), dictionaryOf);
+      const bytes = type.index.kind === 'int' ? type.index.bits / 8 : 4;
+      if (bytes === 8) return (row) => write(Number(values.readBigInt64LE(8 * row)));
+      return (row) => write(values.readUIntLE(bytes * row, bytes));
+    }
+    case 'struct':
+      return structWriter(column.children, dictionaryOf);
+    case 'list':
+      return listWriter(column, offsetBytes(type), dictionaryOf);
+    case 'map':
+      return listWriter(column, 4, dictionaryOf);
+    case 'fixed-size-list': {
+      const writeItems = itemsWriter(column, dictionaryOf);
+      return (row) => writeItems(type.length * row, type.length * (row + 1));
+    }
+    default:
+      return () => NULL;
+  }
+}
+
+/** A value that has no text is written as its count. */
+function quoted(text: string | undefined, count: number | bigint): string {
+  return text === undefined ? String(count) : `"${text}"`;
+}
+
+function integerWriter(values: Buffer, bits: number, signed: boolean): JsonWriter {
+  if (bits === 64) {
+    return (row) => String(signed ? values.readBigInt64LE(8 * row) : values.readBigUInt64LE(8 * row));
+  }
+  const bytes = bits / 8;
+  return (row) => String(signed ? values.readIntLE(bytes * row, bytes) : values.readUIntLE(bytes * row, bytes));
+}
+
+function floatWriter(values: Buffer, bits: number): JsonWriter {
+  if (bits === 64) return (row) => formatNumber(values.readDoubleLE(8 * row));
+  if (bits === 32) return (row) => formatNumber(values.readFloatLE(4 * row));
+  return (row) => formatNumber(fromHalf(values.readUInt16LE(2 * row)));
+}
+
+function formatNumber(value: number): string {
+  if (Number.isFinite(value)) return Object.is(value, -0) ? '-0' : String(value);
+  return `"${value}"`;
+}
+
+/** IEEE 754 in 16 bits: one of sign, five of exponent, ten of fraction. */
+function fromHalf(bits: number): number {
+  const sign = bits >> 15 === 1 ? -1 : 1;
+  const exponent = (bits >> 10) & 31;
+  const fraction = bits & 1023;
+  if (exponent === 31) return fraction === 0 ? sign * Infinity : NaN;
+  return exponent === 0 ? sign * fraction * 2 ** -24 : sign * (1024 + fraction) * 2 ** (exponent - 25);
+}
+
+function readWide(values: Buffer, row: number, bytes: number): bigint {
+  let value = 0n;
+  for (let at = bytes * (row + 1) - 8; at >= bytes * row; at -= 8) {
+    value = (value << 64n) | values.readBigUInt64LE(at);
+  }
+  return BigInt.asIntN(8 * bytes, value);
+}
+
+function bytesWriter({ buffers }: ResultColumn, width: OffsetBytes, isText: boolean): JsonWriter {
+  const [offsets = Buffer.alloc(0), data = Buffer.alloc(0)] = buffers;
+  return (row) => {
+    const bytes = data.subarray(readOffset(offsets, row, width), readOffset(offsets, row + 1, width));
+    return isText ? JSON.stringify(bytes.toString('utf8')) : `"${bytes.toString('base64')}"`;
+  };
+}
+
+function fixedBytesWriter(values: Buffer, bytes: number, field: Field): JsonWriter {
+  const isUuid = bytes === 16 && field.metadata.get(EXTENSION_NAME_KEY) === UUID_EXTENSION;
+  return (row) => {
+    const value = values.subarray(bytes * row, bytes * (row + 1));
+    return isUuid ? `"${formatUuid(value)}"` : `"${value.toString('base64')}"`;
+  };
+}
+
+function formatUuid(bytes: Buffer): string {
+  return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+}
+
+function ticksWriter(values: Buffer, bits: 32 | 64, format: (ticks: bigint) => string | undefined): JsonWriter {
+  return (row) => {
+    const ticks = bits === 32 ? BigInt(values.readInt32LE(4 * row)) : values.readBigInt64LE(8 * row);
+    return quoted(format(ticks), ticks);
+  };
+}
+
+export function structWriter(children: readonly ResultColumn[], dictionaryOf: FindDictionary): JsonWriter {
+  const members = children.map((child) => {
+    return { key: `${JSON.stringify(child.field.name)}:`, write: jsonWriter(child, dictionaryOf) };
+  });
+  return (row) => `{${members.map(({ key, write }) => key + write(row)).join(',')}}`;
+}
+
+function listWriter(column: ResultColumn, width: OffsetBytes, dictionaryOf: FindDictionary): JsonWriter {
+  const [offsets = Buffer.alloc(0)] = column.buffers;
+  const writeItems = itemsWriter(column, dictionaryOf);
+  return (row) => writeItems(readOffset(offsets, row, width), readOffset(offsets, row + 1, width));
+}
+
+function itemsWriter({ children }: ResultColumn, dictionaryOf: FindDictionary): (start: number, end: number) => string {
+  const [item] = children;
+  const write = item === undefined ? () => NULL : jsonWriter(item, dictionaryOf);
+  return (start, end) => {
+    const items: string[] = [];
+    for (let at = start; at < end; at += 1) items.push(write(at));
+    return `[${items.join(',')}]`;
+  };
 }

@@ -8,7 +8,7 @@ import type { BatchBounds, PlannedColumn, Source, SourceBatch, SourceColumn } fr
 import type { Input } from '../input.ts';
 import { convertValues, makeBatch, nullData, schemaOf } from '../row-batches.ts';
 import { buildData } from '../types/build-data.ts';
-import { fromBase64 } from '../types/plain-value.ts';
+import { fromBase64 } from '../types/values-of.ts';
 import { fitsArrow, isText, toField } from './parquet-types.ts';
 import { fromParquet } from './parquet-values.ts';
 

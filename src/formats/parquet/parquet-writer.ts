@@ -5,8 +5,7 @@ import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
 import { ServiceError } from '../../errors/service-error.ts';
 import { toSchemaBytes } from '../arrow/arrow-stream.ts';
 import type { RowWriter } from '../format.ts';
-import { toBase64 } from '../types/plain-value.ts';
-import { valuesOf } from '../types/values-of.ts';
+import { toBase64, valuesOf } from '../types/values-of.ts';
 import { toParquet } from './parquet-values.ts';
 
 /** Rows of a row group; batches are collected until then. */

@@ -2,7 +2,7 @@ import { DataType, DateUnit } from 'apache-arrow';
 import type { Decimal, Int, Struct } from 'apache-arrow';
 import { LosslessNumber } from 'lossless-json';
 import { parseExactJson } from '../json/exact-json.ts';
-import { fromBase64 } from './plain-value.ts';
+import { fromBase64 } from './values-of.ts';
 import { MILLISECONDS_PER_DAY, parseDate, parseTime, parseTimestamp, SECONDS_PER_DAY, toUnits } from './times.ts';
 
 /** A value does not fit its type. The reader adds the position of the value. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { needsStorageVersion22 } from '../../../src/arrow/schema/type-rules.ts';
+import { needsStorageVersion22 } from '../../../src/arrow/schema/schema-rules.ts';
 import type { DataType, Field, Schema } from '../../../src/model/schema.ts';
 
 const named = (type: DataType): Field => ({ name: 'x', nullable: true, type, metadata: new Map() });

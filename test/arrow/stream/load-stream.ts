@@ -1,6 +1,6 @@
 import { openArrowStream } from '../../../src/arrow/stream/checked-stream.ts';
 import type { ArrowChunk } from '../../../src/arrow/stream/checked-stream.ts';
-import { needsStorageVersion22 } from '../../../src/arrow/schema/type-rules.ts';
+import { needsStorageVersion22 } from '../../../src/arrow/schema/schema-rules.ts';
 import type { ArrowLimits } from '../../../src/model/limits.ts';
 import type { Schema } from '../../../src/model/schema.ts';
 import { ARROW_LIMITS, whole } from '../../support/arrow-fixtures.ts';
