@@ -1,59 +1,52 @@
 import { ClientError, ConnectionError } from '../client/client-error.ts';
-import type { ApiClient } from '../client/api-client.ts';
-import { DEFAULT_DELIMITER, formatPath, parseNamespacePath, parseTablePath } from '../model/identifier.ts';
-import type { NamespacePath, TablePath } from '../model/identifier.ts';
-import { ERROR_KINDS, ServiceError } from '../errors/service-error.ts';
-import { toJsonText } from './access/grants.ts';
-import { CommandFault } from './command.ts';
+import { ERROR_KINDS } from '../errors/service-error.ts';
+import type { TablePath } from '../model/identifier.ts';
+import { UsageError, toJsonText } from './command.ts';
 import type { Command, Terminal } from './command.ts';
 import { SERVER_OPTIONS, findServer } from './find-server.ts';
 import type { FoundServer } from './find-server.ts';
 import { readArguments } from './options.ts';
 import type { Given, Option } from './options.ts';
-import type { Canvas } from './show/draw-table.ts';
+import { requireTable } from './session.ts';
+import type { Session } from './session.ts';
 import { paintFor, paintForErrors } from './show/paint.ts';
 import { exitCodeOf, refusalToJson, showRefusal } from './show/show-refusal.ts';
 
-/** What a command that is a client works with. */
-export interface Session {
-  readonly client: ApiClient;
-  readonly given: Given;
-  readonly terminal: Terminal;
-  readonly canvas: Canvas;
-  /** Whether the output is for a program. */
-  readonly isJson: boolean;
-  /** SQL texts that are sent, under the names by which refusals call them. */
-  readonly sqlTexts: Map<string, string>;
-}
-
-export interface ClientCommand {
-  readonly words: readonly string[];
-  /** Names that it takes, such as `TABLE [NAMESPACE]`. */
-  readonly names: string;
-  readonly summary: string;
+interface Definition extends Pick<Command, 'words' | 'summary'> {
+  /** What help says in place of the summary. */
   readonly about?: string;
   readonly options?: readonly Option[];
   readonly examples: readonly string[];
-  /** What would be right, in the words of this command, where the server's hint has those of its API. */
+  /** What to do, in the words of this command, where the server's hint has those of its API. */
   readonly advice?: (error: ClientError) => string | undefined;
+}
+
+interface ClientCommand extends Definition {
+  /** Names that it takes, such as `TABLE [NAMESPACE]`. */
+  readonly names: string;
   readonly run: (session: Session) => Promise<number>;
 }
 
 const JSON_OPTION: Option = { name: 'json', help: 'print JSON, for programs' };
 
 export function defineClientCommand(definition: ClientCommand): Command {
+  const { words, names, summary } = definition;
   const options = [...(definition.options ?? []), JSON_OPTION];
   return {
-    words: definition.words,
-    usage: usageOf(definition.names, options),
-    summary: definition.summary,
+    words,
+    usage: [names, ...options.map(({ name, value }) => `[--${name}${value === undefined ? '' : ` ${value}`}]`)].join(
+      ' ',
+    ),
+    summary,
     help: helpOf(definition, options),
     options: [...options, ...SERVER_OPTIONS],
     async run(argv, terminal) {
       const given = readArguments(argv, [...options, ...SERVER_OPTIONS]);
       requireNames(given, definition);
       const found = findServer(given, terminal);
-      const session = toSession(given, terminal, found);
+      const canvas = { paint: paintFor(terminal), width: widthFor(terminal) };
+      const isJson = given.has('json');
+      const session = { client: found.client, given, terminal, canvas, isJson, sqlTexts: new Map<string, string>() };
       try {
         return await definition.run(session);
       } catch (error) {
@@ -63,28 +56,39 @@ export function defineClientCommand(definition: ClientCommand): Command {
   };
 }
 
-function toSession(given: Given, terminal: Terminal, { client }: FoundServer): Session {
-  const canvas = { paint: paintFor(terminal), width: widthFor(terminal) };
-  return { client, given, terminal, canvas, isJson: given.has('json'), sqlTexts: new Map() };
+interface TableCommand extends Definition {
+  /** Names behind that of the table, such as `TAG [VERSION]`. */
+  readonly names?: string;
+  /** `names` are the arguments behind the table. */
+  readonly run: (session: Session, table: TablePath, ...names: readonly string[]) => Promise<number>;
 }
 
-/** What goes into a pipe is not cut, unless the caller says how wide its paper is. */
+/** A command whose first name is a table. */
+export function defineTableCommand({ names = '', run, ...definition }: TableCommand): Command {
+  return defineClientCommand({
+    ...definition,
+    names: `TABLE ${names}`.trimEnd(),
+    run: async (session) => run(session, requireTable(session.given), ...session.given.names.slice(1)),
+  });
+}
+
+/** A pipe is not cut, unless COLUMNS says how wide it is. */
 function widthFor({ columns, env }: Terminal): number {
-  const told = /^[1-9]\d{1,3}$/.test(env['COLUMNS'] ?? '') ? Number(env['COLUMNS']) : Number.POSITIVE_INFINITY;
-  return columns ?? told;
+  const { COLUMNS = '' } = env;
+  return columns ?? (/^[1-9]\d{1,3}$/.test(COLUMNS) ? Number(COLUMNS) : Number.POSITIVE_INFINITY);
 }
 
 function report(error: unknown, session: Session, advise: (error: ClientError) => string | undefined): number {
   const { terminal, isJson, sqlTexts } = session;
   terminal.status?.('');
   if (!(error instanceof ClientError) && !(error instanceof ConnectionError)) throw error;
-  const advice = error instanceof ConnectionError ? START_IT : advise(error);
+  const advice = error instanceof ConnectionError ? START_ADVICE : advise(error);
   if (isJson) terminal.err(toJsonText(refusalToJson(error)));
   else terminal.err(showRefusal(error, { paint: paintForErrors(terminal), sqlTexts, advice }));
   return exitCodeOf(error);
 }
 
-const START_IT = 'Start it with "tiltyard serve", or name another with --server URL.';
+export const START_ADVICE = 'Start it with "tiltyard serve", or name another with --server URL.';
 
 function adviceOn({ code, status, hint }: ClientError, { credential }: FoundServer): string | undefined {
   if (code === ERROR_KINDS.TableNotFound.code && hint === undefined)
@@ -95,26 +99,15 @@ function adviceOn({ code, status, hint }: ClientError, { credential }: FoundServ
     : `The credential came from ${credential}.`;
 }
 
-/** Says which names are missing or too many. */
 function requireNames({ names }: Given, { words, names: wanted }: ClientCommand): void {
-  const places = wanted.split(' ').filter((word) => word !== '');
-  const least = places.filter((place) => !place.startsWith('[')).length;
-  const most = places.some((place) => place.endsWith('...')) ? Number.POSITIVE_INFINITY : places.length;
+  const slots = wanted.split(' ');
+  const least = slots.filter((slot) => !slot.startsWith('[')).length;
+  const most = slots.some((slot) => slot.endsWith('...')) ? Number.POSITIVE_INFINITY : slots.length;
   if (names.length >= least && names.length <= most) return;
-  const call = `tiltyard ${[...words, ...places].join(' ')}`;
-  const missing =
-    names.length < least
-      ? `${places[names.length] ?? ''} is missing`
-      : `"${names[places.length]}" is one name too many`;
-  throw new CommandFault([`${missing}: ${call}. See "tiltyard help ${words.join(' ')}".`]);
-}
-
-function usageOf(names: string, options: readonly Option[]): string {
-  return [names, ...options.map(flagOf)].filter((part) => part !== '').join(' ');
-}
-
-function flagOf({ name, value }: Option): string {
-  return value === undefined ? `[--${name}]` : `[--${name} ${value}]`;
+  const problem =
+    names.length < least ? `${slots[names.length] ?? ''} is missing` : `"${names[slots.length]}" is one name too many`;
+  const call = [...words, ...slots].join(' ');
+  throw new UsageError(`${problem}: tiltyard ${call}. See "tiltyard help ${words.join(' ')}".`);
 }
 
 function helpOf({ about, summary, examples }: ClientCommand, options: readonly Option[]): string {
@@ -138,50 +131,4 @@ function optionLines(options: readonly Option[]): readonly string[] {
   });
   const width = Math.max(...flags.map((flag) => flag.length));
   return options.map(({ help }, index) => `  ${(flags[index] ?? '').padEnd(width)}  ${help}`);
-}
-
-/** The table that the first name of a command means: `orders`, `eu/orders` or `eu$orders`. */
-export function requireTable(given: Given, place = 0): TablePath {
-  return asUsage(() => {
-    const text = given.names[place] ?? '';
-    return parseTablePath(text, delimiterOf(text));
-  });
-}
-
-/** The same for a namespace; without a name the root. */
-export function readNamespace(given: Given, place = 0): NamespacePath {
-  const text = given.names[place];
-  if (text === undefined || text === '/') return [];
-  return asUsage(() => parseNamespacePath(text, delimiterOf(text)));
-}
-
-/** No name holds a slash, which needs no quotes in a shell. */
-function delimiterOf(text: string): string {
-  return text.includes('/') ? '/' : DEFAULT_DELIMITER;
-}
-
-export function showPath(path: NamespacePath): string {
-  return formatPath(path, '/');
-}
-
-function asUsage<Value>(read: () => Value): Value {
-  try {
-    return read();
-  } catch (error) {
-    if (error instanceof ServiceError) throw new CommandFault([error.detail]);
-    throw error;
-  }
-}
-
-/** One answer for programs, another for people. */
-export function answer({ terminal, isJson }: Session, reply: object, shown: string): number {
-  terminal.out(isJson ? toJsonText(withoutContext(reply)) : shown);
-  return 0;
-}
-
-/** The headers of the reply, repeated in its body, tell nothing more. */
-function withoutContext(reply: object): object {
-  if (!('context' in reply)) return reply;
-  const { context: _context, ...rest } = reply;
-  return rest;
 }

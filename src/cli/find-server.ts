@@ -1,12 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ApiClient } from '../client/api-client.ts';
+import type { ClientOptions } from '../client/api-client.ts';
 import { isLoopback } from '../model/address.ts';
-import { CommandFault } from './command.ts';
+import { UsageError } from './command.ts';
 import type { Terminal } from './command.ts';
 import type { Given, Option } from './options.ts';
 
-export const DEFAULT_SERVER = 'http://127.0.0.1:2333';
+const DEFAULT_SERVER = 'http://127.0.0.1:2333';
 const DEFAULT_DATA = 'data';
 const KEY_FILE = 'admin.key';
 
@@ -28,10 +29,13 @@ export interface FoundServer {
   readonly credential: string | undefined;
 }
 
-export function findServer(given: Given, { env }: Terminal): FoundServer {
-  const url = requireUrl(given.value('server') ?? textOf(env['TILTYARD_URL']) ?? DEFAULT_SERVER);
-  const database = given.value('database') ?? textOf(env['TILTYARD_DATABASE']);
-  const { source, ...credential } = findCredential(given, env, url);
+export function findServer(given: Pick<Given, 'value'>, { env }: Terminal): FoundServer {
+  // An empty variable counts as absent.
+  const variable = (name: string): string | undefined => env[name] || undefined;
+  const url = requireUrl(given.value('server') ?? variable('TILTYARD_URL') ?? DEFAULT_SERVER);
+  const database = given.value('database') ?? variable('TILTYARD_DATABASE');
+  const keyFile = join(variable('TILTYARD_DATA') ?? DEFAULT_DATA, KEY_FILE);
+  const { source, ...credential } = findCredential(given, variable) ?? findKeyFile(keyFile, url);
   return { client: new ApiClient({ url: url.href, database, ...credential }), credential: source };
 }
 
@@ -39,53 +43,46 @@ function requireUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const isUsable = url !== undefined && /^https?:$/.test(url.protocol) && url.username === '' && url.search === '';
   if (url !== undefined && isUsable) return url;
-  throw new CommandFault([`--server must be an address such as ${DEFAULT_SERVER}, not "${text}".`]);
+  throw new UsageError(`--server must be an address such as ${DEFAULT_SERVER}, not "${text}".`);
 }
 
-interface Credential {
-  readonly key?: string;
-  readonly token?: string;
+interface Credential extends Pick<ClientOptions, 'key' | 'token'> {
   readonly source?: string;
 }
 
-function findCredential(given: Given, env: Terminal['env'], url: URL): Credential {
-  const token = given.value('token');
-  const key = given.value('key');
-  if (token !== undefined && key !== undefined) throw new CommandFault(['Give --key or --token, not both.']);
-  if (key !== undefined) return { key: readSecret('--key', key), source: '--key' };
-  if (token !== undefined) return { token: readSecret('--token', token), source: '--token' };
-  const ofKey = textOf(env['TILTYARD_KEY']);
-  if (ofKey !== undefined) return { key: readSecret('TILTYARD_KEY', ofKey), source: 'TILTYARD_KEY' };
-  const ofToken = textOf(env['TILTYARD_TOKEN']);
-  if (ofToken !== undefined) return { token: readSecret('TILTYARD_TOKEN', ofToken), source: 'TILTYARD_TOKEN' };
-  return findKeyFile(env, url);
+function findCredential(
+  given: Pick<Given, 'value'>,
+  variable: (name: string) => string | undefined,
+): Credential | undefined {
+  const [key, token] = [given.value('key'), given.value('token')];
+  if (key !== undefined && token !== undefined) throw new UsageError('Give --key or --token, not both.');
+  const sources = [
+    { kind: 'key', source: '--key', text: key },
+    { kind: 'token', source: '--token', text: token },
+    { kind: 'key', source: 'TILTYARD_KEY', text: variable('TILTYARD_KEY') },
+    { kind: 'token', source: 'TILTYARD_TOKEN', text: variable('TILTYARD_TOKEN') },
+  ];
+  const { kind = '', source = '', text } = sources.find((each) => each.text !== undefined) ?? {};
+  if (text === undefined) return undefined;
+  // Everyone on the machine can see a command line, so a secret may be in a file instead.
+  const secret = text.startsWith('@') ? readFileSync(text.slice(1), 'utf8') : text;
+  return { [kind]: requireSecret(source, secret), source };
 }
 
-/** Only for a server on this machine: the administrator's key is sent nowhere else unasked. */
-function findKeyFile(env: Terminal['env'], url: URL): Credential {
+/** Only for a server on this machine: the administrator's key is never sent elsewhere unasked. */
+function findKeyFile(file: string, url: URL): Credential {
   if (!isLoopback(url.hostname.replaceAll(/[[\]]/g, ''))) return {};
-  const file = join(textOf(env['TILTYARD_DATA']) ?? DEFAULT_DATA, KEY_FILE);
   try {
     return { key: requireSecret(file, readFileSync(file, 'utf8')), source: file };
   } catch (error) {
-    if (error instanceof CommandFault) throw error;
+    if (error instanceof UsageError) throw error;
     return {};
   }
 }
 
-/** Secrets on a command line are seen by everyone on the machine, so that they can stand in a file. */
-function readSecret(origin: string, text: string): string {
-  if (!text.startsWith('@')) return requireSecret(origin, text);
-  return requireSecret(origin, readFileSync(text.slice(1), 'utf8'));
-}
-
-/** As it can stand in a header. */
-function requireSecret(origin: string, text: string): string {
+/** Only characters that a header may hold. */
+function requireSecret(source: string, text: string): string {
   const secret = text.trim();
   if (/^[\u0021-\u007e]+$/.test(secret)) return secret;
-  throw new CommandFault([`${origin} holds no key: it is empty, or has characters that a key never has.`]);
-}
-
-function textOf(variable: string | undefined): string | undefined {
-  return variable === '' ? undefined : variable;
+  throw new UsageError(`${source} holds no key: it is empty, or has characters that a key never has.`);
 }

@@ -1,62 +1,59 @@
-import { answer } from './client-command.ts';
-import type { Session } from './client-command.ts';
-import { drawTable } from './show/draw-table.ts';
-import type { ColumnHead } from './show/draw-table.ts';
-import { CommandFault } from './command.ts';
-import type { Option, Given } from './options.ts';
-import { paintForErrors } from './show/paint.ts';
 import { performance } from 'node:perf_hooks';
-import { waitForJob } from '../client/jobs.ts';
-import type { JobReply } from '../wire/jobs.ts';
-import { visibleText } from './show/text.ts';
+import { defined } from '../client/api-client.ts';
 import type { ApiClient } from '../client/api-client.ts';
 import { tagVersion } from '../client/history.ts';
 import type { State } from '../client/history.ts';
-import type { TablePath } from '../model/identifier.ts';
+import { waitForJob } from '../client/jobs.ts';
+import { ServiceError } from '../errors/service-error.ts';
+import { DEFAULT_DELIMITER, formatPath, parseNamespacePath, parseTablePath } from '../model/identifier.ts';
+import type { NamespacePath, TablePath } from '../model/identifier.ts';
+import type { JobReply } from '../wire/jobs.ts';
+import { EXIT, UsageError, toJsonText } from './command.ts';
+import type { Terminal } from './command.ts';
+import type { Given, Option } from './options.ts';
+import { drawTable } from './show/draw-table.ts';
+import type { Canvas, ColumnHead } from './show/draw-table.ts';
+import { paintForErrors } from './show/paint.ts';
+import { visibleText } from './show/text.ts';
 
-export interface Listed {
-  readonly reply: object;
-  readonly heads: readonly ColumnHead[];
-  readonly rows: readonly (readonly string[])[];
-  /** What is said to people when there is nothing to list. */
-  readonly none: string;
+/** One run of a command that is a client of a server. */
+export interface Session {
+  readonly client: ApiClient;
+  readonly given: Given;
+  readonly terminal: Terminal;
+  readonly canvas: Canvas;
+  /** Whether the output is for a program. */
+  readonly isJson: boolean;
+  /** SQL texts that are sent, under the names by which refusals call them. */
+  readonly sqlTexts: Map<string, string>;
 }
 
-/** A list as JSON for programs, as a table for people; that it is empty is told beside it. */
-export function answerList(session: Session, { reply, heads, rows, none }: Listed): number {
-  if (rows.length === 0 && !session.isJson) session.terminal.err(`${none}\n`);
-  return answer(session, reply, rows.length === 0 ? '' : drawTable(heads, rows, session.canvas));
+/** The table that a name means: `orders`, `eu/orders` or `eu$orders`. */
+export function requireTable(given: Given, index = 0): TablePath {
+  const text = given.names[index] ?? '';
+  return asUsage(() => parseTablePath(text, delimiterOf(text)));
 }
 
-export const YES_OPTION: Option = { name: 'yes', short: 'y', help: 'do it without being asked' };
-
-/** Whether the person at the terminal agrees; where there is nobody to ask, --yes must be given. */
-export async function hasConsent({ given, terminal }: Session, question: string): Promise<boolean> {
-  if (given.has('yes')) return true;
-  if (terminal.ask === undefined)
-    throw new CommandFault([`${question} Nobody is here to be asked: add --yes to do it.`]);
-  const reply = await terminal.ask(`${paintForErrors(terminal).yellow(question)} [y/N] `);
-  if (/^y(es)?$/i.test(reply.trim())) return true;
-  terminal.err('Nothing was changed.\n');
-  return false;
+/** The namespace that the first name means; without a name the root. */
+export function readNamespace({ names: [text = '/'] }: Given): NamespacePath {
+  return text === '/' ? [] : asUsage(() => parseNamespacePath(text, delimiterOf(text)));
 }
 
-/** `undefined` when it did not end well; then the reason has been told. */
-export async function followJob(session: Session, id: string, name: string): Promise<JobReply | undefined> {
-  const { client, terminal } = session;
-  const startedAt = performance.now();
-  const job = await waitForJob(client, id, {
-    onProgress: ({ phase }) => {
-      const seconds = Math.round((performance.now() - startedAt) / 1000);
-      terminal.status?.(`${name}: ${visibleText(phase)} … ${seconds} s`);
-    },
-  });
-  terminal.status?.('');
-  if (job.job_state === 'DONE') return job;
-  const paint = paintForErrors(terminal);
-  const reason = job.failure?.message ?? `The job ended as ${job.job_state}.`;
-  terminal.err(`${paint.red('tiltyard:')} ${visibleText(reason)}\n`);
-  return undefined;
+/** No name contains a slash, and it needs no quotes in a shell. */
+function delimiterOf(text: string): string {
+  return text.includes('/') ? '/' : DEFAULT_DELIMITER;
+}
+
+function asUsage<Value>(read: () => Value): Value {
+  try {
+    return read();
+  } catch (error) {
+    throw error instanceof ServiceError ? new UsageError(error.detail) : error;
+  }
+}
+
+export function showPath(path: NamespacePath): string {
+  return formatPath(path, '/');
 }
 
 export const BRANCH_OPTION: Option = {
@@ -70,19 +67,85 @@ export const STATE_OPTIONS: readonly Option[] = [
   BRANCH_OPTION,
 ];
 
+export function readBranch(given: Given): Pick<State, 'branch'> {
+  return defined({ branch: given.value('branch') });
+}
+
 /** The state that --at and --branch mean. A tag stands for both. */
 export async function readState(client: ApiClient, table: TablePath, given: Given): Promise<State> {
   const at = given.value('at');
-  const branch = given.value('branch');
-  const onBranch = branch === undefined ? {} : { branch };
-  if (at === undefined) return onBranch;
-  if (/^\d{1,15}$/.test(at)) return { version: Number(at), ...onBranch };
-  if (branch !== undefined) throw new CommandFault(['A tag names a branch itself: give --at TAG without --branch.']);
-  const named = await tagVersion(client, table, { tag: at });
-  return { version: named.version, ...(named.branch === undefined ? {} : { branch: named.branch }) };
+  const branch = readBranch(given);
+  if (at === undefined) return branch;
+  if (/^\d{1,15}$/.test(at)) return { version: Number(at), ...branch };
+  if (given.has('branch')) throw new UsageError('A tag names a branch itself: give --at TAG without --branch.');
+  const tagged = await tagVersion(client, table, { tag: at });
+  return { version: tagged.version, ...defined({ branch: tagged.branch }) };
 }
 
-export function readBranch(given: Given): { readonly branch?: string } {
-  const branch = given.value('branch');
-  return branch === undefined ? {} : { branch };
+/** Prints a reply as JSON for programs, else the text for people. */
+export function printResult({ terminal, isJson }: Session, reply: object, text: string): number {
+  terminal.out(isJson ? toJsonText(withoutContext(reply)) : text);
+  return EXIT.done;
+}
+
+/** The context of a reply repeats its headers. */
+function withoutContext(reply: object): object {
+  if (!('context' in reply)) return reply;
+  const { context: _context, ...rest } = reply;
+  return rest;
+}
+
+/** Writes bytes to the output as they arrive. */
+export async function writeBytes({ terminal }: Session, pieces: AsyncIterable<Uint8Array>): Promise<void> {
+  const decoder = new TextDecoder();
+  for await (const piece of pieces) {
+    if (terminal.write === undefined) terminal.out(decoder.decode(piece, { stream: true }));
+    else await terminal.write(piece);
+  }
+}
+
+interface Listing {
+  readonly reply: object;
+  readonly heads: readonly ColumnHead[];
+  readonly rows: readonly (readonly string[])[];
+  /** Written to the error output when there are no rows. */
+  readonly none: string;
+}
+
+/** Prints a list as JSON for programs, else as a table. */
+export function printList(session: Session, { reply, heads, rows, none }: Listing): number {
+  if (rows.length === 0 && !session.isJson) session.terminal.err(`${none}\n`);
+  return printResult(session, reply, rows.length === 0 ? '' : drawTable(heads, rows, session.canvas));
+}
+
+export const YES_OPTION: Option = { name: 'yes', short: 'y', help: 'do it without being asked' };
+
+/** Whether the person at the terminal agrees; without a terminal, --yes is required. */
+export async function confirm({ given, terminal }: Session, question: string): Promise<boolean> {
+  if (given.has('yes')) return true;
+  if (terminal.ask === undefined) throw new UsageError(`${question} Nobody is here to be asked: add --yes to do it.`);
+  const reply = await terminal.ask(`${paintForErrors(terminal).yellow(question)} [y/N] `);
+  if (/^y(es)?$/i.test(reply.trim())) return true;
+  terminal.err('Nothing was changed.\n');
+  return false;
+}
+
+/** Waits for a job and shows its progress. When it fails, prints the reason and returns `undefined`. */
+export async function followJob(
+  { client, terminal }: Session,
+  id: string,
+  name: string,
+): Promise<JobReply | undefined> {
+  const startedAt = performance.now();
+  const job = await waitForJob(client, id, {
+    onProgress: ({ phase }) => {
+      const seconds = Math.round((performance.now() - startedAt) / 1000);
+      terminal.status?.(`${name}: ${visibleText(phase)} … ${seconds} s`);
+    },
+  });
+  terminal.status?.('');
+  if (job.job_state === 'DONE') return job;
+  const reason = job.failure?.message ?? `The job ended as ${job.job_state}.`;
+  terminal.err(`${paintForErrors(terminal).red('tiltyard:')} ${visibleText(reason)}\n`);
+  return undefined;
 }

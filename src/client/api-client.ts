@@ -72,6 +72,15 @@ export class ApiClient {
     return response;
   }
 
+  /** The body of a reply as it arrives. */
+  async *bytes({ body }: Response): AsyncGenerator<Uint8Array> {
+    try {
+      for await (const piece of body ?? []) yield piece;
+    } catch (error) {
+      throw new ConnectionError(this.url, error);
+    }
+  }
+
   async #fetch(url: string, call: Call): Promise<Response> {
     const { answerSecondsMax = ANSWER_SECONDS_MAX } = this.#options;
     const timeout = startTimeout(call.bytes === undefined ? answerSecondsMax : undefined, call.signal);

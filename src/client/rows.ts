@@ -15,8 +15,19 @@ import type {
 import { ARROW_STREAM, NDJSON } from './api-client.ts';
 import type { ApiClient, BytesToSend, Call } from './api-client.ts';
 import { tableAddress, tableOperation } from './calls.ts';
+import { ClientError } from './client-error.ts';
 
 export const countRows = tableOperation<number, CountRowsBody>('count_rows');
+
+/** `undefined` when there is no such table. */
+export async function findRowCount(client: ApiClient, table: TablePath): Promise<number | undefined> {
+  try {
+    return await countRows(client, table);
+  } catch (error) {
+    if (error instanceof ClientError && error.status === 404) return undefined;
+    throw error;
+  }
+}
 
 /** The rows as bytes, to be read as they arrive: an Arrow stream, or what `accept` asks for. */
 export async function openQuery(

@@ -1,153 +1,177 @@
-import type { Catalog, CredentialRecord } from '../../catalog/catalog.ts';
-import {
-  credentialToJson,
-  showCredentials,
-  toJsonText,
-  GRANT_HELP,
-  GRANT_OPTIONS,
-  readExpiry,
-  readGrant,
-} from './grants.ts';
-import type { Command } from '../command.ts';
-import { CommandFault, splitArguments, EXIT, requireConfig } from '../command.ts';
-import { withCatalog } from './catalog-command.ts';
-import { generateClientSecret, generateApiKey } from '../../auth/keys/secrets.ts';
+import { generateApiKey, generateClientSecret } from '../../auth/keys/secrets.ts';
+import type { CredentialRecord } from '../../catalog/catalog.ts';
 import { findOwnIssuer } from '../../config/config.ts';
+import type { Config } from '../../config/config.ts';
+import { EXIT, UsageError, toJsonText } from '../command.ts';
+import type { Command } from '../command.ts';
+import { padText, textWidth } from '../show/text.ts';
+import { defineCatalogCommand, defineListCommand, requireOneName } from './catalog-command.ts';
+import { GRANT_HELP, GRANT_OPTIONS, grantToJson, readGrant, showGrant } from './grants.ts';
 
-/** What commands about one kind of credential say, and where it is kept. */
-export interface CredentialKind {
+/** The secret of a new credential, as JSON fields and as text. */
+interface Shown {
+  readonly fields: object;
+  readonly text: string;
+  readonly notice: string;
+}
+
+/** What the commands of one kind of credential say, and where the catalog keeps it. */
+interface CredentialKind {
   readonly word: 'key' | 'client';
+  readonly store: 'keys' | 'clients';
+  readonly createSummary: string;
+  readonly createHelp: string;
+  readonly generate: (config: Config) => {
+    readonly digest: string;
+    readonly show: (record: CredentialRecord) => Shown;
+  };
   readonly listSummary: string;
   readonly revokeSummary: string;
-  /** What a revoked one means to a running server. */
   readonly revokeHelp: string;
-  readonly list: (catalog: Catalog) => Promise<readonly CredentialRecord[]>;
-  /** False when there is none of that id. */
-  readonly revoke: (catalog: Catalog, id: string) => Promise<boolean>;
+  readonly keepAdministrator: boolean;
 }
 
-export function listCommand({ word, listSummary, list }: CredentialKind): Command {
-  return {
-    words: [word, 'list'],
-    usage: '[--json] [--data DIR]',
-    summary: listSummary,
-    help: `One line per ${word}: id, state, name, grants.`,
-    async run(argv, terminal) {
-      const { names, switches, settings } = splitArguments(argv, [], ['json']);
-      return withCatalog([...names, ...settings], terminal, async (catalog) => {
-        const records = await list(catalog);
-        const now = Date.now();
-        if (switches.has('json')) terminal.out(toJsonText(records.map((record) => credentialToJson(record, now))));
-        else terminal.out(showCredentials(records, now));
-        return 0;
-      });
-    },
-  };
-}
+const API_KEY: CredentialKind = {
+  word: 'key',
+  store: 'keys',
+  createSummary: 'make an API key; it is shown once',
+  createHelp: `${GRANT_HELP}
 
-export function revokeCommand({ word, revokeSummary, revokeHelp, revoke }: CredentialKind): Command {
-  return {
-    words: [word, 'revoke'],
-    usage: 'ID [--data DIR]',
-    summary: revokeSummary,
-    help: `ID is the first word of a line of "tiltyard ${word} list". ${revokeHelp}`,
-    async run(argv, terminal) {
-      const { names, settings } = splitArguments(argv, []);
-      const [id] = names;
-      if (id === undefined || names.length > 1) throw new CommandFault([`Give the id of one ${word}.`]);
-      return withCatalog(settings, terminal, async (catalog) => {
-        const isRevoked = await revoke(catalog, id);
-        const noun = word === 'key' ? 'Key' : 'Client';
-        const missing = `tiltyard: There is no ${word} ${id} that could be revoked. "tiltyard ${word} list" shows them.\n`;
-        terminal.err(isRevoked ? `${noun} ${id} is revoked.\n` : missing);
-        return isRevoked ? EXIT.done : EXIT.missing;
-      });
-    },
-  };
-}
+Example:
+  tiltyard key create dashboard --role reader --database sales --path 'eu$orders' --days 90`,
+  generate() {
+    const { key, digest } = generateApiKey();
+    return {
+      digest,
+      show: ({ id, name }) => ({
+        fields: { key },
+        text: `${key}\n`,
+        notice: `Key ${id} for ${name}: keep it now, it is not shown again.\n`,
+      }),
+    };
+  },
+  listSummary: 'list the API keys, without the keys themselves',
+  revokeSummary: 'revoke an API key, at once',
+  revokeHelp:
+    'A running server refuses the key from its next request on. The last key that administers everything is not revoked: make another one first.',
+  keepAdministrator: true,
+};
 
-const createClient: Command = {
-  words: ['client', 'create'],
-  usage: 'NAME [--role ROLE] [--database NAME] [--path PATH] [--days N] [--json] [--data DIR]',
-  summary: 'make an OAuth client; its secret is shown once',
-  help: `${GRANT_HELP}
+const OAUTH_CLIENT: CredentialKind = {
+  word: 'client',
+  store: 'clients',
+  createSummary: 'make an OAuth client; its secret is shown once',
+  createHelp: `${GRANT_HELP}
 
 A client gets its access tokens from the server's own token endpoint. Give the settings that the server is started with, so that its address can be shown.
 
 Example:
   tiltyard client create nightly-load --role writer --database sales`,
-  async run(argv, terminal) {
-    const { names, options, switches, settings } = splitArguments(argv, [...GRANT_OPTIONS, 'days'], ['json']);
-    const [name] = names;
-    if (name === undefined || names.length > 1) throw new CommandFault(['Give the client one name.']);
-    const grants = [readGrant(options)];
-    const expiry = readExpiry(options['days'], Date.now());
-    const issuer = findOwnIssuer(requireConfig(settings, terminal));
-    return withCatalog(settings, terminal, async (catalog) => {
-      const { secret, digest } = generateClientSecret();
-      const record = await catalog.clients.create({ name, digest, grants, ...expiry });
-      const shown = { issuer_url: issuer, client_id: record.id, client_secret: secret };
-      if (switches.has('json')) terminal.out(toJsonText({ ...credentialToJson(record, Date.now()), ...shown }));
-      else terminal.out(`client_id      ${record.id}\nclient_secret  ${secret}\n`);
-      terminal.err(`Client ${record.id} for ${name}: keep its secret now, it is not shown again.\n`);
-      terminal.err(
-        issuer === undefined
-          ? 'These settings have no token endpoint: set auth.issuerUrl to its https address.\n'
-          : `Its tokens come from the issuer ${issuer}\n`,
-      );
-      return 0;
-    });
+  generate(config) {
+    const issuer = findOwnIssuer(config);
+    const { secret, digest } = generateClientSecret();
+    const tokens =
+      issuer === undefined
+        ? 'These settings have no token endpoint: set auth.issuerUrl to its https address.'
+        : `Its tokens come from the issuer ${issuer}`;
+    return {
+      digest,
+      show: ({ id, name }) => ({
+        fields: { issuer_url: issuer, client_id: id, client_secret: secret },
+        text: `client_id      ${id}\nclient_secret  ${secret}\n`,
+        notice: `Client ${id} for ${name}: keep its secret now, it is not shown again.\n${tokens}\n`,
+      }),
+    };
   },
-};
-
-const OAUTH_CLIENT: CredentialKind = {
-  word: 'client',
   listSummary: 'list the OAuth clients, without their secrets',
   revokeSummary: 'revoke an OAuth client and all its tokens, at once',
   revokeHelp: 'A running server refuses its tokens from the next request on.',
-  list: async (catalog) => catalog.clients.list(),
-  revoke: async (catalog, id) => catalog.clients.revoke(id),
+  keepAdministrator: false,
 };
 
-export const clientCommands: readonly Command[] = [
-  createClient,
-  listCommand(OAUTH_CLIENT),
-  revokeCommand(OAUTH_CLIENT),
-];
+export const keyCommands = commandsOf(API_KEY);
+export const clientCommands = commandsOf(OAUTH_CLIENT);
 
-const createKey: Command = {
-  words: ['key', 'create'],
-  usage: 'NAME [--role ROLE] [--database NAME] [--path PATH] [--days N] [--json] [--data DIR]',
-  summary: 'make an API key; it is shown once',
-  help: `${GRANT_HELP}
+function commandsOf(kind: CredentialKind): readonly Command[] {
+  const { word, store, keepAdministrator } = kind;
+  const create = defineCatalogCommand({
+    words: [word, 'create'],
+    usage: 'NAME [--role ROLE] [--database NAME] [--path PATH] [--days N] [--json] [--data DIR]',
+    summary: kind.createSummary,
+    help: kind.createHelp,
+    own: { options: [...GRANT_OPTIONS, 'days'], switches: ['json'] },
+    prepare({ names, options, switches }, terminal) {
+      const name = requireOneName(names, `Give the ${word} one name.`);
+      const wanted = { name, grants: [readGrant(options)], ...readExpiry(options['days'], Date.now()) };
+      return async (catalog, config) => {
+        const { digest, show } = kind.generate(config);
+        const record = await catalog[store].create({ ...wanted, digest });
+        const { fields, text, notice } = show(record);
+        const json = { ...credentialToJson(record, Date.now()), ...fields };
+        terminal.out(switches.has('json') ? toJsonText(json) : text);
+        terminal.err(notice);
+      };
+    },
+  });
+  const list = defineListCommand({
+    words: [word, 'list'],
+    summary: kind.listSummary,
+    help: `One line per ${word}: id, state, name, grants.`,
+    async list(catalog) {
+      const records = await catalog[store].list();
+      const now = Date.now();
+      return { json: records.map((record) => credentialToJson(record, now)), lines: showCredentials(records, now) };
+    },
+  });
+  const revoke = defineCatalogCommand({
+    words: [word, 'revoke'],
+    usage: 'ID [--data DIR]',
+    summary: kind.revokeSummary,
+    help: `ID is the first word of a line of "tiltyard ${word} list". ${kind.revokeHelp}`,
+    prepare({ names }, terminal) {
+      const id = requireOneName(names, `Give the id of one ${word}.`);
+      return async (catalog) => {
+        const isRevoked = await catalog[store].revoke(id, { keepAdministrator });
+        const noun = word === 'key' ? 'Key' : 'Client';
+        const missing = `tiltyard: There is no ${word} ${id} that could be revoked. "tiltyard ${word} list" shows them.\n`;
+        terminal.err(isRevoked ? `${noun} ${id} is revoked.\n` : missing);
+        return isRevoked ? EXIT.done : EXIT.missing;
+      };
+    },
+  });
+  return [create, list, revoke];
+}
 
-Example:
-  tiltyard key create dashboard --role reader --database sales --path 'eu$orders' --days 90`,
-  async run(argv, terminal) {
-    const { names, options, switches, settings } = splitArguments(argv, [...GRANT_OPTIONS, 'days'], ['json']);
-    const [name] = names;
-    if (name === undefined || names.length > 1) throw new CommandFault(['Give the key one name.']);
-    const grants = [readGrant(options)];
-    const expiry = readExpiry(options['days'], Date.now());
-    return withCatalog(settings, terminal, async (catalog) => {
-      const { key, digest } = generateApiKey();
-      const record = await catalog.keys.create({ name, digest, grants, ...expiry });
-      if (switches.has('json')) terminal.out(toJsonText({ ...credentialToJson(record, Date.now()), key }));
-      else terminal.out(`${key}\n`);
-      terminal.err(`Key ${record.id} for ${name}: keep it now, it is not shown again.\n`);
-      return 0;
-    });
-  },
-};
+const DAY_MILLISECONDS = 24 * 60 * 60 * 1000;
 
-const API_KEY: CredentialKind = {
-  word: 'key',
-  listSummary: 'list the API keys, without the keys themselves',
-  revokeSummary: 'revoke an API key, at once',
-  revokeHelp:
-    'A running server refuses the key from its next request on. The last key that administers everything is not revoked: make another one first.',
-  list: async (catalog) => catalog.keys.list(),
-  revoke: async (catalog, id) => catalog.keys.revoke(id, { keepAdministrator: true }),
-};
+function readExpiry(days: string | undefined, now: number): { readonly expiresAt?: number } {
+  if (days === undefined) return {};
+  if (!/^[1-9]\d{0,4}$/.test(days)) throw new UsageError('--days must be a whole number from 1 to 99999.');
+  return { expiresAt: now + Number(days) * DAY_MILLISECONDS };
+}
 
-export const keyCommands: readonly Command[] = [createKey, listCommand(API_KEY), revokeCommand(API_KEY)];
+function stateOf({ revokedAt, expiresAt }: CredentialRecord, now: number): 'revoked' | 'expired' | 'valid' {
+  if (revokedAt !== undefined) return 'revoked';
+  return expiresAt !== undefined && expiresAt <= now ? 'expired' : 'valid';
+}
+
+function showCredentials(records: readonly CredentialRecord[], now: number): string {
+  const width = Math.max(0, ...records.map(({ name }) => textWidth(name)));
+  const lines = records.map((record) => {
+    const state = stateOf(record, now).padEnd('revoked'.length);
+    return `${record.id}  ${state}  ${padText(record.name, width)}  ${record.grants.map(showGrant).join(', ')}\n`;
+  });
+  return lines.join('');
+}
+
+/** The same fields as in replies of the API. */
+function credentialToJson(record: CredentialRecord, now: number): object {
+  return {
+    id: record.id,
+    name: record.name,
+    state: stateOf(record, now),
+    created_at: new Date(record.createdAt).toISOString(),
+    ...(record.expiresAt === undefined ? {} : { expires_at: new Date(record.expiresAt).toISOString() }),
+    grants: record.grants.map(grantToJson),
+  };
+}

@@ -1,25 +1,25 @@
+import { randomBytes } from 'node:crypto';
+import { ClientError, ConnectionError } from '../../client/client-error.ts';
 import { createBranch, deleteBranch } from '../../client/history.ts';
 import { dropTable } from '../../client/tables.ts';
-import { ClientError, ConnectionError } from '../../client/client-error.ts';
 import { formatPath } from '../../model/identifier.ts';
-import { answer, defineClientCommand, requireTable } from '../client-command.ts';
-import type { Session } from '../client-command.ts';
-import { CommandFault, EXIT } from '../command.ts';
-import type { Command } from '../command.ts';
-import { readNumber } from '../options.ts';
-import { countOf } from '../show/text.ts';
-import { namedSubject, makeSample, sampleSubject } from './subjects.ts';
-import { runWork } from './run-work.ts';
-import type { Measured } from './run-work.ts';
-import type { Subject } from './subjects.ts';
-import { KINDS, findWork } from './work.ts';
-import type { Kind, Work } from './work.ts';
-import { randomBytes } from 'node:crypto';
 import { formatBytes, formatCount, formatTime } from '../../plans/format-figure.ts';
-import { drawTable } from '../show/draw-table.ts';
+import { defineClientCommand } from '../client-command.ts';
+import { EXIT, UsageError } from '../command.ts';
+import { readNumber } from '../options.ts';
+import { printResult, requireTable } from '../session.ts';
+import type { Session } from '../session.ts';
+import { drawTable, numberColumn, textColumn } from '../show/draw-table.ts';
 import type { Canvas } from '../show/draw-table.ts';
+import { countOf } from '../show/text.ts';
+import { runWorkload } from './run-workload.ts';
+import type { Measured } from './run-workload.ts';
+import { createSample, namedSubject, sampleSubject } from './subjects.ts';
+import type { Subject } from './subjects.ts';
+import { KINDS, findWorkload } from './workload.ts';
+import type { Kind, Workload } from './workload.ts';
 
-export const benchCommand: Command = defineClientCommand({
+export const benchCommand = defineClientCommand({
   words: ['bench'],
   names: '[TABLE]',
   summary: 'measure a running server: answers a second, and how long they take',
@@ -49,29 +49,27 @@ What is measured:
     'bench pictures --what search -k 20 --json',
     `bench orders --what filter,update --where "id = 7" --set "price=price + 1" --write`,
   ],
-  run: runBench,
+  async run(session) {
+    const { terminal } = session;
+    const plan = readPlan(session);
+    const stop = new AbortController();
+    const unlisten = terminal.onInterrupt?.(() => {
+      terminal.status?.('');
+      terminal.err('Stopping, and putting away what was made …\n');
+      stop.abort();
+    });
+    try {
+      return await measureAll(session, plan, stop.signal);
+    } finally {
+      terminal.status?.('');
+      unlisten?.();
+    }
+  },
 });
 
 const ROWS_MAX = 1_000_000;
 const CLIENTS_MAX = 256;
 const SECONDS_MAX = 3600;
-
-async function runBench(session: Session): Promise<number> {
-  const { terminal } = session;
-  const plan = readPlan(session);
-  const stop = new AbortController();
-  const unlisten = terminal.onInterrupt?.(() => {
-    terminal.status?.('');
-    terminal.err('Stopping, and putting away what was made …\n');
-    stop.abort();
-  });
-  try {
-    return await measureAll(session, plan, stop.signal);
-  } finally {
-    terminal.status?.('');
-    unlisten?.();
-  }
-}
 
 interface Plan {
   readonly kinds: readonly Kind[] | undefined;
@@ -79,20 +77,22 @@ interface Plan {
   readonly clients: number;
   readonly rows: number;
   readonly limit: number;
-  /** Of the table or the branch that is made; nobody else has it. */
-  readonly ownName: string;
+  /** What is created, and dropped at the end. */
+  readonly created: 'table' | 'branch' | undefined;
+  /** Unique name of what is created; its prefix shows where it came from, should a bench be killed. */
+  readonly name: string;
 }
 
 function readPlan({ given }: Session): Plan {
-  const ofSample = given.names.length === 0;
+  const isSample = given.names.length === 0;
   for (const name of ['where', 'set', 'vector-column', 'write']) {
-    if (ofSample && given.has(name)) throw new CommandFault([`--${name} is for a table that is named.`]);
+    if (isSample && given.has(name)) throw new UsageError(`--${name} is for a table that is named.`);
   }
-  if (!ofSample && given.has('rows')) throw new CommandFault(['--rows is for the sample table: name none.']);
+  if (!isSample && given.has('rows')) throw new UsageError('--rows is for the sample table: name none.');
   const bounded = (name: string, standard: number, maximum: number): number => {
-    const value = readNumber(given, name, { minimum: 1 }) ?? standard;
+    const value = readNumber(given, name, 1) ?? standard;
     if (value <= maximum) return value;
-    throw new CommandFault([`--${name} must be ${maximum} at most, not ${value}.`]);
+    throw new UsageError(`--${name} must be ${maximum} at most, not ${value}.`);
   };
   return {
     kinds: readKinds(given.values('what')),
@@ -100,7 +100,8 @@ function readPlan({ given }: Session): Plan {
     clients: bounded('clients', 4, CLIENTS_MAX),
     rows: bounded('rows', 10_000, ROWS_MAX),
     limit: bounded('limit', 10, ROWS_MAX),
-    ownName: makeOwnName(),
+    created: isSample ? 'table' : given.has('write') ? 'branch' : undefined,
+    name: `tiltyard-bench-${randomBytes(8).toString('hex')}`,
   };
 }
 
@@ -108,63 +109,54 @@ function readKinds(texts: readonly string[]): readonly Kind[] | undefined {
   if (texts.length === 0) return undefined;
   const words = texts.flatMap((text) => text.split(',').map((word) => word.trim()));
   const wrong = words.find((word) => !KINDS.some((kind) => kind === word));
-  if (wrong !== undefined) throw new CommandFault([`--what has no "${wrong}": ${KINDS.join(', ')}.`]);
+  if (wrong !== undefined) throw new UsageError(`--what has no "${wrong}": ${KINDS.join(', ')}.`);
   return KINDS.filter((kind) => words.includes(kind));
 }
 
 async function measureAll(session: Session, plan: Plan, stop: AbortSignal): Promise<number> {
-  const { terminal } = session;
-  const made = session.given.names.length === 0 ? 'table' : session.given.has('write') ? 'branch' : undefined;
+  const { client, terminal } = session;
   const figures: Measured[] = [];
   let subject: Subject;
   try {
     subject = await prepare(session, plan, stop);
-    for (const work of chooseWorks(subject, plan, session)) {
+    for (const workload of chooseWorkloads(subject, plan)) {
       if (stop.aborted) break;
-      figures.push(
-        await runWork(work, {
-          ...plan,
-          client: session.client,
-          stop,
-          onProgress: ({ operations, seconds }) =>
-            terminal.status?.(
-              `${work.kind}: ${Math.floor(seconds)} of ${plan.seconds} s, ${countOf(operations, 'answer')}`,
-            ),
-        }),
-      );
+      const onProgress = (operations: number, seconds: number): void => {
+        const answers = countOf(operations, 'answer');
+        terminal.status?.(`${workload.kind}: ${Math.floor(seconds)} of ${plan.seconds} s, ${answers}`);
+      };
+      figures.push(await runWorkload(workload, { ...plan, client, stop, onProgress }));
     }
   } finally {
     terminal.status?.('');
-    if (made !== undefined) await putAway(session, plan, made);
+    await cleanUp(session, plan);
   }
-  return report(session, { subject, plan, figures, isStopped: stop.aborted });
+  const code = report(session, { subject, plan, figures });
+  return stop.aborted ? EXIT.interrupted : code;
 }
 
 async function prepare(session: Session, plan: Plan, stop: AbortSignal): Promise<Subject> {
   const { client, given, terminal } = session;
-  const { ownName: name, rows, limit } = plan;
-  if (given.names.length === 0) {
-    terminal.status?.(`making a sample table of ${countOf(rows, 'row')} …`);
-    await makeSample(client, { name, rows, limit }, stop);
-    return sampleSubject({ name, rows, limit });
+  if (plan.created === 'table') {
+    terminal.status?.(`making a sample table of ${countOf(plan.rows, 'row')} …`);
+    await createSample(client, plan, stop);
+    return sampleSubject(plan);
   }
   const table = requireTable(given);
-  const branch = given.has('write') ? name : undefined;
-  const subject = await namedSubject(session, { table, branch, ownName: name, limit });
-  if (branch !== undefined) await createBranch(client, table, { name: branch });
+  const canWrite = plan.created === 'branch';
+  const subject = await namedSubject(session, table, { name: plan.name, limit: plan.limit, canWrite });
+  if (canWrite) await createBranch(client, table, { name: plan.name });
   return subject;
 }
 
-/** Without --what all that are possible; of a table that is named only those that read it, unless more is allowed. */
-function chooseWorks(subject: Subject, { kinds }: Plan, { given }: Session): readonly Work[] {
-  const isNamed = given.names.length > 0;
-  const wanted = kinds ?? KINDS.filter((kind) => !isNamed || kind !== 'create');
-  const works = wanted.map((kind) => findWork(kind, subject));
-  for (const [index, work] of works.entries()) {
-    const kind = wanted[index];
-    if (work === undefined && kinds !== undefined && kind !== undefined) throw new CommandFault([MISSING[kind]]);
-  }
-  return works.filter((work) => work !== undefined);
+/** Without --what all that are possible; of a named table those that only read it, unless more is allowed. */
+function chooseWorkloads(subject: Subject, { kinds, created }: Plan): readonly Workload[] {
+  const wanted = kinds ?? KINDS.filter((kind) => created === 'table' || kind !== 'create');
+  return wanted.flatMap((kind) => {
+    const workload = findWorkload(kind, subject);
+    if (workload === undefined && kinds !== undefined) throw new UsageError(MISSING[kind]);
+    return workload ?? [];
+  });
 }
 
 const MISSING: Readonly<Record<Kind, string>> = {
@@ -177,19 +169,15 @@ const MISSING: Readonly<Record<Kind, string>> = {
   create: 'Tables cannot be made.',
 };
 
-async function putAway(
-  { client, given, terminal }: Session,
-  { ownName }: Plan,
-  made: 'table' | 'branch',
-): Promise<void> {
+async function cleanUp({ client, given, terminal }: Session, { created, name }: Plan): Promise<void> {
   try {
-    if (made === 'table') await dropTable(client, [ownName]);
-    else await deleteBranch(client, requireTable(given), { name: ownName });
+    if (created === 'table') await dropTable(client, [name]);
+    if (created === 'branch') await deleteBranch(client, requireTable(given), { name });
   } catch (error) {
     if (!(error instanceof ClientError) && !(error instanceof ConnectionError)) throw error;
     if (error instanceof ClientError && [401, 403, 404].includes(error.status)) return;
-    const command = made === 'table' ? `drop ${ownName}` : `branch delete ${given.names[0]} ${ownName}`;
-    terminal.err(`The ${made} ${ownName} could not be removed. When the server answers: tiltyard ${command}\n`);
+    const command = created === 'table' ? `drop ${name}` : `branch delete ${given.names[0]} ${name}`;
+    terminal.err(`The ${created} ${name} could not be removed. When the server answers: tiltyard ${command}\n`);
   }
 }
 
@@ -197,50 +185,37 @@ interface Outcome {
   readonly subject: Subject;
   readonly plan: Plan;
   readonly figures: readonly Measured[];
-  readonly isStopped: boolean;
 }
 
-function report(session: Session, { subject, plan, figures, isStopped }: Outcome): number {
-  const { client, canvas, given, terminal } = session;
+function report(session: Session, { subject, plan, figures }: Outcome): number {
+  const { client, canvas, given, terminal, isJson } = session;
   const { seconds, clients } = plan;
-  const ofNamed = given.names.length === 0 ? {} : { table: formatPath(subject.table) };
-  const results = figures.map(figuresToJson);
-  const reply = { server: client.url, ...ofNamed, described: subject.described, seconds, clients, results };
-  const place = `${subject.described}\n${client.url}, ${countOf(clients, 'client')}, ${seconds} s for each kind\n`;
-  answer(session, reply, `${canvas.paint.dim(place)}\n${drawFigures(figures, canvas)}`);
+  const { described } = subject;
+  const named = given.names.length === 0 ? {} : { table: formatPath(subject.table) };
+  const reply = { server: client.url, ...named, described, seconds, clients, results: figures.map(toJson) };
+  const context = `${described}\n${client.url}, ${countOf(clients, 'client')}, ${seconds} s for each kind\n`;
+  printResult(session, reply, `${canvas.paint.dim(context)}\n${drawFigures(figures, canvas)}`);
   for (const { kind, firstError } of figures) {
-    if (firstError !== undefined && !session.isJson) terminal.err(`${kind}, the first error: ${firstError}\n`);
+    if (firstError !== undefined && !isJson) terminal.err(`${kind}, the first error: ${firstError}\n`);
   }
-  if (isStopped) return EXIT.interrupted;
   return figures.some(({ latencies }) => latencies.count === 0) ? EXIT.failed : EXIT.done;
-}
-
-/** What a bench makes is named so: it can be told from everything else, should a bench be killed. */
-const PREFIX = 'tiltyard-bench-';
-
-export function makeOwnName(): string {
-  return `${PREFIX}${randomBytes(8).toString('hex')}`;
 }
 
 /** Together they fit into 80 columns. */
 const HEADS = [
-  { title: 'what' },
-  { title: 'count', align: 'right' },
-  { title: 'rate', align: 'right' },
-  { title: 'median', align: 'right' },
-  { title: 'p95', align: 'right' },
-  { title: 'p99', align: 'right' },
-  { title: 'errors', align: 'right' },
-  { title: 'sent', align: 'right' },
-  { title: 'received', align: 'right' },
-] as const;
+  textColumn('what'),
+  ...['count', 'rate', 'median', 'p95', 'p99', 'errors', 'sent', 'received'].map(numberColumn),
+];
 
-export function drawFigures(all: readonly Measured[], canvas: Canvas): string {
+function drawFigures(all: readonly Measured[], canvas: Canvas): string {
   const rows = all.map(({ kind, latencies, rate, errors, bytesSent, bytesReceived }) => [
     kind,
     formatCount(latencies.count),
     `${rate < 100 ? rate.toFixed(1) : formatCount(rate)}/s`,
-    ...[0.5, 0.95, 0.99].map((share) => milliseconds(latencies.quantile(share))),
+    ...[0.5, 0.95, 0.99].map((share) => {
+      const milliseconds = latencies.quantile(share);
+      return milliseconds === undefined ? '–' : formatTime(milliseconds * 1e6);
+    }),
     formatCount(errors),
     formatBytes(bytesSent),
     formatBytes(bytesReceived),
@@ -248,19 +223,7 @@ export function drawFigures(all: readonly Measured[], canvas: Canvas): string {
   return drawTable(HEADS, rows, canvas);
 }
 
-function milliseconds(value: number | undefined): string {
-  return value === undefined ? '–' : formatTime(value * 1e6);
-}
-
-export function figuresToJson({
-  kind,
-  latencies,
-  rate,
-  errors,
-  firstError,
-  bytesSent,
-  bytesReceived,
-}: Measured): object {
+function toJson({ kind, latencies, rate, errors, firstError, bytesSent, bytesReceived }: Measured): object {
   return {
     what: kind,
     operations: latencies.count,
@@ -270,7 +233,7 @@ export function figuresToJson({
     p99_ms: rounded(latencies.quantile(0.99)),
     max_ms: rounded(latencies.quantile(1)),
     errors,
-    ...(firstError === undefined ? {} : { first_error: firstError }),
+    first_error: firstError,
     bytes_sent: bytesSent,
     bytes_received: bytesReceived,
   };

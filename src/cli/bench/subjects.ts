@@ -1,149 +1,121 @@
+import type { ApiClient } from '../../client/api-client.ts';
+import { listIndexes } from '../../client/indexes.ts';
+import { countRows, insertRows, openQuery, queryRows } from '../../client/rows.ts';
+import { createTable } from '../../client/tables.ts';
+import { columnsToStream } from '../../formats/arrow/arrow-stream.ts';
 import type { TablePath } from '../../model/identifier.ts';
 import type { QueryTableBody, UpdateTableBody } from '../../wire/data.ts';
-import { listIndexes } from '../../client/indexes.ts';
-import { countRows, openQuery, queryRows, insertRows } from '../../client/rows.ts';
-import { showPath } from '../client-command.ts';
-import type { Session } from '../client-command.ts';
-import { CommandFault } from '../command.ts';
-import { toNumbers, listVectorColumns } from '../data/query-options.ts';
-import { countOf } from '../show/text.ts';
+import { UsageError } from '../command.ts';
 import { requireAssignments } from '../data/change-rows.ts';
-import { columnsToStream } from '../../formats/arrow/arrow-stream.ts';
-import type { ApiClient } from '../../client/api-client.ts';
-import { createTable } from '../../client/tables.ts';
+import { listVectorColumns, toNumbers } from '../data/query-options.ts';
+import { showPath } from '../session.ts';
+import type { Session } from '../session.ts';
+import { countOf } from '../show/text.ts';
 
-/** What is measured: a table, and what can be asked of it. What it cannot be asked is `undefined`. */
+/** The table that is measured, and the bodies of requests by their number. Kinds that it does not support are `undefined`. */
 export interface Subject {
   readonly table: TablePath;
-  /** Writes go there, where the table is somebody's. */
+  /** Where writes go; the main branch when absent. */
   readonly branch?: string;
-  /** For people: what kind of table this is. */
+  /** What kind of table this is, for people. */
   readonly described: string;
-  readonly searches: ((turn: number) => QueryTableBody) | undefined;
-  readonly filters: ((turn: number) => QueryTableBody) | undefined;
-  readonly change: ((turn: number) => UpdateTableBody) | undefined;
-  readonly rowsToInsert: (() => Uint8Array) | undefined;
-  readonly rowsToCreate: () => Uint8Array;
-  /** Names of tables that are made to be measured; no other table has them. */
-  readonly tableToCreate: (turn: number) => TablePath;
+  readonly search: ((request: number) => QueryTableBody) | undefined;
+  readonly filter: ((request: number) => QueryTableBody) | undefined;
+  readonly update: ((request: number) => UpdateTableBody) | undefined;
+  /** Arrow streams. */
+  readonly rowsToInsert: Uint8Array | undefined;
+  readonly rowsToCreate: Uint8Array;
+  /** Unique names of tables that are created while measuring. */
+  readonly tableToCreate: (request: number) => TablePath;
 }
 
 const VECTORS_TAKEN = 100;
-const ROWS_INSERTED = 100;
+const WRITE_ROWS = 100;
 
-export interface Named {
-  readonly table: TablePath;
-  /** The branch that writes go to; `undefined` when nothing may be written. */
-  readonly branch: string | undefined;
-  /** Of tables that are made to be measured. */
-  readonly ownName: string;
+interface Named {
+  /** Of the branch, and the prefix of tables that are created. */
+  readonly name: string;
   readonly limit: number;
+  readonly canWrite: boolean;
 }
 
-/** A table that is there: searched with vectors of its own rows, filtered as --where says. */
-export async function namedSubject(session: Session, { table, branch, ownName, limit }: Named): Promise<Subject> {
-  const { given, sqlTexts } = session;
+/** An existing table: searched with vectors of its own rows, filtered as --where says. */
+export async function namedSubject(
+  session: Session,
+  table: TablePath,
+  { name, limit, canWrite }: Named,
+): Promise<Subject> {
+  const { client, given, sqlTexts } = session;
   const filter = given.value('where');
-  if (filter !== undefined) for (const name of ['filter', 'predicate']) sqlTexts.set(name, filter);
-  const small = sampleRows(0, ROWS_INSERTED);
-  const copies = branch === undefined ? undefined : await readCopies(session, table);
+  if (filter !== undefined) for (const field of ['filter', 'predicate']) sqlTexts.set(field, filter);
+  // Copies of its first rows are sure to fit the schema.
+  const copies = canWrite ? await openQuery(client, table, { k: WRITE_ROWS }) : undefined;
   return {
     table,
-    ...(branch === undefined ? {} : { branch }),
-    described: await describe(session, table),
-    searches: await findSearches(session, table, limit),
-    filters: filter === undefined ? undefined : () => ({ filter, k: limit }),
-    change: branch === undefined ? undefined : findChange(session, filter),
-    rowsToInsert: copies && (() => copies),
-    rowsToCreate: () => small,
-    tableToCreate: (turn) => [`${ownName}-${turn}`],
+    ...(canWrite ? { branch: name } : {}),
+    rowsToInsert: copies && new Uint8Array(await copies.arrayBuffer()),
+    described: await describe(client, table),
+    search: await findSearch(session, table, limit),
+    filter: filter === undefined ? undefined : () => ({ filter, k: limit }),
+    update: canWrite ? findUpdate(session, filter) : undefined,
+    rowsToCreate: sampleRows(0, WRITE_ROWS),
+    tableToCreate: (request) => [`${name}-${request}`],
   };
 }
 
-async function describe({ client }: Session, table: TablePath): Promise<string> {
+async function describe(client: ApiClient, table: TablePath): Promise<string> {
   const [rows, indexes] = await Promise.all([countRows(client, table), listIndexes(client, table)]);
   const built = indexes.map(({ columns, index_type: type }) => `${type} on ${columns.join(', ')}`);
   return `${showPath(table)}: ${countOf(rows, 'row')}, ${built.length === 0 ? 'no index' : built.join(', ')}`;
 }
 
-async function findSearches({ client, given }: Session, table: TablePath, limit: number): Promise<Subject['searches']> {
+async function findSearch({ client, given }: Session, table: TablePath, k: number): Promise<Subject['search']> {
   const column = given.value('vector-column') ?? (await listVectorColumns(client, table, {}))[0];
   if (column === undefined) return undefined;
   const rows = await queryRows(client, table, { columns: { column_aliases: { vector: column } }, k: VECTORS_TAKEN });
-  const vectors = rows.flatMap((row) => {
-    const vector = toNumbers(row['vector']);
-    return vector === undefined ? [] : [vector];
-  });
+  const vectors = rows.map((row) => toNumbers(row['vector'])).filter((vector) => vector !== undefined);
   if (vectors.length === 0) return undefined;
-  return (turn): QueryTableBody => ({
-    vector: { single_vector: vectors[turn % vectors.length] ?? [] },
-    vector_column: column,
-    k: limit,
-  });
+  return (request) => searchBody(vectors[request % vectors.length] ?? [], column, k);
 }
 
-function findChange(session: Session, predicate: string | undefined): Subject['change'] {
+function searchBody(vector: number[], column: string, k: number): QueryTableBody {
+  return { vector: { single_vector: vector }, vector_column: column, k };
+}
+
+function findUpdate(session: Session, predicate: string | undefined): Subject['update'] {
   if (!session.given.has('set')) return undefined;
-  if (predicate === undefined) throw new CommandFault(['Say which rows are updated with --where SQL.']);
-  const updates = requireAssignments(session).map(([path, sql]): [string, string] => [path, sql]);
+  if (predicate === undefined) throw new UsageError('Say which rows are updated with --where SQL.');
+  const updates = requireAssignments(session);
   return () => ({ updates, predicate });
 }
 
-/** The first rows of the table, which fit it for sure. */
-async function readCopies({ client }: Session, table: TablePath): Promise<Uint8Array> {
-  const reply = await openQuery(client, table, { k: ROWS_INSERTED });
-  return new Uint8Array(await reply.arrayBuffer());
-}
-
-export const SAMPLE_DIMENSIONS = 128;
-const WORDS = ['amber', 'birch', 'cobalt', 'dune', 'ember', 'fern', 'garnet', 'heath'];
-
-/** Rows of the sample table, the same ones in every run: a number, a text, a price and a vector. */
-export function sampleRows(first: number, count: number): Uint8Array {
-  const ids = Array.from({ length: count }, (_unused, index) => first + index);
-  return columnsToStream([
-    { name: 'id', type: 'int64', values: ids.map((id) => BigInt(id)) },
-    { name: 'title', type: 'utf8', values: ids.map((id) => `${WORDS[id % 8]} ${WORDS[(id >> 3) % 8]} number ${id}`) },
-    { name: 'price', type: 'float64', values: ids.map((id) => ((id * 37) % 1000) / 4) },
-    { name: 'vector', type: `float32[${SAMPLE_DIMENSIONS}]`, values: ids.map(sampleVector) },
-  ]);
-}
-
-/** Numbers from -1 to 1 that look random and depend on the row alone. */
-export function sampleVector(row: number): number[] {
-  let state = (row * 2_654_435_761 + 1) >>> 0;
-  return Array.from({ length: SAMPLE_DIMENSIONS }, () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return state / 2 ** 31 - 1;
-  });
-}
-
 const PART_ROWS = 10_000;
-const WRITE_ROWS = 100;
+const DIMENSIONS = 128;
 
-export interface Sample {
+interface Sample {
   readonly name: string;
   readonly rows: number;
   readonly limit: number;
 }
 
-/** What can be asked of the sample table, once it is there. */
 export function sampleSubject({ name, rows, limit }: Sample): Subject {
-  const small = sampleRows(rows, WRITE_ROWS);
+  const written = sampleRows(rows, WRITE_ROWS);
+  // Jumps about: no request finds what the one before has just read.
+  const predicate = (request: number): string => `id = ${(request * 7919) % rows}`;
   return {
     table: [name],
-    described: `a sample table: ${countOf(rows, 'row')}, vectors of ${SAMPLE_DIMENSIONS} numbers, no index`,
-    searches: (turn) => ({ vector: { single_vector: sampleVector(-1 - turn) }, vector_column: 'vector', k: limit }),
-    filters: (turn) => ({ filter: `id = ${rowOf(turn, rows)}`, k: limit }),
-    change: (turn) => ({ updates: [['price', 'price + 1']], predicate: `id = ${rowOf(turn, rows)}` }),
-    rowsToInsert: () => small,
-    rowsToCreate: () => small,
-    tableToCreate: (turn) => [`${name}-${turn}`],
+    described: `a sample table: ${countOf(rows, 'row')}, vectors of ${DIMENSIONS} numbers, no index`,
+    search: (request) => searchBody(sampleVector(-1 - request), 'vector', limit),
+    filter: (request) => ({ filter: predicate(request), k: limit }),
+    update: (request) => ({ updates: [['price', 'price + 1']], predicate: predicate(request) }),
+    rowsToInsert: written,
+    rowsToCreate: written,
+    tableToCreate: (request) => [`${name}-${request}`],
   };
 }
 
-/** Makes the sample table, a part at a time, so that it needs little memory here. */
-export async function makeSample(client: ApiClient, { name, rows }: Sample, stop: AbortSignal): Promise<void> {
+/** Sends the sample table in parts, to need little memory here. */
+export async function createSample(client: ApiClient, { name, rows }: Sample, stop: AbortSignal): Promise<void> {
   for (let first = 0; first < rows && !stop.aborted; first += PART_ROWS) {
     const part = sampleRows(first, Math.min(PART_ROWS, rows - first));
     if (first === 0) await createTable(client, [name], part);
@@ -151,7 +123,24 @@ export async function makeSample(client: ApiClient, { name, rows }: Sample, stop
   }
 }
 
-/** Jumps about, so that no request finds what the one before has just read. */
-function rowOf(turn: number, rows: number): number {
-  return (turn * 7919) % rows;
+const WORDS = ['amber', 'birch', 'cobalt', 'dune', 'ember', 'fern', 'garnet', 'heath'];
+
+/** Rows of the sample table, the same in every run: a number, a text, a price and a vector. */
+function sampleRows(first: number, count: number): Uint8Array {
+  const ids = Array.from({ length: count }, (_unused, index) => first + index);
+  return columnsToStream([
+    { name: 'id', type: 'int64', values: ids.map((id) => BigInt(id)) },
+    { name: 'title', type: 'utf8', values: ids.map((id) => `${WORDS[id % 8]} ${WORDS[(id >> 3) % 8]} number ${id}`) },
+    { name: 'price', type: 'float64', values: ids.map((id) => ((id * 37) % 1000) / 4) },
+    { name: 'vector', type: `float32[${DIMENSIONS}]`, values: ids.map(sampleVector) },
+  ]);
+}
+
+/** Numbers from -1 to 1 that look random and depend on the row alone. */
+function sampleVector(row: number): number[] {
+  let state = (row * 2_654_435_761 + 1) >>> 0;
+  return Array.from({ length: DIMENSIONS }, () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 2 ** 31 - 1;
+  });
 }

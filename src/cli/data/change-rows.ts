@@ -1,161 +1,132 @@
-import { updateRows, deleteRows, countRows, queryRows } from '../../client/rows.ts';
-import { answer, defineClientCommand, requireTable, showPath } from '../client-command.ts';
-import type { Session } from '../client-command.ts';
-import { CommandFault, EXIT } from '../command.ts';
-import type { Command } from '../command.ts';
-import { BRANCH_OPTION, readBranch, hasConsent } from '../session.ts';
-import { countOf } from '../show/text.ts';
+import { defined } from '../../client/api-client.ts';
+import { countRows, deleteRows, queryRows, updateRows } from '../../client/rows.ts';
 import type { JsonRow } from '../../client/rows.ts';
-import type { TablePath } from '../../model/identifier.ts';
 import { quoteForMessage } from '../../model/identifier.ts';
+import type { TablePath } from '../../model/identifier.ts';
 import type { QueryTableBody } from '../../wire/data.ts';
-import { toJsonText } from '../access/grants.ts';
+import { defineTableCommand } from '../client-command.ts';
+import { EXIT, UsageError, toJsonText } from '../command.ts';
 import type { Option } from '../options.ts';
+import { BRANCH_OPTION, confirm, printResult, readBranch, showPath } from '../session.ts';
+import type { Session } from '../session.ts';
 import { drawRows } from '../show/draw-rows.ts';
+import { countOf } from '../show/text.ts';
 
-export const PREVIEW_OPTIONS: readonly Option[] = [
-  { name: 'preview', help: 'show the rows that would change, then ask' },
-  { name: 'yes', short: 'y', help: 'after the preview, do it without being asked' },
-];
-
-export const WHERE_OPTIONS: readonly Option[] = [
+const CHANGE_OPTIONS: readonly Option[] = [
   { name: 'where', value: 'SQL', help: 'the rows for which this is true' },
   { name: 'all', help: 'all rows, in place of --where' },
+  { name: 'preview', help: 'show the rows that would change, then ask' },
+  { name: 'yes', short: 'y', help: 'after the preview, do it without being asked' },
+  BRANCH_OPTION,
 ];
 
-export const updateCommand: Command = defineClientCommand({
+export const updateCommand = defineTableCommand({
   words: ['update'],
-  names: 'TABLE',
   summary: 'update rows with SQL expressions; --preview shows them before and after',
   about: 'Sets columns of the chosen rows. The expressions see the values of the row before the update.',
   options: [
     { name: 'set', value: 'COLUMN=SQL', repeats: true, help: 'the new value of a column; may be repeated' },
-    ...WHERE_OPTIONS,
-    ...PREVIEW_OPTIONS,
-    BRANCH_OPTION,
+    ...CHANGE_OPTIONS,
   ],
   examples: [
     `update orders --set "price=price * 1.1" --where "city = 'Oslo'" --preview`,
     `update orders --set "state='done'" --set closed=true --where "id in (1, 2)"`,
   ],
-  async run(session) {
-    const { client, given } = session;
-    const table = requireTable(given);
-    const assignments = requireAssignments(session);
+  async run(session, table) {
+    const updates = requireAssignments(session);
     const predicate = requirePredicate(session);
-    const branch = readBranch(given);
-    if (
-      given.has('preview') &&
-      !(await previewChange(session, table, { predicate, branch, assignments, verb: 'Update' }))
-    ) {
-      return EXIT.done;
-    }
-    const reply = await updateRows(client, table, {
-      updates: assignments.map(([path, sql]) => [path, sql]),
-      ...(predicate === undefined ? {} : { predicate }),
-      ...branch,
-    });
-    const shown = `${countOf(reply.updated_rows, 'row')} of ${showPath(table)} updated, version ${reply.version}.\n`;
-    return answer(session, reply, shown);
+    if (!(await isApproved(session, table, { predicate, updates, verb: 'Update' }))) return EXIT.done;
+    const body = { updates, ...defined({ predicate }), ...readBranch(session.given) };
+    const reply = await updateRows(session.client, table, body);
+    const rows = countOf(reply.updated_rows, 'row');
+    return printResult(session, reply, `${rows} of ${showPath(table)} updated, version ${reply.version}.\n`);
   },
 });
 
+export const deleteCommand = defineTableCommand({
+  words: ['delete'],
+  summary: 'delete rows; --preview shows them first',
+  options: CHANGE_OPTIONS,
+  examples: [`delete orders --where "made < timestamp '2020-01-01'" --preview`, 'delete orders --where "id = 7"'],
+  async run(session, table) {
+    const predicate = requirePredicate(session);
+    if (!(await isApproved(session, table, { predicate, verb: 'Delete' }))) return EXIT.done;
+    const body = { predicate: predicate ?? 'true', ...readBranch(session.given) };
+    const reply = await deleteRows(session.client, table, body);
+    const rows = countOf(reply.num_deleted_rows, 'row');
+    return printResult(session, reply, `${rows} of ${showPath(table)} deleted, version ${reply.version}.\n`);
+  },
+});
+
+type Assignment = [path: string, sql: string];
+
 /** What --set asks for. */
-export function requireAssignments({ given, sqlTexts }: Session): readonly (readonly [path: string, sql: string])[] {
-  const assignments = given.values('set').map((text) => {
+export function requireAssignments({ given, sqlTexts }: Session): Assignment[] {
+  const assignments = given.values('set').map((text): Assignment => {
     const [path = '', sql] = text.split(/=(.*)/s, 2);
     if (path.trim() === '' || sql === undefined) {
-      throw new CommandFault([`--set must be COLUMN=SQL, such as "price=price * 2", not "${text}".`]);
+      throw new UsageError(`--set must be COLUMN=SQL, such as "price=price * 2", not "${text}".`);
     }
-    return [path.trim(), sql.trim()] as const;
+    return [path.trim(), sql.trim()];
   });
-  if (assignments.length === 0) throw new CommandFault(['Say what to change with --set COLUMN=SQL.']);
+  if (assignments.length === 0) throw new UsageError('Say what to change with --set COLUMN=SQL.');
   for (const [index, [, sql]] of assignments.entries()) sqlTexts.set(`updates[${index}] expression`, sql);
   return assignments;
 }
 
-export const deleteCommand: Command = defineClientCommand({
-  words: ['delete'],
-  names: 'TABLE',
-  summary: 'delete rows; --preview shows them first',
-  options: [...WHERE_OPTIONS, ...PREVIEW_OPTIONS, BRANCH_OPTION],
-  examples: [`delete orders --where "made < timestamp '2020-01-01'" --preview`, 'delete orders --where "id = 7"'],
-  async run(session) {
-    const { client, given } = session;
-    const table = requireTable(given);
-    const predicate = requirePredicate(session);
-    const branch = readBranch(given);
-    if (given.has('preview') && !(await previewChange(session, table, { predicate, branch, verb: 'Delete' }))) {
-      return EXIT.done;
-    }
-    const reply = await deleteRows(client, table, { predicate: predicate ?? 'true', ...branch });
-    const shown = `${countOf(reply.num_deleted_rows, 'row')} of ${showPath(table)} deleted, version ${reply.version}.\n`;
-    return answer(session, reply, shown);
-  },
-});
-
-const ROWS_SHOWN = 10;
-
-/** Which rows a change is about; all of them only when that is said. */
-export function requirePredicate({ given, sqlTexts }: Session): string | undefined {
+/** Which rows change. All of them only with --all. */
+function requirePredicate({ given, sqlTexts }: Session): string | undefined {
   const where = given.value('where');
   if ((where === undefined) === !given.has('all')) {
-    throw new CommandFault(['Say which rows: --where SQL, or --all for every row.']);
+    throw new UsageError('Say which rows: --where SQL, or --all for every row.');
   }
-  if (where === undefined) return undefined;
-  sqlTexts.set('predicate', where);
-  sqlTexts.set('filter', where);
+  if (where !== undefined) for (const name of ['predicate', 'filter']) sqlTexts.set(name, where);
   return where;
 }
 
-export interface Change {
+const ROWS_SHOWN = 10;
+
+interface Change {
   readonly predicate: string | undefined;
-  readonly branch: { readonly branch?: string };
-  /** What is shown of each row; the whole row when absent. */
-  readonly assignments?: readonly (readonly [path: string, sql: string])[];
+  /** The columns that the preview shows; the whole row when absent. */
+  readonly updates?: readonly Assignment[];
   readonly verb: 'Update' | 'Delete';
 }
 
-/** Shows what would change. Whether to go on: yes, no, or there is nobody to ask and nothing else to do. */
-export async function previewChange(session: Session, table: TablePath, change: Change): Promise<boolean> {
-  const { client, terminal, isJson, canvas } = session;
-  const where = change.predicate === undefined ? {} : { predicate: change.predicate };
-  const count = await countRows(client, table, { ...where, ...change.branch });
-  const rows = await queryRows(client, table, toQuery(session, change));
-  const isAsked = session.given.has('yes') || terminal.ask !== undefined;
-  if (isJson && !session.given.has('yes')) {
-    terminal.out(toJsonText({ preview: { num_rows: count, rows: rows.map(exactRow) } }));
+/** With --preview, shows what would change and asks. Without a terminal and --yes, the preview is all. */
+async function isApproved(session: Session, table: TablePath, change: Change): Promise<boolean> {
+  const { client, given, terminal, isJson, canvas } = session;
+  if (!given.has('preview')) return true;
+  const branch = readBranch(given);
+  const count = await countRows(client, table, { ...defined({ predicate: change.predicate }), ...branch });
+  const rows = await queryRows(client, table, { ...branch, ...toQuery(session, change) });
+  if (isJson && !given.has('yes')) {
+    terminal.out(toJsonText({ preview: { num_rows: count, rows: rows.map(toJson) } }));
     return false;
   }
+  const canAsk = given.has('yes') || terminal.ask !== undefined;
   terminal.err(drawRows(rows, canvas));
   if (count > rows.length) terminal.err(`… and ${countOf(count - rows.length, 'row')} more\n`);
   if (count === 0) terminal.err('No row is like that.\n');
-  if (!isAsked) terminal.err(`${countOf(count, 'row')} would change. Nothing was changed: add --yes to do it.\n`);
-  if (count === 0 || !isAsked) return false;
-  return hasConsent(session, `${change.verb} ${countOf(count, 'row')}?`);
+  if (!canAsk) terminal.err(`${countOf(count, 'row')} would change. Nothing was changed: add --yes to do it.\n`);
+  if (count === 0 || !canAsk) return false;
+  return confirm(session, `${change.verb} ${countOf(count, 'row')}?`);
 }
 
-function toQuery({ sqlTexts }: Session, { predicate, branch, assignments }: Change): QueryTableBody {
-  const filter = predicate === undefined ? {} : { filter: predicate };
-  const columns = assignments === undefined ? {} : { columns: { column_aliases: toAliases(assignments, sqlTexts) } };
-  return { ...branch, ...filter, ...columns, k: ROWS_SHOWN, with_row_id: assignments !== undefined };
-}
-
-/** Each column as it is and as it would be: an update's expression sees the row before, as a projection does. */
-function toAliases(
-  assignments: NonNullable<Change['assignments']>,
-  sqlTexts: Map<string, string>,
-): Record<string, string> {
+/** Each column as it is and as it would be: like a projection, an update's expression sees the row before the update. */
+function toQuery({ sqlTexts }: Session, { predicate, updates }: Change): QueryTableBody {
   const aliases: Record<string, string> = {};
-  for (const [path, sql] of assignments) {
+  for (const [path, sql] of updates ?? []) {
     aliases[path] = path;
     aliases[`${path} (new)`] = sql;
     sqlTexts.set(`columns.column_aliases[${quoteForMessage(`${path} (new)`)}]`, sql);
   }
-  return aliases;
+  const columns = updates === undefined ? undefined : { column_aliases: aliases };
+  return { ...defined({ filter: predicate, columns }), k: ROWS_SHOWN, with_row_id: updates !== undefined };
 }
 
-function exactRow(row: JsonRow): object {
+/** JSON has no number for a `bigint`. */
+function toJson(row: JsonRow): object {
   return Object.fromEntries(
     Object.entries(row).map(([name, value]) => [name, typeof value === 'bigint' ? String(value) : value]),
   );

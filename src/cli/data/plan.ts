@@ -1,26 +1,26 @@
 import { listIndexes } from '../../client/indexes.ts';
+import { defined } from '../../client/api-client.ts';
 import { analyzePlan, queryRows } from '../../client/rows.ts';
 import type { PlanAnalysis } from '../../client/rows.ts';
 import { describeTable, tableStats } from '../../client/tables.ts';
 import type { TablePath } from '../../model/identifier.ts';
-import type { Finding, PlanContext } from '../../plans/advice.ts';
+import type { PlanContext } from '../../plans/advice.ts';
 import { comparePlans, recallOf } from '../../plans/compare-plans.ts';
-import { findAdvice } from '../../plans/find-advice.ts';
 import type { RowId } from '../../plans/compare-plans.ts';
+import { findAdvice } from '../../plans/find-advice.ts';
 import { totalTime } from '../../plans/plan-steps.ts';
 import type { QueryTableBody } from '../../wire/data.ts';
 import type { SchemaJson } from '../../wire/schema/schema-json.ts';
-import { answer, defineClientCommand, requireTable } from '../client-command.ts';
-import type { Session } from '../client-command.ts';
-import type { Command } from '../command.ts';
+import { defineTableCommand } from '../client-command.ts';
 import { readArguments } from '../options.ts';
 import type { Given } from '../options.ts';
+import { printResult } from '../session.ts';
+import type { Session } from '../session.ts';
+import { drawComparison, drawFindings, drawPlan } from './draw-plan.ts';
 import { QUERY_OPTIONS, readQuery } from './query-options.ts';
-import { drawComparison, drawPlan, drawPlanHead, drawFindings } from './draw-plan.ts';
 
-export const planCommand: Command = defineClientCommand({
+export const planCommand = defineTableCommand({
   words: ['plan'],
-  names: 'TABLE',
   summary: 'run a query, and show what each step of it cost',
   about: `Draws the steps of a query as a tree with their times, rows and reads, and says what could be better.
 With --compare it runs a second query beside: the same, but with the options that are given there, without their dashes.`,
@@ -39,14 +39,11 @@ With --compare it runs a second query beside: the same, but with the options tha
     'plan pictures --like 42 --compare no-index',
     'plan pictures --vector @cat.json --nprobes 5 --compare nprobes=50 --compare refine-factor=4',
   ],
-  async run(session) {
-    const { given } = session;
-    const table = requireTable(given);
-    const query = await readQuery(session, table, given);
+  async run(session, table) {
+    const query = await readQuery(session, table, session.given);
     const analysis = await analyzePlan(session.client, table, query);
-    return given.has('compare')
-      ? compare(session, table, { query, analysis })
-      : show(session, table, { query, analysis });
+    const print = session.given.has('compare') ? printComparison : printPlan;
+    return print(session, table, { query, analysis });
   },
 });
 
@@ -55,49 +52,44 @@ interface Run {
   readonly analysis: PlanAnalysis;
 }
 
-async function show(session: Session, table: TablePath, { query, analysis }: Run): Promise<number> {
+async function printPlan(session: Session, table: TablePath, { query, analysis: { plan } }: Run): Promise<number> {
   const { canvas, given } = session;
-  const findings = findAdvice(analysis.plan, await readContext(session, table, query));
-  const time = totalTime(analysis.plan);
-  const drawn =
-    drawPlanHead(analysis.plan, time, canvas) +
-    drawPlan(analysis.plan, { ...canvas, hasDetails: given.has('details') }) +
-    drawFindings(findings, table, canvas);
-  return answer(session, { nanoseconds: time, plan: analysis.plan, findings: findings.map(findingToJson) }, drawn);
-}
-
-/** The step itself stands in the plan already. */
-function findingToJson({ step, ...finding }: Finding): object {
-  return { ...finding, step: step.operator };
+  const findings = findAdvice(plan, await readContext(session, table, query));
+  const time = totalTime(plan);
+  const drawn = drawPlan(plan, time, { ...canvas, hasDetails: given.has('details') });
+  // The step itself is in the plan already.
+  const named = findings.map(({ step, ...finding }) => ({ ...finding, step: step.operator }));
+  const reply = { nanoseconds: time, plan, findings: named };
+  return printResult(session, reply, drawn + drawFindings(findings, table, canvas));
 }
 
 async function readContext({ client }: Session, table: TablePath, query: QueryTableBody): Promise<PlanContext> {
   const { version, branch } = query;
-  const state = { ...(version === undefined ? {} : { version }), ...(branch === undefined ? {} : { branch }) };
+  const state = defined({ version, branch });
   const [described, indexes, stats] = await Promise.all([
     describeTable(client, table, state),
     listIndexes(client, table, state),
-    tableStats(client, table, branch === undefined ? {} : { branch }),
+    tableStats(client, table, defined({ branch })),
   ]);
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The server describes a schema in this form.
   const schema = described.schema as SchemaJson | undefined;
-  return { query, indexes, stats, ...(schema === undefined ? {} : { schema }) };
+  return { query, indexes, stats, ...defined({ schema }) };
 }
 
-async function compare(session: Session, table: TablePath, first: Run): Promise<number> {
+async function printComparison(session: Session, table: TablePath, first: Run): Promise<number> {
   const { client, given, canvas } = session;
   const changes = given.values('compare');
   const query = await readQuery(session, table, withChanges(given, changes));
-  const analysis = await analyzePlan(client, table, query);
-  const comparison = comparePlans(first.analysis.plan, analysis.plan);
+  const { plan } = await analyzePlan(client, table, query);
+  const comparison = comparePlans(first.analysis.plan, plan);
   const overlap = await findOverlap(session, table, [first.query, query]);
-  const names = ['as given', changes.join(', ')] as const;
   const { steps: _steps, ...sums } = comparison;
-  const reply = { first: first.analysis.plan, second: analysis.plan, sums, overlap };
-  return answer(session, reply, drawComparison(comparison, { ...canvas, names, overlap }));
+  const reply = { first: first.analysis.plan, second: plan, sums, overlap };
+  const names = ['as given', changes.join(', ')] as const;
+  return printResult(session, reply, drawComparison(comparison, { ...canvas, names, overlap }));
 }
 
-/** The options of the command, some of them replaced: `nprobes=20`, `no-index`. */
+/** The options of the command, some of them changed: `nprobes=20`, `no-index`. */
 function withChanges(given: Given, changes: readonly string[]): Given {
   const argv = changes.map((change) => `--${change.replace(/^-+/, '')}`);
   const other = readArguments(argv, QUERY_OPTIONS);
@@ -109,7 +101,9 @@ function withChanges(given: Given, changes: readonly string[]): Given {
   };
 }
 
-/** Of versions and branches that differ, row ids mean different rows. */
+const OVERLAP_ROWS_MAX = 10_000;
+
+/** `undefined` for different branches: there, row ids mean different rows. */
 async function findOverlap(
   { client }: Session,
   table: TablePath,
@@ -118,13 +112,7 @@ async function findOverlap(
   if (first.branch !== second.branch || (first.k ?? 0) > OVERLAP_ROWS_MAX) return undefined;
   const ids = async (query: QueryTableBody): Promise<readonly RowId[]> => {
     const rows = await queryRows(client, table, { ...query, columns: { column_names: [] }, with_row_id: true });
-    return rows.map((row) => row['_rowid']).filter((id): id is number | bigint => isWhole(id));
+    return rows.map((row) => row['_rowid']).filter((id) => typeof id === 'number' || typeof id === 'bigint');
   };
   return recallOf(await ids(first), await ids(second));
-}
-
-const OVERLAP_ROWS_MAX = 10_000;
-
-function isWhole(value: unknown): boolean {
-  return typeof value === 'number' || typeof value === 'bigint';
 }

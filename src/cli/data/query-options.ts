@@ -1,20 +1,20 @@
 import { readFileSync } from 'node:fs';
+import { defined } from '../../client/api-client.ts';
+import type { ApiClient } from '../../client/api-client.ts';
+import type { State } from '../../client/history.ts';
 import { queryRows } from '../../client/rows.ts';
+import { describeTable } from '../../client/tables.ts';
 import type { TablePath } from '../../model/identifier.ts';
 import { quoteForMessage } from '../../model/identifier.ts';
+import { findDimension, listColumns } from '../../plans/table-facts.ts';
 import type { QueryTableBody } from '../../wire/data.ts';
-import type { Session } from '../client-command.ts';
-import { CommandFault } from '../command.ts';
+import type { SchemaJson } from '../../wire/schema/schema-json.ts';
+import { UsageError } from '../command.ts';
 import { readNumber } from '../options.ts';
 import type { Given, Option } from '../options.ts';
 import { STATE_OPTIONS, readState } from '../session.ts';
-import type { ApiClient } from '../../client/api-client.ts';
-import type { State } from '../../client/history.ts';
-import { describeTable } from '../../client/tables.ts';
-import { findDimension, listColumns } from '../../plans/table-facts.ts';
-import type { SchemaJson } from '../../wire/schema/schema-json.ts';
+import type { Session } from '../session.ts';
 
-/** Which rows and columns. */
 export const CHOICE_OPTIONS: readonly Option[] = [
   { name: 'where', value: 'SQL', help: 'only rows for which this is true' },
   { name: 'select', value: 'COLUMNS', repeats: true, help: 'names with commas between, or NAME=SQL; may be repeated' },
@@ -49,33 +49,46 @@ export const QUERY_OPTIONS: readonly Option[] = [
 
 const LIMIT_DEFAULT = 10;
 
+type Part = Partial<QueryTableBody>;
+
 /** The query that the options ask for. `given` may be another than the session's, to compare two. */
 export async function readQuery(session: Session, table: TablePath, given: Given): Promise<QueryTableBody> {
-  const { client, sqlTexts } = session;
-  const where = given.value('where');
-  if (where !== undefined) sqlTexts.set('filter', where);
-  const state = await readState(client, table, given);
+  const state = await readState(session.client, table, given);
+  const limit = given.value('limit') === 'all' ? Number.MAX_SAFE_INTEGER : readNumber(given, 'limit', 0);
+  const text = given.value('text');
   return {
     ...state,
-    ...(where === undefined ? {} : { filter: where }),
-    ...readColumns(given, sqlTexts),
-    ...readCounts(given),
-    ...readSwitches(given),
-    ...readText(given),
-    ...(await readVector(session, table, { given, state })),
+    ...readChoice(given, session.sqlTexts),
+    k: limit ?? LIMIT_DEFAULT,
+    ...defined({
+      offset: readNumber(given, 'offset', 0),
+      nprobes: readNumber(given, 'nprobes', 1),
+      refine_factor: readNumber(given, 'refine-factor', 1),
+      ef: readNumber(given, 'ef', 1),
+      with_row_id: given.has('with-row-id') || undefined,
+      bypass_vector_index: given.has('no-index') || undefined,
+      fast_search: given.has('fast') || undefined,
+      prefilter: given.has('postfilter') ? false : undefined,
+      order_by: readOrder(given),
+      distance_type: given.value('distance'),
+      full_text_query: text === undefined ? undefined : { string_query: { query: text } },
+    }),
+    ...(await readVector(session.client, table, { given, state })),
   };
 }
 
-type Part = Partial<QueryTableBody>;
-
-/** What --select asks for. */
-export function readColumns(given: Given, sqlTexts: Map<string, string>): Part {
+/** What --where and --select ask for. */
+export function readChoice(given: Given, sqlTexts: Map<string, string>): Part {
+  const filter = given.value('where');
+  if (filter !== undefined) sqlTexts.set('filter', filter);
   const parts = given.values('select').flatMap(toColumns);
-  if (parts.length === 0) return {};
-  if (parts.every(({ sql }) => sql === undefined)) return { columns: { column_names: parts.map(({ name }) => name) } };
+  if (parts.length === 0) return defined({ filter });
+  if (parts.every(({ sql }) => sql === undefined)) {
+    return { ...defined({ filter }), columns: { column_names: parts.map(({ name }) => name) } };
+  }
   const aliases = parts.map(({ name, sql }) => [name, sql ?? name] as const);
   for (const [name, sql] of aliases) sqlTexts.set(`columns.column_aliases[${quoteForMessage(name)}]`, sql);
-  return { columns: { column_aliases: Object.fromEntries(aliases) } };
+  return { ...defined({ filter }), columns: { column_aliases: Object.fromEntries(aliases) } };
 }
 
 interface SelectedColumn {
@@ -83,91 +96,51 @@ interface SelectedColumn {
   readonly sql?: string;
 }
 
-/** Of `NAME=SQL` the SQL may hold commas; else commas stand between names. */
+/** The SQL of `NAME=SQL` may contain commas; else commas separate names. */
 function toColumns(text: string): readonly SelectedColumn[] {
   const alias = /^\s*([^=,()'"<>!]+?)\s*=(.+)$/s.exec(text);
   if (alias !== null) return [{ name: alias[1] ?? '', sql: alias[2] ?? '' }];
   const names = text.split(',').map((name) => name.trim());
-  if (names.includes('')) throw new CommandFault(['--select has an empty name.']);
+  if (names.includes('')) throw new UsageError('--select has an empty name.');
   return names.map((name) => ({ name }));
 }
 
-function readCounts(given: Given): Part {
-  const limit = given.value('limit') === 'all' ? Number.MAX_SAFE_INTEGER : readNumber(given, 'limit', { minimum: 0 });
-  return {
-    k: limit ?? LIMIT_DEFAULT,
-    ...named('offset', readNumber(given, 'offset', { minimum: 0 })),
-    ...named('nprobes', readNumber(given, 'nprobes', { minimum: 1 })),
-    ...named('refine_factor', readNumber(given, 'refine-factor', { minimum: 1 })),
-    ...named('ef', readNumber(given, 'ef', { minimum: 1 })),
-  };
-}
-
-function named(name: keyof QueryTableBody, value: number | undefined): Part {
-  return value === undefined ? {} : { [name]: value };
-}
-
-function readSwitches(given: Given): Part {
-  const distance = given.value('distance');
-  return {
-    ...(given.has('with-row-id') ? { with_row_id: true } : {}),
-    ...(given.has('no-index') ? { bypass_vector_index: true } : {}),
-    ...(given.has('fast') ? { fast_search: true } : {}),
-    ...(given.has('postfilter') ? { prefilter: false } : {}),
-    ...readOrder(given),
-    ...(distance === undefined ? {} : { distance_type: distance }),
-  };
-}
-
 /** What --order-by asks for. */
-export function readOrder(given: Given): Part {
-  const order = given.values('order-by').map(toOrder);
-  return order.length === 0 ? {} : { order_by: order };
+export function readOrder(given: Given): QueryTableBody['order_by'] {
+  if (!given.has('order-by')) return undefined;
+  return given.values('order-by').map((text) => {
+    const [, column = text, direction = 'asc'] = /^(.+):(asc|desc)$/.exec(text) ?? [];
+    return { column_name: column, ascending: direction === 'asc' };
+  });
 }
 
-function toOrder(text: string) {
-  const [, column = text, direction = 'asc'] = /^(.+):(asc|desc)$/.exec(text) ?? [];
-  return { column_name: column, ascending: direction === 'asc' };
-}
-
-function readText(given: Given): Part {
-  const text = given.value('text');
-  return text === undefined ? {} : { full_text_query: { string_query: { query: text } } };
-}
-
-interface VectorWanted {
+interface Wanted {
   readonly given: Given;
-  readonly state: { readonly version?: number; readonly branch?: string };
+  readonly state: State;
 }
 
-async function readVector(session: Session, table: TablePath, wanted: VectorWanted): Promise<Part> {
-  const { given } = wanted;
+async function readVector(client: ApiClient, table: TablePath, { given, state }: Wanted): Promise<Part> {
   const column = given.value('vector-column');
-  const ofColumn = column === undefined ? {} : { vector_column: column };
   const [text, like] = [given.value('vector'), given.value('like')];
-  if (text !== undefined && like !== undefined) throw new CommandFault(['Give --vector or --like, not both.']);
-  if (text !== undefined) return { vector: { single_vector: parseVector(text) }, ...ofColumn };
-  if (like === undefined) return ofColumn;
-  const name = column ?? (await findVectorColumn(session, table, wanted));
-  return {
-    vector: { single_vector: await vectorOfRow(session, table, { ...wanted, like, name }) },
-    vector_column: name,
-  };
+  if (text !== undefined && like !== undefined) throw new UsageError('Give --vector or --like, not both.');
+  if (text !== undefined)
+    return { vector: { single_vector: parseVector(text) }, ...defined({ vector_column: column }) };
+  if (like === undefined) return defined({ vector_column: column });
+  const name = column ?? (await findVectorColumn(client, table, state));
+  const vector = await vectorOfRow(client, table, { id: like, column: name, state });
+  return { vector: { single_vector: vector }, vector_column: name };
 }
 
 function parseVector(text: string): number[] {
   const json = text.startsWith('@') ? readFileSync(text.slice(1), 'utf8') : text;
-  const numbers = toNumbers(parseJson(json));
-  if (numbers !== undefined) return numbers;
-  throw new CommandFault(['--vector must be a JSON list of numbers, such as [0.1, 0.2], or @FILE that holds one.']);
-}
-
-function parseJson(text: string): unknown {
+  let numbers: number[] | undefined;
   try {
-    return JSON.parse(text);
+    numbers = toNumbers(JSON.parse(json));
   } catch {
-    return undefined;
+    numbers = undefined;
   }
+  if (numbers !== undefined) return numbers;
+  throw new UsageError('--vector must be a JSON list of numbers, such as [0.1, 0.2], or @FILE that holds one.');
 }
 
 export function toNumbers(value: unknown): number[] | undefined {
@@ -176,35 +149,34 @@ export function toNumbers(value: unknown): number[] | undefined {
   return numbers.length === value.length ? numbers : undefined;
 }
 
-async function findVectorColumn({ client }: Session, table: TablePath, { state }: VectorWanted): Promise<string> {
+async function findVectorColumn(client: ApiClient, table: TablePath, state: State): Promise<string> {
   const vectors = await listVectorColumns(client, table, state);
   const [only, ...others] = vectors;
-  if (only === undefined) throw new CommandFault(['The table has no vectors, so that --like has nothing to compare.']);
-  if (others.length > 0) throw new CommandFault([`Say which vector with --vector-column: ${vectors.join(', ')}.`]);
+  if (only === undefined) throw new UsageError('The table has no vectors, so that --like has nothing to compare.');
+  if (others.length > 0) throw new UsageError(`Say which vector with --vector-column: ${vectors.join(', ')}.`);
   return only;
 }
 
-interface RowWanted extends VectorWanted {
-  readonly like: string;
-  readonly name: string;
-}
-
-async function vectorOfRow({ client }: Session, table: TablePath, wanted: RowWanted): Promise<number[]> {
-  const { like, name, state } = wanted;
-  if (!/^\d{1,20}$/.test(like)) throw new CommandFault([`--like must be a row id, not "${like}".`]);
-  const columns = { column_aliases: { vector: name } };
-  const [row] = await queryRows(client, table, { ...state, filter: `_rowid = ${like}`, columns });
-  const vector = toNumbers(row?.['vector']);
-  if (vector !== undefined) return vector;
-  throw new CommandFault([
-    row === undefined ? `There is no row with the id ${like}.` : `The row ${like} has no vector in ${name}.`,
-  ]);
-}
-
-/** The columns of a table that can be searched by a vector, by their paths. */
+/** The columns of a table that a vector search can use, by their paths. */
 export async function listVectorColumns(client: ApiClient, table: TablePath, state: State): Promise<readonly string[]> {
   const { schema } = await describeTable(client, table, state);
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The server describes a schema in this form.
   const columns = listColumns(schema as SchemaJson | undefined);
   return columns.filter(({ type }) => findDimension(type) !== undefined).map(({ path }) => path);
+}
+
+interface WantedRow {
+  readonly id: string;
+  readonly column: string;
+  readonly state: State;
+}
+
+async function vectorOfRow(client: ApiClient, table: TablePath, { id, column, state }: WantedRow): Promise<number[]> {
+  if (!/^\d{1,20}$/.test(id)) throw new UsageError(`--like must be a row id, not "${id}".`);
+  const columns = { column_aliases: { vector: column } };
+  const [row] = await queryRows(client, table, { ...state, filter: `_rowid = ${id}`, columns });
+  if (row === undefined) throw new UsageError(`There is no row with the id ${id}.`);
+  const vector = toNumbers(row['vector']);
+  if (vector === undefined) throw new UsageError(`The row ${id} has no vector in ${column}.`);
+  return vector;
 }

@@ -1,17 +1,14 @@
 import { NDJSON } from '../../client/api-client.ts';
 import { openQuery, queryRows } from '../../client/rows.ts';
-import type { TablePath } from '../../model/identifier.ts';
-import type { QueryTableBody } from '../../wire/data.ts';
-import { defineClientCommand, requireTable } from '../client-command.ts';
-import type { Session } from '../client-command.ts';
-import type { Command, Terminal } from '../command.ts';
-import { QUERY_OPTIONS, readQuery } from './query-options.ts';
-import { countOf } from '../show/text.ts';
+import { defineTableCommand } from '../client-command.ts';
+import { EXIT } from '../command.ts';
+import { writeBytes } from '../session.ts';
 import { drawRows } from '../show/draw-rows.ts';
+import { countOf } from '../show/text.ts';
+import { QUERY_OPTIONS, readQuery } from './query-options.ts';
 
-export const queryCommand: Command = defineClientCommand({
+export const queryCommand = defineTableCommand({
   words: ['query'],
-  names: 'TABLE',
   summary: 'find rows by filter, vector and full text',
   about: `Shows rows of a table as a table; with --json as one document, with --ndjson one JSON object per line, as they come.
 TABLE is a name, or a path such as eu/orders. Together, --vector and --text make a hybrid search.`,
@@ -24,35 +21,20 @@ TABLE is a name, or a path such as eu/orders. Together, --vector and --text make
     'query notes --text "tilt yard" --at before-import',
     'query orders --limit all --ndjson > orders.ndjson',
   ],
-  async run(session) {
-    const { client, given, terminal } = session;
-    const table = requireTable(given);
+  async run(session, table) {
+    const { client, given, terminal, canvas } = session;
     const query = await readQuery(session, table, given);
-    if (given.has('ndjson') || session.isJson) return pipeRows(session, table, query);
+    const isLines = given.has('ndjson');
+    if (isLines || session.isJson) {
+      // Not parsed on the way: no digit is lost, and no row is kept in memory.
+      const reply = await openQuery(client, table, query, { accept: isLines ? NDJSON : 'application/json' });
+      await writeBytes(session, client.bytes(reply));
+      if (!isLines) terminal.out('\n');
+      return EXIT.done;
+    }
     const rows = await queryRows(client, table, query);
-    terminal.out(drawRows(rows, session.canvas));
-    if (terminal.columns !== undefined) terminal.out(`${session.canvas.paint.dim(countOf(rows.length, 'row'))}\n`);
-    return 0;
+    terminal.out(drawRows(rows, canvas));
+    if (terminal.columns !== undefined) terminal.out(`${canvas.paint.dim(countOf(rows.length, 'row'))}\n`);
+    return EXIT.done;
   },
 });
-
-/** As the server writes them: not parsed on the way, so that no digit is lost and none is kept in memory. */
-async function pipeRows(
-  { client, given, terminal }: Session,
-  table: TablePath,
-  query: QueryTableBody,
-): Promise<number> {
-  const isLines = given.has('ndjson');
-  const response = await openQuery(client, table, query, { accept: isLines ? NDJSON : 'application/json' });
-  if (response.body !== null) await pipe(response.body, terminal);
-  if (!isLines) terminal.out('\n');
-  return 0;
-}
-
-async function pipe(body: ReadableStream<Uint8Array>, terminal: Terminal): Promise<void> {
-  const decoder = new TextDecoder();
-  for await (const piece of body) {
-    if (terminal.write === undefined) terminal.out(decoder.decode(piece, { stream: true }));
-    else await terminal.write(piece);
-  }
-}

@@ -1,13 +1,14 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { CommandFault } from '../command.ts';
+import { UsageError } from '../command.ts';
+import { replaceFile } from './local-files.ts';
 import type { InputFile } from './local-files.ts';
 
-/** How far an import came, in a file beside its input, so that it can go on. */
+/** How far an import came, kept in a file beside its input for --resume. */
 export interface ImportState {
   readonly id: string;
-  /** Of everything that decides what a part holds. */
+  /** Of the files and options that decide what is in each part. */
   readonly digest: string;
   /** Parts that the server has confirmed. */
   readonly parts: number;
@@ -30,7 +31,7 @@ export function digestOf(files: readonly InputFile[], choices: unknown): string 
     .digest('hex');
 }
 
-/** The state to begin with: a new one, or that of the import that is to go on. */
+/** The state of the import to resume; `undefined` to start a new one. */
 export async function openState(
   path: string,
   { digest, resume }: { readonly digest: string; readonly resume: boolean },
@@ -38,14 +39,12 @@ export async function openState(
   const found = await readState(path);
   if (found === undefined) return undefined;
   if (!resume) {
-    throw new CommandFault([
-      `An import of this did not finish. Go on with --resume, or delete ${path} and start again.`,
-    ]);
+    throw new UsageError(`An import of this did not finish. Go on with --resume, or delete ${path} and start again.`);
   }
   if (found.digest === digest) return found;
-  throw new CommandFault([
+  throw new UsageError(
     `The files or options are not those of the import that did not finish. Delete ${path} to start again.`,
-  ]);
+  );
 }
 
 export function newState(digest: string, rowsBefore: number): ImportState {
@@ -53,25 +52,20 @@ export function newState(digest: string, rowsBefore: number): ImportState {
 }
 
 export async function saveState(path: string, state: ImportState): Promise<void> {
-  await writeFile(`${path}.new`, JSON.stringify(state));
-  await rename(`${path}.new`, path);
+  await replaceFile(path, JSON.stringify(state));
 }
 
-export async function forgetState(path: string): Promise<void> {
+export async function deleteState(path: string): Promise<void> {
   await rm(path, { force: true });
 }
 
 async function readState(path: string): Promise<ImportState | undefined> {
-  let text: string;
-  try {
-    text = await readFile(path, 'utf8');
-  } catch {
-    return undefined;
-  }
+  const text = await readFile(path, 'utf8').catch(() => undefined);
+  if (text === undefined) return undefined;
   try {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The file is our own; its digest is compared next.
     return JSON.parse(text) as ImportState;
   } catch {
-    throw new CommandFault([`${path} is damaged. Delete it, and look at the table before you start again.`]);
+    throw new UsageError(`${path} is damaged. Delete it, and look at the table before you start again.`);
   }
 }

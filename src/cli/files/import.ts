@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
-import { setTimeout as pause } from 'node:timers/promises';
-import { tableAddress } from '../../client/calls.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { ApiClient } from '../../client/api-client.ts';
+import { tableAddress } from '../../client/calls.ts';
 import { ClientError, ConnectionError } from '../../client/client-error.ts';
-import { countRows, openQuery } from '../../client/rows.ts';
+import { countRows, findRowCount, openQuery } from '../../client/rows.ts';
 import { readStream } from '../../formats/arrow/arrow-source.ts';
 import { FORMATS } from '../../formats/format.ts';
 import type { ColumnChoice } from '../../formats/open-reader.ts';
@@ -12,18 +12,18 @@ import { formatType } from '../../formats/types/type-text.ts';
 import { formatPath } from '../../model/identifier.ts';
 import type { TablePath } from '../../model/identifier.ts';
 import { formatBytes, formatCount } from '../../plans/format-figure.ts';
-import { answer, defineClientCommand, requireTable, showPath } from '../client-command.ts';
-import type { Session } from '../client-command.ts';
-import { CommandFault } from '../command.ts';
+import { defineClientCommand } from '../client-command.ts';
+import { UsageError } from '../command.ts';
 import { readNumber } from '../options.ts';
 import type { Given } from '../options.ts';
+import { printResult, requireTable, showPath } from '../session.ts';
 import { countIs, countOf } from '../show/text.ts';
-import { findFiles } from './local-files.ts';
-import type { InputFile } from './local-files.ts';
 import { eachPart } from './import-parts.ts';
 import type { PartOptions } from './import-parts.ts';
-import { digestOf, forgetState, newState, openState, saveState, statePath } from './import-state.ts';
+import { deleteState, digestOf, newState, openState, saveState, statePath } from './import-state.ts';
 import type { ImportState } from './import-state.ts';
+import { findFiles } from './local-files.ts';
+import type { InputFile } from './local-files.ts';
 import { Progress } from './progress.ts';
 
 const MODES = ['create', 'append', 'overwrite'] as const;
@@ -55,42 +55,40 @@ export const importCommand = defineClientCommand({
   ],
   advice: ({ status }) =>
     status === 409 ? '--mode append adds the rows, --mode overwrite replaces rows and schema.' : undefined,
-  run: runImport,
+  async run(session) {
+    const { given, client, terminal } = session;
+    refuseTableFirst(given.names);
+    const table = requireTable(given, given.names.length - 1);
+    const mode = readMode(given);
+    const files = await findFiles(given.names.slice(0, -1));
+    const options = readOptions(given);
+    const tableTypes = mode === 'append' ? await readTypes(client, table) : new Map<string, string>();
+    const path = statePath(files, `${client.url} ${client.database ?? ''} ${formatPath(table)}`);
+    const digest = digestOf(files, [mode, options]);
+    const earlier = await openState(path, { digest, resume: given.has('resume') });
+    const state =
+      earlier === undefined
+        ? newState(digest, mode === 'append' ? await countRows(client, table) : 0)
+        : await resolvePending(client, table, earlier);
+    const bytes = files.reduce((sum, { size }) => sum + size, 0);
+    const progress = new Progress(terminal, `importing ${showPath(table)}`, bytes);
+    const sender = new Sender({ client, table, mode, path, progress }, state);
+    await sendFiles(files, { ...options, tableTypes }, sender);
+    progress.end();
+    await deleteState(path);
+    const { rows, parts, version } = sender;
+    const { seconds } = progress;
+    const reply = { table: formatPath(table), files: files.length, rows, bytes, parts, seconds, version };
+    const from = `${countOf(files.length, 'file')} (${formatBytes(bytes)})`;
+    const text = `${countIs(rows, 'row')} in ${showPath(table)}, of ${from}, after ${seconds} s.\n`;
+    return printResult(session, reply, text);
+  },
 });
-
-async function runImport(session: Session): Promise<number> {
-  const { given, client, terminal } = session;
-  refuseTableFirst(given.names);
-  const table = requireTable(given, given.names.length - 1);
-  const mode = readMode(given);
-  const files = await findFiles(given.names.slice(0, -1));
-  const options = {
-    ...readOptions(given),
-    tableTypes: mode === 'append' ? await tableTypes(client, table) : new Map<string, string>(),
-  };
-  const path = statePath(files, `${client.url} ${client.database ?? ''} ${formatPath(table)}`);
-  const digest = digestOf(files, [mode, readOptions(given)]);
-  const found = await openState(path, { digest, resume: given.has('resume') });
-  const state =
-    found === undefined
-      ? newState(digest, mode === 'append' ? await countRows(client, table) : 0)
-      : await settle(client, table, found);
-  const progress = new Progress(
-    terminal,
-    `importing ${showPath(table)}`,
-    files.reduce((sum, { size }) => sum + size, 0),
-  );
-  const sender = new Sender({ client, table, mode, path, progress }, state);
-  await sendFiles(files, options, sender);
-  progress.end();
-  await forgetState(path);
-  return answer(session, ...summary(sender, { table, files, progress }));
-}
 
 function refuseTableFirst(names: readonly string[]): void {
   const [first = '', last = ''] = [names[0], names.at(-1)];
   if (existsSync(first) || !existsSync(last)) return;
-  throw new CommandFault([`${last} is a file; the table comes last: tiltyard import ${last} ${first}`]);
+  throw new UsageError(`${last} is a file; the table comes last: tiltyard import ${last} ${first}`);
 }
 
 async function sendFiles(files: readonly InputFile[], options: PartOptions, sender: Sender): Promise<void> {
@@ -114,26 +112,26 @@ interface Target {
   readonly progress: Progress;
 }
 
-/** Sends parts one after the other, and notes before and after each how far it is. */
+/** Sends parts one after the other. The state is saved before and after each, so an interrupted import can resume. */
 class Sender {
   seen = 0;
   version: number | undefined;
-  private readonly target: Target;
-  private readonly skipped: number;
-  private state: ImportState;
+  readonly #target: Target;
+  readonly #skipped: number;
+  #state: ImportState;
 
   constructor(target: Target, state: ImportState) {
-    this.target = target;
-    this.state = state;
-    this.skipped = state.parts;
+    this.#target = target;
+    this.#state = state;
+    this.#skipped = state.parts;
   }
 
   get rows(): number {
-    return this.state.rows;
+    return this.#state.rows;
   }
 
   get parts(): number {
-    return this.state.parts;
+    return this.#state.parts;
   }
 
   async send(
@@ -142,41 +140,39 @@ class Sender {
   ): Promise<void> {
     const isEmpty = part.rows === 0 && !isFirst;
     this.seen += isEmpty ? 0 : 1;
-    if (!isEmpty && this.seen > this.skipped) await this.sendNew(part, isFirst);
-    this.target.progress.show({ rows: this.state.rows, bytes: bytesBefore + part.endByte });
+    if (!isEmpty && this.seen > this.#skipped) await this.#sendNew(part, isFirst);
+    this.#target.progress.show(bytesBefore + part.endByte, this.#state.rows);
   }
 
-  private async sendNew(part: Part, isFirst: boolean): Promise<void> {
-    const { path } = this.target;
-    await saveState(path, { ...this.state, pendingRows: part.rows });
+  async #sendNew(part: Part, isFirst: boolean): Promise<void> {
+    const { path } = this.#target;
+    await saveState(path, { ...this.#state, pendingRows: part.rows });
     try {
-      this.version = (await this.request(part, isFirst)).version ?? this.version;
+      this.version = (await this.#request(part, isFirst)).version ?? this.version;
     } catch (error) {
-      // The server refused, so that nothing of the part is in the table.
-      if (error instanceof ClientError)
-        await (this.state.parts === 0 ? forgetState(path) : saveState(path, this.state));
+      // A refused part is not in the table.
+      if (error instanceof ClientError) {
+        await (this.#state.parts === 0 ? deleteState(path) : saveState(path, this.#state));
+      }
       throw error;
     }
-    this.state = { ...this.state, parts: this.state.parts + 1, rows: this.state.rows + part.rows };
-    await saveState(path, this.state);
+    this.#state = { ...this.#state, parts: this.#state.parts + 1, rows: this.#state.rows + part.rows };
+    await saveState(path, this.#state);
   }
 
-  private async request(part: Part, isFirst: boolean): Promise<{ readonly version?: number }> {
-    const { client, table, mode } = this.target;
+  async #request(part: Part, isFirst: boolean): Promise<{ readonly version?: number }> {
+    const { client, table, mode } = this.#target;
     const action = isFirst && mode !== 'append' ? 'create' : 'insert';
     const { path, query } = tableAddress(table, action);
-    const headers = { 'idempotency-key': `${this.state.id}-${this.state.parts}` };
+    const headers = { 'idempotency-key': `${this.#state.id}-${this.#state.parts}` };
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await client.json(path, {
-          query: action === 'create' ? { ...query, mode } : query,
-          bytes: part.bytes,
-          headers,
-        });
+        const parameters = action === 'create' ? { ...query, mode } : query;
+        return await client.json(path, { query: parameters, bytes: part.bytes, headers });
       } catch (error) {
         const wait = error instanceof ClientError ? error.retryAfterSeconds : undefined;
         if (wait === undefined || attempt === ATTEMPTS_MAX) throw withAdvice(error);
-        await pause(Math.min(wait, PAUSE_SECONDS_MAX) * 1000);
+        await sleep(Math.min(wait, PAUSE_SECONDS_MAX) * 1000);
       }
     }
   }
@@ -187,29 +183,20 @@ function withAdvice(error: unknown): unknown {
   return error;
 }
 
-/** Finds out whether the part that was sent last is in the table. */
-async function settle(client: ApiClient, table: TablePath, state: ImportState): Promise<ImportState> {
+/** Finds out from the row count whether the part that was sent last is in the table. */
+async function resolvePending(client: ApiClient, table: TablePath, state: ImportState): Promise<ImportState> {
   const { pendingRows, ...settled } = state;
   if (pendingRows === undefined) return settled;
-  const rows = await countOrNothing(client, table);
+  const rows = await findRowCount(client, table);
   const before = state.rowsBefore + state.rows;
   if (rows === before + pendingRows) return { ...settled, parts: state.parts + 1, rows: state.rows + pendingRows };
   if (rows === before || (rows === undefined && state.parts === 0)) return settled;
-  throw new CommandFault([
+  throw new UsageError(
     `The table has ${formatCount(rows ?? 0)} rows where ${formatCount(before)} or ${formatCount(before + pendingRows)} were expected: others changed it meanwhile, so that the import cannot go on safely.`,
-  ]);
+  );
 }
 
-async function countOrNothing(client: ApiClient, table: TablePath): Promise<number | undefined> {
-  try {
-    return await countRows(client, table);
-  } catch (error) {
-    if (error instanceof ClientError && error.status === 404) return undefined;
-    throw error;
-  }
-}
-
-async function tableTypes(client: ApiClient, table: TablePath): Promise<ReadonlyMap<string, string>> {
+async function readTypes(client: ApiClient, table: TablePath): Promise<ReadonlyMap<string, string>> {
   const { body } = await openQuery(client, table, { k: 1 });
   if (body === null) return new Map();
   const { schema, batches } = await readStream(body);
@@ -219,7 +206,7 @@ async function tableTypes(client: ApiClient, table: TablePath): Promise<Readonly
 
 function readMode(given: Given): Mode {
   const mode = MODES.find((each) => each === (given.value('mode') ?? 'create'));
-  if (mode === undefined) throw new CommandFault([`--mode must be one of ${MODES.join(', ')}.`]);
+  if (mode === undefined) throw new UsageError(`--mode must be one of ${MODES.join(', ')}.`);
   return mode;
 }
 
@@ -227,11 +214,11 @@ function readOptions(given: Given): Omit<PartOptions, 'tableTypes'> {
   const name = given.value('format');
   const format = FORMATS.find((each) => each === name);
   if (name !== undefined && format === undefined)
-    throw new CommandFault([`--format must be one of ${FORMATS.join(', ')}.`]);
+    throw new UsageError(`--format must be one of ${FORMATS.join(', ')}.`);
   return {
     format,
     columns: readChoices(given),
-    partRows: readNumber(given, 'batch-rows', { minimum: 1 }) ?? Number.MAX_SAFE_INTEGER,
+    partRows: readNumber(given, 'batch-rows', 1) ?? Number.MAX_SAFE_INTEGER,
     csv: { delimiter: readDelimiter(given), header: !given.has('no-header') },
   };
 }
@@ -260,30 +247,5 @@ function readChoices(given: Given): readonly ColumnChoice[] {
 function splitPair(option: string, text: string): readonly [string, string] {
   const at = text.indexOf('=');
   if (at > 0 && at < text.length - 1) return [text.slice(0, at), text.slice(at + 1)];
-  throw new CommandFault([`--${option} needs a name, an equals sign and a value, not "${text}".`]);
-}
-
-interface Finished {
-  readonly table: TablePath;
-  readonly files: readonly InputFile[];
-  readonly progress: Progress;
-}
-
-function summary(sender: Sender, { table, files, progress }: Finished): readonly [object, string] {
-  const bytes = files.reduce((sum, { size }) => sum + size, 0);
-  const seconds = Math.round(progress.seconds * 1000) / 1000;
-  const reply = {
-    table: formatPath(table),
-    files: files.length,
-    rows: sender.rows,
-    bytes,
-    parts: sender.parts,
-    seconds,
-    version: sender.version,
-  };
-  const from = countOf(files.length, 'file');
-  return [
-    reply,
-    `${countIs(sender.rows, 'row')} in ${showPath(table)}, of ${from} (${formatBytes(bytes)}), after ${seconds} s.\n`,
-  ];
+  throw new UsageError(`--${option} needs a name, an equals sign and a value, not "${text}".`);
 }

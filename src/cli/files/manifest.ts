@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { readFile, rename, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { CommandFault } from '../command.ts';
+import { UsageError, toJsonText } from '../command.ts';
+import { showPath } from '../session.ts';
 import type { IndexParameters } from './index-parameters.ts';
-import { showPath } from '../client-command.ts';
+import { replaceFile } from './local-files.ts';
 
 /** What a backup holds, in `manifest.json` of its folder. */
 export interface Manifest {
@@ -33,9 +34,9 @@ export interface TableEntry {
   readonly properties: Readonly<Record<string, string>>;
   readonly schema_metadata: Readonly<Record<string, string>>;
   readonly indexes: readonly IndexEntry[];
-  /** For the record: a restored table has one version. */
+  /** For information: a restored table has one version. */
   readonly tags: Readonly<Record<string, number>>;
-  /** For the record, too. */
+  /** For information, too. */
   readonly branches?: readonly string[];
 }
 
@@ -52,31 +53,32 @@ export interface IndexEntry {
 const NAME = 'manifest.json';
 
 export async function findManifest(folder: string): Promise<Manifest | undefined> {
-  let text: string;
+  const path = join(folder, NAME);
+  const text = await readFile(path, 'utf8').catch(() => undefined);
+  if (text === undefined) return undefined;
+  let value: unknown;
   try {
-    text = await readFile(join(folder, NAME), 'utf8');
+    value = JSON.parse(text);
   } catch {
-    return undefined;
+    value = undefined;
   }
-  const manifest = parse(text);
-  if (manifest !== undefined) return manifest;
-  throw new CommandFault([`${join(folder, NAME)} is not the manifest of a backup that is known here.`]);
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The number of the format stands for its fields.
+  if (typeof value === 'object' && value !== null && 'format' in value && value.format === 1) return value as Manifest;
+  throw new UsageError(`${path} is not the manifest of a backup that is known here.`);
 }
 
 export async function requireManifest(folder: string): Promise<Manifest> {
   const manifest = await findManifest(folder);
-  if (manifest === undefined) throw new CommandFault([`${folder} holds no backup: there is no ${NAME}.`]);
+  if (manifest === undefined) throw new UsageError(`${folder} holds no backup: there is no ${NAME}.`);
   if (manifest.complete) return manifest;
-  throw new CommandFault([`The backup in ${folder} did not finish. Finish it with "tiltyard backup --resume".`]);
+  throw new UsageError(`The backup in ${folder} did not finish. Finish it with "tiltyard backup --resume".`);
 }
 
 export async function saveManifest(folder: string, manifest: Manifest): Promise<void> {
-  const path = join(folder, NAME);
-  await writeFile(`${path}.new`, `${JSON.stringify(manifest, undefined, 2)}\n`);
-  await rename(`${path}.new`, path);
+  await replaceFile(join(folder, NAME), toJsonText(manifest));
 }
 
-/** Whether the file is still the one that was written. */
+/** Whether the file of a table is still as it was written. */
 export async function isUnchanged(folder: string, { file, bytes, sha256 }: TableEntry): Promise<boolean> {
   const hash = createHash('sha256');
   let length = 0;
@@ -92,20 +94,9 @@ export async function isUnchanged(folder: string, { file, bytes, sha256 }: Table
   return length === bytes && hash.digest('hex') === sha256;
 }
 
-function parse(text: string): Manifest | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    const isKnown = typeof value === 'object' && value !== null && 'format' in value && value.format === 1;
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The number of the format stands for its fields.
-    return isKnown ? (value as Manifest) : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
 const SHOWN_MAX = 20;
 
-/** What a restored database will not have as it was, a sentence for each table that is concerned. */
+/** One sentence for each thing that a restore does not bring back as it was. */
 export function listDifferences({ tables }: Manifest): readonly string[] {
   const all = tables.flatMap(differencesOf);
   if (all.length <= SHOWN_MAX) return all;

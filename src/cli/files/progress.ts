@@ -5,52 +5,60 @@ const DRAW_MILLISECONDS = 100;
 const LINE_MILLISECONDS = 10_000;
 const BAR_WIDTH = 24;
 
-export interface Done {
-  readonly rows: number | undefined;
-  readonly bytes: number;
-}
-
-/** How far a long work is: a bar at a terminal, a line now and then elsewhere. */
+/** Shows how far a long task is: a bar at a terminal, else a line now and then. */
 export class Progress {
-  private readonly terminal: Terminal;
-  private readonly what: string;
-  private readonly totalBytes: number | undefined;
-  private readonly startedAt = Date.now();
-  private shownAt = Date.now();
+  /** Of the last stream that was counted. */
+  bytes = 0;
+  readonly #terminal: Terminal;
+  readonly #title: string;
+  readonly #totalBytes: number | undefined;
+  readonly #startedAt = Date.now();
+  #shownAt = Date.now();
 
-  constructor(terminal: Terminal, what: string, totalBytes?: number) {
-    this.terminal = terminal;
-    this.what = what;
-    this.totalBytes = totalBytes;
+  constructor(terminal: Terminal, title: string, totalBytes?: number) {
+    this.#terminal = terminal;
+    this.#title = title;
+    this.#totalBytes = totalBytes;
   }
 
+  /** To the millisecond. */
   get seconds(): number {
-    return (Date.now() - this.startedAt) / 1000;
+    return (Date.now() - this.#startedAt) / 1000;
   }
 
-  show(done: Done): void {
-    const { status, err } = this.terminal;
+  show(bytes: number, rows?: number): void {
+    const { status, err } = this.#terminal;
     const now = Date.now();
-    if (now - this.shownAt < (status === undefined ? LINE_MILLISECONDS : DRAW_MILLISECONDS)) return;
-    this.shownAt = now;
-    if (status === undefined) err(`${this.line(done)}\n`);
-    else status(this.line(done));
+    if (now - this.#shownAt < (status === undefined ? LINE_MILLISECONDS : DRAW_MILLISECONDS)) return;
+    this.#shownAt = now;
+    if (status === undefined) err(`${this.#line(bytes, rows)}\n`);
+    else status(this.#line(bytes, rows));
+  }
+
+  /** Passes the pieces on, and shows how many bytes they have. */
+  async *count(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    this.bytes = 0;
+    for await (const piece of pieces) {
+      this.bytes += piece.length;
+      this.show(this.bytes);
+      yield piece;
+    }
   }
 
   end(): void {
-    this.terminal.status?.('');
+    this.#terminal.status?.('');
   }
 
-  private line({ rows, bytes }: Done): string {
+  #line(bytes: number, rows: number | undefined): string {
     const perSecond = bytes / Math.max(this.seconds, 0.001);
     const counted = rows === undefined ? '' : `${formatCount(rows)} rows, `;
     const rate = `${counted}${formatBytes(bytes)}, ${formatBytes(perSecond)}/s`;
-    if (this.totalBytes === undefined) return `${this.what}  ${rate}`;
-    const share = this.totalBytes === 0 ? 1 : Math.min(1, bytes / this.totalBytes);
+    if (this.#totalBytes === undefined) return `${this.#title}  ${rate}`;
+    const share = this.#totalBytes === 0 ? 1 : Math.min(1, bytes / this.#totalBytes);
     const filled = Math.round(share * BAR_WIDTH);
     const bar = `${'█'.repeat(filled)}${'░'.repeat(BAR_WIDTH - filled)}`;
     const left = share === 0 ? '' : `, ${formatLeft((this.seconds * (1 - share)) / share)} left`;
-    return `${this.what}  ${bar} ${Math.floor(share * 100)} %  ${rate}${left}`;
+    return `${this.#title}  ${bar} ${Math.floor(share * 100)} %  ${rate}${left}`;
   }
 }
 

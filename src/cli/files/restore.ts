@@ -1,21 +1,23 @@
 import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
-import { ClientError } from '../../client/client-error.ts';
+import { defined } from '../../client/api-client.ts';
 import type { ApiClient } from '../../client/api-client.ts';
 import { callTable } from '../../client/calls.ts';
+import { ClientError } from '../../client/client-error.ts';
 import { startIndex } from '../../client/indexes.ts';
 import { waitForJob } from '../../client/jobs.ts';
+import { countRows, findRowCount } from '../../client/rows.ts';
 import { createNamespace, createTable } from '../../client/tables.ts';
-import { countRows } from '../../client/rows.ts';
 import { nearNameHint } from '../../config/sources/names.ts';
 import type { TablePath } from '../../model/identifier.ts';
 import { formatCount } from '../../plans/format-figure.ts';
-import { answer, defineClientCommand, showPath } from '../client-command.ts';
-import type { Session } from '../client-command.ts';
-import { CommandFault } from '../command.ts';
+import { defineClientCommand } from '../client-command.ts';
+import { EXIT, UsageError } from '../command.ts';
+import type { Given } from '../options.ts';
+import { printResult, showPath } from '../session.ts';
 import { countOf } from '../show/text.ts';
 import { isUnchanged, requireManifest } from './manifest.ts';
-import type { IndexEntry, Manifest, TableEntry } from './manifest.ts';
+import type { IndexEntry, TableEntry } from './manifest.ts';
 import { Progress } from './progress.ts';
 
 export const restoreCommand = defineClientCommand({
@@ -34,95 +36,77 @@ export const restoreCommand = defineClientCommand({
     'restore backups/monday default --only eu/orders',
     'restore backups/monday default --replace',
   ],
-  run: runRestore,
+  async run(session) {
+    const { given, terminal } = session;
+    const [folder = '', database = ''] = given.names;
+    const { namespaces, tables } = await requireManifest(folder);
+    const chosen = chooseTables(tables, given.values('only'));
+    await ensureDatabase(session.client, database);
+    const client = session.client.withDatabase(database);
+    const totalBytes = chosen.reduce((sum, entry) => sum + entry.bytes, 0);
+    const progress = new Progress(terminal, `restoring ${database}`, totalBytes);
+    const wanted = await withoutExisting(client, chosen, given);
+    for (const { path, properties } of namespaces) {
+      await createNamespace(client, path, { mode: 'exist_ok', properties });
+    }
+    let bytes = 0;
+    const failed: string[] = [];
+    for (const entry of wanted) {
+      await restoreTable(client, entry, { folder, mode: given.has('replace') ? 'overwrite' : 'create' });
+      failed.push(...(await restoreIndexes(client, entry)));
+      bytes += entry.bytes;
+      progress.show(bytes);
+    }
+    progress.end();
+    for (const line of failed) terminal.err(`${line}\n`);
+    const rows = wanted.reduce((sum, entry) => sum + entry.rows, 0);
+    const reply = { database, tables: wanted.length, rows, indexes_missing: failed.length };
+    const text = `${countOf(wanted.length, 'table')} with ${countOf(rows, 'row')} are in ${database}.\n`;
+    printResult(session, reply, text);
+    return failed.length === 0 ? EXIT.done : EXIT.failed;
+  },
 });
-
-async function runRestore(session: Session): Promise<number> {
-  const { given, terminal } = session;
-  const [folder = '', database = ''] = given.names;
-  const manifest = chosenTables(await requireManifest(folder), given.values('only'));
-  await requireDatabase(session.client, database);
-  const client = session.client.withDatabase(database);
-  const progress = new Progress(
-    terminal,
-    `restoring ${database}`,
-    manifest.tables.reduce((sum, each) => sum + each.bytes, 0),
-  );
-  const wanted = await chooseTables(session, client, manifest);
-  for (const { path, properties } of manifest.namespaces) {
-    await createNamespace(client, path, { mode: 'exist_ok', properties });
-  }
-  let bytes = 0;
-  const failed: string[] = [];
-  for (const entry of wanted) {
-    await restoreTable(client, entry, { folder, mode: given.has('replace') ? 'overwrite' : 'create' });
-    failed.push(...(await restoreIndexes(client, entry)));
-    bytes += entry.bytes;
-    progress.show({ rows: undefined, bytes });
-  }
-  progress.end();
-  for (const line of failed) terminal.err(`${line}\n`);
-  const rows = wanted.reduce((sum, entry) => sum + entry.rows, 0);
-  const reply = { database, tables: wanted.length, rows, indexes_missing: failed.length };
-  answer(session, reply, `${countOf(wanted.length, 'table')} with ${countOf(rows, 'row')} are in ${database}.\n`);
-  return failed.length === 0 ? 0 : 1;
-}
-
-/** Of --only, the tables that it names. */
-function chosenTables(manifest: Manifest, names: readonly string[]): Manifest {
-  if (names.length === 0) return manifest;
-  const wanted = names.map((name) => name.replaceAll('$', '/'));
-  const tables = manifest.tables.filter(({ path }) => wanted.includes(showPath(path)));
-  const missing = wanted.find((name) => !tables.some(({ path }) => showPath(path) === name));
-  if (missing === undefined) return { ...manifest, tables };
-  const there = manifest.tables.map(({ path }) => showPath(path));
-  throw new CommandFault([`The backup has no table ${missing}. ${nearest(missing, there)}`]);
-}
 
 const NAMES_SHOWN = 10;
 
-function nearest(name: string, all: readonly string[]): string {
-  const hint = nearNameHint(name, all).trim();
-  const more = all.length > NAMES_SHOWN ? ', …' : '';
-  return hint === '' ? `It has ${all.slice(0, NAMES_SHOWN).join(', ')}${more}.` : hint;
+/** The tables that --only names, or all. */
+function chooseTables(tables: readonly TableEntry[], only: readonly string[]): readonly TableEntry[] {
+  if (only.length === 0) return tables;
+  const wanted = only.map((name) => name.replaceAll('$', '/'));
+  const all = tables.map(({ path }) => showPath(path));
+  const missing = wanted.find((name) => !all.includes(name));
+  if (missing === undefined) return tables.filter(({ path }) => wanted.includes(showPath(path)));
+  const shown = `${all.slice(0, NAMES_SHOWN).join(', ')}${all.length > NAMES_SHOWN ? ', …' : ''}`;
+  throw new UsageError(`The backup has no table ${missing}.${nearNameHint(missing, all) || ` It has ${shown}.`}`);
 }
 
-async function requireDatabase(client: ApiClient, name: string): Promise<void> {
+async function ensureDatabase(client: ApiClient, name: string): Promise<void> {
   try {
     await client.json('/v1/database/create', { json: { name } });
   } catch (error) {
-    // It is there already, or is not the caller's to make: then the tables decide.
+    // It exists already, or the caller may not create databases: then the tables decide.
     if (!(error instanceof ClientError) || (error.status !== 409 && error.status !== 403)) throw error;
   }
 }
 
 /** Looks before anything is changed. */
-async function chooseTables(
-  { given }: Session,
+async function withoutExisting(
   client: ApiClient,
-  { tables }: Manifest,
+  tables: readonly TableEntry[],
+  given: Given,
 ): Promise<readonly TableEntry[]> {
   if (given.has('replace')) return tables;
   const wanted: TableEntry[] = [];
   for (const entry of tables) {
-    const rows = await findCount(client, toPath(entry));
+    const rows = await findRowCount(client, toPath(entry));
     if (rows === undefined) wanted.push(entry);
     else if (!given.has('resume') || rows !== entry.rows) {
-      throw new CommandFault([
+      throw new UsageError(
         `The table ${showPath(entry.path)} is there already. Restore others with --only TABLE, or overwrite what is there with --replace.`,
-      ]);
+      );
     }
   }
   return wanted;
-}
-
-async function findCount(client: ApiClient, path: TablePath): Promise<number | undefined> {
-  try {
-    return await countRows(client, path);
-  } catch (error) {
-    if (error instanceof ClientError && error.status === 404) return undefined;
-    throw error;
-  }
 }
 
 async function restoreTable(
@@ -130,40 +114,35 @@ async function restoreTable(
   entry: TableEntry,
   { folder, mode }: { readonly folder: string; readonly mode: 'create' | 'overwrite' },
 ): Promise<void> {
-  const name = showPath(entry.path);
+  const [name, path, file] = [showPath(entry.path), toPath(entry), join(folder, entry.file)];
   if (!(await isUnchanged(folder, entry))) {
-    throw new CommandFault([
-      `${join(folder, entry.file)} of ${name} is not the file that was written: it is missing, cut off or changed.`,
-    ]);
+    throw new UsageError(`${file} of ${name} is not the file that was written: it is missing, cut off or changed.`);
   }
-  const path = toPath(entry);
-  const bytes: AsyncIterable<Uint8Array> = createReadStream(join(folder, entry.file));
+  const bytes: AsyncIterable<Uint8Array> = createReadStream(file);
   await createTable(client, path, bytes, { mode, properties: entry.properties });
-  // Rows are read without the metadata of the schema.
+  // The metadata of the schema is not part of the rows.
   if (Object.keys(entry.schema_metadata).length > 0) {
     await callTable(client, path, 'schema_metadata/update', { metadata: entry.schema_metadata });
   }
   const rows = await countRows(client, path);
   if (rows === entry.rows) return;
-  throw new CommandFault([
-    `${name} has ${formatCount(rows)} rows after the restore, and had ${formatCount(entry.rows)}.`,
-  ]);
+  throw new UsageError(`${name} has ${formatCount(rows)} rows after the restore, and had ${formatCount(entry.rows)}.`);
 }
 
 async function restoreIndexes(client: ApiClient, entry: TableEntry): Promise<readonly string[]> {
   const failed: string[] = [];
   for (const index of entry.indexes) {
-    const fault = await buildIndex(client, toPath(entry), index);
-    if (fault !== undefined) failed.push(`The index ${index.name} of ${showPath(entry.path)} was not built: ${fault}`);
+    const reason = await buildIndex(client, toPath(entry), index);
+    if (reason !== undefined)
+      failed.push(`The index ${index.name} of ${showPath(entry.path)} was not built: ${reason}`);
   }
   return failed;
 }
 
+/** Returns why it failed. */
 async function buildIndex(client: ApiClient, path: TablePath, index: IndexEntry): Promise<string | undefined> {
-  const { name, columns, type, distance_type: distance, parameters } = index;
-  const [column = ''] = columns;
-  const ofVectors = distance === undefined ? {} : { distance_type: distance };
-  const body = { ...parameters, name, column, index_type: type, ...ofVectors };
+  const { name, columns, type, distance_type, parameters } = index;
+  const body = { ...parameters, name, column: columns[0] ?? '', index_type: type, ...defined({ distance_type }) };
   try {
     const { job_id: id } = await startIndex(client, path, body);
     const job = await waitForJob(client, id);

@@ -1,5 +1,5 @@
 import type { Command } from '../command.ts';
-import { CommandFault } from '../command.ts';
+import { UsageError } from '../command.ts';
 
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
 type Shell = (typeof SHELLS)[number];
@@ -18,7 +18,7 @@ export function completionCommand(commands: () => readonly Command[]): Command {
     async run(argv, terminal) {
       const [word] = argv;
       const shell = SHELLS.find((each) => each === word);
-      if (shell === undefined || argv.length > 1) throw new CommandFault([`Name one shell: ${SHELLS.join(', ')}.`]);
+      if (shell === undefined || argv.length > 1) throw new UsageError(`Name one shell: ${SHELLS.join(', ')}.`);
       terminal.out(SCRIPTS[shell](toEntries(commands())));
       return 0;
     },

@@ -1,16 +1,17 @@
-import { readFileSync } from 'node:fs';
 import type { Config } from '../../config/config.ts';
-import { loadConfig } from '../../config/load-config.ts';
-import { toJsonText } from '../access/grants.ts';
-import { splitArguments, EXIT } from '../command.ts';
-import type { Command, SplitArguments, Terminal } from '../command.ts';
-import { bad, good, checkHere, checkServer } from './checks.ts';
-import type { Check } from './checks.ts';
+import type { Address } from '../../process/supervisor.ts';
+import { EXIT, readConfig, toJsonText } from '../command.ts';
+import type { Command, Terminal } from '../command.ts';
 import { findServer } from '../find-server.ts';
 import type { FoundServer } from '../find-server.ts';
+import { splitArguments } from '../options.ts';
+import type { SplitArguments } from '../options.ts';
 import { paintFor } from '../show/paint.ts';
 import type { Paint } from '../show/paint.ts';
 import { visibleText } from '../show/text.ts';
+import { bad, checkMachine, checkServer, good } from './checks.ts';
+import type { Check } from './checks.ts';
+import { urlOf } from './serve.ts';
 
 export const doctorCommand: Command = {
   words: ['doctor'],
@@ -24,52 +25,40 @@ Examples:
   tiltyard doctor /srv/tables --offline
   tiltyard doctor --server https://tables.example.com --key @key.txt`,
   async run(argv, terminal) {
-    const split = splitArguments(argv, ['server', 'key', 'token', 'database'], ['json', 'offline']);
-    const checks = await examine(split, terminal);
-    const isWell = checks.every(({ state }) => state !== 'bad');
-    terminal.out(split.switches.has('json') ? toJsonText({ ok: isWell, checks }) : draw(checks, paintFor(terminal)));
-    return isWell ? EXIT.done : EXIT.failed;
+    const own = { options: ['server', 'key', 'token', 'database'], switches: ['json', 'offline'] };
+    const given = splitArguments(argv, own);
+    const checks = await runChecks(given, terminal);
+    const ok = checks.every(({ state }) => state !== 'bad');
+    terminal.out(given.switches.has('json') ? toJsonText({ ok, checks }) : draw(checks, paintFor(terminal)));
+    return ok ? EXIT.done : EXIT.failed;
   },
 };
 
-async function examine(split: SplitArguments, terminal: Terminal): Promise<readonly Check[]> {
-  const argv = [...split.names, ...split.settings];
-  const loaded = loadConfig({ argv, env: terminal.env, readFile: (path) => readFileSync(path, 'utf8') });
+async function runChecks(given: SplitArguments, terminal: Terminal): Promise<readonly Check[]> {
+  const loaded = readConfig([...given.names, ...given.settings], terminal);
+  const config = 'config' in loaded ? loaded.config : undefined;
   const settings =
     'faults' in loaded
       ? loaded.faults.map((fault) => bad('settings', fault, 'See "tiltyard config" and docs/settings.md.'))
       : [good('settings', 'valid')];
-  const config = 'config' in loaded ? loaded.config : undefined;
   return [
     ...settings,
-    ...(config === undefined ? [] : await checkHere(config)),
-    ...(split.switches.has('offline') ? [] : await checkServer(locate(split, terminal, config))),
+    ...(config === undefined ? [] : await checkMachine(config)),
+    ...(given.switches.has('offline') ? [] : await checkServer(locateServer(given, terminal, config))),
   ];
 }
 
 /** Unless another is named, the server that these settings start, with the key in its data folder. */
-function locate({ options }: SplitArguments, terminal: Terminal, config: Config | undefined): FoundServer {
-  const scheme = config?.tls === undefined ? 'http' : 'https';
+function locateServer({ options }: SplitArguments, terminal: Terminal, config: Config | undefined): FoundServer {
   const own =
-    config === undefined
-      ? {}
-      : {
-          TILTYARD_URL: `${scheme}://${hostOf(config)}:${config.port}${config.basePath}`,
-          TILTYARD_DATA: config.data,
-        };
-  const given = {
-    names: [],
-    has: (name: string) => options[name] !== undefined,
-    value: (name: string) => options[name],
-    values: (name: string) => (options[name] === undefined ? [] : [options[name]]),
-  };
+    config === undefined ? {} : { TILTYARD_URL: urlOf(config, localAddress(config)), TILTYARD_DATA: config.data };
+  const given = { value: (name: string) => options[name] };
   return findServer(given, { ...terminal, env: { ...own, ...terminal.env } });
 }
 
-/** A server that listens everywhere also listens here. */
-function hostOf({ host }: Config): string {
-  if (host === '0.0.0.0' || host === '::') return '127.0.0.1';
-  return host.includes(':') ? `[${host}]` : host;
+/** A server that listens on all addresses also listens on the loopback address. */
+function localAddress({ host, port }: Config): Address {
+  return { host: host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host, port };
 }
 
 function draw(checks: readonly Check[], paint: Paint): string {

@@ -1,12 +1,13 @@
-import type { Config } from '../../config/config.ts';
-import { findOwnIssuer, formatConfig } from '../../config/config.ts';
-import { runSupervisor } from '../../process/supervisor.ts';
 import type { AppReady } from '../../app.ts';
+import { findOwnIssuer, formatConfig } from '../../config/config.ts';
+import type { Config } from '../../config/config.ts';
+import { runSupervisor } from '../../process/supervisor.ts';
+import type { Address } from '../../process/supervisor.ts';
 import { WORKER_FILE } from '../../release.ts';
 import { openLogOutput } from '../../telemetry/log/log-output.ts';
 import { createTelemetry } from '../../telemetry/telemetry.ts';
+import { EXIT, requireConfig } from '../command.ts';
 import type { Command } from '../command.ts';
-import { requireConfig } from '../command.ts';
 
 export const serveCommand: Command = {
   words: ['serve'],
@@ -21,7 +22,7 @@ Examples:
   async run(argv, terminal) {
     const config = requireConfig(argv, terminal);
     const telemetry = createTelemetry({ ...config.log, stream: openLogOutput(process.stderr), clock: Date.now });
-    // A banner that a full disk does not take must not end the server.
+    // A banner that cannot be written must not end the server.
     process.stdout.on('error', () => {});
     return runSupervisor({
       config,
@@ -32,15 +33,23 @@ Examples:
   },
 };
 
-interface Address {
-  readonly host: string;
-  readonly port: number;
+export const configCommand: Command = {
+  words: ['config'],
+  usage: '[DATA] [flags]',
+  summary: 'show every setting, its value and where it came from',
+  help: 'Reads the settings as "tiltyard serve" would and prints them, without secrets. Wrong settings: all faults, exit code 2.',
+  async run(argv, terminal) {
+    terminal.out(formatConfig(requireConfig(argv, terminal)));
+    return EXIT.done;
+  },
+};
+
+export function urlOf({ tls, basePath }: Config, { host, port }: Address): string {
+  return `${tls === undefined ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}${basePath}`;
 }
 
 function bannerText(config: Config, address: Address, ready: AppReady): string {
-  const scheme = config.tls === undefined ? 'http' : 'https';
-  const host = address.host.includes(':') ? `[${address.host}]` : address.host;
-  const base = `${scheme}://${host}:${address.port}${config.basePath}`;
+  const base = urlOf(config, address);
   const lines = [`Tiltyard listens on ${base}`, `  data   ${config.data}`];
   if (config.storage.root !== config.data) lines.push(`  tables ${config.storage.root}`);
   if (ready.adopted > 0) lines.push(`  found  ${ready.adopted} tables that were there before`);
@@ -57,14 +66,3 @@ function bannerText(config: Config, address: Address, ready: AppReady): string {
   }
   return `${lines.join('\n')}\n`;
 }
-
-export const configCommand: Command = {
-  words: ['config'],
-  usage: '[DATA] [flags]',
-  summary: 'show every setting, its value and where it came from',
-  help: 'Reads the settings as "tiltyard serve" would and prints them, without secrets. Wrong settings: all faults, exit code 2.',
-  async run(argv, terminal) {
-    terminal.out(formatConfig(requireConfig(argv, terminal)));
-    return 0;
-  },
-};

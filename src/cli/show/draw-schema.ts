@@ -1,28 +1,26 @@
-import type { SchemaJson, TypeJson } from '../../wire/schema/schema-json.ts';
-import type { Canvas } from './draw-table.ts';
-import { cutText, padText, textWidth, visibleText } from './text.ts';
-import type { IndexContent } from '../../wire/indexes.ts';
 import { formatBytes, formatCount } from '../../plans/format-figure.ts';
-import { drawTable } from './draw-table.ts';
+import type { IndexContent } from '../../wire/indexes.ts';
+import type { SchemaJson, TypeJson } from '../../wire/schema/schema-json.ts';
+import { drawTable, numberColumn, textColumn } from './draw-table.ts';
+import type { Canvas } from './draw-table.ts';
+import { cutText, padText, textWidth, treeLines, visibleText } from './text.ts';
 
-interface Line {
-  readonly tree: string;
-  readonly name: string;
-  readonly type: string;
-  readonly notes: string;
-}
+const WIDTH_MAX = 40;
 
-/** The fields as a tree: name, type, and what else is to say. */
+/** The fields as a tree: name, type, whether they may be null, and metadata. */
 export function drawSchema(schema: object, { paint, width }: Canvas): string {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The server describes a schema in this form.
   const { fields } = schema as SchemaJson;
-  const lines = fields.flatMap((field) => linesOf(field, { own: '', below: '' }));
-  const first = Math.min(40, Math.max(0, ...lines.map(({ tree, name }) => textWidth(tree + name))));
-  const second = Math.min(40, Math.max(0, ...lines.map(({ type }) => textWidth(type))));
+  const lines = fields
+    .flatMap((field) => treeLines(field, ({ type }) => childrenOf(type)))
+    .map(({ node, prefix }) => ({ prefix, name: visibleText(node.name), type: typeText(node.type), node }));
+  const first = Math.min(WIDTH_MAX, Math.max(0, ...lines.map(({ prefix, name }) => textWidth(prefix + name))));
+  const second = Math.min(WIDTH_MAX, Math.max(0, ...lines.map(({ type }) => textWidth(type))));
   return lines
-    .map(({ tree, name, type, notes }) => {
-      const label = paint.dim(tree) + padText(cutText(name, first - tree.length), first - tree.length);
-      const rest = cutText(notes, Math.max(4, width - first - second - 4));
+    .map(({ prefix, name, type, node }) => {
+      const nameWidth = first - prefix.length;
+      const label = paint.dim(prefix) + padText(cutText(name, nameWidth), nameWidth);
+      const rest = cutText(notesOf(node), Math.max(4, width - first - second - 4));
       return `${label}  ${paint.cyan(padText(type, second))}  ${paint.dim(rest)}`.trimEnd() + '\n';
     })
     .join('');
@@ -30,25 +28,7 @@ export function drawSchema(schema: object, { paint, width }: Canvas): string {
 
 type FieldJson = SchemaJson['fields'][number];
 
-interface Branches {
-  readonly own: string;
-  readonly below: string;
-}
-
-function linesOf(field: FieldJson, { own, below }: Branches): readonly Line[] {
-  const children = childrenOf(field.type);
-  const line = { tree: own, name: visibleText(field.name), type: typeText(field.type), notes: notesOf(field) };
-  const nested = children.flatMap((child, index) => {
-    const isLast = index === children.length - 1;
-    return linesOf(child, {
-      own: `${below}${isLast ? '└ ' : '├ '}`,
-      below: `${below}${isLast ? '  ' : '│ '}`,
-    });
-  });
-  return [line, ...nested];
-}
-
-/** Of a list of plain values, the item says nothing that the type does not. */
+/** The item of a list of plain values is part of its type already. */
 function childrenOf(type: TypeJson): readonly FieldJson[] {
   if (type.type === 'struct') return type.fields ?? [];
   const [item] = type.fields ?? [];
@@ -71,14 +51,14 @@ function notesOf({ nullable, metadata }: FieldJson): string {
   return [...(nullable ? [] : ['not null']), ...pairs].join('  ');
 }
 
-const HEADS = [
-  { title: 'index' },
-  { title: 'type' },
-  { title: 'columns' },
-  { title: 'rows', align: 'right' },
-  { title: 'not yet in it', align: 'right' },
-  { title: 'size', align: 'right' },
-] as const;
+const INDEX_HEADS = [
+  textColumn('index'),
+  textColumn('type'),
+  textColumn('columns'),
+  numberColumn('rows'),
+  numberColumn('not yet in it'),
+  numberColumn('size'),
+];
 
 export function drawIndexes(indexes: readonly IndexContent[], canvas: Canvas): string {
   const rows = indexes.map((index) => [
@@ -89,5 +69,5 @@ export function drawIndexes(indexes: readonly IndexContent[], canvas: Canvas): s
     index.num_unindexed_rows === undefined ? '' : formatCount(index.num_unindexed_rows),
     index.size_bytes === undefined ? '' : formatBytes(index.size_bytes),
   ]);
-  return drawTable(HEADS, rows, canvas);
+  return drawTable(INDEX_HEADS, rows, canvas);
 }

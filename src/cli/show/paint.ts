@@ -1,43 +1,35 @@
+import { styleText } from 'node:util';
 import type { Terminal } from '../command.ts';
 
-type Painted = (text: string) => string;
+type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan';
 
-/** Colours of a terminal, or none at all. */
-export interface Paint {
-  readonly bold: Painted;
-  readonly dim: Painted;
-  readonly red: Painted;
-  readonly green: Painted;
-  readonly yellow: Painted;
-  readonly cyan: Painted;
-}
+/** Styles of a terminal, or none at all. */
+export type Paint = Readonly<Record<Style, (text: string) => string>>;
 
-/** For the output: colours only when a person reads it, and does not mind them (https://no-color.org). */
+/** For the output: colours only at a terminal, and if they are not turned off (https://no-color.org). */
 export function paintFor(terminal: Terminal): Paint {
-  return terminal.columns !== undefined && wantsColours(terminal) ? COLOURS : PLAIN;
+  return toPaint(terminal.columns !== undefined && wantsColours(terminal));
 }
 
 /** The same for the error output. */
 export function paintForErrors(terminal: Terminal): Paint {
-  return terminal.status !== undefined && wantsColours(terminal) ? COLOURS : PLAIN;
+  return toPaint(terminal.status !== undefined && wantsColours(terminal));
 }
 
 function wantsColours({ env }: Terminal): boolean {
   return (env['NO_COLOR'] ?? '') === '' && env['TERM'] !== 'dumb';
 }
 
-function code(start: number, end: number): Painted {
-  return (text) => (text === '' ? '' : `\u001b[${start}m${text}\u001b[${end}m`);
+function toPaint(hasColours: boolean): Paint {
+  // Whether there are colours is decided here, from the terminal that was handed in, not by `styleText`.
+  const style = (name: Style) => (text: string) =>
+    hasColours && text !== '' ? styleText(name, text, { validateStream: false }) : text;
+  return {
+    bold: style('bold'),
+    dim: style('dim'),
+    red: style('red'),
+    green: style('green'),
+    yellow: style('yellow'),
+    cyan: style('cyan'),
+  };
 }
-
-const COLOURS: Paint = {
-  bold: code(1, 22),
-  dim: code(2, 22),
-  red: code(31, 39),
-  green: code(32, 39),
-  yellow: code(33, 39),
-  cyan: code(36, 39),
-};
-
-const same: Painted = (text) => text;
-const PLAIN: Paint = { bold: same, dim: same, red: same, green: same, yellow: same, cyan: same };

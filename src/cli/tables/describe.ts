@@ -1,29 +1,27 @@
+import { defined } from '../../client/api-client.ts';
 import { listBranches, listTags, listVersions } from '../../client/history.ts';
 import { listIndexes } from '../../client/indexes.ts';
 import { describeMaintenance, describeTable, tableStats } from '../../client/tables.ts';
 import type { TablePath } from '../../model/identifier.ts';
-import { defineClientCommand, answer, requireTable, showPath } from '../client-command.ts';
-import type { Session } from '../client-command.ts';
-import type { Command } from '../command.ts';
-import { STATE_OPTIONS, readState } from '../session.ts';
-import { drawIndexes, drawSchema } from '../show/draw-schema.ts';
 import { formatBytes } from '../../plans/format-figure.ts';
-import { countOf, formatMoment, visibleText } from '../show/text.ts';
+import { defineTableCommand } from '../client-command.ts';
+import { STATE_OPTIONS, printResult, readState, showPath } from '../session.ts';
+import type { Session } from '../session.ts';
+import { drawIndexes, drawSchema } from '../show/draw-schema.ts';
 import { drawPairs } from '../show/draw-table.ts';
 import type { Canvas } from '../show/draw-table.ts';
+import { countOf, formatMoment, visibleText } from '../show/text.ts';
 
 const VERSIONS_SHOWN = 5;
 
-export const describeCommand: Command = defineClientCommand({
+export const describeCommand = defineTableCommand({
   words: ['describe'],
-  names: 'TABLE',
   summary: 'show schema, metadata, size, indexes and versions of a table',
   options: STATE_OPTIONS,
   examples: ['describe orders', 'describe eu/orders --at v1', 'describe orders --json'],
-  async run(session) {
-    const table = requireTable(session.given);
+  async run(session, table) {
     const facts = await readFacts(session, table);
-    return answer(session, toReply(facts), draw(table, facts, session.canvas));
+    return printResult(session, toReply(facts), draw(table, facts, session.canvas));
   },
 });
 
@@ -33,12 +31,11 @@ async function readFacts({ client, given }: Session, table: TablePath) {
   const state = await readState(client, table, given);
   const described = await describeTable(client, table, { ...state, load_detailed_metadata: true });
   if (described.is_only_declared) return { described };
-  const limit = VERSIONS_SHOWN;
-  const ofBranch = state.branch === undefined ? {} : { branch: state.branch };
+  const { version: _version, ...branch } = state;
   const [stats, indexes, versions, tags, branches, maintenance] = await Promise.all([
-    tableStats(client, table, ofBranch),
+    tableStats(client, table, branch),
     listIndexes(client, table, state),
-    listVersions(client, table, { ...ofBranch, limit }),
+    listVersions(client, table, { ...branch, limit: VERSIONS_SHOWN }),
     listTags(client, table),
     listBranches(client, table),
     describeMaintenance(client, table),
@@ -48,64 +45,52 @@ async function readFacts({ client, given }: Session, table: TablePath) {
 
 function toReply({ described, stats, indexes, history, maintenance }: Facts): object {
   const { context: _context, ...rest } = described;
-  return {
-    ...rest,
-    ...(stats === undefined ? {} : { size: { total_bytes: stats.total_bytes, num_rows: stats.num_rows } }),
-    ...(indexes === undefined ? {} : { indexes }),
-    ...history,
-    ...(maintenance === undefined ? {} : { maintenance: maintenance.state }),
-  };
+  const size = stats && { total_bytes: stats.total_bytes, num_rows: stats.num_rows };
+  return { ...rest, ...defined({ size, indexes }), ...history, ...defined({ maintenance: maintenance?.state }) };
 }
 
 function draw(table: TablePath, facts: Facts, canvas: Canvas): string {
   const { paint } = canvas;
-  const { described, indexes } = facts;
+  const { described, indexes = [] } = facts;
   const heading = (text: string): string => `\n${paint.bold(text)}\n`;
   const parts = [`${paint.bold(visibleText(showPath(table)))}\n`, drawPairs(headPairs(facts), canvas)];
   if (described.schema === undefined) return `${parts.join('')}The table is declared, and has no data yet.\n`;
   parts.push(heading('Schema'), drawSchema(described.schema, canvas));
-  if (indexes !== undefined && indexes.length > 0) parts.push(heading('Indexes'), drawIndexes(indexes, canvas));
+  if (indexes.length > 0) parts.push(heading('Indexes'), drawIndexes(indexes, canvas));
   const history = historyPairs(facts);
   if (history.length > 0) parts.push(heading('Versions'), drawPairs(history, canvas));
   return parts.join('');
 }
 
-type Pairs = readonly (readonly [string, string])[];
+type Pair = readonly [name: string, value: string];
 
-function headPairs({ described, stats, maintenance }: Facts): Pairs {
-  const texts = { ...described.metadata, ...described.properties };
-  return [
-    ...(described.version === undefined ? [] : [['version', String(described.version)] as const]),
-    ...(stats === undefined ? [] : [['rows', sizeText(stats)] as const]),
-    ['location', visibleText(described.location)],
-    ...(maintenance === undefined ? [] : [['maintenance', maintenanceText(maintenance)] as const]),
-    ...Object.entries(texts).map(([name, value]) => [visibleText(name), visibleText(value)] as const),
-  ];
-}
-
-function sizeText(stats: NonNullable<Facts['stats']>): string {
-  const fragments = countOf(stats.fragment_stats.num_fragments, 'fragment');
-  return `${countOf(stats.num_rows, 'row')}, ${formatBytes(stats.total_bytes)} in ${fragments}`;
-}
-
-function maintenanceText({ state, would_do: { reasons } }: NonNullable<Facts['maintenance']>): string {
-  return reasons.length === 0 ? `${state}, in order` : `${state}, to improve: ${reasons.join(', ')}`;
-}
-
-function historyPairs({ history }: Facts): Pairs {
-  if (history === undefined) return [];
-  const tagged = new Map<string, string[]>();
-  for (const [tag, { version, branch }] of Object.entries(history.tags)) {
-    const key = `${branch ?? ''} ${version}`;
-    tagged.set(key, [...(tagged.get(key) ?? []), tag]);
+function headPairs({ described, stats, maintenance }: Facts): readonly Pair[] {
+  const pairs: Pair[] = [['location', visibleText(described.location)]];
+  if (stats !== undefined) {
+    const fragments = countOf(stats.fragment_stats.num_fragments, 'fragment');
+    const size = `${countOf(stats.num_rows, 'row')}, ${formatBytes(stats.total_bytes)} in ${fragments}`;
+    pairs.unshift(['rows', size]);
   }
-  const rows = history.versions.map(({ version, timestamp_millis: time, metadata }) => {
-    const tags = tagged.get(` ${version}`) ?? [];
-    const count = metadata['total_rows'] === undefined ? '' : `  ${countOf(Number(metadata['total_rows']), 'row')}`;
+  if (described.version !== undefined) pairs.unshift(['version', String(described.version)]);
+  if (maintenance !== undefined) {
+    const { reasons } = maintenance.would_do;
+    const todo = reasons.length === 0 ? 'in order' : `to improve: ${reasons.join(', ')}`;
+    pairs.push(['maintenance', `${maintenance.state}, ${todo}`]);
+  }
+  const texts = Object.entries({ ...described.metadata, ...described.properties });
+  return [...pairs, ...texts.map(([name, value]) => [visibleText(name), visibleText(value)] as const)];
+}
+
+function historyPairs({ history }: Facts): readonly Pair[] {
+  if (history === undefined) return [];
+  const tags = Object.entries(history.tags);
+  const rows = history.versions.map(({ version, timestamp_millis: time, metadata }): Pair => {
+    const names = tags.filter(([, tag]) => tag.version === version && tag.branch === undefined).map(([name]) => name);
+    const count = metadata['total_rows'] === undefined ? [] : [countOf(Number(metadata['total_rows']), 'row')];
     return [
       String(version),
-      `${formatMoment(time)}${count}${tags.length === 0 ? '' : `  ${tags.join(', ')}`}`,
-    ] as const;
+      [formatMoment(time), ...count, ...(names.length === 0 ? [] : [names.join(', ')])].join('  '),
+    ];
   });
   const branches = Object.keys(history.branches);
   return branches.length === 0 ? rows : [...rows, ['branches', branches.join(', ')]];

@@ -1,17 +1,16 @@
 import { countRows } from '../../client/rows.ts';
-import { listTables, listTablesOf, dropTable, renameTable, startMaintenance } from '../../client/tables.ts';
+import { dropTable, listTables, listTablesOf, renameTable, startMaintenance } from '../../client/tables.ts';
 import { formatPath } from '../../model/identifier.ts';
 import type { TablePath } from '../../model/identifier.ts';
-import { answer, defineClientCommand, readNamespace, showPath, requireTable } from '../client-command.ts';
-import type { Session } from '../client-command.ts';
-import type { Command } from '../command.ts';
-import { formatCount, formatBytes, formatTime } from '../../plans/format-figure.ts';
-import { drawTable } from '../show/draw-table.ts';
-import { YES_OPTION, hasConsent, followJob } from '../session.ts';
+import { formatBytes, formatCount, formatTime } from '../../plans/format-figure.ts';
+import { defineClientCommand, defineTableCommand } from '../client-command.ts';
 import { EXIT } from '../command.ts';
+import { YES_OPTION, confirm, followJob, printResult, readNamespace, requireTable, showPath } from '../session.ts';
+import type { Session } from '../session.ts';
+import { drawTable, numberColumn, textColumn } from '../show/draw-table.ts';
 import { countOf } from '../show/text.ts';
 
-export const tablesCommand: Command = defineClientCommand({
+export const tablesCommand = defineClientCommand({
   words: ['tables'],
   names: '[NAMESPACE]',
   summary: 'list the tables of a database or a namespace',
@@ -19,84 +18,68 @@ export const tablesCommand: Command = defineClientCommand({
   options: [{ name: 'rows', help: 'count the rows of each' }],
   examples: ['tables', 'tables eu --rows', 'tables --json --database sales'],
   async run(session) {
-    const tables = await collect(session);
-    return session.given.has('rows') ? showWithRows(session, tables) : showNames(session, tables);
+    const { client, given, terminal, isJson } = session;
+    const tables: TablePath[] = [];
+    const listed = given.names.length === 0 ? listTables(client) : listTablesOf(client, readNamespace(given));
+    for await (const table of listed) tables.push(table);
+    if (given.has('rows')) return printWithRows(session, tables);
+    if (tables.length === 0 && !isJson) terminal.err('There are no tables here.\n');
+    const text = tables.map((table) => `${showPath(table)}\n`).join('');
+    return printResult(session, { tables: tables.map((table) => formatPath(table)) }, text);
   },
 });
 
-async function collect({ client, given }: Session): Promise<readonly TablePath[]> {
-  const found: TablePath[] = [];
-  const listed = given.names.length === 0 ? listTables(client) : listTablesOf(client, readNamespace(given));
-  for await (const table of listed) found.push(table);
-  return found;
-}
-
-function showNames(session: Session, tables: readonly TablePath[]): number {
-  const shown = tables.map((table) => `${showPath(table)}\n`).join('');
-  if (tables.length === 0 && !session.isJson) session.terminal.err('There are no tables here.\n');
-  return answer(session, { tables: tables.map((table) => formatPath(table)) }, shown);
-}
-
-async function showWithRows(session: Session, tables: readonly TablePath[]): Promise<number> {
+async function printWithRows(session: Session, tables: readonly TablePath[]): Promise<number> {
   const counted: { readonly table: TablePath; readonly rows: number }[] = [];
   for (const table of tables) {
     session.terminal.status?.(`counting ${showPath(table)}`);
     counted.push({ table, rows: await countRows(session.client, table) });
   }
   session.terminal.status?.('');
-  const heads = [{ title: 'table' }, { title: 'rows', align: 'right' }] as const;
-  const lines = counted.map(({ table, rows }) => [showPath(table), formatCount(rows)]);
   const reply = { tables: counted.map(({ table, rows }) => ({ table: formatPath(table), num_rows: rows })) };
-  return answer(session, reply, drawTable(heads, lines, session.canvas));
+  const lines = counted.map(({ table, rows }) => [showPath(table), formatCount(rows)]);
+  return printResult(session, reply, drawTable([textColumn('table'), numberColumn('rows')], lines, session.canvas));
 }
 
-const dropCommand = defineClientCommand({
+export const dropCommand = defineTableCommand({
   words: ['drop'],
-  names: 'TABLE',
   summary: 'drop a table and remove its data',
   options: [YES_OPTION],
   examples: ['drop old-orders', 'drop eu/old-orders --yes'],
-  async run(session) {
-    const { client, given } = session;
-    const table = requireTable(given);
-    const rows = countOf(await countRows(client, table), 'row');
-    if (!(await hasConsent(session, `Drop ${showPath(table)} with its ${rows} and all its versions?`)))
-      return EXIT.failed;
-    return answer(session, await dropTable(client, table), `${showPath(table)} is dropped, with its ${rows}.\n`);
+  async run(session, table) {
+    const [name, rows] = [showPath(table), countOf(await countRows(session.client, table), 'row')];
+    if (!(await confirm(session, `Drop ${name} with its ${rows} and all its versions?`))) return EXIT.failed;
+    return printResult(session, await dropTable(session.client, table), `${name} is dropped, with its ${rows}.\n`);
   },
 });
 
-const renameCommand = defineClientCommand({
+export const renameCommand = defineTableCommand({
   words: ['rename'],
-  names: 'TABLE NEW_NAME',
+  names: 'NEW_NAME',
   summary: 'rename a table, or move it to another namespace',
   about: 'NEW_NAME is a whole path: "rename eu/orders eu/sales" renames, "rename orders eu/orders" moves.',
   examples: ['rename orders sales', 'rename orders eu/orders'],
-  async run(session) {
-    const { client, given } = session;
-    const [from, to] = [requireTable(given), requireTable(given, 1)];
-    return answer(session, await renameTable(client, from, to), `${showPath(from)} is ${showPath(to)} now.\n`);
+  async run(session, table) {
+    const target = requireTable(session.given, 1);
+    const reply = await renameTable(session.client, table, target);
+    return printResult(session, reply, `${showPath(table)} is ${showPath(target)} now.\n`);
   },
 });
 
-export const lifecycleCommands: readonly Command[] = [dropCommand, renameCommand];
-
-export const optimizeCommand: Command = defineClientCommand({
+export const optimizeCommand = defineTableCommand({
   words: ['optimize'],
-  names: 'TABLE',
   summary: 'put a table in order now: merge fragments, refresh indexes, remove old versions',
   about: 'The server does this by itself when a table needs it; this does it now, and waits for it.',
   examples: ['optimize orders'],
-  async run(session) {
-    const table = requireTable(session.given);
+  async run(session, table) {
     const { job_id: id } = await startMaintenance(session.client, table);
     const job = await followJob(session, id, `optimizing ${showPath(table)}`);
     if (job === undefined) return EXIT.failed;
-    return answer(session, { job_id: id, result: job.result }, draw(showPath(table), job.result ?? {}));
+    return printResult(session, { job_id: id, result: job.result }, maintenanceText(showPath(table), job.result ?? {}));
   },
 });
 
-function draw(name: string, result: object): string {
+function maintenanceText(name: string, result: object): string {
   const fields = new Map<string, unknown>(Object.entries(result));
   const figure = (field: string): number => Number(fields.get(field) ?? 0);
   if (fields.get('lost_to_writer') === true) return `A writer was faster, and ${name} was left as it is. Try again.\n`;

@@ -1,15 +1,16 @@
+import { defined } from '../../client/api-client.ts';
 import { dropIndex, indexStats, listIndexes, startIndex } from '../../client/indexes.ts';
 import { formatBytes, formatCount } from '../../plans/format-figure.ts';
 import type { CreateIndexBody } from '../../wire/indexes.ts';
-import { answer, defineClientCommand, requireTable, showPath } from '../client-command.ts';
-import { CommandFault, EXIT } from '../command.ts';
+import { defineTableCommand } from '../client-command.ts';
+import { EXIT, UsageError } from '../command.ts';
 import type { Command } from '../command.ts';
-import { followJob, BRANCH_OPTION, STATE_OPTIONS, readBranch, readState } from '../session.ts';
 import { readNumber } from '../options.ts';
 import type { Given, Option } from '../options.ts';
-import { countOf } from '../show/text.ts';
+import { BRANCH_OPTION, STATE_OPTIONS, followJob, printResult, readBranch, readState, showPath } from '../session.ts';
 import { drawIndexes } from '../show/draw-schema.ts';
 import { drawPairs } from '../show/draw-table.ts';
+import { countOf } from '../show/text.ts';
 
 const TYPES = 'IVF_FLAT, IVF_PQ, IVF_RQ, IVF_HNSW_SQ, IVF_HNSW_PQ, BTREE, BITMAP, LABEL_LIST, FM or FTS';
 
@@ -30,116 +31,100 @@ const CREATE_OPTIONS: readonly Option[] = [
   BRANCH_OPTION,
 ];
 
-const createIndex = defineClientCommand({
-  words: ['index', 'create'],
-  names: 'TABLE COLUMN',
-  summary: 'build an index on a column, and wait for it',
-  options: CREATE_OPTIONS,
-  examples: [
-    'index create orders city --type BTREE',
-    'index create pictures vector --type IVF_PQ --distance cosine --num-partitions 256',
-    'index create notes body --type FTS --language English --with-position',
-  ],
-  async run(session) {
-    const { client, given } = session;
-    const table = requireTable(given);
-    const reply = await startIndex(client, table, readIndex(given));
-    if (given.has('no-wait')) {
-      return answer(session, reply, `${reply.index_name} is being built by the job ${reply.job_id}.\n`);
-    }
-    const job = await followJob(session, reply.job_id, `building ${reply.index_name}`);
-    if (job === undefined) return EXIT.failed;
-    const stats = await indexStats(client, table, reply.index_name, readBranch(given));
-    const shown = `${reply.index_name}: ${stats.index_type} on ${showPath(table)}, ${countOf(stats.num_indexed_rows, 'row')}\n`;
-    return answer(session, { ...reply, job_state: job.job_state, ...job.result }, shown);
-  },
-});
+export const indexCommands: readonly Command[] = [
+  defineTableCommand({
+    words: ['index', 'create'],
+    names: 'COLUMN',
+    summary: 'build an index on a column, and wait for it',
+    options: CREATE_OPTIONS,
+    examples: [
+      'index create orders city --type BTREE',
+      'index create pictures vector --type IVF_PQ --distance cosine --num-partitions 256',
+      'index create notes body --type FTS --language English --with-position',
+    ],
+    async run(session, table, column = '') {
+      const { client, given } = session;
+      const reply = await startIndex(client, table, readIndex(given, column));
+      const { index_name: name, job_id: id } = reply;
+      if (given.has('no-wait')) return printResult(session, reply, `${name} is being built by the job ${id}.\n`);
+      const job = await followJob(session, id, `building ${name}`);
+      if (job === undefined) return EXIT.failed;
+      const stats = await indexStats(client, table, name, readBranch(given));
+      const text = `${name}: ${stats.index_type} on ${showPath(table)}, ${countOf(stats.num_indexed_rows, 'row')}\n`;
+      return printResult(session, { ...reply, job_state: job.job_state, ...job.result }, text);
+    },
+  }),
+  defineTableCommand({
+    words: ['index', 'list'],
+    summary: 'list the indexes of a table, and how many rows they cover',
+    options: STATE_OPTIONS,
+    examples: ['index list orders', 'index list orders --at 3 --json'],
+    async run(session, table) {
+      const { client, given, terminal, isJson } = session;
+      const indexes = await listIndexes(client, table, await readState(client, table, given));
+      if (indexes.length > 0 || isJson) return printResult(session, { indexes }, drawIndexes(indexes, session.canvas));
+      terminal.err(`${showPath(table)} has no indexes.\n`);
+      return EXIT.done;
+    },
+  }),
+  defineTableCommand({
+    words: ['index', 'stats'],
+    names: 'INDEX',
+    summary: 'show what an index covers',
+    options: STATE_OPTIONS,
+    examples: ['index stats orders city_idx'],
+    async run(session, table, name = '') {
+      const { client, given, canvas } = session;
+      const state = await readState(client, table, given);
+      const [stats, all] = await Promise.all([
+        indexStats(client, table, name, state),
+        listIndexes(client, table, state),
+      ]);
+      const size = all.find(({ index_name: each }) => each === name)?.size_bytes;
+      const pairs: (readonly [string, string])[] = [
+        ['type', stats.index_type],
+        ['rows', formatCount(stats.num_indexed_rows)],
+        ['not yet in it', formatCount(stats.num_unindexed_rows)],
+      ];
+      if (stats.distance_type !== undefined) pairs.push(['distance', stats.distance_type]);
+      if (stats.num_indices !== undefined) pairs.push(['parts', formatCount(stats.num_indices)]);
+      if (size !== undefined) pairs.push(['size', formatBytes(size)]);
+      return printResult(session, stats, drawPairs(pairs, canvas));
+    },
+  }),
+  defineTableCommand({
+    words: ['index', 'drop'],
+    names: 'INDEX',
+    summary: 'drop an index',
+    options: [BRANCH_OPTION],
+    examples: ['index drop orders city_idx'],
+    async run(session, table, name = '') {
+      const reply = await dropIndex(session.client, table, name, readBranch(session.given));
+      const text = `The index ${name} of ${showPath(table)} is dropped (version ${reply.version}).\n`;
+      return printResult(session, reply, text);
+    },
+  }),
+];
 
-function readIndex(given: Given): CreateIndexBody {
+function readIndex(given: Given, column: string): CreateIndexBody {
   const type = given.value('type');
-  if (type === undefined) throw new CommandFault([`Say which index with --type: ${TYPES}.`]);
-  const number = (name: keyof CreateIndexBody, option: string) => {
-    const value = readNumber(given, option, { minimum: 1 });
-    return value === undefined ? {} : { [name]: value };
-  };
+  if (type === undefined) throw new UsageError(`Say which index with --type: ${TYPES}.`);
   return {
-    column: given.names[1] ?? '',
+    column,
     index_type: type.toUpperCase(),
-    ...textField('name', given.value('name')),
-    ...textField('distance_type', given.value('distance')),
-    ...textField('language', given.value('language')),
-    ...textField('base_tokenizer', given.value('tokenizer')),
-    ...number('num_partitions', 'num-partitions'),
-    ...number('num_sub_vectors', 'num-sub-vectors'),
-    ...number('num_bits', 'num-bits'),
-    ...number('m', 'm'),
-    ...number('ef_construction', 'ef-construction'),
-    ...(given.has('with-position') ? { with_position: true } : {}),
-    ...(given.has('no-replace') ? { replace: false } : {}),
+    ...defined({
+      name: given.value('name'),
+      distance_type: given.value('distance'),
+      language: given.value('language'),
+      base_tokenizer: given.value('tokenizer'),
+      num_partitions: readNumber(given, 'num-partitions', 1),
+      num_sub_vectors: readNumber(given, 'num-sub-vectors', 1),
+      num_bits: readNumber(given, 'num-bits', 1),
+      m: readNumber(given, 'm', 1),
+      ef_construction: readNumber(given, 'ef-construction', 1),
+      with_position: given.has('with-position') || undefined,
+      replace: given.has('no-replace') ? false : undefined,
+    }),
     ...readBranch(given),
   };
 }
-
-function textField(name: keyof CreateIndexBody, value: string | undefined): Partial<CreateIndexBody> {
-  return value === undefined ? {} : { [name]: value };
-}
-
-const listCommand = defineClientCommand({
-  words: ['index', 'list'],
-  names: 'TABLE',
-  summary: 'list the indexes of a table, and how many rows they cover',
-  options: STATE_OPTIONS,
-  examples: ['index list orders', 'index list orders --at 3 --json'],
-  async run(session) {
-    const { client, given, terminal, isJson } = session;
-    const table = requireTable(given);
-    const indexes = await listIndexes(client, table, await readState(client, table, given));
-    if (indexes.length === 0 && !isJson) {
-      terminal.err(`${showPath(table)} has no indexes.\n`);
-      return 0;
-    }
-    return answer(session, { indexes }, drawIndexes(indexes, session.canvas));
-  },
-});
-
-const statsCommand = defineClientCommand({
-  words: ['index', 'stats'],
-  names: 'TABLE INDEX',
-  summary: 'show what an index covers',
-  options: STATE_OPTIONS,
-  examples: ['index stats orders city_idx'],
-  async run(session) {
-    const { client, given } = session;
-    const table = requireTable(given);
-    const name = given.names[1] ?? '';
-    const state = await readState(client, table, given);
-    const [stats, all] = await Promise.all([indexStats(client, table, name, state), listIndexes(client, table, state)]);
-    const size = all.find(({ index_name: each }) => each === name)?.size_bytes;
-    const pairs: (readonly [string, string])[] = [
-      ['type', stats.index_type],
-      ['rows', formatCount(stats.num_indexed_rows)],
-      ['not yet in it', formatCount(stats.num_unindexed_rows)],
-    ];
-    if (stats.distance_type !== undefined) pairs.push(['distance', stats.distance_type]);
-    if (stats.num_indices !== undefined) pairs.push(['parts', formatCount(stats.num_indices)]);
-    if (size !== undefined) pairs.push(['size', formatBytes(size)]);
-    return answer(session, stats, drawPairs(pairs, session.canvas));
-  },
-});
-
-const dropCommand = defineClientCommand({
-  words: ['index', 'drop'],
-  names: 'TABLE INDEX',
-  summary: 'drop an index',
-  options: [BRANCH_OPTION],
-  examples: ['index drop orders city_idx'],
-  async run(session) {
-    const { client, given } = session;
-    const table = requireTable(given);
-    const name = given.names[1] ?? '';
-    const reply = await dropIndex(client, table, name, readBranch(given));
-    return answer(session, reply, `The index ${name} of ${showPath(table)} is dropped (version ${reply.version}).\n`);
-  },
-});
-
-export const indexCommands: readonly Command[] = [createIndex, listCommand, statsCommand, dropCommand];

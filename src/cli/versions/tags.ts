@@ -1,84 +1,64 @@
-import type { ApiClient } from '../../client/api-client.ts';
 import { createTag, deleteTag, listTags, updateTag } from '../../client/history.ts';
 import { describeTable } from '../../client/tables.ts';
-import type { TablePath } from '../../model/identifier.ts';
-import type { TagChangeBody } from '../../wire/history/tags.ts';
-import { answerList, BRANCH_OPTION, readBranch } from '../session.ts';
-import { answer, defineClientCommand, requireTable, showPath } from '../client-command.ts';
+import { defineTableCommand } from '../client-command.ts';
 import type { Command } from '../command.ts';
-import type { Given } from '../options.ts';
+import { BRANCH_OPTION, printList, printResult, readBranch, showPath } from '../session.ts';
+import { numberColumn, textColumn } from '../show/draw-table.ts';
 import { requireVersion } from './versions.ts';
 
-const HEADS = [{ title: 'tag' }, { title: 'version', align: 'right' }, { title: 'branch' }] as const;
+const HEADS = [textColumn('tag'), numberColumn('version'), textColumn('branch')];
 
-const listCommand = defineClientCommand({
-  words: ['tag', 'list'],
-  names: 'TABLE',
-  summary: 'list the tags of a table',
-  examples: ['tag list orders'],
-  async run(session) {
-    const table = requireTable(session.given);
-    const tags = await listTags(session.client, table);
-    const rows = Object.entries(tags).map(([name, { version, branch }]) => [name, String(version), branch ?? 'main']);
-    return answerList(session, { reply: { tags }, heads: HEADS, rows, none: `${showPath(table)} has no tags.` });
-  },
-});
+export const tagCommands: readonly Command[] = [
+  defineSetCommand({
+    words: ['tag', 'create'],
+    summary: 'give a version a name; the latest when none is given',
+    examples: ['tag create orders before-import', 'tag create orders v1 12'],
+    set: createTag,
+  }),
+  defineTableCommand({
+    words: ['tag', 'list'],
+    summary: 'list the tags of a table',
+    examples: ['tag list orders'],
+    async run(session, table) {
+      const tags = await listTags(session.client, table);
+      const rows = Object.entries(tags).map(([name, { version, branch }]) => [name, String(version), branch ?? 'main']);
+      return printList(session, { reply: { tags }, heads: HEADS, rows, none: `${showPath(table)} has no tags.` });
+    },
+  }),
+  defineSetCommand({
+    words: ['tag', 'move'],
+    summary: 'let a tag name another version; the latest when none is given',
+    examples: ['tag move orders stable 14'],
+    set: updateTag,
+  }),
+  defineTableCommand({
+    words: ['tag', 'delete'],
+    names: 'TAG',
+    summary: 'delete a tag; its version stays',
+    examples: ['tag delete orders before-import'],
+    async run(session, table, tag = '') {
+      return printResult(session, await deleteTag(session.client, table, { tag }), `The tag ${tag} is deleted.\n`);
+    },
+  }),
+];
 
-const createCommand = changeCommand({
-  word: 'create',
-  summary: 'give a version a name; the latest when none is given',
-  examples: ['tag create orders before-import', 'tag create orders v1 12'],
-  change: createTag,
-});
-
-const moveCommand = changeCommand({
-  word: 'move',
-  summary: 'let a tag name another version; the latest when none is given',
-  examples: ['tag move orders stable 14'],
-  change: updateTag,
-});
-
-interface TagChange {
-  readonly word: string;
-  readonly summary: string;
+interface SetCommand extends Pick<Command, 'words' | 'summary'> {
   readonly examples: readonly string[];
-  readonly change: typeof createTag;
+  readonly set: typeof createTag;
 }
 
-function changeCommand({ word, summary, examples, change }: TagChange): Command {
-  return defineClientCommand({
-    words: ['tag', word],
-    names: 'TABLE TAG [VERSION]',
-    summary,
+function defineSetCommand({ set, ...definition }: SetCommand): Command {
+  return defineTableCommand({
+    ...definition,
+    names: 'TAG [VERSION]',
     options: [BRANCH_OPTION],
-    examples,
-    async run(session) {
+    async run(session, table, tag = '', text?: string) {
       const { client, given } = session;
-      const table = requireTable(given);
-      const body = await readTag(client, table, given);
-      return answer(session, await change(client, table, body), `${body.tag} is version ${body.version} now.\n`);
+      const branch = readBranch(given);
+      const latest = async () => (await describeTable(client, table, branch)).version ?? 0;
+      const version = text === undefined ? await latest() : requireVersion(text);
+      const reply = await set(client, table, { tag, version, ...branch });
+      return printResult(session, reply, `${tag} is version ${version} now.\n`);
     },
   });
 }
-
-const deleteCommand = defineClientCommand({
-  words: ['tag', 'delete'],
-  names: 'TABLE TAG',
-  summary: 'delete a tag; its version stays',
-  examples: ['tag delete orders before-import'],
-  async run(session) {
-    const { client, given } = session;
-    const tag = given.names[1] ?? '';
-    return answer(session, await deleteTag(client, requireTable(given), { tag }), `The tag ${tag} is deleted.\n`);
-  },
-});
-
-async function readTag(client: ApiClient, table: TablePath, given: Given): Promise<TagChangeBody> {
-  const [, tag = '', version] = given.names;
-  const branch = readBranch(given);
-  if (version !== undefined) return { tag, version: requireVersion(version), ...branch };
-  const latest = await describeTable(client, table, branch);
-  return { tag, version: latest.version ?? 0, ...branch };
-}
-
-export const tagCommands: readonly Command[] = [createCommand, listCommand, moveCommand, deleteCommand];
