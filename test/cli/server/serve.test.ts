@@ -14,7 +14,7 @@ import { Client } from '../../support/client.ts';
 import { eventually } from '../../support/eventually.ts';
 import { ShownMetrics } from '../../support/metrics.ts';
 
-const MAIN = fileURLToPath(new URL('../../bundle/main.js', import.meta.url));
+const MAIN = fileURLToPath(new URL('../../../bundle/main.js', import.meta.url));
 
 let folder: string;
 const running = new Set<ChildProcess>();
