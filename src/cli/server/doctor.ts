@@ -1,5 +1,4 @@
 import type { Config } from '../../config/config.ts';
-import type { Address } from '../../process/supervisor.ts';
 import { EXIT, readConfig, toJsonText } from '../command.ts';
 import type { Command, Terminal } from '../command.ts';
 import { findServer } from '../find-server.ts';
@@ -57,7 +56,7 @@ function locateServer({ options }: SplitArguments, terminal: Terminal, config: C
 }
 
 /** A server that listens on all addresses also listens on the loopback address. */
-function localAddress({ host, port }: Config): Address {
+function localAddress({ host, port }: Config): Pick<Config, 'host' | 'port'> {
   return { host: host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host, port };
 }
 

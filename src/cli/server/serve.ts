@@ -2,7 +2,6 @@ import type { AppReady } from '../../app.ts';
 import { findOwnIssuer, formatConfig } from '../../config/config.ts';
 import type { Config } from '../../config/config.ts';
 import { runSupervisor } from '../../process/supervisor.ts';
-import type { Address } from '../../process/supervisor.ts';
 import { WORKER_FILE } from '../../release.ts';
 import { openLogOutput } from '../../telemetry/log/log-output.ts';
 import { createTelemetry } from '../../telemetry/telemetry.ts';
@@ -44,11 +43,11 @@ export const configCommand: Command = {
   },
 };
 
-export function urlOf({ tls, basePath }: Config, { host, port }: Address): string {
+export function urlOf({ tls, basePath }: Config, { host, port }: Pick<Config, 'host' | 'port'>): string {
   return `${tls === undefined ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}${basePath}`;
 }
 
-function bannerText(config: Config, address: Address, ready: AppReady): string {
+function bannerText(config: Config, address: Pick<Config, 'host' | 'port'>, ready: AppReady): string {
   const base = urlOf(config, address);
   const lines = [`Tiltyard listens on ${base}`, `  data   ${config.data}`];
   if (config.storage.root !== config.data) lines.push(`  tables ${config.storage.root}`);
