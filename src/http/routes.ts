@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { ServiceError } from '../errors/service-error.ts';
+import { ServiceError, invalidInput } from '../errors/service-error.ts';
 import type { Operation } from '../operations/operation.ts';
 import { OPERATIONS } from '../operations/registry.ts';
 import type { RequestTracer } from '../telemetry/traces/otel-settings.ts';
@@ -77,7 +77,7 @@ function mount(server: FastifyInstance, operation: Operation, settings: RouteSet
 function checkHead({ raw }: FastifyRequest, { limits }: RouteSettings): void {
   const { headersMax } = limits.http;
   if (raw.httpVersion === '1.1' && raw.headers.host === undefined) {
-    throw new ServiceError('InvalidInput', 'The request has no Host header.');
+    throw invalidInput('The request has no Host header.');
   }
   // Node counts up to 2000 headers and drops the rest silently.
   if (raw.rawHeaders.length > 2 * headersMax) {
@@ -91,7 +91,7 @@ function refuseOtherAuthority({ url = '', headers }: FastifyRequest['raw']): voi
   if (url.startsWith('/')) return;
   const authority = /^https?:\/\/([^/?#]*)/i.exec(url)?.[1];
   if (authority === undefined || authority.toLowerCase() === headers.host?.toLowerCase()) return;
-  throw new ServiceError('InvalidInput', 'The host in the address is another than the one in the Host header.');
+  throw invalidInput('The host in the address is another than the one in the Host header.');
 }
 
 export interface Refusal {

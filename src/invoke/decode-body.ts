@@ -1,7 +1,8 @@
 import type { Type } from 'typebox';
 import { Compile } from 'typebox/compile';
 import type { Validator } from 'typebox/compile';
-import { ServiceError } from '../errors/service-error.ts';
+import { invalidInput } from '../errors/service-error.ts';
+import type { ServiceError } from '../errors/service-error.ts';
 import { quoteForMessage } from '../model/identifier.ts';
 import type { Dialect, Operation } from '../operations/operation.ts';
 import type { Services } from '../operations/services.ts';
@@ -106,10 +107,10 @@ function toRefusal(faults: readonly Fault[]): ServiceError {
   const [fault] = faults
     .filter(({ keyword }) => keyword !== 'additionalProperties')
     .toSorted((one, other) => depth(other) - depth(one));
-  if (fault === undefined) return new ServiceError('InvalidInput', 'The body does not have the expected form.');
+  if (fault === undefined) return invalidInput('The body does not have the expected form.');
   if (fault.keyword === 'required') return missingField(fault);
   const field = fieldName(fault.instancePath) || 'The body';
-  return new ServiceError('InvalidInput', `${field} ${describeFault(fault, faults)}.`);
+  return invalidInput(`${field} ${describeFault(fault, faults)}.`);
 }
 
 /** A wrong value in a map is reported as an additional property too, with another keyword. */
@@ -121,15 +122,16 @@ function unknownField(fault: Fault): ServiceError {
   const cut = fault.instancePath.lastIndexOf('/');
   const name = unescapePointer(fault.instancePath.slice(cut + 1));
   const parent = fieldName(fault.instancePath.slice(0, cut)) || 'the body';
-  return new ServiceError('InvalidInput', `The field ${quoteForMessage(name)} is not known in ${parent}.`, {
-    hint: 'Check its spelling; unknown fields are refused, so that none is ignored by mistake.',
-  });
+  return invalidInput(
+    `The field ${quoteForMessage(name)} is not known in ${parent}.`,
+    'Check its spelling; unknown fields are refused, so that none is ignored by mistake.',
+  );
 }
 
 function missingField(fault: Fault): ServiceError {
   const names = (fault.params as { readonly requiredProperties?: readonly string[] }).requiredProperties ?? [];
   const fields = `${names.length === 1 ? 'field' : 'fields'} ${names.join(', ')}`;
-  return new ServiceError('InvalidInput', `${fieldName(fault.instancePath) || 'The body'} lacks the ${fields}.`);
+  return invalidInput(`${fieldName(fault.instancePath) || 'The body'} lacks the ${fields}.`);
 }
 
 function describeFault(fault: Fault, faults: readonly Fault[]): string {

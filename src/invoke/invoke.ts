@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { WriteGate } from '../coordination/write-gate.ts';
-import { ServiceError } from '../errors/service-error.ts';
+import { ServiceError, invalidInput } from '../errors/service-error.ts';
 import { isVisible } from '../model/access.ts';
 import type { Caller } from '../model/access.ts';
 import { databaseNotFound, tableNotFound } from '../model/refusals.ts';
@@ -102,9 +102,10 @@ function readWriteRequest(
 /** A success must not be reported for a write that ignored the condition of its caller. */
 function refuseIgnoredCondition(operation: Operation, { header }: Input): void {
   if (operation.usesPipeline === true || !isWrite(operation) || header('if-match') === undefined) return;
-  throw new ServiceError('InvalidInput', `The operation ${operation.id} does not look at If-Match.`, {
-    hint: 'Writes of rows, changes of columns and of metadata, and restores do.',
-  });
+  throw invalidInput(
+    `The operation ${operation.id} does not look at If-Match.`,
+    'Writes of rows, changes of columns and of metadata, and restores do.',
+  );
 }
 
 /** Equal digests mean equal requests. The table's id is included, because a table can be dropped and created again. */
@@ -121,7 +122,7 @@ const KEY_CHARACTERS_MAX = 255;
 function readKey(text: string | undefined): string | undefined {
   if (text === undefined) return undefined;
   if (text.length > 0 && text.length <= KEY_CHARACTERS_MAX && /^[\u0020-\u007e]+$/.test(text)) return text;
-  throw new ServiceError('InvalidInput', `The Idempotency-Key is not 1 to ${KEY_CHARACTERS_MAX} printable characters.`);
+  throw invalidInput(`The Idempotency-Key is not 1 to ${KEY_CHARACTERS_MAX} printable characters.`);
 }
 
 /** With the quotes of an entity tag, or without. */
@@ -129,7 +130,5 @@ function readExpectedVersion(text: string | undefined): number | undefined {
   if (text === undefined || text.trim() === '*') return undefined;
   const digits = /^"?(\d{1,15})"?$/.exec(text.trim())?.[1];
   if (digits !== undefined) return Number(digits);
-  throw new ServiceError('InvalidInput', 'If-Match is not a version of the table.', {
-    hint: 'Send it as If-Match: "7".',
-  });
+  throw invalidInput('If-Match is not a version of the table.', 'Send it as If-Match: "7".');
 }

@@ -1,5 +1,5 @@
 import type { Catalog } from '../catalog/catalog.ts';
-import { ServiceError } from '../errors/service-error.ts';
+import { invalidInput } from '../errors/service-error.ts';
 import { administersAnything, authorize, isPermitted, isVisible } from '../model/access.ts';
 import type { Caller, Decision } from '../model/access.ts';
 import {
@@ -24,128 +24,6 @@ export interface TargetInput extends Pick<OperationRequest, 'database' | 'delimi
 /** What an operation acts on, found in the catalog and permitted to the caller. */
 export type ResolvedTarget = Pick<OperationRequest, 'table' | 'path' | 'namespace'>;
 
-/** Hidden and absent look the same; visible but not permitted is refused as such. */
-export async function resolveTarget(
-  operation: Operation,
-  caller: Caller,
-  { database, params, body, ...input }: TargetInput,
-  catalog: Catalog,
-): Promise<ResolvedTarget> {
-  if (operation.target === 'server') return requireAdministration(operation, caller);
-  if (database === undefined) throw new Error(`The operation ${operation.id} needs a database.`);
-  const identifier = params['id'] ?? '';
-  return new TargetResolver({
-    operation,
-    caller,
-    database,
-    catalog,
-    identifier,
-    bodyId: body['id'],
-    ...input,
-  }).resolve();
-}
-
-/** The permission may be on anything; the operation checks on what exactly the caller has it. */
-function requireAdministration({ permission }: Operation, caller: Caller): ResolvedTarget {
-  if (permission !== 'see' && !administersAnything(caller)) throw notPermitted(permission);
-  return {};
-}
-
-interface ResolverOptions extends Identified, Pick<TargetInput, 'prefix' | 'renamedSeconds'> {
-  readonly operation: Operation;
-  readonly caller: Caller;
-  readonly database: Database;
-  readonly catalog: Catalog;
-}
-
-class TargetResolver {
-  readonly #options: ResolverOptions;
-
-  constructor(options: ResolverOptions) {
-    this.#options = options;
-  }
-
-  async resolve(): Promise<ResolvedTarget> {
-    switch (this.#options.operation.target) {
-      case 'table':
-        return { table: await this.#table() };
-      case 'new-table':
-        return { path: await this.#newTable() };
-      case 'namespace':
-        return { namespace: await this.#namespace() };
-      case 'new-namespace':
-        return { namespace: await this.#newNamespace() };
-      case 'database':
-        this.#requirePermission([]);
-        return {};
-      case 'server':
-        return {};
-    }
-  }
-
-  async #table(): Promise<TableRecord> {
-    const { database, delimiter, operation, prefix, catalog } = this.#options;
-    const shown = readTablePath(this.#options);
-    const path = belowPrefix(prefix, shown);
-    const isHidden = this.#decide(path) === 'hidden';
-    const found = isHidden ? undefined : await catalog.tables.find(database.id, path);
-    const table = found ?? (await this.#renamedTable(path));
-    if (table === undefined) throw tableNotFound(shown, delimiter);
-    if (this.#decide(table.path) === 'forbidden') throw notPermitted(operation.permission);
-    return table;
-  }
-
-  /** Needs the same permission at the table's new name. */
-  async #renamedTable(path: TablePath): Promise<TableRecord | undefined> {
-    const { renamedSeconds, database, catalog } = this.#options;
-    if (renamedSeconds === 0) return undefined;
-    const table = await catalog.tables.findRenamed(database.id, path, renamedSeconds);
-    return table === undefined || this.#decide(table.path) === 'hidden' ? undefined : table;
-  }
-
-  async #newTable(): Promise<TablePath> {
-    const path = belowPrefix(this.#options.prefix, readTablePath(this.#options));
-    await this.#requireNamespace(namespaceOf(path));
-    this.#requirePermission(path);
-    return path;
-  }
-
-  async #namespace(): Promise<NamespacePath> {
-    const { operation, prefix } = this.#options;
-    const path = [...prefix, ...readNamespacePath(this.#options)];
-    if (operation.mayBeAbsent === undefined || !this.#isPermitted(path)) await this.#requireNamespace(path);
-    this.#requirePermission(path);
-    return path;
-  }
-
-  async #newNamespace(): Promise<NamespacePath> {
-    const path = [...this.#options.prefix, ...readNamespacePath(this.#options)];
-    await this.#requireNamespace(path.slice(0, -1));
-    this.#requirePermission(path);
-    return path;
-  }
-
-  async #requireNamespace(path: NamespacePath): Promise<void> {
-    const { caller, database, delimiter, prefix, catalog } = this.#options;
-    if (isVisible(caller, database.name, path) && (await catalog.namespaces.exists(database.id, path))) return;
-    throw namespaceNotFound(path.slice(prefix.length), delimiter);
-  }
-
-  #decide(path: TablePath): Decision {
-    const { caller, database, operation } = this.#options;
-    return authorize(caller, operation.permission, { database: database.name, path, kind: 'table' });
-  }
-
-  #isPermitted(path: NamespacePath): boolean {
-    const { caller, database, operation } = this.#options;
-    return isPermitted(caller, operation.permission, database.name, path);
-  }
-
-  #requirePermission(path: NamespacePath): void {
-    if (!this.#isPermitted(path)) throw notPermitted(this.#options.operation.permission);
-  }
-}
-
 interface Identified {
   readonly operation: Pick<Operation, 'identifier'>;
   /** From the address, decoded. */
@@ -153,6 +31,103 @@ interface Identified {
   readonly delimiter: string;
   /** The body's `id`, which must agree with the address. */
   readonly bodyId: unknown;
+}
+
+interface TargetRequest extends Identified, Pick<TargetInput, 'prefix' | 'renamedSeconds'> {
+  readonly operation: Operation;
+  readonly caller: Caller;
+  readonly database: Database;
+  readonly catalog: Catalog;
+}
+
+/** Hidden and absent look the same; visible but not permitted is refused as such. */
+export async function resolveTarget(
+  operation: Operation,
+  caller: Caller,
+  { database, params, body, ...input }: TargetInput,
+  catalog: Catalog,
+): Promise<ResolvedTarget> {
+  const { target, permission } = operation;
+  if (target === 'server') {
+    // The permission may be on anything; the operation checks on what exactly the caller has it.
+    if (permission !== 'see' && !administersAnything(caller)) throw notPermitted(permission);
+    return {};
+  }
+  if (database === undefined) throw new Error(`The operation ${operation.id} needs a database.`);
+  const identifier = params['id'] ?? '';
+  const request = { operation, caller, database, catalog, identifier, bodyId: body['id'], ...input };
+  switch (target) {
+    case 'table':
+      return { table: await findTable(request) };
+    case 'new-table':
+      return { path: await findNewTable(request) };
+    case 'namespace':
+      return { namespace: await findNamespace(request) };
+    case 'new-namespace':
+      return { namespace: await findNewNamespace(request) };
+    case 'database':
+      requirePermission(request, []);
+      return {};
+  }
+}
+
+async function findTable(request: TargetRequest): Promise<TableRecord> {
+  const { database, delimiter, operation, prefix, catalog } = request;
+  const shown = readTablePath(request);
+  const path = belowPrefix(prefix, shown);
+  const isHidden = decide(request, path) === 'hidden';
+  const found = isHidden ? undefined : await catalog.tables.find(database.id, path);
+  const table = found ?? (await findRenamed(request, path));
+  if (table === undefined) throw tableNotFound(shown, delimiter);
+  if (decide(request, table.path) === 'forbidden') throw notPermitted(operation.permission);
+  return table;
+}
+
+function decide({ caller, database, operation }: TargetRequest, path: TablePath): Decision {
+  return authorize(caller, operation.permission, { database: database.name, path, kind: 'table' });
+}
+
+/** Needs the same permission at the table's new name. */
+async function findRenamed(request: TargetRequest, path: TablePath): Promise<TableRecord | undefined> {
+  const { renamedSeconds, database, catalog } = request;
+  if (renamedSeconds === 0) return undefined;
+  const table = await catalog.tables.findRenamed(database.id, path, renamedSeconds);
+  return table === undefined || decide(request, table.path) === 'hidden' ? undefined : table;
+}
+
+async function findNewTable(request: TargetRequest): Promise<TablePath> {
+  const path = belowPrefix(request.prefix, readTablePath(request));
+  await requireNamespace(request, namespaceOf(path));
+  requirePermission(request, path);
+  return path;
+}
+
+async function findNamespace(request: TargetRequest): Promise<NamespacePath> {
+  const path = [...request.prefix, ...readNamespacePath(request)];
+  if (request.operation.mayBeAbsent === undefined || !mayAccess(request, path)) await requireNamespace(request, path);
+  requirePermission(request, path);
+  return path;
+}
+
+async function findNewNamespace(request: TargetRequest): Promise<NamespacePath> {
+  const path = [...request.prefix, ...readNamespacePath(request)];
+  await requireNamespace(request, path.slice(0, -1));
+  requirePermission(request, path);
+  return path;
+}
+
+async function requireNamespace(request: TargetRequest, path: NamespacePath): Promise<void> {
+  const { caller, database, delimiter, prefix, catalog } = request;
+  if (isVisible(caller, database.name, path) && (await catalog.namespaces.exists(database.id, path))) return;
+  throw namespaceNotFound(path.slice(prefix.length), delimiter);
+}
+
+function mayAccess({ caller, database, operation }: TargetRequest, path: NamespacePath): boolean {
+  return isPermitted(caller, operation.permission, database.name, path);
+}
+
+function requirePermission(request: TargetRequest, path: NamespacePath): void {
+  if (!mayAccess(request, path)) throw notPermitted(request.operation.permission);
 }
 
 export function readTablePath({ identifier, delimiter, bodyId, operation }: Identified): TablePath {
@@ -186,9 +161,8 @@ function isNames(bodyId: unknown): bodyId is string[] {
 function requireSame(joined: string, identifier: string): void {
   // The Rust namespace client form-encodes its path: a space in a name arrives as a plus sign.
   if (joined === identifier || joined === identifier.replaceAll('+', ' ')) return;
-  throw new ServiceError(
-    'InvalidInput',
+  throw invalidInput(
     `The id in the body, ${quoteForMessage(joined)}, is not the one in the address.`,
-    { hint: 'Leave the id out of the body, or let the two agree.' },
+    'Leave the id out of the body, or let the two agree.',
   );
 }

@@ -1,5 +1,5 @@
 import type { BufferPool, ChunkMemory } from '../../arrow/stream/buffer-pool.ts';
-import { ServiceError } from '../../errors/service-error.ts';
+import { ServiceError, invalidInput } from '../../errors/service-error.ts';
 
 export interface MemoryBudgetOptions {
   readonly bytesMax: number;
@@ -194,5 +194,5 @@ function noMemory(seconds: number): ServiceError {
 }
 
 function bodyEnded(): ServiceError {
-  return new ServiceError('InvalidInput', 'The connection ended before the body did.');
+  return invalidInput('The connection ended before the body did.');
 }

@@ -9,8 +9,8 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 };
 
-/** Nothing from elsewhere, nothing inline, no frame around it. */
-const POLICY = [
+/** No content from elsewhere, nothing inline, no frame around the page. */
+const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
@@ -21,43 +21,25 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-interface Asset {
-  readonly headers: Readonly<Record<string, string>>;
-  readonly plain: Buffer;
-  readonly compressed: Buffer;
-}
-
-export interface ConsoleSettings {
+interface ConsoleSettings {
   readonly basePath: string;
-  /** Where the build puts the page and its parts. */
   readonly consoleFolder: string;
 }
 
-/** The web console: a page and its parts, the same for everybody. What it shows, it asks the API for, as its user. */
+/** The web console: static files, read once, so that no name from a request becomes a path. */
 export function mountConsole(server: FastifyInstance, { basePath, consoleFolder }: ConsoleSettings): void {
-  const assets = readAssets(consoleFolder);
-  const page = assets.get('index.html');
+  const files = new Map(listFiles(consoleFolder).map((name) => [name, readConsoleFile(consoleFolder, name)]));
+  const page = files.get('index.html');
   if (page === undefined) return;
-  // The page's own addresses are relative, so that it must stand in a folder of its own.
+  // The page's links are relative, so its address must end with a slash.
   server.get(`${basePath}/ui`, async (request, reply) =>
     request.raw.url?.split('?', 1)[0]?.endsWith('/') === true
-      ? sendAsset(page, request, reply)
+      ? sendFile(page, request, reply)
       : reply.redirect(`${basePath}/ui/`, 308),
   );
-  for (const [name, asset] of assets) {
-    server.get(`${basePath}/ui/${name}`, async (request, reply) => sendAsset(asset, request, reply));
+  for (const [name, file] of files) {
+    server.get(`${basePath}/ui/${name}`, async (request, reply) => sendFile(file, request, reply));
   }
-}
-
-function sendAsset({ headers, plain, compressed }: Asset, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  void reply.headers(headers);
-  const isCompressed = /(?:^|[\s,])br(?:$|[\s,;])/.test(request.headers['accept-encoding'] ?? '');
-  return isCompressed ? reply.header('content-encoding', 'br').send(compressed) : reply.send(plain);
-}
-
-/** All of it, once: it is small, and no name that a caller sends ever becomes a path. */
-function readAssets(folder: string): ReadonlyMap<string, Asset> {
-  return new Map(listFiles(folder).map((name) => [name, readAsset(folder, name)]));
 }
 
 function listFiles(folder: string): readonly string[] {
@@ -69,19 +51,29 @@ function listFiles(folder: string): readonly string[] {
   }
 }
 
-function readAsset(folder: string, name: string): Asset {
-  const isPage = extname(name) === '.html';
+function readConsoleFile(folder: string, name: string) {
+  const isRevalidated = extname(name) === '.html' || name === 'icon.svg';
   return {
     headers: {
       'content-type': MEDIA_TYPES[extname(name)] ?? 'application/octet-stream',
-      'content-security-policy': POLICY,
+      'content-security-policy': CONTENT_SECURITY_POLICY,
       'x-content-type-options': 'nosniff',
       'referrer-policy': 'no-referrer',
-      // The names of the parts change with what is in them.
-      'cache-control': isPage || name === 'icon.svg' ? 'no-cache' : 'public, max-age=31536000, immutable',
+      // Other names contain a hash of the content.
+      'cache-control': isRevalidated ? 'no-cache' : 'public, max-age=31536000, immutable',
       vary: 'accept-encoding',
     },
     plain: readFileSync(join(folder, name)),
     compressed: readFileSync(join(folder, `${name}.br`)),
   };
+}
+
+function sendFile(
+  { headers, plain, compressed }: ReturnType<typeof readConsoleFile>,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply {
+  void reply.headers(headers);
+  const isCompressed = /(?:^|[\s,])br(?:$|[\s,;])/.test(request.headers['accept-encoding'] ?? '');
+  return isCompressed ? reply.header('content-encoding', 'br').send(compressed) : reply.send(plain);
 }

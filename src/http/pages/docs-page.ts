@@ -1,10 +1,32 @@
+import type { FastifyInstance } from 'fastify';
 import type { Type } from 'typebox';
 import { ERROR_KINDS, STATUS_TEXTS } from '../../errors/service-error.ts';
 import type { Operation } from '../../operations/operation.ts';
-import type { OpenApiSettings } from './openapi.ts';
-import type { FastifyInstance } from 'fastify';
 import { OPERATIONS } from '../../operations/registry.ts';
 import { toOpenApi } from './openapi.ts';
+import type { OpenApiSettings } from './openapi.ts';
+
+/** The page needs inline styles and nothing else. */
+const PAGE_HEADERS = {
+  'content-type': 'text/html; charset=utf-8',
+  'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'",
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+};
+
+/** Rendered at the first request: most servers are never asked. */
+export function mountDocs(server: FastifyInstance, settings: OpenApiSettings): void {
+  let description: string | undefined;
+  let page: string | undefined;
+  server.get(`${settings.basePath}/openapi.json`, async (_request, reply) => {
+    description ??= JSON.stringify(toOpenApi(OPERATIONS, settings), undefined, 2);
+    return reply.header('content-type', 'application/json; charset=utf-8').send(description);
+  });
+  server.get(`${settings.basePath}/docs`, async (_request, reply) => {
+    page ??= renderDocsPage(OPERATIONS, settings);
+    return reply.headers(PAGE_HEADERS).send(page);
+  });
+}
 
 interface ShapeLike {
   readonly type?: string;
@@ -17,7 +39,6 @@ interface ShapeLike {
   readonly minimum?: number;
 }
 
-/** The API description for people: one page, made from the list of operations. */
 export function renderDocsPage(operations: readonly Operation[], settings: OpenApiSettings): string {
   return `<!doctype html>
 <html lang="en">
@@ -68,7 +89,7 @@ function renderBody(operation: Operation): string {
 }
 
 function renderFields(title: string, schema: Type.TSchema): string {
-  // Sound: a TypeBox schema is a JSON schema; only these keywords of it are looked at.
+  // A TypeBox schema is a JSON schema.
   const shape = schema as ShapeLike;
   const heading = `<h3>${escapeHtml(title)}</h3>`;
   const fields = Object.entries(shape.properties ?? {});
@@ -132,26 +153,3 @@ section { border-top: 2px solid #8886; margin-top: 2rem; }
 h3 { margin-bottom: 0; font-size: 1rem; }
 code { font: 0.9em ui-monospace, monospace; }
 `;
-
-/** The page has styles of its own and nothing else: no script, no outside request. */
-const PAGE_HEADERS = {
-  'content-type': 'text/html; charset=utf-8',
-  'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'",
-  'x-content-type-options': 'nosniff',
-  'referrer-policy': 'no-referrer',
-};
-
-export function mountDocs(server: FastifyInstance, settings: OpenApiSettings): void {
-  const description = madeOnce(() => JSON.stringify(toOpenApi(OPERATIONS, settings), undefined, 2));
-  const page = madeOnce(() => renderDocsPage(OPERATIONS, settings));
-  server.get(`${settings.basePath}/openapi.json`, async (_request, reply) =>
-    reply.header('content-type', 'application/json; charset=utf-8').send(description()),
-  );
-  server.get(`${settings.basePath}/docs`, async (_request, reply) => reply.headers(PAGE_HEADERS).send(page()));
-}
-
-/** When it is first asked for: most servers are never asked, and all of them start. */
-function madeOnce(make: () => string): () => string {
-  let made: string | undefined;
-  return () => (made ??= make());
-}

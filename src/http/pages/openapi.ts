@@ -15,7 +15,7 @@ export const SHARED_STATUSES = [400, 401, 403, 404, 406, 408, 413, 415, 500, 503
 
 const ARROW_STREAM = 'application/vnd.apache.arrow.stream';
 
-/** The API description (OpenAPI 3.1), made from the same list as the routes. */
+/** OpenAPI 3.1. */
 export function toOpenApi(operations: readonly Operation[], settings: OpenApiSettings): Json {
   const paths: Record<string, Record<string, Json>> = {};
   for (const operation of operations) {
@@ -56,60 +56,47 @@ function describeOperation(operation: Operation): Json {
 }
 
 function headerParameters({ target, usesPipeline, isKeyed }: Operation): Json[] {
-  const keys = usesPipeline === true ? WRITE_PARAMETERS : isKeyed === true ? WRITE_PARAMETERS.slice(0, 1) : [];
-  return [...(target === 'server' ? [] : [databaseParameter]), ...keys];
+  return [
+    ...(target === 'server' ? [] : [parameter('header', 'x-service-database', 'The database; `default` when absent.')]),
+    ...(usesPipeline === true || isKeyed === true ? [IDEMPOTENCY_KEY] : []),
+    ...(usesPipeline === true ? [IF_MATCH] : []),
+  ];
 }
 
-const databaseParameter: Json = {
-  name: 'x-service-database',
-  in: 'header',
-  required: false,
-  schema: { type: 'string' },
-  description: 'The database; `default` when absent.',
-};
-
-const WRITE_PARAMETERS: readonly Json[] = [
-  {
-    name: 'Idempotency-Key',
-    in: 'header',
-    required: false,
-    schema: { type: 'string', minLength: 1, maxLength: 255 },
-    description: 'The same request with the same key is carried out once and gets the same answer.',
-  },
-  {
-    name: 'If-Match',
-    in: 'header',
-    required: false,
-    schema: { type: 'string' },
-    description: 'The latest version of the table, such as `"7"`; at any other the write is refused with 412.',
-  },
-];
-
-function pathParameters(operation: Operation): Json[] {
-  return [...operation.path.matchAll(/:(\w+)/g)].map(([, name]) => ({
-    name,
-    in: 'path',
-    required: true,
-    schema: { type: 'string' },
-    description: describeIdentifier(operation),
-  }));
-}
-
-function describeIdentifier(operation: Operation): string {
-  const isName = operation.identifier === 'name';
-  return isName ? 'Name of a table in the root namespace.' : 'Names joined by the delimiter.';
+function pathParameters({ path, identifier }: Operation): Json[] {
+  const description =
+    identifier === 'name' ? 'Name of a table in the root namespace.' : 'Names joined by the delimiter.';
+  return [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => parameter('path', name, description));
 }
 
 function queryParameters(operation: Operation): Json[] {
   const properties = operation.query.properties as Readonly<Record<string, Type.TSchema & { description?: string }>>;
-  return Object.entries(properties).map(([name, schema]) => ({
-    name,
-    in: 'query',
-    required: false,
-    schema: toJsonSchema(schema),
-    description: schema.description ?? '',
-  }));
+  return Object.entries(properties).map(([name, schema]) =>
+    parameter('query', name, schema.description ?? '', toJsonSchema(schema)),
+  );
 }
+
+function parameter(
+  location: 'header' | 'path' | 'query',
+  name: string,
+  description: string,
+  schema: unknown = { type: 'string' },
+): Json {
+  return { name, in: location, required: location === 'path', schema, description };
+}
+
+const IDEMPOTENCY_KEY = parameter(
+  'header',
+  'Idempotency-Key',
+  'The same request with the same key is carried out once and gets the same answer.',
+  { type: 'string', minLength: 1, maxLength: 255 },
+);
+
+const IF_MATCH = parameter(
+  'header',
+  'If-Match',
+  'The latest version of the table, such as `"7"`; at any other the write is refused with 412.',
+);
 
 function describeBody(operation: Operation): Json | undefined {
   switch (operation.body.kind) {
@@ -142,7 +129,7 @@ function describeErrors(operation: Operation): Json {
   return Object.fromEntries(entries);
 }
 
-/** Shapes write a tuple as a list of `items`; JSON Schema 2020-12, which OpenAPI 3.1 speaks, calls it `prefixItems`. */
+/** A tuple is a list of `items` in shapes, and `prefixItems` in JSON Schema 2020-12. */
 function toJsonSchema(shape: unknown): unknown {
   if (Array.isArray(shape)) return shape.map(toJsonSchema);
   if (typeof shape !== 'object' || shape === null) return shape;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { ServiceError, statusText } from '../../errors/service-error.ts';
+import { ServiceError, invalidInput, statusText } from '../../errors/service-error.ts';
 import type { Dialect } from '../../operations/operation.ts';
 import type { ErrorBody } from '../../wire/shapes.ts';
 import { statusFor } from '../dialects.ts';
@@ -111,7 +111,7 @@ function explainParserError(code: string | undefined): ServiceError | undefined 
     return new ServiceError('RequestTimeout', 'The request did not arrive in time.');
   }
   if (code?.startsWith('HPE_') === true) {
-    return new ServiceError('InvalidInput', 'The request is not valid HTTP/1.1.');
+    return invalidInput('The request is not valid HTTP/1.1.');
   }
   return undefined;
 }

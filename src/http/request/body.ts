@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { freeMemory } from '../../arrow/stream/buffer-pool.ts';
-import { ServiceError } from '../../errors/service-error.ts';
+import { ServiceError, invalidInput } from '../../errors/service-error.ts';
 import type { HttpLimits } from '../../model/limits.ts';
 import { parseStrictJson } from '../../model/strict-json.ts';
 import { UNCOUNTED_BYTES } from '../admission/memory-budget.ts';
@@ -35,7 +35,7 @@ export async function readJsonBody(
   const value = parseStrictJson(bytes, { depthMax: options.limits.jsonDepthMax });
   if (value === null) return {};
   if (typeof value !== 'object' || Array.isArray(value)) {
-    throw new ServiceError('InvalidInput', 'The body is not a JSON object.');
+    throw invalidInput('The body is not a JSON object.');
   }
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- A parsed JSON value that is an object and no array has string keys.
   return value as Record<string, unknown>;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Credentials } from '../../auth/authenticator.ts';
-import { ServiceError } from '../../errors/service-error.ts';
+import { ServiceError, invalidInput } from '../../errors/service-error.ts';
 import { checkNames } from '../../model/identifier.ts';
 import type { NamespacePath } from '../../model/identifier.ts';
 import { DEFAULT_DATABASE } from '../../model/table.ts';
@@ -22,7 +22,7 @@ export function refuseDoubledHeaders({ rawHeaders }: IncomingMessage): void {
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = rawHeaders[index]?.toLowerCase() ?? '';
     if (!SINGLE_HEADERS.has(name)) continue;
-    if (seen.has(name)) throw new ServiceError('InvalidInput', `The header ${name} is given twice.`);
+    if (seen.has(name)) throw invalidInput(`The header ${name} is given twice.`);
     seen.add(name);
   }
 }
@@ -35,10 +35,7 @@ export function readHeaderCredentials(message: IncomingMessage): Credentials {
 export function readIdentity(body: Readonly<Record<string, unknown>>): Credentials {
   const identity = body['identity'];
   if (typeof identity !== 'object' || identity === null) return { apiKey: undefined, bearer: undefined };
-  const { api_key: apiKey, auth_token: bearer } = identity as {
-    readonly api_key?: unknown;
-    readonly auth_token?: unknown;
-  };
+  const { api_key: apiKey, auth_token: bearer } = identity as { api_key?: unknown; auth_token?: unknown };
   return {
     apiKey: typeof apiKey === 'string' ? apiKey : undefined,
     bearer: typeof bearer === 'string' ? bearer : undefined,
@@ -65,9 +62,10 @@ export function readDatabaseName(message: IncomingMessage, hostSuffix: string | 
     readHostDatabase(message.headers.host, hostSuffix),
   ].filter((name) => name !== undefined);
   if (names.some((name) => name !== names[0])) {
-    throw new ServiceError('InvalidInput', 'The headers and the host name do not name the same database.', {
-      hint: 'Name it once, in x-service-database or in the host name.',
-    });
+    throw invalidInput(
+      'The headers and the host name do not name the same database.',
+      'Name it once, in x-service-database or in the host name.',
+    );
   }
   return names[0] ?? DEFAULT_DATABASE;
 }
@@ -115,12 +113,8 @@ const CONTEXT_PREFIX = 'header.';
 
 /** Headers that a body's context cannot replace: credentials, the database, and framing. */
 const NEVER_FROM_CONTEXT = new Set([
-  'authorization',
-  'x-api-key',
-  'x-service-database',
-  'x-lancedb-database',
+  ...SINGLE_HEADERS,
   'x-lancedb-database-prefix',
-  'host',
   'cookie',
   'connection',
   'keep-alive',
@@ -131,8 +125,6 @@ const NEVER_FROM_CONTEXT = new Set([
   'transfer-encoding',
   'upgrade',
   'expect',
-  'content-length',
-  'content-type',
   'content-encoding',
 ]);
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Type } from 'typebox';
-import { ServiceError } from '../../errors/service-error.ts';
+import { ServiceError, invalidInput } from '../../errors/service-error.ts';
 import { quoteForMessage } from '../../model/identifier.ts';
 import type { Dialect, QueryLists, QueryValues } from '../../operations/operation.ts';
 
@@ -26,15 +26,16 @@ export function readQueryValues(url: string, shape: Type.TObject, dialect: Diale
     }
     if (parameter.type === 'array') (queryLists[name] ??= []).push(value);
     else if (query[name] === undefined) query[name] = value;
-    else throw new ServiceError('InvalidInput', `The query parameter ${name} is given twice.`);
+    else throw invalidInput(`The query parameter ${name} is given twice.`);
   }
   return { query, queryLists };
 }
 
 function unknownParameter(name: string, known: readonly string[]): ServiceError {
-  return new ServiceError('InvalidInput', `The query parameter ${quoteForMessage(name)} is not known here.`, {
-    hint: `Known are ${known.join(', ')}.`,
-  });
+  return invalidInput(
+    `The query parameter ${quoteForMessage(name)} is not known here.`,
+    `Known are ${known.join(', ')}.`,
+  );
 }
 
 /** `URLSearchParams` would silently replace what it cannot decode. */

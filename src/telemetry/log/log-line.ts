@@ -1,4 +1,4 @@
-import type { TelemetryEvent } from '../events.ts';
+import type { EventKind, TelemetryEvent } from '../events.ts';
 
 export const LOG_LEVELS = ['error', 'warn', 'info', 'debug'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
@@ -11,12 +11,13 @@ export interface LogStream {
 /** An event as the log shows it. `details` are whole lines: reasons, stacks. */
 export interface LogLine {
   readonly level: LogLevel;
-  readonly event: TelemetryEvent['kind'];
+  readonly event: EventKind;
   readonly fields: Readonly<Record<string, string | number | boolean>>;
   readonly details: readonly string[];
 }
 
-const LEVELS: Readonly<Record<Exclude<TelemetryEvent['kind'], 'request-finished'>, LogLevel>> = {
+/** Others are `info`. */
+const LEVELS: Readonly<Partial<Record<EventKind, LogLevel>>> = {
   'start-failed': 'error',
   'background-failed': 'error',
   'writes-paused': 'error',
@@ -28,24 +29,12 @@ const LEVELS: Readonly<Record<Exclude<TelemetryEvent['kind'], 'request-finished'
   'slow-query': 'warn',
   'connections-refused': 'warn',
   'requests-refused': 'warn',
-  'config-loaded': 'info',
-  listening: 'info',
-  draining: 'info',
-  'worker-started': 'info',
-  'worker-stopped': 'info',
-  'recovery-done': 'info',
-  'writes-resumed': 'info',
-  'access-changed': 'info',
-  'key-set-fetched': 'info',
-  'maintenance-done': 'info',
-  'slow-query-analysed': 'info',
   'unknown-fields-ignored': 'debug',
   'job-ended': 'debug',
 };
 
 export function levelOf(event: TelemetryEvent): LogLevel {
-  if (event.kind !== 'request-finished') return LEVELS[event.kind];
-  if (event.status < 500) return 'info';
+  if (event.kind !== 'request-finished' || event.status < 500) return LEVELS[event.kind] ?? 'info';
   return event.status === 503 ? 'warn' : 'error';
 }
 

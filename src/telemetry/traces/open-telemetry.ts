@@ -18,7 +18,7 @@ import type { Sampler } from '@opentelemetry/sdk-trace';
 import type { TelemetryEvent } from '../events.ts';
 import { levelOf, levelsUpTo, toLogLine } from '../log/log-line.ts';
 import type { LogLevel } from '../log/log-line.ts';
-import type { OpenTelemetry, OpenTelemetryOptions, OtelSettings, SamplerSettings } from './otel-settings.ts';
+import type { OpenTelemetry, OpenTelemetryOptions, OtelSettings } from './otel-settings.ts';
 import { RequestSpans } from './request-spans.ts';
 
 const FLUSH_MILLISECONDS = 2000;
@@ -94,7 +94,7 @@ function openLogs({ logs }: OtelSettings, resource: Resource): LoggerProvider {
   return new LoggerProvider({ resource, logRecordLimits: LIMITS, processors: [processor] });
 }
 
-function toSampler({ ratio, followsParent }: SamplerSettings): Sampler {
+function toSampler({ ratio, followsParent }: OtelSettings['sampler']): Sampler {
   const partial = ratio === 0 ? new AlwaysOffSampler() : new TraceIdRatioBasedSampler(ratio);
   const root = ratio === 1 ? new AlwaysOnSampler() : partial;
   return followsParent ? new ParentBasedSampler({ root }) : root;

@@ -30,32 +30,10 @@ export interface OpenTelemetryOptions {
 
 export type Variables = Readonly<Record<string, string | undefined>>;
 
-export interface OtelSettings {
-  readonly hasTraces: boolean;
-  readonly hasLogs: boolean;
-  readonly serviceName: string;
-  readonly sampler: SamplerSettings;
-  readonly spans: BatchSettings;
-  readonly logs: BatchSettings;
-  /** What was asked for and is not offered. */
-  readonly faults: readonly string[];
-}
-
-export interface SamplerSettings {
-  /** The share of requests without a decision of the caller's that is traced. */
-  readonly ratio: number;
-  readonly followsParent: boolean;
-}
-
-export interface BatchSettings {
-  readonly scheduledDelayMillis: number;
-  readonly maxQueueSize: number;
-  readonly maxExportBatchSize: number;
-  readonly exportTimeoutMillis: number;
-}
+export type OtelSettings = NonNullable<ReturnType<typeof readOtelVariables>>;
 
 /** `undefined` unless an endpoint is named for traces or for logs. */
-export function readOtelVariables(variables: Variables): OtelSettings | undefined {
+export function readOtelVariables(variables: Variables) {
   if (variables['OTEL_SDK_DISABLED']?.toLowerCase() === 'true') return undefined;
   const hasTraces = isWanted(variables, 'TRACES');
   const hasLogs = isWanted(variables, 'LOGS');
@@ -67,6 +45,7 @@ export function readOtelVariables(variables: Variables): OtelSettings | undefine
     sampler: readSampler(variables),
     spans: readBatch(variables, 'OTEL_BSP', 5000),
     logs: readBatch(variables, 'OTEL_BLRP', 1000),
+    /** What was asked for and is not offered. */
     faults: findFaults(variables),
   };
 }
@@ -76,7 +55,8 @@ function isWanted(variables: Variables, signal: 'TRACES' | 'LOGS'): boolean {
   return endpoint !== undefined && endpoint !== '' && variables[`OTEL_${signal}_EXPORTER`] !== 'none';
 }
 
-function readSampler(variables: Variables): SamplerSettings {
+/** `ratio` is the share of requests that is traced where the caller has not decided. */
+function readSampler(variables: Variables) {
   const name = variables['OTEL_TRACES_SAMPLER'] ?? 'parentbased_always_on';
   const argument = readNumber(variables['OTEL_TRACES_SAMPLER_ARG'], [0, 1], 1);
   const ratios: Readonly<Record<string, number>> = { always_off: 0, traceidratio: argument };
@@ -87,7 +67,7 @@ function readSampler(variables: Variables): SamplerSettings {
 const QUEUE_MAX = 65_536;
 const EXPORT_MILLISECONDS_MAX = 60_000;
 
-function readBatch(variables: Variables, prefix: string, delay: number): BatchSettings {
+function readBatch(variables: Variables, prefix: string, delay: number) {
   const read = (name: string, range: readonly [number, number], fallback: number): number =>
     readNumber(variables[`${prefix}_${name}`], range, fallback);
   const maxQueueSize = read('MAX_QUEUE_SIZE', [1, QUEUE_MAX], 2048);
