@@ -9,7 +9,7 @@ import type { Dialect } from '../operations/operation.ts';
 export const LANCEDB_PROTOCOL = '0.4.0';
 
 /**
- * The only place where the client family is decided. The LanceDB client ends the addresses of tables with a slash and
+ * Decides the client family; nothing else does. The LanceDB client ends the addresses of tables with a slash and
  * names itself; its name can be configured away, the slash cannot.
  */
 export function chooseDialect(path: string, userAgent: string | undefined): Dialect {
@@ -18,7 +18,7 @@ export function chooseDialect(path: string, userAgent: string | undefined): Dial
 }
 
 /**
- * The LanceDB client reads every 404 as a missing table and repeats a request after 409, so that it gets 400 where neither
+ * The LanceDB client reads every 404 as a missing table and repeats a request after 409: it gets 400 where neither
  * is meant.
  */
 export function statusFor(kind: ErrorName, dialect: Dialect): number {

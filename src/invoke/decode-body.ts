@@ -57,6 +57,12 @@ interface Fault {
   readonly params: object;
 }
 
+interface FaultParams {
+  readonly limit?: unknown;
+  readonly type?: unknown;
+  readonly requiredProperties?: readonly string[];
+}
+
 const FIELD_CHARACTERS_MAX = 200;
 
 export function createShapeCheck(shape: Type.TSchema): ShapeCheck {
@@ -108,9 +114,7 @@ function toRefusal(faults: readonly Fault[]): ServiceError {
     .filter(({ keyword }) => keyword !== 'additionalProperties')
     .toSorted((one, other) => depth(other) - depth(one));
   if (fault === undefined) return invalidInput('The body does not have the expected form.');
-  if (fault.keyword === 'required') return missingField(fault);
-  const field = fieldName(fault.instancePath) || 'The body';
-  return invalidInput(`${field} ${describeFault(fault, faults)}.`);
+  return invalidInput(`${fieldName(fault.instancePath) || 'The body'} ${describeFault(fault, faults)}.`);
 }
 
 /** A wrong value in a map is reported as an additional property too, with another keyword. */
@@ -128,15 +132,11 @@ function unknownField(fault: Fault): ServiceError {
   );
 }
 
-function missingField(fault: Fault): ServiceError {
-  const names = (fault.params as { readonly requiredProperties?: readonly string[] }).requiredProperties ?? [];
-  const fields = `${names.length === 1 ? 'field' : 'fields'} ${names.join(', ')}`;
-  return invalidInput(`${fieldName(fault.instancePath) || 'The body'} lacks the ${fields}.`);
-}
-
 function describeFault(fault: Fault, faults: readonly Fault[]): string {
-  const { limit } = fault.params as { readonly limit?: unknown };
+  const { limit, requiredProperties: names = [] }: FaultParams = fault.params;
   switch (fault.keyword) {
+    case 'required':
+      return `lacks the ${names.length === 1 ? 'field' : 'fields'} ${names.join(', ')}`;
     case 'boolean':
       return 'is one element too many';
     case 'minItems':
@@ -153,7 +153,7 @@ function describeFault(fault: Fault, faults: readonly Fault[]): string {
 /** All types of a choice. */
 function typesAt(pointer: string, faults: readonly Fault[]): readonly string[] {
   const wanted = faults.filter(({ keyword, instancePath }) => keyword === 'type' && instancePath === pointer);
-  return wanted.map(({ params }) => String((params as { readonly type?: unknown }).type));
+  return wanted.map(({ params }: { readonly params: FaultParams }) => String(params.type));
 }
 
 function depth(fault: Fault): number {

@@ -19,13 +19,8 @@ export interface AdmissionRequest {
   readonly signal: () => AbortSignal;
 }
 
-export type AdmissionLimits = Pick<
-  HttpLimits,
-  'requestsMax' | 'readsMax' | 'writesMax' | 'uploadsMax' | 'administrationMax' | 'waitingMax' | 'queueSeconds'
->;
-
 export interface AdmissionOptions {
-  readonly limits: AdmissionLimits;
+  readonly limits: HttpLimits;
   /** Monotonic milliseconds. */
   readonly now: () => number;
   /** Called when a class is full and a request has to wait: a slow client may be evicted. */
@@ -116,12 +111,7 @@ export class AdmissionControl {
     return () => {
       if (isReleased) return;
       isReleased = true;
-      pool.rate?.observe({
-        now: this.#options.now(),
-        startedAt,
-        running: pool.running,
-        isFull: pool.fullSince !== undefined,
-      });
+      pool.rate?.observe(this.#options.now(), startedAt, pool);
       pool.running -= 1;
       this.#running -= 1;
       this.#startWaiting();
@@ -234,15 +224,6 @@ function createPool(work: WorkClass, slotsMax: number, what: string): SlotPool {
   };
 }
 
-interface Completion {
-  readonly now: number;
-  readonly startedAt: number;
-  /** How many ran, this one included. */
-  readonly running: number;
-  /** Whether all slots were taken and requests waited. */
-  readonly isFull: boolean;
-}
-
 const SMOOTHING = 0.1;
 /** One request of several minutes must not make the next hundred look hopeless. */
 const OBSERVED_MILLISECONDS_MAX = 1000;
@@ -258,7 +239,8 @@ class ServiceRate {
   }
 
   /** A full pool shows the interval between completions directly; otherwise it is the duration over the concurrency. */
-  observe({ now, startedAt, running, isFull }: Completion): void {
+  observe(now: number, startedAt: number, { running, fullSince }: SlotPool): void {
+    const isFull = fullSince !== undefined;
     const observed = isFull && this.#lastFullAt !== undefined ? now - this.#lastFullAt : (now - startedAt) / running;
     this.#lastFullAt = isFull ? now : undefined;
     const bounded = Math.min(observed, OBSERVED_MILLISECONDS_MAX);

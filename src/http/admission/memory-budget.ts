@@ -52,8 +52,8 @@ export class MemoryBudget {
 
   /** Without a promise while memory is free. */
   take(lease: MemoryLease, bytes: number): Promise<void> | undefined {
-    const isGranted = (this.#waiting.length === 0 && this.#fits(bytes)) || this.#isAllowedToExceed(lease);
-    if (!isGranted) return this.#wait(lease, bytes);
+    const isFree = this.#waiting.length === 0 && this.#fits(bytes);
+    if (!isFree && !this.#isAllowedToExceed(lease)) return this.#wait(lease, bytes);
     this.#grant(lease, bytes);
     return undefined;
   }
@@ -90,18 +90,15 @@ export class MemoryBudget {
     this.#timer ??= setInterval(() => this.#checkWaiting(), WAITING_MILLISECONDS).unref();
     const { waitSeconds } = this.#options;
     let timer: NodeJS.Timeout | undefined;
-    try {
-      await new Promise<void>((resolve, reject) => {
-        const waiting = { lease, bytes, start: resolve, refuse: reject };
-        this.#waiting.push(waiting);
-        timer = setTimeout(() => {
-          this.#waiting = this.#waiting.filter((each) => each !== waiting);
-          reject(noMemory(waitSeconds));
-        }, waitSeconds * 1000);
-      });
-    } finally {
-      clearTimeout(timer);
-    }
+    const granted = new Promise<void>((resolve, reject) => {
+      const waiting = { lease, bytes, start: resolve, refuse: reject };
+      this.#waiting.push(waiting);
+      timer = setTimeout(() => {
+        this.#waiting = this.#waiting.filter((each) => each !== waiting);
+        reject(noMemory(waitSeconds));
+      }, waitSeconds * 1000);
+    });
+    await granted.finally(() => clearTimeout(timer));
   }
 
   #checkWaiting(): void {

@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import type { TokenEndpoint, TokenRoute } from '../../auth/issuer/token-endpoint.ts';
 import type { Limits } from '../../model/limits.ts';
 import { commonHeaders } from '../reply/reply.ts';
@@ -27,28 +27,18 @@ export function mountTokenEndpoint(server: FastifyInstance, settings: TokenEndpo
   const { tokenEndpoint, tokenEndpointPath, basePath } = settings;
   if (tokenEndpoint === undefined) return;
   for (const { route, method, path } of ROUTES) {
-    const handle = (request: FastifyRequest, { raw: response }: FastifyReply): RequestContext => {
-      for (const [name, value] of Object.entries(commonHeaders(request.id))) response.setHeader(name, value);
-      if (settings.isDraining()) response.setHeader('connection', 'close');
-      response.once('prefinish', () => discardRest(request.raw));
-      return new RequestContext(
-        {
-          message: request.raw,
-          response,
-          requestId: request.id,
-          operation: `oauth_${route}`,
-          route: `${tokenEndpointPath}${path}`,
-          dialect: 'lance',
-        },
-        settings,
-      );
-    };
+    const named = { operation: `oauth_${route}`, route: `${tokenEndpointPath}${path}`, dialect: 'lance' } as const;
     server.route({
       method,
       url: `${basePath}${tokenEndpointPath}${path}`,
-      handler: async (request, reply) => {
+      async handler({ raw: message, id: requestId }, reply) {
         reply.hijack();
-        await answer(handle(request, reply), route, tokenEndpoint, settings.limits.http.bodyIdleSeconds);
+        const { raw: response } = reply;
+        for (const [name, value] of Object.entries(commonHeaders(requestId))) response.setHeader(name, value);
+        if (settings.isDraining()) response.setHeader('connection', 'close');
+        response.once('prefinish', () => discardRest(message));
+        const context = new RequestContext({ message, response, requestId, ...named }, settings);
+        await answer(context, route, tokenEndpoint, settings.limits.http.bodyIdleSeconds);
       },
     });
   }

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AdmissionControl, toWorkClass } from '../../../src/http/admission/admission-control.ts';
-import type { AdmissionLimits, ReleaseSlot, WorkClass } from '../../../src/http/admission/admission-control.ts';
+import type { ReleaseSlot, WorkClass } from '../../../src/http/admission/admission-control.ts';
 import type { ServiceError } from '../../../src/errors/service-error.ts';
+import type { HttpLimits } from '../../../src/model/limits.ts';
 import { testLimits } from '../../support/limits.ts';
 import { refusalOf } from '../../support/refusal.ts';
 import { OPERATIONS } from '../../../src/operations/registry.ts';
@@ -17,7 +18,7 @@ interface Gate {
   now: number;
 }
 
-function open(limits: Partial<AdmissionLimits>, onFull?: (work: WorkClass) => void): Gate {
+function open(limits: Partial<HttpLimits>, onFull?: (work: WorkClass) => void): Gate {
   const started: string[] = [];
   const gate: Gate = {
     now: 0,
