@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { NextPageToken, optionalFlag, optionalText, replyBody, requestBodyWithoutId } from './shapes.ts';
+import { strictObject, NextPageToken, optionalFlag, optionalText, replyBody, requestBodyWithoutId } from './shapes.ts';
 
 const Name = Type.String({ minLength: 1, description: 'A name for people, such as what the credential is for.' });
 
@@ -16,7 +16,7 @@ const grantFields = {
   ),
 };
 
-export const GrantShape = Type.Object(grantFields, { additionalProperties: false });
+export const GrantShape = strictObject(grantFields);
 export type GrantShape = Type.Static<typeof GrantShape>;
 
 const Principal = Type.String({

@@ -1,22 +1,22 @@
 import { Type } from 'typebox';
-import { Branch, StringMap, Version, optionalFlag, optionalText, replyBody, requestBody } from './shapes.ts';
+import {
+  Branch,
+  strictObject,
+  mapOf,
+  optionalAny,
+  StringMap,
+  Version,
+  optionalFlag,
+  optionalText,
+  replyBody,
+  requestBody,
+} from './shapes.ts';
 
-const FieldMetadataUpdate = Type.Object(
-  {
-    path: Type.String({ minLength: 1, description: 'Path of the field.' }),
-    metadata: Type.Unsafe<Record<string, string | null>>(
-      Type.Object(
-        {},
-        {
-          additionalProperties: Type.Union([Type.String(), Type.Null()]),
-          description: 'Merged into what is there; null deletes the key.',
-        },
-      ),
-    ),
-    replace: optionalFlag('Replace all metadata of the field instead of merging.'),
-  },
-  { additionalProperties: false },
-);
+const FieldMetadataUpdate = strictObject({
+  path: Type.String({ minLength: 1, description: 'Path of the field.' }),
+  metadata: mapOf(Type.Union([Type.String(), Type.Null()]), 'Merged into what is there; null deletes the key.'),
+  replace: optionalFlag('Replace all metadata of the field instead of merging.'),
+});
 
 export const UpdateFieldMetadataBody = requestBody({
   updates: Type.Array(FieldMetadataUpdate),
@@ -26,43 +26,33 @@ export type UpdateFieldMetadataBody = Type.Static<typeof UpdateFieldMetadataBody
 
 export const UpdateFieldMetadataReply = replyBody({
   version: Version,
-  fields: Type.Unsafe<Record<string, Record<string, string>>>(
-    Type.Object({}, { additionalProperties: StringMap, description: 'Resulting metadata by canonical field path.' }),
-  ),
+  fields: mapOf(StringMap, 'Resulting metadata by canonical field path.'),
   transaction_id: optionalText(),
 });
 
-const AddColumnsEntry = Type.Object(
-  {
-    name: Type.String({ description: 'Name of the new column.' }),
-    expression: optionalText('SQL that gives the values of the rows that are there.'),
-    data_type: Type.Optional(
-      Type.Unknown({ description: 'Type of a column of nulls, as JSON or as a name, in place of an expression.' }),
-    ),
-    computed: Type.Optional(Type.Unknown({ description: 'Not offered.' })),
-    virtual_column: Type.Optional(Type.Unknown({ description: 'Not offered.' })),
-    all_null: Type.Optional(Type.Unknown({ description: 'Not offered without a data_type.' })),
-  },
-  { additionalProperties: false },
-);
+const AddColumnsEntry = strictObject({
+  name: Type.String({ description: 'Name of the new column.' }),
+  expression: optionalText('SQL that gives the values of the rows that are there.'),
+  data_type: optionalAny('Type of a column of nulls, as JSON or as a name, in place of an expression.'),
+  computed: optionalAny('Not offered.'),
+  virtual_column: optionalAny('Not offered.'),
+  all_null: optionalAny('Not offered without a data_type.'),
+});
 
 export const AddColumnsBody = requestBody({
   new_columns: Type.Array(AddColumnsEntry),
-  function: Type.Optional(Type.Unknown({ description: 'Not offered.' })),
+  function: optionalAny('Not offered.'),
   branch: Type.Optional(Branch),
 });
 export type AddColumnsBody = Type.Static<typeof AddColumnsBody>;
 
-const AlterColumnsEntry = Type.Object(
-  {
-    path: Type.String({ minLength: 1, description: 'Path of the field.' }),
-    rename: Type.Optional(Type.Union([Type.String(), Type.Null()], { description: 'New name.' })),
-    nullable: Type.Optional(Type.Union([Type.Boolean(), Type.Null()], { description: 'Whether it may be null.' })),
-    data_type: Type.Optional(Type.Unknown({ description: 'New type, as JSON or as a name.' })),
-    virtual_column: Type.Optional(Type.Unknown({ description: 'Not offered.' })),
-  },
-  { additionalProperties: false },
-);
+const AlterColumnsEntry = strictObject({
+  path: Type.String({ minLength: 1, description: 'Path of the field.' }),
+  rename: Type.Optional(Type.Union([Type.String(), Type.Null()], { description: 'New name.' })),
+  nullable: Type.Optional(Type.Union([Type.Boolean(), Type.Null()], { description: 'Whether it may be null.' })),
+  data_type: optionalAny('New type, as JSON or as a name.'),
+  virtual_column: optionalAny('Not offered.'),
+});
 
 export const AlterColumnsBody = requestBody({
   alterations: Type.Array(AlterColumnsEntry),

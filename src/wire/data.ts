@@ -1,6 +1,8 @@
 import { Type } from 'typebox';
 import {
   Branch,
+  strictObject,
+  anyObject,
   StringMap,
   Version,
   optionalCount,
@@ -36,45 +38,33 @@ export type UpdateTableReply = Type.Static<typeof UpdateTableReply>;
 const NumberArray = Type.Array(Type.Number());
 const FieldPathText = Type.String({ minLength: 1 });
 
-const QueryVector = Type.Object(
+const QueryVector = strictObject(
   { single_vector: Type.Optional(NumberArray), multi_vector: Type.Optional(Type.Array(NumberArray)) },
-  { additionalProperties: false, description: 'Exactly one of the two.' },
+  { description: 'Exactly one of the two.' },
 );
 
-const QueryColumns = Type.Object(
+const QueryColumns = strictObject(
   { column_names: Type.Optional(Type.Array(FieldPathText)), column_aliases: Type.Optional(StringMap) },
-  { additionalProperties: false, description: 'Exactly one of the two.' },
+  { description: 'Exactly one of the two.' },
 );
 
-const StringQuery = Type.Object(
-  { query: Type.String(), columns: Type.Optional(Type.Array(FieldPathText)) },
-  { additionalProperties: false },
-);
+const StringQuery = strictObject({ query: Type.String(), columns: Type.Optional(Type.Array(FieldPathText)) });
 
 /** The tree below `query` is read by `wire/full-text.ts`, which bounds its depth as it goes. */
-const StructuredQuery = Type.Object(
-  {
-    query: Type.Object(
-      {},
-      { additionalProperties: true, description: 'One of `match`, `phrase`, `boost`, `multi_match`, `boolean`.' },
-    ),
-  },
-  { additionalProperties: false },
-);
+const StructuredQuery = strictObject({
+  query: anyObject('One of `match`, `phrase`, `boost`, `multi_match`, `boolean`.'),
+});
 
-const FullTextBody = Type.Object(
+const FullTextBody = strictObject(
   { string_query: Type.Optional(StringQuery), structured_query: Type.Optional(StructuredQuery) },
-  { additionalProperties: false, description: 'Exactly one of the two.' },
+  { description: 'Exactly one of the two.' },
 );
 
-const QueryOrder = Type.Object(
-  {
-    column_name: FieldPathText,
-    ascending: optionalFlag('Smallest first (default) or greatest first.'),
-    nulls_first: optionalFlag('Nulls before or after (default) all values.'),
-  },
-  { additionalProperties: false },
-);
+const QueryOrder = strictObject({
+  column_name: FieldPathText,
+  ascending: optionalFlag('Smallest first (default) or greatest first.'),
+  nulls_first: optionalFlag('Nulls before or after (default) all values.'),
+});
 
 export const QueryTableBody = requestBody({
   k: optionalCount('Number of results to return.'),
@@ -117,7 +107,7 @@ export const CountRowsBody = requestBody({
 export type CountRowsBody = Type.Static<typeof CountRowsBody>;
 
 export const RowsReply = Type.Object({
-  rows: Type.Array(Type.Object({}, { additionalProperties: true }), {
+  rows: Type.Array(anyObject(), {
     description: 'One object per row, with a member per column.',
   }),
 });
@@ -130,10 +120,7 @@ export const Metric = Type.Object({
 
 export const PlanReply = replyBody({
   text: Type.String({ description: 'The whole analysis as text.' }),
-  plan: Type.Object(
-    {},
-    { additionalProperties: true, description: 'The root step: `operator`, `details`, `metrics`, `children`.' },
-  ),
+  plan: anyObject('The root step: `operator`, `details`, `metrics`, `children`.'),
 });
 
 const rows = (description: string) => Type.Integer({ minimum: 0, description });

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { optionalText, replyBody, requestBodyWithoutId } from './shapes.ts';
+import { anyObject, optionalText, replyBody, requestBodyWithoutId } from './shapes.ts';
 
 export const ListJobsBody = requestBodyWithoutId({
   page_token: optionalText(),
@@ -35,8 +35,8 @@ export const JobReply = replyBody({
   cancel_requested: Type.Boolean(),
   creation_ms: Type.Integer(),
   end_ms: Type.Optional(Type.Integer()),
-  spec: Type.Object({}, { additionalProperties: true, description: 'What was asked for.' }),
-  result: Type.Optional(Type.Object({}, { additionalProperties: true })),
+  spec: anyObject('What was asked for.'),
+  result: Type.Optional(anyObject()),
   failure: Type.Optional(Type.Object({ phase: Type.String(), message: Type.String(), retryable: Type.Boolean() })),
 });
 export type JobReply = Type.Static<typeof JobReply>;

@@ -1,6 +1,8 @@
+import { isObject } from './shapes.ts';
+
 /**
- * The LanceDB client writes a query body in shapes of its own. They can be told from the contract's by their look alone,
- * so both are accepted from everyone, and brought to the contract's form before anything is checked.
+ * The LanceDB client writes query bodies in other forms than the contract. They are recognised without knowing the client,
+ * so every caller may send either; both are brought to the contract's form before they are checked.
  */
 export function toContractQuery(body: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const result: Record<string, unknown> = { ...body };
@@ -19,7 +21,7 @@ export function toContractExplanation(body: Readonly<Record<string, unknown>>): 
   return { ...body, query: toContractQuery(given) };
 }
 
-/** `[]` stands for "no vector", `[1, 2]` for one, `[[1, 2], [3, 4]]` for several. */
+/** `[]` means no vector, `[1, 2]` one, `[[1, 2], [3, 4]]` several. */
 function toContractVector(vector: unknown): unknown {
   if (!Array.isArray(vector)) return vector;
   if (vector.length === 0) return undefined;
@@ -51,8 +53,4 @@ function isUnlimited(k: unknown): boolean {
 function assign(target: Record<string, unknown>, key: string, value: unknown): void {
   if (value === undefined) delete target[key];
   else target[key] = value;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,11 +1,19 @@
 import { Type } from 'typebox';
 
-export const Identity = Type.Object(
-  {
-    api_key: Type.Optional(Type.String()),
-    auth_token: Type.Optional(Type.String()),
-  },
-  { additionalProperties: false, description: 'Credentials, used when the headers carry none. Never logged.' },
+export const optionalText = (description?: string) => Type.Optional(Type.String(describe(description)));
+export const optionalFlag = (description?: string) => Type.Optional(Type.Boolean(describe(description)));
+export const optionalInteger = (description?: string) => Type.Optional(Type.Integer(describe(description)));
+export const optionalCount = (description?: string) =>
+  Type.Optional(Type.Integer({ minimum: 0, ...describe(description) }));
+export const optionalAny = (description: string) => Type.Optional(Type.Unknown({ description }));
+
+function describe(description: string | undefined) {
+  return description === undefined ? {} : { description };
+}
+
+export const Identity = strictObject(
+  { api_key: optionalText(), auth_token: optionalText() },
+  { description: 'Credentials, used when the headers carry none. Never logged.' },
 );
 
 export const Context = Type.Object(
@@ -17,22 +25,25 @@ export const Context = Type.Object(
   },
 );
 
+export function strictObject<Fields extends Type.TProperties>(fields: Fields, options: Type.TObjectOptions = {}) {
+  return Type.Object(fields, { additionalProperties: false, ...options });
+}
+
+export function anyObject(description?: string) {
+  return Type.Object({}, { additionalProperties: true, ...describe(description) });
+}
+
 /** `Type.Record` would let a key with a line break past its pattern, unchecked. */
-export const StringMap = Type.Unsafe<Record<string, string>>(Type.Object({}, { additionalProperties: Type.String() }));
+export function mapOf<Shape extends Type.TSchema>(shape: Shape, description?: string) {
+  const object = Type.Object({}, { additionalProperties: shape, ...describe(description) });
+  return Type.Unsafe<Record<string, Type.Static<Shape>>>(object);
+}
+
+export const StringMap = mapOf(Type.String());
 
 export const DelimiterQuery = Type.Object({
   delimiter: Type.Optional(Type.String({ minLength: 1, description: 'Delimiter of the identifier; `$` when absent.' })),
 });
-
-export const optionalText = (description?: string) => Type.Optional(Type.String(describe(description)));
-export const optionalFlag = (description?: string) => Type.Optional(Type.Boolean(describe(description)));
-export const optionalInteger = (description?: string) => Type.Optional(Type.Integer(describe(description)));
-export const optionalCount = (description?: string) =>
-  Type.Optional(Type.Integer({ minimum: 0, ...describe(description) }));
-
-function describe(description: string | undefined) {
-  return description === undefined ? {} : { description };
-}
 
 export const IdentifierPath = Type.Array(Type.String(), {
   description: 'Path of names. Must agree with the identifier in the address.',
@@ -60,12 +71,12 @@ const requestFields = { ...callerFields, id: Type.Optional(IdentifierPath) };
 
 /** A request body about the table or namespace that the address names. */
 export function requestBody<Fields extends Type.TProperties>(fields: Fields, options: Type.TObjectOptions = {}) {
-  return Type.Object({ ...requestFields, ...fields }, { additionalProperties: false, ...options });
+  return strictObject({ ...requestFields, ...fields }, options);
 }
 
 /** A request body about something without an identifier, such as a key or a job. */
 export function requestBodyWithoutId<Fields extends Type.TProperties>(fields: Fields) {
-  return Type.Object({ ...callerFields, ...fields }, { additionalProperties: false });
+  return strictObject({ ...callerFields, ...fields });
 }
 
 /** A JSON reply: its fields, and the context that the service adds. */
@@ -89,6 +100,10 @@ export type Sent<Shape> = Shape extends readonly (infer Entry)[]
   : Shape extends object
     ? { readonly [Key in keyof Shape]: Sent<Shape[Key]> | ({} extends Pick<Shape, Key> ? undefined : never) }
     : Shape;
+
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
 
 /** Of replies that say all by their status. */
 export const NoContent = Type.Null();

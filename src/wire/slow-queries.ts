@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { optionalText, replyBody, requestBodyWithoutId } from './shapes.ts';
+import { anyObject, optionalText, replyBody, requestBodyWithoutId } from './shapes.ts';
 
 export const ListSlowQueriesBody = requestBodyWithoutId({
   page_token: optionalText(),
@@ -13,12 +13,10 @@ const SlowQuery = Type.Object({
   caller: Type.String(),
   ended_at: Type.String({ description: 'RFC 3339, UTC.' }),
   duration_ms: Type.Number({ description: 'Until the first rows were at hand.' }),
-  query: Type.Object({}, { additionalProperties: true, description: 'How it searched; no vectors, no literals.' }),
+  query: anyObject('How it searched; no vectors, no literals.'),
   analysis_state: Type.String({ description: '`running`, `done`, or `skipped`: there were too many, or it failed.' }),
   analysis: Type.Array(Type.String(), { description: 'The steps of the same query run again, and what they cost.' }),
-  plan: Type.Optional(
-    Type.Object({}, { additionalProperties: true, description: 'The same as a tree, like that of analyze_plan.' }),
-  ),
+  plan: Type.Optional(anyObject('The same as a tree, like that of analyze_plan.')),
 });
 
 export const ListSlowQueriesReply = replyBody({

@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import {
   Branch,
+  anyObject,
   NextPageToken,
   IdentifierPath,
   StringMap,
@@ -63,7 +64,7 @@ export const DescribeTableReply = replyBody({
   version: Type.Optional(Version),
   location: Type.String(),
   table_uri: Type.String(),
-  schema: Type.Optional(Type.Object({}, { additionalProperties: true, description: 'The Arrow schema as JSON.' })),
+  schema: Type.Optional(anyObject('The Arrow schema as JSON.')),
   stats: Type.Optional(
     Type.Object(
       { num_deleted_rows: Type.Integer(), num_fragments: Type.Integer() },

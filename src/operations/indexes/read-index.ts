@@ -26,7 +26,7 @@ import type { CreateIndexBody } from '../../wire/indexes.ts';
 
 export interface IndexReading {
   readonly limits: IndexLimits;
-  /** Whether a parameter that the type does not have is refused, or passed over. */
+  /** Whether a parameter of another type is refused or ignored. */
   readonly isStrict: boolean;
   readonly kinds: 'all' | 'scalar';
 }
@@ -71,7 +71,7 @@ function readVector(body: CreateIndexBody, type: VectorIndexType, limits: IndexL
   };
 }
 
-/** No vector is longer; that they divide its length is looked at when it is known. */
+/** No vector is longer. Whether the number divides its length is checked once the column is known. */
 const SUB_VECTORS_MAX = 65_536;
 
 function readBits(body: CreateIndexBody, type: VectorIndexType): number | undefined {
@@ -133,7 +133,7 @@ function atMost(body: CreateIndexBody, name: NumberName, maximum: number): numbe
   return value === undefined ? undefined : requireInteger(value, { field: name, minimum: 1, maximum });
 }
 
-/** In any case; given to the engine as the list writes it, because it ends the process over another spelling. */
+/** Not case-sensitive; the engine gets the spelling of the list, because another one aborts the process. */
 function oneOf(
   body: CreateIndexBody,
   name: 'base_tokenizer' | 'language',
@@ -153,7 +153,13 @@ type Parameter = Exclude<
   'identity' | 'context' | 'id' | 'column' | 'index_type' | 'name' | 'replace' | 'branch'
 >;
 
-const VECTOR: readonly Parameter[] = [
+const FULL_TEXT: readonly Parameter[] = [
+  ...TEXT_PARAMETERS,
+  ...NGRAM_PARAMETERS,
+  'custom_stop_words',
+  'lance_tokenizer',
+];
+const PARTITIONS: readonly Parameter[] = [
   'distance_type',
   'metric_type',
   'num_partitions',
@@ -161,21 +167,23 @@ const VECTOR: readonly Parameter[] = [
   'sample_rate',
   'max_iterations',
 ];
-
-const FULL_TEXT: readonly Parameter[] = [
-  ...TEXT_PARAMETERS,
-  ...NGRAM_PARAMETERS,
-  'custom_stop_words',
-  'lance_tokenizer',
-];
-
 const QUANTIZER: readonly Parameter[] = ['num_sub_vectors', 'num_bits'];
 const GRAPH: readonly Parameter[] = ['m', 'ef_construction'];
 
-/** A parameter that the type does not have would be ignored, and its sender deceived. */
-export function refuseForeignParameters(body: CreateIndexBody, type: IndexType): void {
-  const own = parametersOf(type);
-  const foreign = [...VECTOR, ...QUANTIZER, ...GRAPH, ...FULL_TEXT].find(
+/** Scalar types have none. */
+const PARAMETERS: Readonly<Partial<Record<IndexType, readonly Parameter[]>>> = {
+  FTS: FULL_TEXT,
+  IVF_FLAT: PARTITIONS,
+  IVF_PQ: [...PARTITIONS, ...QUANTIZER],
+  IVF_RQ: [...PARTITIONS, 'num_bits'],
+  IVF_HNSW_SQ: [...PARTITIONS, ...GRAPH],
+  IVF_HNSW_PQ: [...PARTITIONS, 'num_sub_vectors', ...GRAPH],
+};
+
+/** Parameters of other types would be ignored silently. */
+function refuseForeignParameters(body: CreateIndexBody, type: IndexType): void {
+  const own = PARAMETERS[type] ?? [];
+  const foreign = [...PARTITIONS, ...QUANTIZER, ...GRAPH, ...FULL_TEXT].find(
     (name) => body[name] !== undefined && !own.includes(name),
   );
   if (foreign === undefined) return;
@@ -184,26 +192,9 @@ export function refuseForeignParameters(body: CreateIndexBody, type: IndexType):
   });
 }
 
-function parametersOf(type: IndexType): readonly Parameter[] {
-  if (type === 'FTS') return FULL_TEXT;
-  if (!isVectorType(type)) return [];
-  switch (type) {
-    case 'IVF_FLAT':
-      return VECTOR;
-    case 'IVF_PQ':
-      return [...VECTOR, ...QUANTIZER];
-    case 'IVF_RQ':
-      return [...VECTOR, 'num_bits'];
-    case 'IVF_HNSW_SQ':
-      return [...VECTOR, ...GRAPH];
-    case 'IVF_HNSW_PQ':
-      return [...VECTOR, 'num_sub_vectors', ...GRAPH];
-  }
-}
-
 const OFFERED: readonly IndexType[] = [...VECTOR_INDEX_TYPES, ...SCALAR_INDEX_TYPES, 'FTS'];
 
-/** Other words for the same; clients also write CamelCase. */
+/** Also in CamelCase, and with or without underscores. */
 const SYNONYMS: ReadonlyMap<string, IndexType> = new Map([
   ...OFFERED.map((type) => [plain(type), type] as const),
   ['INVERTED', 'FTS'],
@@ -212,10 +203,10 @@ const SYNONYMS: ReadonlyMap<string, IndexType> = new Map([
   ['HNSWPQ', 'IVF_HNSW_PQ'],
 ]);
 
-/** Known to the storage format, but not to the part of the engine that this service drives. */
+/** The storage format has them; the engine's interface does not offer them. */
 const NOT_OFFERED: ReadonlySet<string> = new Set(['IVFSQ', 'IVFHNSWFLAT', 'NGRAM', 'ZONEMAP', 'BLOOMFILTER', 'RTREE']);
 
-export function readIndexType(text: string): IndexType {
+function readIndexType(text: string): IndexType {
   const type = SYNONYMS.get(plain(text));
   if (type !== undefined) return type;
   const hint = `Use one of ${OFFERED.join(', ')}.`;
@@ -225,11 +216,11 @@ export function readIndexType(text: string): IndexType {
   throw new ServiceError('InvalidInput', `index_type is ${quoteForMessage(text)}, which is not known.`, { hint });
 }
 
-export function isVectorType(type: IndexType): type is VectorIndexType {
+function isVectorType(type: IndexType): type is VectorIndexType {
   return VECTOR_INDEX_TYPES.some((each) => each === type);
 }
 
-/** Whether the LanceDB client knows the word; one that it does not know makes it refuse the whole list. */
+/** Beside what is offered here, the LanceDB client knows some types that other writers build. */
 export function isKnownToLanceDbClient(type: string): boolean {
   return SYNONYMS.has(plain(type)) || ['IVFSQ', 'IVFHNSWFLAT'].includes(plain(type));
 }

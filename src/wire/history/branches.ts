@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import {
   Branch,
+  mapOf,
   NextPageToken,
   pageFields,
   pageParameters,
@@ -24,7 +25,7 @@ export const BranchShape = Type.Object({
 export type BranchShape = Type.Static<typeof BranchShape>;
 
 export const ListBranchesReply = replyBody({
-  branches: Type.Unsafe<Record<string, BranchShape>>(Type.Object({}, { additionalProperties: BranchShape })),
+  branches: mapOf(BranchShape),
   page_token: NextPageToken,
 });
 export type ListBranchesReply = Type.Static<typeof ListBranchesReply>;

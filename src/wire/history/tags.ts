@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import {
   Branch,
+  mapOf,
   NextPageToken,
   pageFields,
   pageParameters,
@@ -26,7 +27,7 @@ export const TagShape = Type.Object({
 export type TagShape = Type.Static<typeof TagShape>;
 
 export const ListTagsReply = replyBody({
-  tags: Type.Unsafe<Record<string, TagShape>>(Type.Object({}, { additionalProperties: TagShape })),
+  tags: mapOf(TagShape),
   page_token: NextPageToken,
 });
 export type ListTagsReply = Type.Static<typeof ListTagsReply>;

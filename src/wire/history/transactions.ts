@@ -1,5 +1,13 @@
 import { Type } from 'typebox';
-import { pageParameters, StringMap, optionalText, queryParameters, replyBody, requestBody } from '../shapes.ts';
+import {
+  strictObject,
+  pageParameters,
+  StringMap,
+  optionalText,
+  queryParameters,
+  replyBody,
+  requestBody,
+} from '../shapes.ts';
 
 export const DescribeTransactionBody = requestBody({});
 
@@ -13,18 +21,11 @@ const Mode = optionalText();
 
 export const AlterTransactionBody = requestBody({
   actions: Type.Array(
-    Type.Object(
-      {
-        setStatusAction: Type.Optional(Type.Object({ status: optionalText() }, { additionalProperties: false })),
-        setPropertyAction: Type.Optional(
-          Type.Object({ key: optionalText(), value: optionalText(), mode: Mode }, { additionalProperties: false }),
-        ),
-        unsetPropertyAction: Type.Optional(
-          Type.Object({ key: optionalText(), mode: Mode }, { additionalProperties: false }),
-        ),
-      },
-      { additionalProperties: false },
-    ),
+    strictObject({
+      setStatusAction: Type.Optional(strictObject({ status: optionalText() })),
+      setPropertyAction: Type.Optional(strictObject({ key: optionalText(), value: optionalText(), mode: Mode })),
+      unsetPropertyAction: Type.Optional(strictObject({ key: optionalText(), mode: Mode })),
+    }),
   ),
 });
 export type AlterTransactionBody = Type.Static<typeof AlterTransactionBody>;

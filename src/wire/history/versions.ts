@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import {
   Branch,
+  strictObject,
   BranchQuery,
   NextPageToken,
   pageFields,
@@ -55,17 +56,14 @@ export type DescribeVersionReply = Type.Static<typeof DescribeVersionReply>;
 export const DeleteVersionsBody = requestBody({
   branch: Type.Optional(Branch),
   ranges: Type.Array(
-    Type.Object(
-      {
-        start_version: Version,
-        end_version: Type.Integer({
-          minimum: -1,
-          maximum: Number.MAX_SAFE_INTEGER,
-          description: 'The version before which the range ends; -1 for no end.',
-        }),
-      },
-      { additionalProperties: false },
-    ),
+    strictObject({
+      start_version: Version,
+      end_version: Type.Integer({
+        minimum: -1,
+        maximum: Number.MAX_SAFE_INTEGER,
+        description: 'The version before which the range ends; -1 for no end.',
+      }),
+    }),
   ),
 });
 export type DeleteVersionsBody = Type.Static<typeof DeleteVersionsBody>;

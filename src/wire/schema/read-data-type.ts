@@ -1,15 +1,13 @@
 import { ServiceError } from '../../errors/service-error.ts';
 import { quoteForMessage } from '../../model/identifier.ts';
 import type { DataType, Field } from '../../model/schema.ts';
+import { isObject } from '../shapes.ts';
 import { parseTypeName } from './type-names.ts';
 
 const DEPTH_MAX = 32;
 const CHARACTERS_MAX = 65_536;
 
-/**
- * A type as callers write it: a name, an object with `type`, `fields` and `length`, or such an object as JSON text; in
- * the words of either client family.
- */
+/** A type as callers write it: a name of either client family, an object with `type`, `fields` and `length`, or its JSON. */
 export function readDataType(value: unknown, field: string): DataType {
   return readType(value, { field, depth: 0 });
 }
@@ -90,10 +88,6 @@ function readLength({ length }: Json, reading: Reading): number {
 }
 
 const LENGTH_MAX = 1_048_576;
-
-function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
 
 function typeFault({ field }: Reading, fault: string, cause?: unknown): ServiceError {
   return new ServiceError('InvalidInput', `${field} ${fault}.`, {

@@ -1,6 +1,14 @@
 import type { DataType, TimeUnit } from '../../model/schema.ts';
 
+const INTEGERS = new Map<string, DataType>(
+  ([8, 16, 32, 64] as const).flatMap((bits) => [
+    [`int${bits}`, { kind: 'int', bits, signed: true }],
+    [`uint${bits}`, { kind: 'int', bits, signed: false }],
+  ]),
+);
+
 const PLAIN_TYPES: Readonly<Record<string, DataType>> = {
+  ...Object.fromEntries(INTEGERS),
   null: { kind: 'null' },
   bool: { kind: 'bool' },
   boolean: { kind: 'bool' },
@@ -26,16 +34,7 @@ const PLAIN_TYPES: Readonly<Record<string, DataType>> = {
 /** A type without fields by its name, in the words of either client family: `float` is `float32`. */
 export function parseTypeName(name: string): DataType | undefined {
   if (Object.hasOwn(PLAIN_TYPES, name)) return PLAIN_TYPES[name];
-  return parseInteger(name) ?? parseTime(name) ?? parseDecimal(name) ?? parseSized(name) ?? parseDictionary(name);
-}
-
-const BITS = { 8: 8, 16: 16, 32: 32, 64: 64, 128: 128, 256: 256 } as const;
-
-function parseInteger(name: string): DataType | undefined {
-  const match = /^(u?)int(8|16|32|64)$/.exec(name);
-  const bits = toBits(match?.[2]);
-  if (match === null || bits === undefined || bits === 128 || bits === 256) return undefined;
-  return { kind: 'int', bits, signed: match[1] === '' };
+  return parseTime(name) ?? parseDecimal(name) ?? parseSized(name) ?? parseDictionary(name);
 }
 
 function parseTime(name: string): DataType | undefined {
@@ -85,13 +84,9 @@ function parseDictionary(name: string): DataType | undefined {
   if (match === null) return undefined;
   const [, valueName = '', indexName = '', ordered] = match;
   const value = parseTypeName(valueName);
-  const index = parseInteger(indexName);
+  const index = INTEGERS.get(indexName);
   if (value === undefined || index === undefined) return undefined;
   return { kind: 'dictionary', value, index, ordered: ordered === 'true' };
-}
-
-function toBits(text: string | undefined): (typeof BITS)[keyof typeof BITS] | undefined {
-  return Object.values(BITS).find((bits) => String(bits) === text);
 }
 
 function toUnit(text: string): TimeUnit | undefined {
