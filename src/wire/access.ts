@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { strictObject, NextPageToken, optionalFlag, optionalText, replyBody, requestBodyWithoutId } from './shapes.ts';
+import * as Shape from './shapes.ts';
 
 const Name = Type.String({ minLength: 1, description: 'A name for people, such as what the credential is for.' });
 
@@ -8,7 +8,7 @@ const Role = Type.String({ description: '`reader`, `writer`, `owner` or `admin`.
 const grantFields = {
   role: Role,
   database: Type.Optional(Type.String({ minLength: 1, description: 'The database on which the role holds.' })),
-  all_databases: optionalFlag('True instead of `database`: the role holds on every database.'),
+  all_databases: Shape.optionalFlag('True instead of `database`: the role holds on every database.'),
   path: Type.Optional(
     Type.Array(Type.String(), {
       description: 'Names of a namespace or a table in the database; the whole database when absent.',
@@ -16,7 +16,7 @@ const grantFields = {
   ),
 };
 
-export const GrantShape = strictObject(grantFields);
+export const GrantShape = Shape.strictObject(grantFields);
 export type GrantShape = Type.Static<typeof GrantShape>;
 
 const Principal = Type.String({
@@ -26,10 +26,10 @@ const Principal = Type.String({
 
 const listFields = {
   limit: Type.Optional(Type.Integer({ minimum: 1, description: 'How many at most.' })),
-  page_token: optionalText('The token of the page before.'),
+  page_token: Shape.optionalText('The token of the page before.'),
 };
 
-export const CreateCredentialBody = requestBodyWithoutId({
+export const CreateCredentialBody = Shape.requestBodyWithoutId({
   name: Name,
   grants: Type.Array(GrantShape, {
     minItems: 1,
@@ -47,70 +47,70 @@ const credentialFields = {
   name: Type.String(),
   state: Type.String({ description: '`valid`, `expired` or `revoked`.' }),
   created_at: Type.String({ description: 'ISO 8601.' }),
-  expires_at: optionalText('ISO 8601.'),
+  expires_at: Shape.optionalText('ISO 8601.'),
   grants: Type.Array(GrantShape, { description: 'Those that the caller administers.' }),
-  other_grants: optionalFlag('True when there are grants that the caller does not administer.'),
+  other_grants: Shape.optionalFlag('True when there are grants that the caller does not administer.'),
 };
 
 const Credential = Type.Object(credentialFields);
 export type Credential = Type.Static<typeof Credential>;
 
-export const CreateKeyReply = replyBody({
+export const CreateKeyReply = Shape.replyBody({
   ...credentialFields,
   key: Type.String({ description: 'The key itself. It is shown only now.' }),
 });
 export type CreateKeyReply = Type.Static<typeof CreateKeyReply>;
 
-export const CreateClientReply = replyBody({
+export const CreateClientReply = Shape.replyBody({
   ...credentialFields,
   client_id: Type.String(),
   client_secret: Type.String({ description: 'The secret itself. It is shown only now.' }),
-  issuer_url: optionalText('Where its tokens come from; absent when that is nowhere.'),
+  issuer_url: Shape.optionalText('Where its tokens come from; absent when that is nowhere.'),
 });
 export type CreateClientReply = Type.Static<typeof CreateClientReply>;
 
-export const PageBody = requestBodyWithoutId(listFields);
+export const PageBody = Shape.requestBodyWithoutId(listFields);
 export type PageBody = Type.Static<typeof PageBody>;
 
-export const ListKeysReply = replyBody({ keys: Type.Array(Credential), page_token: NextPageToken });
+export const ListKeysReply = Shape.replyBody({ keys: Type.Array(Credential), page_token: Shape.NextPageToken });
 export type ListKeysReply = Type.Static<typeof ListKeysReply>;
 
-export const ListClientsReply = replyBody({ clients: Type.Array(Credential), page_token: NextPageToken });
+export const ListClientsReply = Shape.replyBody({ clients: Type.Array(Credential), page_token: Shape.NextPageToken });
 export type ListClientsReply = Type.Static<typeof ListClientsReply>;
 
-export const RevokeKeyBody = requestBodyWithoutId({ key_id: Type.String({ minLength: 1 }) });
+export const RevokeKeyBody = Shape.requestBodyWithoutId({ key_id: Type.String({ minLength: 1 }) });
 
-export const RevokeClientBody = requestBodyWithoutId({ client_id: Type.String({ minLength: 1 }) });
+export const RevokeClientBody = Shape.requestBodyWithoutId({ client_id: Type.String({ minLength: 1 }) });
 
-export const RevokeReply = replyBody({ id: Type.String() });
+export const RevokeReply = Shape.replyBody({ id: Type.String() });
 export type RevokeReply = Type.Static<typeof RevokeReply>;
 
-export const GrantBody = requestBodyWithoutId({ principal: Principal, ...grantFields });
+export const GrantBody = Shape.requestBodyWithoutId({ principal: Principal, ...grantFields });
 
 const GivenGrant = Type.Object({ principal: Type.String(), ...grantFields });
 export type GivenGrant = Type.Static<typeof GivenGrant>;
 
-export const GrantReply = replyBody({ ...GivenGrant.properties });
+export const GrantReply = Shape.replyBody({ ...GivenGrant.properties });
 export type GrantReply = Type.Static<typeof GrantReply>;
 
-export const ListGrantsBody = requestBodyWithoutId({
+export const ListGrantsBody = Shape.requestBodyWithoutId({
   ...listFields,
   principal: Type.Optional(Principal),
   database: Type.Optional(Type.String({ minLength: 1, description: 'Only grants on this database.' })),
 });
 
-export const ListGrantsReply = replyBody({ grants: Type.Array(GivenGrant), page_token: NextPageToken });
+export const ListGrantsReply = Shape.replyBody({ grants: Type.Array(GivenGrant), page_token: Shape.NextPageToken });
 export type ListGrantsReply = Type.Static<typeof ListGrantsReply>;
 
-export const DatabaseBody = requestBodyWithoutId({
+export const DatabaseBody = Shape.requestBodyWithoutId({
   name: Type.String({ minLength: 1, description: 'Name of the database.' }),
 });
 
-export const DatabaseReply = replyBody({ name: Type.String() });
+export const DatabaseReply = Shape.replyBody({ name: Type.String() });
 export type DatabaseReply = Type.Static<typeof DatabaseReply>;
 
-export const ListDatabasesReply = replyBody({
+export const ListDatabasesReply = Shape.replyBody({
   databases: Type.Array(Type.Object({ name: Type.String() })),
-  page_token: NextPageToken,
+  page_token: Shape.NextPageToken,
 });
 export type ListDatabasesReply = Type.Static<typeof ListDatabasesReply>;

@@ -1,73 +1,62 @@
 import { Type } from 'typebox';
-import {
-  Branch,
-  strictObject,
-  mapOf,
-  optionalAny,
-  StringMap,
-  Version,
-  optionalFlag,
-  optionalText,
-  replyBody,
-  requestBody,
-} from './shapes.ts';
+import * as Shape from './shapes.ts';
 
-const FieldMetadataUpdate = strictObject({
+const FieldMetadataUpdate = Shape.strictObject({
   path: Type.String({ minLength: 1, description: 'Path of the field.' }),
-  metadata: mapOf(Type.Union([Type.String(), Type.Null()]), 'Merged into what is there; null deletes the key.'),
-  replace: optionalFlag('Replace all metadata of the field instead of merging.'),
+  metadata: Shape.mapOf(Type.Union([Type.String(), Type.Null()]), 'Merged into what is there; null deletes the key.'),
+  replace: Shape.optionalFlag('Replace all metadata of the field instead of merging.'),
 });
 
-export const UpdateFieldMetadataBody = requestBody({
+export const UpdateFieldMetadataBody = Shape.requestBody({
   updates: Type.Array(FieldMetadataUpdate),
-  branch: Type.Optional(Branch),
+  branch: Type.Optional(Shape.Branch),
 });
 export type UpdateFieldMetadataBody = Type.Static<typeof UpdateFieldMetadataBody>;
 
-export const UpdateFieldMetadataReply = replyBody({
-  version: Version,
-  fields: mapOf(StringMap, 'Resulting metadata by canonical field path.'),
-  transaction_id: optionalText(),
+export const UpdateFieldMetadataReply = Shape.replyBody({
+  version: Shape.Version,
+  fields: Shape.mapOf(Shape.StringMap, 'Resulting metadata by canonical field path.'),
+  transaction_id: Shape.optionalText(),
 });
 
-const AddColumnsEntry = strictObject({
+const AddColumnsEntry = Shape.strictObject({
   name: Type.String({ description: 'Name of the new column.' }),
-  expression: optionalText('SQL that gives the values of the rows that are there.'),
-  data_type: optionalAny('Type of a column of nulls, as JSON or as a name, in place of an expression.'),
-  computed: optionalAny('Not offered.'),
-  virtual_column: optionalAny('Not offered.'),
-  all_null: optionalAny('Not offered without a data_type.'),
+  expression: Shape.optionalText('SQL that gives the values of the rows that are there.'),
+  data_type: Shape.optionalAny('Type of a column of nulls, as JSON or as a name, in place of an expression.'),
+  computed: Shape.optionalAny('Not offered.'),
+  virtual_column: Shape.optionalAny('Not offered.'),
+  all_null: Shape.optionalAny('Not offered without a data_type.'),
 });
 
-export const AddColumnsBody = requestBody({
+export const AddColumnsBody = Shape.requestBody({
   new_columns: Type.Array(AddColumnsEntry),
-  function: optionalAny('Not offered.'),
-  branch: Type.Optional(Branch),
+  function: Shape.optionalAny('Not offered.'),
+  branch: Type.Optional(Shape.Branch),
 });
 export type AddColumnsBody = Type.Static<typeof AddColumnsBody>;
 
-const AlterColumnsEntry = strictObject({
+const AlterColumnsEntry = Shape.strictObject({
   path: Type.String({ minLength: 1, description: 'Path of the field.' }),
   rename: Type.Optional(Type.Union([Type.String(), Type.Null()], { description: 'New name.' })),
   nullable: Type.Optional(Type.Union([Type.Boolean(), Type.Null()], { description: 'Whether it may be null.' })),
-  data_type: optionalAny('New type, as JSON or as a name.'),
-  virtual_column: optionalAny('Not offered.'),
+  data_type: Shape.optionalAny('New type, as JSON or as a name.'),
+  virtual_column: Shape.optionalAny('Not offered.'),
 });
 
-export const AlterColumnsBody = requestBody({
+export const AlterColumnsBody = Shape.requestBody({
   alterations: Type.Array(AlterColumnsEntry),
-  branch: Type.Optional(Branch),
+  branch: Type.Optional(Shape.Branch),
 });
 export type AlterColumnsBody = Type.Static<typeof AlterColumnsBody>;
 
-export const DropColumnsBody = requestBody({
+export const DropColumnsBody = Shape.requestBody({
   columns: Type.Array(Type.String({ minLength: 1 }), { description: 'Paths of the fields to drop.' }),
-  branch: Type.Optional(Branch),
+  branch: Type.Optional(Shape.Branch),
 });
 
-export const ColumnsReply = replyBody({ version: Version, transaction_id: optionalText() });
+export const ColumnsReply = Shape.replyBody({ version: Shape.Version, transaction_id: Shape.optionalText() });
 
-export const SchemaMetadataBody = requestBody(
-  { branch: Type.Optional(Branch), metadata: StringMap },
+export const SchemaMetadataBody = Shape.requestBody(
+  { branch: Type.Optional(Shape.Branch), metadata: Shape.StringMap },
   { description: 'The pairs, either as the whole body or as `metadata`.' },
 );

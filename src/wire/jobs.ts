@@ -1,17 +1,17 @@
 import { Type } from 'typebox';
-import { anyObject, optionalText, replyBody, requestBodyWithoutId } from './shapes.ts';
+import * as Shape from './shapes.ts';
 
-export const ListJobsBody = requestBodyWithoutId({
-  page_token: optionalText(),
+export const ListJobsBody = Shape.requestBodyWithoutId({
+  page_token: Shape.optionalText(),
   limit: Type.Optional(Type.Integer({ minimum: 1, description: 'Most jobs on the page.' })),
 });
 
-export const JobBody = requestBodyWithoutId({ job_id: Type.String({ minLength: 1 }) });
+export const JobBody = Shape.requestBodyWithoutId({ job_id: Type.String({ minLength: 1 }) });
 export type JobBody = Type.Static<typeof JobBody>;
 
 const State = Type.String({ description: '`IN_PROGRESS`, `DONE`, `FAILED`, `CANCELLED` or `TIMED_OUT`.' });
 
-export const ListJobsReply = replyBody({
+export const ListJobsReply = Shape.replyBody({
   jobs: Type.Array(
     Type.Object({
       job_id: Type.String(),
@@ -22,11 +22,11 @@ export const ListJobsReply = replyBody({
     }),
     { description: 'Newest first.' },
   ),
-  page_token: optionalText(),
+  page_token: Shape.optionalText(),
 });
 export type ListJobsReply = Type.Static<typeof ListJobsReply>;
 
-export const JobReply = replyBody({
+export const JobReply = Shape.replyBody({
   job_id: Type.String(),
   job_type: Type.String(),
   job_state: State,
@@ -35,8 +35,8 @@ export const JobReply = replyBody({
   cancel_requested: Type.Boolean(),
   creation_ms: Type.Integer(),
   end_ms: Type.Optional(Type.Integer()),
-  spec: anyObject('What was asked for.'),
-  result: Type.Optional(anyObject()),
+  spec: Shape.anyObject('What was asked for.'),
+  result: Type.Optional(Shape.anyObject()),
   failure: Type.Optional(Type.Object({ phase: Type.String(), message: Type.String(), retryable: Type.Boolean() })),
 });
 export type JobReply = Type.Static<typeof JobReply>;

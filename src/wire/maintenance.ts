@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
-import { StringMap, replyBody, requestBody } from './shapes.ts';
+import * as Shape from './shapes.ts';
 
-export const MaintenanceBody = requestBody({});
+export const MaintenanceBody = Shape.requestBody({});
 
 const Reasons = Type.Array(Type.String(), {
   description: '`fragments`, `deletions`, `index`; what there is to improve.',
@@ -21,7 +21,7 @@ const Run = Type.Object({
   ended_ms: Type.Integer(),
 });
 
-export const DescribeMaintenanceReply = replyBody({
+export const DescribeMaintenanceReply = Shape.replyBody({
   state: Type.String({ description: '`automatic`, `paused`, or `off` when the service does none by itself.' }),
   commits: Type.Integer({ description: 'Commits since the last run, as far as this process has seen them.' }),
   version: Type.Integer(),
@@ -38,16 +38,16 @@ export const DescribeMaintenanceReply = replyBody({
 });
 export type DescribeMaintenanceReply = Type.Static<typeof DescribeMaintenanceReply>;
 
-export const RunMaintenanceReply = replyBody({
+export const RunMaintenanceReply = Shape.replyBody({
   job_id: Type.String(),
   job_state: Type.String({ description: '`DONE`, or `IN_PROGRESS` with status 202.' }),
   result: Type.Optional(Run),
 });
 export type RunMaintenanceReply = Type.Static<typeof RunMaintenanceReply>;
 
-export const MaintenanceStateReply = replyBody({
+export const MaintenanceStateReply = Shape.replyBody({
   state: Type.String({ description: '`automatic` or `paused`.' }),
-  properties: StringMap,
+  properties: Shape.StringMap,
   transaction_id: Type.String(),
 });
 export type MaintenanceStateReply = Type.Static<typeof MaintenanceStateReply>;

@@ -1,48 +1,43 @@
 import { Type } from 'typebox';
-import {
-  NextPageToken,
-  pageParameters,
-  StringMap,
-  optionalText,
-  queryParameters,
-  replyBody,
-  requestBody,
-} from './shapes.ts';
+import * as Shape from './shapes.ts';
 
-export const ListNamespacesQuery = queryParameters({
-  ...pageParameters,
-  page_token: optionalText('The token of the page before, or the name after which to go on.'),
+export const ListNamespacesQuery = Shape.queryParameters({
+  ...Shape.pageParameters,
+  page_token: Shape.optionalText('The token of the page before, or the name after which to go on.'),
 });
 
-export const ListNamespacesReply = replyBody({
+export const ListNamespacesReply = Shape.replyBody({
   namespaces: Type.Array(Type.String()),
-  page_token: NextPageToken,
+  page_token: Shape.NextPageToken,
 });
 export type ListNamespacesReply = Type.Static<typeof ListNamespacesReply>;
 
-export const CreateNamespaceBody = requestBody({
-  mode: optionalText('`create` (default), `exist_ok` or `overwrite`; case and underscore do not matter.'),
-  properties: Type.Optional(StringMap),
+export const CreateNamespaceBody = Shape.requestBody({
+  mode: Shape.optionalText('`create` (default), `exist_ok` or `overwrite`; case and underscore do not matter.'),
+  properties: Type.Optional(Shape.StringMap),
 });
 export type CreateNamespaceBody = Type.Static<typeof CreateNamespaceBody>;
 
-export const CreateNamespaceReply = replyBody({ properties: StringMap, transaction_id: optionalText() });
+export const CreateNamespaceReply = Shape.replyBody({
+  properties: Shape.StringMap,
+  transaction_id: Shape.optionalText(),
+});
 export type CreateNamespaceReply = Type.Static<typeof CreateNamespaceReply>;
 
 /** Of a namespace that exists, and nothing else. */
-export const NamespaceBody = requestBody({});
+export const NamespaceBody = Shape.requestBody({});
 
-export const DescribeNamespaceReply = replyBody({ properties: StringMap });
+export const DescribeNamespaceReply = Shape.replyBody({ properties: Shape.StringMap });
 export type DescribeNamespaceReply = Type.Static<typeof DescribeNamespaceReply>;
 
-export const DropNamespaceBody = requestBody({
-  mode: optionalText('`fail` (default) or `skip`: what becomes of a namespace that is not there.'),
-  behavior: optionalText('`restrict` (default) refuses one that is not empty, `cascade` drops what is inside.'),
+export const DropNamespaceBody = Shape.requestBody({
+  mode: Shape.optionalText('`fail` (default) or `skip`: what becomes of a namespace that is not there.'),
+  behavior: Shape.optionalText('`restrict` (default) refuses one that is not empty, `cascade` drops what is inside.'),
 });
 export type DropNamespaceBody = Type.Static<typeof DropNamespaceBody>;
 
-export const DropNamespaceReply = replyBody({
-  properties: Type.Optional(StringMap),
+export const DropNamespaceReply = Shape.replyBody({
+  properties: Type.Optional(Shape.StringMap),
   transaction_id: Type.Optional(Type.Array(Type.String())),
 });
 export type DropNamespaceReply = Type.Static<typeof DropNamespaceReply>;

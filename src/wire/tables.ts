@@ -1,137 +1,125 @@
 import { Type } from 'typebox';
-import {
-  Branch,
-  anyObject,
-  NextPageToken,
-  IdentifierPath,
-  StringMap,
-  Version,
-  optionalFlag,
-  optionalText,
-  queryParameters,
-  replyBody,
-  requestBody,
-} from './shapes.ts';
+import * as Shape from './shapes.ts';
 
-export const CreateTableQuery = queryParameters({
-  mode: optionalText('`create` (default), `exist_ok` or `overwrite`; case and underscore do not matter.'),
-  properties: optionalText('JSON object of strings: properties that the catalog keeps with the table.'),
-  storage_options: optionalText('JSON object of strings: options of the storage layer for this write.'),
+export const CreateTableQuery = Shape.queryParameters({
+  mode: Shape.optionalText('`create` (default), `exist_ok` or `overwrite`; case and underscore do not matter.'),
+  properties: Shape.optionalText('JSON object of strings: properties that the catalog keeps with the table.'),
+  storage_options: Shape.optionalText('JSON object of strings: options of the storage layer for this write.'),
 });
 
-export const CreateTableReply = replyBody({
+export const CreateTableReply = Shape.replyBody({
   location: Type.String(),
-  version: Version,
-  storage_options: StringMap,
-  properties: Type.Union([StringMap, Type.Null()]),
-  transaction_id: optionalText(),
+  version: Shape.Version,
+  storage_options: Shape.StringMap,
+  properties: Type.Union([Shape.StringMap, Type.Null()]),
+  transaction_id: Shape.optionalText(),
 });
 export type CreateTableReply = Type.Static<typeof CreateTableReply>;
 
-export const ListTablesQuery = queryParameters({
-  limit: optionalText('How many tables at most, as a whole number.'),
-  page_token: optionalText('The token of the page before, or the identifier after which to go on.'),
+export const ListTablesQuery = Shape.queryParameters({
+  limit: Shape.optionalText('How many tables at most, as a whole number.'),
+  page_token: Shape.optionalText('The token of the page before, or the identifier after which to go on.'),
 });
 
-export const ListTablesReply = replyBody({
+export const ListTablesReply = Shape.replyBody({
   tables: Type.Array(Type.String()),
-  page_token: NextPageToken,
+  page_token: Shape.NextPageToken,
 });
 export type ListTablesReply = Type.Static<typeof ListTablesReply>;
 
-export const DescribeTableBody = requestBody({
-  version: Type.Optional(Version),
-  branch: Type.Optional(Branch),
+export const DescribeTableBody = Shape.requestBody({
+  version: Type.Optional(Shape.Version),
+  branch: Type.Optional(Shape.Branch),
   tag: Type.Optional(Type.String({ minLength: 1, description: 'Instead of `version` and `branch`.' })),
-  with_table_uri: optionalFlag(),
-  load_detailed_metadata: optionalFlag(),
-  check_declared: optionalFlag(),
-  vend_credentials: optionalFlag(),
+  with_table_uri: Shape.optionalFlag(),
+  load_detailed_metadata: Shape.optionalFlag(),
+  check_declared: Shape.optionalFlag(),
+  vend_credentials: Shape.optionalFlag(),
 });
 export type DescribeTableBody = Type.Static<typeof DescribeTableBody>;
 
-const Flag = optionalText('`true` or `false`, as in the body.');
+const Flag = Shape.optionalText('`true` or `false`, as in the body.');
 
-export const DescribeTableQuery = queryParameters({
+export const DescribeTableQuery = Shape.queryParameters({
   with_table_uri: Flag,
   load_detailed_metadata: Flag,
   check_declared: Flag,
 });
 
-export const DescribeTableReply = replyBody({
+export const DescribeTableReply = Shape.replyBody({
   table: Type.String(),
   namespace: Type.Array(Type.String()),
-  version: Type.Optional(Version),
+  version: Type.Optional(Shape.Version),
   location: Type.String(),
   table_uri: Type.String(),
-  schema: Type.Optional(anyObject('The Arrow schema as JSON.')),
+  schema: Type.Optional(Shape.anyObject('The Arrow schema as JSON.')),
   stats: Type.Optional(
     Type.Object(
       { num_deleted_rows: Type.Integer(), num_fragments: Type.Integer() },
       { description: 'With `load_detailed_metadata`.' },
     ),
   ),
-  metadata: Type.Optional(StringMap),
+  metadata: Type.Optional(Shape.StringMap),
   is_only_declared: Type.Boolean({ description: 'The table has no data yet, and so neither version nor schema.' }),
-  storage_options: StringMap,
-  properties: Type.Union([StringMap, Type.Null()]),
+  storage_options: Shape.StringMap,
+  properties: Type.Union([Shape.StringMap, Type.Null()]),
 });
 export type DescribeTableReply = Type.Static<typeof DescribeTableReply>;
 
 export const ListTablesOfQuery = Type.Object({
   ...ListTablesQuery.properties,
-  include_declared: optionalText(
+  include_declared: Shape.optionalText(
     '`false` leaves out tables without data. Default `true`; for the LanceDB client `false`.',
   ),
 });
 
-export const TableExistsBody = requestBody({ version: Type.Optional(Version) });
+export const TableExistsBody = Shape.requestBody({ version: Type.Optional(Shape.Version) });
 
 /** Of a table that exists, and nothing else. */
-export const TableBody = requestBody({});
+export const TableBody = Shape.requestBody({});
 export type TableBody = Type.Static<typeof TableBody>;
 
 /** What is left to say of a table that was dropped or deregistered. */
-export const GoneTableReply = replyBody({
-  id: IdentifierPath,
+export const GoneTableReply = Shape.replyBody({
+  id: Shape.IdentifierPath,
   location: Type.String(),
-  properties: StringMap,
+  properties: Shape.StringMap,
   transaction_id: Type.String(),
 });
 export type GoneTableReply = Type.Static<typeof GoneTableReply>;
 
-export const DeclareTableBody = requestBody({
-  location: optionalText('Refused: the service chooses where data stand.'),
-  vend_credentials: optionalFlag(),
-  properties: Type.Optional(StringMap),
+export const DeclareTableBody = Shape.requestBody({
+  location: Shape.optionalText('Refused: the service chooses where data stand.'),
+  vend_credentials: Shape.optionalFlag(),
+  properties: Type.Optional(Shape.StringMap),
 });
 
-export const DeclareTableReply = replyBody({
+export const DeclareTableReply = Shape.replyBody({
   location: Type.String({ description: 'Where the caller writes the data.' }),
-  storage_options: StringMap,
-  properties: StringMap,
+  storage_options: Shape.StringMap,
+  properties: Shape.StringMap,
   transaction_id: Type.String(),
 });
 export type DeclareTableReply = Type.Static<typeof DeclareTableReply>;
 
-export const RegisterTableBody = requestBody({
+export const RegisterTableBody = Shape.requestBody({
   location: Type.String({
     minLength: 1,
     description: 'Directory of the data, from the storage root of the database on, such as `imported/orders.lance`.',
   }),
-  mode: optionalText('`create` (default), or `overwrite`: a table of this name is deregistered first.'),
-  properties: Type.Optional(StringMap),
+  mode: Shape.optionalText('`create` (default), or `overwrite`: a table of this name is deregistered first.'),
+  properties: Type.Optional(Shape.StringMap),
 });
 export type RegisterTableBody = Type.Static<typeof RegisterTableBody>;
 
-export const RegisterTableReply = replyBody({
+export const RegisterTableReply = Shape.replyBody({
   location: Type.String(),
-  properties: StringMap,
+  properties: Shape.StringMap,
   transaction_id: Type.String(),
 });
 export type RegisterTableReply = Type.Static<typeof RegisterTableReply>;
 
-export const RenameTableBody = requestBody({
+export const RenameTableBody = Shape.requestBody({
   new_table_name: Type.String({ minLength: 1 }),
   new_namespace_id: Type.Optional(
     Type.Array(Type.String(), { description: 'The namespace to move to; the present one when absent.' }),
@@ -140,31 +128,31 @@ export const RenameTableBody = requestBody({
 });
 export type RenameTableBody = Type.Static<typeof RenameTableBody>;
 
-export const RenameTableReply = replyBody({ transaction_id: Type.String() });
+export const RenameTableReply = Shape.replyBody({ transaction_id: Type.String() });
 export type RenameTableReply = Type.Static<typeof RenameTableReply>;
 
-export const CloneTableBody = requestBody({
+export const CloneTableBody = Shape.requestBody({
   source_location: Type.String({ minLength: 1, description: 'As the description of the source gives it.' }),
-  source_version: Type.Optional(Version),
+  source_version: Type.Optional(Shape.Version),
   source_tag: Type.Optional(Type.String({ minLength: 1 })),
-  is_shallow: optionalFlag('Either way the clone shares files that never change, and needs its source no more.'),
+  is_shallow: Shape.optionalFlag('Either way the clone shares files that never change, and needs its source no more.'),
 });
 export type CloneTableBody = Type.Static<typeof CloneTableBody>;
 
-export const CloneTableReply = replyBody({
+export const CloneTableReply = Shape.replyBody({
   location: Type.String(),
-  version: Version,
-  properties: StringMap,
-  transaction_id: optionalText(),
+  version: Shape.Version,
+  properties: Shape.StringMap,
+  transaction_id: Shape.optionalText(),
 });
 export type CloneTableReply = Type.Static<typeof CloneTableReply>;
 
-export const TableStatsBody = requestBody({ branch: Type.Optional(Branch) });
+export const TableStatsBody = Shape.requestBody({ branch: Type.Optional(Shape.Branch) });
 export type TableStatsBody = Type.Static<typeof TableStatsBody>;
 
 const count = Type.Integer({ minimum: 0 });
 
-export const TableStatsReply = replyBody({
+export const TableStatsReply = Shape.replyBody({
   total_bytes: Type.Integer({ minimum: 0, description: 'Bytes of the columns of all rows.' }),
   num_rows: count,
   num_indices: count,

@@ -8,7 +8,7 @@ import {
 } from '../../wire/history/branches.ts';
 import { ChangeReply } from '../../wire/history/versions.ts';
 import { defineTableOperation, json, objectReply } from '../operation.ts';
-import { cutPage, limitWithNext, readPage } from '../shared/pages.ts';
+import { cutPage, readPage, withNext } from '../shared/pages.ts';
 import { recordChange } from '../shared/record-commit.ts';
 import { toTableState } from '../shared/table-state.ts';
 
@@ -23,8 +23,7 @@ export const listBranches = defineTableOperation({
   replies: [json(ListBranchesReply, 'The branches by name.')],
   async run(request, services) {
     const page = readPage(request, request.body, services);
-    const window = { after: page.after, limit: limitWithNext(page) };
-    const found = await services.engine.versions.listBranches(request.table.location, window);
+    const found = await services.engine.versions.listBranches(request.table.location, withNext(page));
     const { entries, page_token } = cutPage(found, page.limit, ({ name }) => name);
     const branches = entries.map(({ name, parentBranch, parentVersion, createdAtSeconds, manifestBytes }) => {
       return [name, { parentBranch, parentVersion, createAt: createdAtSeconds, manifestSize: manifestBytes }] as const;

@@ -9,7 +9,9 @@ import {
 } from '../../wire/history/tags.ts';
 import { ChangeReply } from '../../wire/history/versions.ts';
 import { defineTableOperation, json, objectReply } from '../operation.ts';
-import { cutPage, limitWithNext, readPage } from '../shared/pages.ts';
+import type { Reply, TableRequest } from '../operation.ts';
+import type { Services } from '../services.ts';
+import { cutPage, readPage, withNext } from '../shared/pages.ts';
 import { recordChange } from '../shared/record-commit.ts';
 
 export const listTags = defineTableOperation({
@@ -23,8 +25,7 @@ export const listTags = defineTableOperation({
   replies: [json(ListTagsReply, 'The tags by name.')],
   async run(request, services) {
     const page = readPage(request, request.body, services);
-    const window = { after: page.after, limit: limitWithNext(page) };
-    const found = await services.engine.versions.listTags(request.table.location, window);
+    const found = await services.engine.versions.listTags(request.table.location, withNext(page));
     const { entries, page_token } = cutPage(found, page.limit, ({ name }) => name);
     const shapes = entries.map(({ name, version, branch, manifestBytes, createdAt }) => {
       return [name, { version, branch, manifestSize: manifestBytes, createdAt }] as const;
@@ -58,15 +59,7 @@ export const createTag = defineTableOperation({
   body: { kind: 'json', shape: TagChangeBody },
   replies: [json(ChangeReply, 'The record of the change.')],
   statuses: [409],
-  async run(request, services) {
-    const { location } = request.table;
-    const { version, branch } = request.body;
-    const change = { tag: guardTagName(request.body.tag), version };
-    await services.writes.exclusive(location, async () =>
-      services.engine.versions.createTag({ location, branch }, change),
-    );
-    return recordChange(request, services, { operation: 'create_table_tag', version, branch });
-  },
+  run: async (request, services) => setTag(request, services, { operation: 'create_table_tag', method: 'createTag' }),
 });
 
 export const updateTag = defineTableOperation({
@@ -76,15 +69,7 @@ export const updateTag = defineTableOperation({
   permission: 'write',
   body: { kind: 'json', shape: TagChangeBody },
   replies: [json(ChangeReply, 'The record of the change.')],
-  async run(request, services) {
-    const { location } = request.table;
-    const { version, branch } = request.body;
-    const change = { tag: guardTagName(request.body.tag), version };
-    await services.writes.exclusive(location, async () =>
-      services.engine.versions.updateTag({ location, branch }, change),
-    );
-    return recordChange(request, services, { operation: 'update_table_tag', version, branch });
-  },
+  run: async (request, services) => setTag(request, services, { operation: 'update_table_tag', method: 'updateTag' }),
 });
 
 export const deleteTag = defineTableOperation({
@@ -102,3 +87,15 @@ export const deleteTag = defineTableOperation({
     return recordChange(request, services, { operation: 'delete_table_tag', version, branch });
   },
 });
+
+async function setTag(
+  request: TableRequest<TagChangeBody>,
+  services: Services,
+  { operation, method }: { readonly operation: string; readonly method: 'createTag' | 'updateTag' },
+): Promise<Reply> {
+  const { location } = request.table;
+  const { version, branch } = request.body;
+  const change = { tag: guardTagName(request.body.tag), version };
+  await services.writes.exclusive(location, async () => services.engine.versions[method]({ location, branch }, change));
+  return recordChange(request, services, { operation, version, branch });
+}

@@ -16,7 +16,7 @@ import type { TableVersionShape } from '../../wire/history/versions.ts';
 import type { Sent } from '../../wire/shapes.ts';
 import { defineTableOperation, json, objectReply } from '../operation.ts';
 import type { Services } from '../services.ts';
-import { cutPage, limitWithNext, readPage } from '../shared/pages.ts';
+import { cutPage, readPage, withNext } from '../shared/pages.ts';
 import type { Page } from '../shared/pages.ts';
 import { recordCommit, toCommitEntry } from '../shared/record-commit.ts';
 import { toTableState } from '../shared/table-state.ts';
@@ -107,7 +107,7 @@ function selectAfter(versions: readonly TableVersion[], page: Page, isDescending
   const ordered = isDescending ? versions.toReversed() : versions;
   const isLater = ({ version }: TableVersion): boolean =>
     after === undefined || (isDescending ? version < after : version > after);
-  return ordered.filter(isLater).slice(0, limitWithNext(page));
+  return ordered.filter(isLater).slice(0, withNext(page).limit);
 }
 
 function readToken(token: string | undefined): number | undefined {

@@ -55,9 +55,9 @@ export function cutPage<Entry>(
   return { entries, page_token: last === undefined ? undefined : toToken(last) };
 }
 
-/** How many entries to ask for: one more than the page has shows whether there is a next page. */
-export function limitWithNext({ limit }: Page): number | undefined {
-  return limit === undefined ? undefined : limit + 1;
+/** The page and one entry more, which shows whether there is a next page. */
+export function withNext({ after, limit }: Page): Page {
+  return { after, limit: limit === undefined ? undefined : limit + 1 };
 }
 
 /** A position in an order of texts, as one text. */

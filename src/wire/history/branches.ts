@@ -1,40 +1,29 @@
 import { Type } from 'typebox';
-import {
-  Branch,
-  mapOf,
-  NextPageToken,
-  pageFields,
-  pageParameters,
-  Version,
-  optionalText,
-  queryParameters,
-  replyBody,
-  requestBody,
-} from '../shapes.ts';
+import * as Shape from '../shapes.ts';
 
-export const ListBranchesQuery = queryParameters(pageParameters);
+export const ListBranchesQuery = Shape.queryParameters(Shape.pageParameters);
 
-export const ListBranchesBody = requestBody(pageFields);
+export const ListBranchesBody = Shape.requestBody(Shape.pageFields);
 
 export const BranchShape = Type.Object({
-  parentBranch: optionalText('Absent for the main branch.'),
-  parentVersion: Version,
+  parentBranch: Shape.optionalText('Absent for the main branch.'),
+  parentVersion: Shape.Version,
   createAt: Type.Integer({ minimum: 0, description: 'When it was made, in seconds since 1970.' }),
   manifestSize: Type.Integer({ minimum: 0 }),
 });
 export type BranchShape = Type.Static<typeof BranchShape>;
 
-export const ListBranchesReply = replyBody({
-  branches: mapOf(BranchShape),
-  page_token: NextPageToken,
+export const ListBranchesReply = Shape.replyBody({
+  branches: Shape.mapOf(BranchShape),
+  page_token: Shape.NextPageToken,
 });
 export type ListBranchesReply = Type.Static<typeof ListBranchesReply>;
 
-export const CreateBranchBody = requestBody({
+export const CreateBranchBody = Shape.requestBody({
   name: Type.String({ description: 'Name of the new branch.' }),
-  from_branch: Type.Optional(Branch),
-  from_version: Type.Optional(Version),
+  from_branch: Type.Optional(Shape.Branch),
+  from_version: Type.Optional(Shape.Version),
 });
 export type CreateBranchBody = Type.Static<typeof CreateBranchBody>;
 
-export const DeleteBranchBody = requestBody({ name: Type.String({ description: 'Name of the branch.' }) });
+export const DeleteBranchBody = Shape.requestBody({ name: Type.String({ description: 'Name of the branch.' }) });

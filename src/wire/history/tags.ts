@@ -1,41 +1,37 @@
 import { Type } from 'typebox';
-import {
-  Branch,
-  mapOf,
-  NextPageToken,
-  pageFields,
-  pageParameters,
-  Version,
-  optionalText,
-  queryParameters,
-  replyBody,
-  requestBody,
-} from '../shapes.ts';
+import * as Shape from '../shapes.ts';
 
 const TagName = Type.String({ description: 'Name of the tag.' });
 
-export const ListTagsQuery = queryParameters(pageParameters);
+export const ListTagsQuery = Shape.queryParameters(Shape.pageParameters);
 
-export const ListTagsBody = requestBody(pageFields);
+export const ListTagsBody = Shape.requestBody(Shape.pageFields);
 
 export const TagShape = Type.Object({
-  version: Version,
-  branch: optionalText('Absent for the main branch.'),
+  version: Shape.Version,
+  branch: Shape.optionalText('Absent for the main branch.'),
   manifestSize: Type.Integer({ minimum: 0 }),
-  createdAt: optionalText('As RFC 3339, where the storage tells it.'),
+  createdAt: Shape.optionalText('As RFC 3339, where the storage tells it.'),
 });
 export type TagShape = Type.Static<typeof TagShape>;
 
-export const ListTagsReply = replyBody({
-  tags: mapOf(TagShape),
-  page_token: NextPageToken,
+export const ListTagsReply = Shape.replyBody({
+  tags: Shape.mapOf(TagShape),
+  page_token: Shape.NextPageToken,
 });
 export type ListTagsReply = Type.Static<typeof ListTagsReply>;
 
-export const TagBody = requestBody({ tag: TagName });
+export const TagBody = Shape.requestBody({ tag: TagName });
 
-export const TagVersionReply = replyBody({ version: Version, branch: optionalText('Absent for the main branch.') });
+export const TagVersionReply = Shape.replyBody({
+  version: Shape.Version,
+  branch: Shape.optionalText('Absent for the main branch.'),
+});
 export type TagVersionReply = Type.Static<typeof TagVersionReply>;
 
-export const TagChangeBody = requestBody({ tag: TagName, version: Version, branch: Type.Optional(Branch) });
+export const TagChangeBody = Shape.requestBody({
+  tag: TagName,
+  version: Shape.Version,
+  branch: Type.Optional(Shape.Branch),
+});
 export type TagChangeBody = Type.Static<typeof TagChangeBody>;

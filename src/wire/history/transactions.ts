@@ -1,39 +1,33 @@
 import { Type } from 'typebox';
-import {
-  strictObject,
-  pageParameters,
-  StringMap,
-  optionalText,
-  queryParameters,
-  replyBody,
-  requestBody,
-} from '../shapes.ts';
+import * as Shape from '../shapes.ts';
 
-export const DescribeTransactionBody = requestBody({});
+export const DescribeTransactionBody = Shape.requestBody({});
 
-export const TransactionReply = replyBody({
+export const TransactionReply = Shape.replyBody({
   status: Type.String({ description: 'Always `Succeeded`: what is recorded is committed.' }),
-  properties: StringMap,
+  properties: Shape.StringMap,
 });
 export type TransactionReply = Type.Static<typeof TransactionReply>;
 
-const Mode = optionalText();
+const Mode = Shape.optionalText();
 
-export const AlterTransactionBody = requestBody({
+export const AlterTransactionBody = Shape.requestBody({
   actions: Type.Array(
-    strictObject({
-      setStatusAction: Type.Optional(strictObject({ status: optionalText() })),
-      setPropertyAction: Type.Optional(strictObject({ key: optionalText(), value: optionalText(), mode: Mode })),
-      unsetPropertyAction: Type.Optional(strictObject({ key: optionalText(), mode: Mode })),
+    Shape.strictObject({
+      setStatusAction: Type.Optional(Shape.strictObject({ status: Shape.optionalText() })),
+      setPropertyAction: Type.Optional(
+        Shape.strictObject({ key: Shape.optionalText(), value: Shape.optionalText(), mode: Mode }),
+      ),
+      unsetPropertyAction: Type.Optional(Shape.strictObject({ key: Shape.optionalText(), mode: Mode })),
     }),
   ),
 });
 export type AlterTransactionBody = Type.Static<typeof AlterTransactionBody>;
 
-export const ListTransactionsQuery = queryParameters({
-  ...pageParameters,
-  newest_first: optionalText('`true`: the newest first, and with a page token those before it.'),
-  page_token: optionalText('The token of the page before, or the id of the last transaction that was seen.'),
+export const ListTransactionsQuery = Shape.queryParameters({
+  ...Shape.pageParameters,
+  newest_first: Shape.optionalText('`true`: the newest first, and with a page token those before it.'),
+  page_token: Shape.optionalText('The token of the page before, or the id of the last transaction that was seen.'),
 });
 
 export const Transaction = Type.Object({
@@ -41,15 +35,15 @@ export const Transaction = Type.Object({
   operation: Type.String(),
   id: Type.Array(Type.String(), { description: 'Path of the table or namespace.' }),
   version: Type.Optional(Type.Integer({ description: 'Absent for changes of names, which make no version.' })),
-  branch: optionalText(),
+  branch: Shape.optionalText(),
   caller: Type.String(),
   request_id: Type.String(),
   committed_at: Type.String({ description: 'RFC 3339, UTC.' }),
 });
 export type Transaction = Type.Static<typeof Transaction>;
 
-export const ListTransactionsReply = replyBody({
+export const ListTransactionsReply = Shape.replyBody({
   transactions: Type.Array(Transaction),
-  page_token: optionalText('Present when there are more. To follow the feed, go on behind the last id.'),
+  page_token: Shape.optionalText('Present when there are more. To follow the feed, go on behind the last id.'),
 });
 export type ListTransactionsReply = Type.Static<typeof ListTransactionsReply>;
