@@ -52,8 +52,7 @@ export async function openCatalog(settings: CatalogSettings) {
     journal: createJournal(context, settings.journal),
     /** Entries, hits and misses of cached lookups. */
     lookupCounts: () => context.caches.counts(),
-    /** Transactions and syncs of the disk since the start. */
-    counts: () => ({ transactions: context.transactionCount(), syncs: store.syncCount() }),
+    counts: context.counts,
     /** Refuses with `ServiceUnavailable` when the catalog cannot be read. */
     async ping(): Promise<void> {
       await context.read(readGeneration);

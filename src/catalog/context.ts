@@ -1,31 +1,9 @@
-import { sql as statement } from 'kysely';
 import { GroupCommit } from './group-commit.ts';
 import type { GroupOptions } from './group-commit.ts';
 import { createId } from './ids.ts';
 import { LookupCaches } from './lookup-cache.ts';
 import { createStorageRoots } from './storage-roots.ts';
-import type { StorageRoots } from './storage-roots.ts';
 import type { CatalogStore, Sql } from './store.ts';
-
-type Transact = <Value>(work: (sql: Sql) => Promise<Value>) => Promise<Value>;
-
-/** What every part of the catalog works with. */
-export interface CatalogContext {
-  readonly read: CatalogStore['read'];
-  /** One transaction, after which every process repeats its lookups. */
-  readonly write: Transact;
-  /** One transaction that leaves cached lookups valid: it only adds, or changes what no lookup returns. */
-  readonly append: Transact;
-  /** Transactions that concurrent callers share. */
-  readonly group: GroupCommit;
-  readonly requireDurable: CatalogStore['requireDurable'];
-  /** Transactions committed since the start. */
-  readonly transactionCount: () => number;
-  readonly caches: LookupCaches;
-  readonly roots: StorageRoots;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
-}
 
 export interface ContextSettings {
   /** Databases whose roots lie below it can be moved with it. */
@@ -36,10 +14,10 @@ export interface ContextSettings {
   readonly now: () => number;
 }
 
-export function createContext(
-  store: CatalogStore,
-  { storageRoot, cacheEntriesMax, now }: ContextSettings,
-): CatalogContext {
+/** What every part of the catalog works with. */
+export type CatalogContext = ReturnType<typeof createContext>;
+
+export function createContext(store: CatalogStore, { storageRoot, cacheEntriesMax, now }: ContextSettings) {
   const caches = new LookupCaches({
     readChangeCounter: async () => store.readChangeCounter(),
     readGeneration: async () => store.read(readGeneration),
@@ -65,12 +43,18 @@ export function createContext(
     }
   };
   return {
-    read: async (work) => store.read(work),
-    write: async (work) => transact(work, { changesLookups: true, isDurable: true }),
-    append: async (work) => transact(work, { changesLookups: false, isDurable: true }),
+    read: async <Value>(work: (sql: Sql) => Promise<Value>) => store.read(work),
+    /** One transaction, after which every process repeats its lookups. */
+    write: async <Value>(work: (sql: Sql) => Promise<Value>) =>
+      transact(work, { changesLookups: true, isDurable: true }),
+    /** One transaction that leaves cached lookups valid: it only adds, or changes what no lookup returns. */
+    append: async <Value>(work: (sql: Sql) => Promise<Value>) =>
+      transact(work, { changesLookups: false, isDurable: true }),
+    /** Transactions that concurrent callers share. */
     group: new GroupCommit(transact),
     requireDurable: async () => store.requireDurable(),
-    transactionCount: () => transactions,
+    /** Transactions committed and syncs of the disk since the start. */
+    counts: () => ({ transactions, syncs: store.syncCount() }),
     caches,
     roots: createStorageRoots(storageRoot),
     now,
@@ -81,8 +65,7 @@ const GENERATION = 'generation';
 
 /** Changes with every transaction that may change what a lookup has found. */
 export async function readGeneration(sql: Sql): Promise<string> {
-  const found = await statement<{ value: string }>`select value from settings where name = ${GENERATION}`.execute(sql);
-  const [row] = found.rows;
+  const row = await sql.selectFrom('settings').select('value').where('name', '=', GENERATION).executeTakeFirst();
   if (row === undefined) throw new Error('The catalog has no generation.');
   return row.value;
 }

@@ -51,7 +51,10 @@ export function createProvider(parts: ProviderParts): Provider {
     ttl: { ClientCredentials: settings.tokenSeconds },
     // No route that sets a cookie can be reached; without keys the library warns all the same.
     cookies: { keys: [] },
-    renderError: renderAsJson,
+    renderError: (context: Context, out: unknown) => {
+      context.type = 'json';
+      context.body = out;
+    },
     features: {
       ...NOT_OFFERED,
       clientCredentials: { enabled: true },
@@ -99,11 +102,6 @@ function discoveryDocument(provider: Provider, issuer: string): object {
     subject_types_supported: ['public'],
     id_token_signing_alg_values_supported: [OWN_ALGORITHM],
   };
-}
-
-function renderAsJson(context: Context, out: unknown): void {
-  context.type = 'json';
-  context.body = out;
 }
 
 function describeResource({ settings, keys }: ProviderParts, resource: string): object {
@@ -155,8 +153,7 @@ function sourceOf(clientId: string): string {
 
 function refuseTooManyFailures({ failures }: ProviderParts, id: string): void {
   const waitSeconds = failures.waitSeconds(sourceOf(id));
-  if (waitSeconds === 0) return;
-  throw later({ status: 429, error: 'too_many_requests', description: 'too many failed attempts', waitSeconds });
+  if (waitSeconds > 0) throw later(TOO_MANY_REQUESTS, waitSeconds);
 }
 
 /** An unavailable catalog is not the client's fault, and needs no stack in the log. */
@@ -164,24 +161,14 @@ async function available<T>(ask: () => Promise<T>): Promise<T> {
   try {
     return await ask();
   } catch (error) {
-    if (!(error instanceof ServiceError)) throw error;
-    throw later({
-      status: 503,
-      error: 'temporarily_unavailable',
-      description: 'clients cannot be looked up now',
-      waitSeconds: error.retryAfterSeconds ?? 1,
-    });
+    throw error instanceof ServiceError ? later(UNAVAILABLE, error.retryAfterSeconds ?? 1) : error;
   }
 }
 
-interface Later {
-  readonly status: number;
-  readonly error: string;
-  readonly description: string;
-  readonly waitSeconds: number;
-}
+const TOO_MANY_REQUESTS = { status: 429, error: 'too_many_requests', description: 'too many failed attempts' };
+const UNAVAILABLE = { status: 503, error: 'temporarily_unavailable', description: 'clients cannot be looked up now' };
 
-function later({ status, error, description, waitSeconds }: Later): Error {
+function later({ status, error, description }: typeof UNAVAILABLE, waitSeconds: number): Error {
   Provider.ctx?.set('retry-after', String(waitSeconds));
   const refusal = new errors.CustomOIDCProviderError(error, description);
   refusal.statusCode = status;

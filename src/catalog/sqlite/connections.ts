@@ -26,17 +26,17 @@ interface ThreadedConnection {
 /** With a full disk, by giving up the reserve. */
 export async function connect(file: string, busyMilliseconds: number): Promise<Connections> {
   const connections = await tryConnect(file, busyMilliseconds).catch(async (error: unknown) => {
-    if (!mayLackSpace(error) || !releaseReserve(file)) throw error;
+    const reserve = `${file}-reserve`;
+    if (!mayLackSpace(error) || !existsSync(reserve)) throw error;
+    rmSync(reserve);
     return tryConnect(file, busyMilliseconds);
   });
   keepReserve(file);
   return connections;
 }
 
-export function disconnect(file: string, { reader, writer, checkpointer }: Connections): void {
-  reader.close();
-  checkpointer.close();
-  writer.close();
+export function disconnect(file: string, connections: Connections): void {
+  closeAll(connections);
   // Right after SQLite has removed its files there is space for it, also on a full disk.
   keepReserve(file);
 }
@@ -49,7 +49,7 @@ const RESERVE_BYTES = 256 * 1024;
  * store no zeros. A lack of space for it is no failure.
  */
 export function keepReserve(catalogFile: string): void {
-  const file = reserveFile(catalogFile);
+  const file = `${catalogFile}-reserve`;
   try {
     if (statSync(file, { throwIfNoEntry: false })?.size === RESERVE_BYTES) return;
     writeFileSync(file, randomBytes(RESERVE_BYTES), { mode: 0o600 });
@@ -58,27 +58,13 @@ export function keepReserve(catalogFile: string): void {
   }
 }
 
-/** Whether there was one. */
-function releaseReserve(catalogFile: string): boolean {
-  const file = reserveFile(catalogFile);
-  const existed = existsSync(file);
-  rmSync(file, { force: true });
-  return existed;
-}
-
-function reserveFile(catalogFile: string): string {
-  return `${catalogFile}-reserve`;
-}
-
 async function tryConnect(file: string, busyMilliseconds: number): Promise<Connections> {
   const connections = await openConnections(file);
   try {
     await retryWhileBusy(busyMilliseconds, async () => configure(connections));
     return connections;
   } catch (error) {
-    connections.reader.close();
-    connections.checkpointer.close();
-    connections.writer.close();
+    closeAll(connections);
     throw error;
   }
 }
@@ -130,4 +116,10 @@ async function configure({ reader, writer, checkpointer }: Connections): Promise
   writer.exec('pragma wal_autocheckpoint = 0');
   writer.exec('pragma foreign_keys = on');
   writer.exec('pragma trusted_schema = off');
+}
+
+function closeAll({ reader, writer, checkpointer }: Connections): void {
+  reader.close();
+  checkpointer.close();
+  writer.close();
 }

@@ -1,21 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceError } from '../../errors/service-error.ts';
 
-/** Primary result codes, from https://www.sqlite.org/rescode.html: what passes by itself, or what an administrator can fix. */
-const UNAVAILABLE_CODES: ReadonlyMap<number, string> = new Map([
-  [3, 'PERM'],
-  [5, 'BUSY'],
-  [6, 'LOCKED'],
-  [7, 'NOMEM'],
-  [8, 'READONLY'],
-  [9, 'INTERRUPT'],
-  [10, 'IOERR'],
-  [13, 'FULL'],
-  [14, 'CANTOPEN'],
-  [15, 'PROTOCOL'],
-  [22, 'NOLFS'],
-  [23, 'AUTH'],
-]);
+/**
+ * Primary result codes (https://www.sqlite.org/rescode.html) of faults that pass, or that an administrator can fix: PERM,
+ * BUSY, LOCKED, NOMEM, READONLY, INTERRUPT, IOERR, FULL, CANTOPEN, PROTOCOL, NOLFS, AUTH.
+ */
+const UNAVAILABLE_CODES: ReadonlySet<number> = new Set([3, 5, 6, 7, 8, 9, 10, 13, 14, 15, 22, 23]);
 const BUSY = 5;
 const NO_SPACE_CODES: ReadonlySet<number> = new Set([10, 13, 14]);
 const CONSTRAINT_FOREIGNKEY = 787;
@@ -25,7 +15,8 @@ const RETRY_AFTER_SECONDS = 1;
 export function translateSqliteError(error: unknown): unknown {
   const code = primaryCode(error);
   if (code === undefined) return error;
-  if (isParentGone(error)) {
+  // A row that others refer to is deleted only with its database or namespace: by another process, before this write.
+  if (error instanceof Error && 'rawCode' in error && error.rawCode === CONSTRAINT_FOREIGNKEY) {
     return new ServiceError('ConcurrentModification', 'What this belongs to was removed by another request.', {
       cause: error,
       retryAfterSeconds: RETRY_AFTER_SECONDS,
@@ -34,11 +25,6 @@ export function translateSqliteError(error: unknown): unknown {
   return UNAVAILABLE_CODES.has(code)
     ? catalogUnavailable(error)
     : new ServiceError('Internal', 'The catalog could not do what was asked of it.', { cause: error });
-}
-
-/** A row that others refer to is deleted only with its database or namespace: by another process, before this write. */
-function isParentGone(error: unknown): boolean {
-  return error instanceof Error && 'rawCode' in error && error.rawCode === CONSTRAINT_FOREIGNKEY;
 }
 
 export function isBusy(error: unknown): boolean {

@@ -6,9 +6,10 @@ import type { CatalogContext } from '../context.ts';
 import { createId } from '../ids.ts';
 import { ensureNamespaceId } from '../namespaces/namespace-rows.ts';
 import { toPathText } from '../path-text.ts';
-import type { LocationRow } from '../schema/rows.ts';
+import type { TableRow } from '../schema/rows.ts';
+import type { StorageRoots } from '../storage-roots.ts';
 import type { Sql } from '../store.ts';
-import { toLocationColumns } from './table-rows.ts';
+import { toLocationColumns, toTableRow } from './table-rows.ts';
 
 /** A table that the engine has found on storage. */
 export interface FoundTable {
@@ -26,10 +27,8 @@ export async function adoptTables(
 ): Promise<number> {
   let adopted = 0;
   for (let start = 0; start < found.length; start += TABLES_PER_TRANSACTION) {
-    const tables = found
-      .slice(start, start + TABLES_PER_TRANSACTION)
-      .map(({ path, location }) => ({ path, pathText: toPathText(path), columns: toLocationColumns(location, roots) }));
-    adopted += await append(async (sql) => adoptSome(sql, { databaseId, tables, createdAt: now() }));
+    const some = found.slice(start, start + TABLES_PER_TRANSACTION);
+    adopted += await append(async (sql) => adoptSome(sql, { databaseId, found: some, roots, createdAt: now() }));
     // Statements never leave the queue of microtasks: this lets other events in.
     await nextTurn();
   }
@@ -38,48 +37,37 @@ export async function adoptTables(
 
 interface Adoption {
   readonly databaseId: string;
-  readonly tables: readonly AdoptedTable[];
+  readonly found: readonly FoundTable[];
+  readonly roots: StorageRoots;
   readonly createdAt: number;
 }
 
-interface AdoptedTable {
-  readonly path: TablePath;
-  readonly pathText: string;
-  readonly columns: LocationRow;
-}
-
-async function adoptSome(sql: Sql, adoption: Adoption): Promise<number> {
-  const { databaseId, createdAt } = adoption;
+async function adoptSome(sql: Sql, { databaseId, found, roots, createdAt }: Adoption): Promise<number> {
+  const isKnown = await findKnown(sql, databaseId, {
+    paths: found.map(({ path }) => toPathText(path)),
+    locations: found.map(({ location }) => toLocationColumns(location, roots).location),
+  });
   let adopted = 0;
-  // Known tables are left out first, so that no namespace is created for them.
-  for (const { path, pathText, columns } of await withoutKnown(sql, adoption)) {
+  for (const { path, location } of found) {
+    const id = createId(createdAt);
+    const table = { id, databaseId, location, pathText: toPathText(path), createdBy: 'adoption', createdAt } as const;
+    const row = toTableRow({ ...table, namespaceId: null, state: 'published' }, roots);
+    // No namespace is created for a known table.
+    if (isKnown(row)) continue;
     const namespaceId = await ensureNamespaceId(sql, databaseId, namespaceOf(path), createdAt);
-    const result = await sql
-      .insertInto('tables')
-      .values({
-        id: createId(createdAt),
-        database_id: databaseId,
-        namespace_id: namespaceId,
-        path: pathText,
-        state: 'published',
-        ...columns,
-        properties: '{}',
-        held_version: null,
-        held_branch: null,
-        created_by: 'adoption',
-        created_at: createdAt,
-      })
-      // Names no key, because both count: the path and the location.
-      .onConflict((conflict) => conflict.doNothing())
-      .executeTakeFirst();
+    const insert = sql.insertInto('tables').values({ ...row, namespace_id: namespaceId });
+    // Names no key, because both count: the path and the location.
+    const result = await insert.onConflict((conflict) => conflict.doNothing()).executeTakeFirst();
     adopted += Number(result.numInsertedOrUpdatedRows ?? 0n);
   }
   return adopted;
 }
 
-async function withoutKnown(sql: Sql, { databaseId, tables }: Adoption): Promise<readonly AdoptedTable[]> {
-  const paths = tables.map(({ pathText }) => pathText);
-  const locations = tables.map(({ columns }) => columns.location);
+async function findKnown(
+  sql: Sql,
+  databaseId: string,
+  { paths, locations }: { readonly paths: readonly string[]; readonly locations: readonly string[] },
+): Promise<(row: TableRow) => boolean> {
   const atPath = sql.selectFrom('tables').select('path').where('database_id', '=', databaseId);
   const pathRows = await atPath.where('path', 'in', paths).execute();
   const knownPaths = new Set(pathRows.map((row) => row.path));
@@ -89,5 +77,5 @@ async function withoutKnown(sql: Sql, { databaseId, tables }: Adoption): Promise
     const rows = await sql.selectFrom(table).select('location').where('location', 'in', locations).execute();
     for (const { location } of rows) knownLocations.add(location);
   }
-  return tables.filter(({ pathText, columns }) => !knownPaths.has(pathText) && !knownLocations.has(columns.location));
+  return ({ path, location }) => knownPaths.has(path) || knownLocations.has(location);
 }

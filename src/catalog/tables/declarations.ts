@@ -14,7 +14,8 @@ import type { StorageRoots } from '../storage-roots.ts';
 import type { Sql } from '../store.ts';
 import { releaseRow } from './lifecycle.ts';
 import type { Recorded } from './lifecycle.ts';
-import { insertTable, toLocationColumns, toTableRecord, visibleTables } from './table-rows.ts';
+import { insertTable, toLocationColumns, toTableRecord, toTableRow, visibleTables } from './table-rows.ts';
+import type { NewTableRow } from './table-rows.ts';
 
 interface NewDeclaration {
   readonly databaseId: string;
@@ -83,32 +84,20 @@ export function createDeclarationStore({ read, write, append, roots, now }: Cata
   };
 }
 
-interface NewTableValues extends Omit<NewDeclaration, 'root'> {
-  readonly id: string;
-  readonly location: TableLocation;
-  readonly state: TableRow['state'];
-  readonly createdAt: number;
-}
+type NewTable = Omit<NewTableRow, 'namespaceId' | 'pathText' | 'createdBy'> & { readonly path: TablePath };
 
 async function insertRecorded(
   sql: Sql,
-  { id, databaseId, path, location, properties, state, createdAt }: NewTableValues,
+  table: NewTable,
   { entry, roots }: { readonly entry: CommitEntry; readonly roots: StorageRoots },
 ): Promise<RecordedTable> {
-  const row = await insertTable(sql, path, {
-    id,
-    database_id: databaseId,
-    namespace_id: await requireNamespaceId(sql, databaseId, namespaceOf(path)),
-    path: toPathText(path),
-    state,
-    ...toLocationColumns(location, roots),
-    properties: JSON.stringify(properties),
-    created_by: entry.caller,
-    created_at: createdAt,
-  });
+  const { id: tableId, databaseId, path, createdAt: committedAt } = table;
+  const namespaceId = await requireNamespaceId(sql, databaseId, namespaceOf(path));
+  const row = toTableRow({ ...table, namespaceId, pathText: toPathText(path), createdBy: entry.caller }, roots);
+  await insertTable(sql, path, row);
   await sql.deleteFrom('releases').where('location', '=', row.location).execute();
-  const transaction = { ...entry, databaseId, tableId: id, path, committedAt: createdAt };
-  return { table: toTableRecord(row, roots), transactionId: await recordTransaction(sql, transaction) };
+  const transactionId = await recordTransaction(sql, { ...entry, databaseId, tableId, path, committedAt });
+  return { table: toTableRecord(row, roots), transactionId };
 }
 
 type PathOfDatabase = Pick<NewDeclaration, 'databaseId' | 'path'>;

@@ -11,7 +11,7 @@ import { toPathText, toTablePath } from '../path-text.ts';
 import { toStorageDirectory } from '../storage-roots.ts';
 import type { Sql } from '../store.ts';
 import type { Recorded } from './lifecycle.ts';
-import { insertTable, tableExists, toLocation, toLocationColumns, toProperties, toTableRecord } from './table-rows.ts';
+import { insertTable, tableExists, toLocation, toProperties, toTableRecord, toTableRow } from './table-rows.ts';
 
 /** A name that is taken and a directory to write to, for a table that is not visible yet. */
 export interface Reservation {
@@ -49,23 +49,20 @@ export function createReservationStore({ read, write, append, roots, now, requir
       const createdAt = now();
       const tableId = createId(createdAt);
       const location: TableLocation = { kind: 'listed', root, directory: toStorageDirectory(nameOf(path), tableId) };
-      const isFilling = fills !== undefined;
-      await append(async (sql) =>
-        insertTable(sql, path, {
-          id: tableId,
-          database_id: databaseId,
-          // Hidden data are in no namespace, so that they keep none from being dropped.
-          namespace_id: isFilling ? null : await requireNamespaceId(sql, databaseId, namespaceOf(path)),
-          // A declared table has the name already: its data wait under a name that no request can have.
-          path: isFilling ? HIDDEN_PREFIX + tableId : toPathText(path),
-          state: 'reserved',
-          ...toLocationColumns(location, roots),
-          properties: '{}',
-          created_by: caller,
-          created_at: createdAt,
-        }),
-      );
-      return { tableId, databaseId, path, location, ...(isFilling ? { fills } : {}) };
+      const table = { id: tableId, databaseId, location, state: 'reserved', createdBy: caller, createdAt } as const;
+      const reservation = { tableId, databaseId, path, location };
+      if (fills === undefined) {
+        await append(async (sql) => {
+          const namespaceId = await requireNamespaceId(sql, databaseId, namespaceOf(path));
+          await insertTable(sql, path, toTableRow({ ...table, namespaceId, pathText: toPathText(path) }, roots));
+        });
+        return reservation;
+      }
+      // A declared table has the name already: its data wait under a name that no request can have, and in no namespace,
+      // so that they keep none from being dropped.
+      const hidden = { namespaceId: null, pathText: HIDDEN_PREFIX + tableId };
+      await append(async (sql) => insertTable(sql, path, toTableRow({ ...table, ...hidden }, roots)));
+      return { ...reservation, fills };
     },
 
     async publish(reservation: Reservation, entry: PublishEntry): Promise<Recorded> {

@@ -52,11 +52,36 @@ export function visibleTables(sql: Sql) {
   return sql.selectFrom('tables').selectAll().where('state', '!=', 'reserved');
 }
 
-export type NewTableRow = Omit<TableRow, 'held_version' | 'held_branch'>;
+export interface NewTableRow {
+  readonly id: string;
+  readonly databaseId: string;
+  readonly namespaceId: string | null;
+  readonly pathText: string;
+  readonly state: TableRow['state'];
+  readonly location: TableLocation;
+  readonly properties?: Readonly<Record<string, string>>;
+  readonly createdBy: string;
+  readonly createdAt: number;
+}
+
+export function toTableRow({ location, properties = {}, ...table }: NewTableRow, roots: StorageRoots): TableRow {
+  return {
+    id: table.id,
+    database_id: table.databaseId,
+    namespace_id: table.namespaceId,
+    path: table.pathText,
+    state: table.state,
+    ...toLocationColumns(location, roots),
+    properties: JSON.stringify(properties),
+    held_version: null,
+    held_branch: null,
+    created_by: table.createdBy,
+    created_at: table.createdAt,
+  };
+}
 
 /** Refuses a path that is taken. From now on the path no longer leads to a table that was renamed from it. */
-export async function insertTable(sql: Sql, path: TablePath, values: NewTableRow): Promise<TableRow> {
-  const row: TableRow = { ...values, held_version: null, held_branch: null };
+export async function insertTable(sql: Sql, path: TablePath, row: TableRow): Promise<void> {
   const result = await sql
     .insertInto('tables')
     .values(row)
@@ -64,7 +89,6 @@ export async function insertTable(sql: Sql, path: TablePath, values: NewTableRow
     .executeTakeFirst();
   if (result.numInsertedOrUpdatedRows !== 1n) throw tableExists(path);
   await deleteRename(sql, row.database_id, row.path);
-  return row;
 }
 
 export async function deleteRename(sql: Sql, databaseId: string, pathText: string): Promise<void> {

@@ -5,7 +5,7 @@ export interface Setting<T> {
   readonly type: SettingType;
   readonly default: T;
   /** Words for a default that depends on another setting, or on the machine. */
-  readonly defaultText: string | undefined;
+  readonly defaultText?: string | undefined;
   readonly range: string;
   readonly help: string;
   /** Takes the value from a file, a variable or a flag. */
@@ -84,20 +84,15 @@ interface TextOptions<D> {
   readonly rule?: TextRule;
 }
 
-export function text<D extends string | undefined>(given: TextOptions<D>): Setting<string | D> {
-  return textSetting('text', given);
-}
+export const text = textSetting('text');
+export const path = textSetting('path');
 
-export function path<D extends string | undefined>(given: TextOptions<D>): Setting<string | D> {
-  return textSetting('path', given);
-}
-
-function textSetting<D extends string | undefined>(
-  type: 'text' | 'path',
-  { default: fallback, defaultText, help, rule = refuseEmpty }: TextOptions<D>,
-): Setting<string | D> {
-  const read = (raw: unknown): Reading<string> => (typeof raw === 'string' ? rule(raw) : mustBe('a text', raw));
-  return { type, default: fallback, defaultText, range: '', help, read, show: showText };
+function textSetting(type: 'text' | 'path') {
+  return <D extends string | undefined>(given: TextOptions<D>): Setting<string | D> => {
+    const { default: fallback, defaultText, help, rule = refuseEmpty } = given;
+    const read = (raw: unknown): Reading<string> => (typeof raw === 'string' ? rule(raw) : mustBe('a text', raw));
+    return { type, default: fallback, defaultText, range: '', help, read, show: showText };
+  };
 }
 
 function refuseEmpty(given: string): Reading<string> {
@@ -106,7 +101,7 @@ function refuseEmpty(given: string): Reading<string> {
 
 export function secret(help: string, rule: TextRule): Setting<string | undefined> {
   const read = (raw: unknown): Reading<string> => (typeof raw === 'string' ? rule(raw) : mustBeOnly('a text'));
-  return { type: 'secret', default: undefined, defaultText: undefined, range: '', help, read, show: showSecret };
+  return { type: 'secret', default: undefined, range: '', help, read, show: showSecret };
 }
 
 export function boolean(fallback: boolean, help: string): Setting<boolean> {
@@ -116,7 +111,7 @@ export function boolean(fallback: boolean, help: string): Setting<boolean> {
     if (raw === false || raw === 'false') return { value: false };
     return mustBe(range, raw);
   };
-  return { type: 'boolean', default: fallback, defaultText: undefined, range, help, read, show: String };
+  return { type: 'boolean', default: fallback, range, help, read, show: String };
 }
 
 export function choice<C extends string>(fallback: C, choices: readonly C[], help: string): Setting<C> {
@@ -125,12 +120,12 @@ export function choice<C extends string>(fallback: C, choices: readonly C[], hel
     const chosen = choices.find((each) => each === raw);
     return chosen === undefined ? mustBe(`one of ${range}`, raw) : { value: chosen };
   };
-  return { type: 'choice', default: fallback, defaultText: undefined, range, help, read, show: String };
+  return { type: 'choice', default: fallback, range, help, read, show: String };
 }
 
 export function list(fallback: readonly string[], help: string): Setting<readonly string[]> {
   const range = 'texts, separated by commas';
-  return { type: 'list', default: fallback, defaultText: undefined, range, help, read: readList, show: showList };
+  return { type: 'list', default: fallback, range, help, read: readList, show: showList };
 }
 
 function readList(raw: unknown): Reading<readonly string[]> {
@@ -146,7 +141,7 @@ function readList(raw: unknown): Reading<readonly string[]> {
 export function options(help: string): Setting<TextMap> {
   const show = (map: TextMap): string => showList(Object.keys(map).map((key) => `${key}=${SET}`));
   const range = 'JSON object of texts';
-  return { type: 'options', default: {}, defaultText: undefined, range, help, read: readTextMap, show };
+  return { type: 'options', default: {}, range, help, read: readTextMap, show };
 }
 
 function readTextMap(raw: unknown): Reading<TextMap> {
@@ -170,18 +165,12 @@ interface JsonOptions<T> {
 
 /** A JSON array. */
 export function json<T>({ range, help, read, show }: JsonOptions<T>): Setting<readonly T[]> {
-  return {
-    type: 'json',
-    default: [],
-    defaultText: undefined,
-    range,
-    help,
-    read(raw) {
-      const parsed = readJson(raw);
-      return 'faults' in parsed ? parsed : read(parsed.value);
-    },
-    show: (value) => showList(value.map(show)),
+  const readItems = (raw: unknown): Reading<readonly T[]> => {
+    const parsed = readJson(raw);
+    return 'faults' in parsed ? parsed : read(parsed.value);
   };
+  const showItems = (items: readonly T[]): string => showList(items.map(show));
+  return { type: 'json', default: [], range, help, read: readItems, show: showItems };
 }
 
 /** Variables and flags carry JSON as text; a file has it already parsed. The parser's own words would quote the text. */
