@@ -4,17 +4,17 @@ import type { IndexContent } from '../wire/indexes.ts';
 import type { SchemaJson } from '../wire/schema/schema-json.ts';
 import type { TableStatsReply } from '../wire/tables.ts';
 
-/** What is known beside the plan, as the API gave it; the more there is, the more can be found. */
+/** What the API returned about the query and its table; more context allows more findings. */
 export interface PlanContext {
   readonly query: QueryTableBody;
   readonly schema?: SchemaJson;
   readonly indexes?: readonly IndexContent[];
   readonly stats?: TableStatsReply;
-  /** Of the query's rows against those of an exact search, from 0 to 1. */
+  /** Compared with an exact search, from 0 to 1. */
   readonly recall?: number;
 }
 
-export type FindingKind =
+type FindingKind =
   | 'no-vector-index'
   | 'other-distance'
   | 'index-bypassed'
@@ -30,22 +30,21 @@ export type FindingKind =
   | 'every-partition'
   | 'low-recall';
 
-/** `serious` costs most of the time or loses rows; `notable` costs; `hint` is good to know. */
+/** `serious` costs most of the time or loses rows; `notable` costs some; `hint` is good to know. */
 export type Severity = 'serious' | 'notable' | 'hint';
 
 export interface Finding {
   readonly kind: FindingKind;
   readonly severity: Severity;
   readonly title: string;
-  /** What the plan showed, with figures. */
+  /** What the plan shows, with figures. */
   readonly seen: string;
   readonly why: string;
-  /** The step in which it was seen. */
   readonly step: PlanStep;
   readonly remedy: Remedy | undefined;
 }
 
-/** Fields of the query to be sent otherwise. */
+/** Fields of the query to change. */
 export type Settings = Partial<
   Pick<
     QueryTableBody,
@@ -65,16 +64,19 @@ export type Remedy =
   | { readonly kind: 'merge-fragments' }
   | { readonly kind: 'set'; readonly settings: Settings };
 
-/** What a rule looks at. */
+/** The input of a rule. */
 export interface Evidence {
   readonly root: PlanStep;
   readonly steps: readonly PlanStep[];
   readonly context: PlanContext;
-  /** Each step's part of the time, from 0 to 1. */
+  /** The step's share of the time, from 0 to 1. */
   readonly share: (step: PlanStep) => number;
+  /** The same with all steps below it. */
+  readonly shareOfTree: (step: PlanStep) => number;
 }
 
-/** What the button says. */
+export type Rule = (evidence: Evidence) => readonly (Finding | undefined)[];
+
 export function describeRemedy(remedy: Remedy): string {
   switch (remedy.kind) {
     case 'create-index': {

@@ -1,19 +1,19 @@
 import type { PlanStep } from '../model/query.ts';
-import { figureOf, listSteps, resultRows, ownTimes, totalTime } from './plan-steps.ts';
+import { figureOf, listSteps, ownTimes, placeSteps, resultRows, totalTime } from './plan-steps.ts';
 
-/** The same figure of two runs; `ratio` is the second by the first, `undefined` where the first is nothing. */
+/** `ratio` is second by first, `undefined` where the first is 0. */
 export interface Pair {
   readonly first: number;
   readonly second: number;
   readonly ratio: number | undefined;
 }
 
-/** Two steps that do the same work, or one that the other plan has not. */
+/** Two corresponding steps, or one that only one plan has. */
 export interface StepPair {
   readonly depth: number;
   readonly first: PlanStep | undefined;
   readonly second: PlanStep | undefined;
-  /** Nanoseconds that each took by itself. */
+  /** Self time in nanoseconds. */
   readonly time: Pair;
   readonly rows: Pair;
 }
@@ -21,9 +21,7 @@ export interface StepPair {
 export interface PlanComparison {
   /** Nanoseconds of the whole query. */
   readonly time: Pair;
-  /** Rows that came out. */
   readonly rows: Pair;
-  /** Rows that steps read from storage. */
   readonly rowsRead: Pair;
   readonly bytesRead: Pair;
   readonly reads: Pair;
@@ -49,53 +47,38 @@ function toPair(first: number, second: number): Pair {
   return { first, second, ratio: first === 0 ? undefined : second / first };
 }
 
-interface DeepStep {
-  readonly step: PlanStep;
-  readonly depth: number;
-}
-
-/**
- * Both plans as lists, a parent before its children, and the longest common row of operators between them: what only
- * one plan has stands alone. Plans have tens of steps; the table of lengths is small.
- */
+/** Aligns the plans in order of display by their longest common subsequence of operators. */
 function alignSteps(first: PlanStep, second: PlanStep): readonly StepPair[] {
-  const [left, right] = [deepen(first, 0), deepen(second, 0)];
+  const [left, right] = [placeSteps(first), placeSteps(second)];
   const times = new Map([...ownTimes(first), ...ownTimes(second)]);
-  const pair = (one: DeepStep | undefined, other: DeepStep | undefined): StepPair => ({
+  const timeOf = (placed: Placed | undefined): number => (placed === undefined ? 0 : (times.get(placed.step) ?? 0));
+  const pair = (one: Placed | undefined, other: Placed | undefined): StepPair => ({
     depth: (one ?? other)?.depth ?? 0,
     first: one?.step,
     second: other?.step,
-    time: toPair(timeOf(one, times), timeOf(other, times)),
-    rows: toPair(rowsOf(one), rowsOf(other)),
+    time: toPair(timeOf(one), timeOf(other)),
+    rows: toPair(figureOf(one?.step, 'output_rows'), figureOf(other?.step, 'output_rows')),
   });
   const lengths = commonLengths(left, right);
   const pairs: StepPair[] = [];
   let [row, column] = [0, 0];
   while (row < left.length || column < right.length) {
     const [one, other] = [left[row], right[column]];
-    if (one !== undefined && other !== undefined && one.step.operator === other.step.operator) {
-      pairs.push(pair(one, other));
-      row += 1;
-      column += 1;
-    } else if (
-      one !== undefined &&
-      (other === undefined || at(lengths, row + 1, column) >= at(lengths, row, column + 1))
-    ) {
-      pairs.push(pair(one, undefined));
-      row += 1;
-    } else {
-      pairs.push(pair(undefined, other));
-      column += 1;
-    }
+    const isSame = one !== undefined && one.step.operator === other?.step.operator;
+    const isFirst = isSame || other === undefined || at(lengths, row + 1, column) >= at(lengths, row, column + 1);
+    const [takesOne, takesOther] = [one !== undefined && isFirst, isSame || one === undefined || !isFirst];
+    pairs.push(pair(takesOne ? one : undefined, takesOther ? other : undefined));
+    if (takesOne) row += 1;
+    if (takesOther) column += 1;
   }
   return pairs;
 }
 
-/** The length of the longest common row of operators behind each pair of places. */
-function commonLengths(left: readonly DeepStep[], right: readonly DeepStep[]): readonly (readonly number[])[] {
-  const lengths: number[][] = Array.from({ length: left.length + 1 }, () =>
-    Array.from({ length: right.length + 1 }, () => 0),
-  );
+type Placed = ReturnType<typeof placeSteps>[number];
+
+/** The length of the longest common subsequence from each pair of positions on. */
+function commonLengths(left: readonly Placed[], right: readonly Placed[]): readonly Uint32Array[] {
+  const lengths = Array.from({ length: left.length + 1 }, () => new Uint32Array(right.length + 1));
   for (let row = left.length - 1; row >= 0; row -= 1) {
     for (let column = right.length - 1; column >= 0; column -= 1) {
       const isSame = left[row]?.step.operator === right[column]?.step.operator;
@@ -107,31 +90,16 @@ function commonLengths(left: readonly DeepStep[], right: readonly DeepStep[]): r
   return lengths;
 }
 
-function at(lengths: readonly (readonly number[])[], row: number, column: number): number {
+function at(lengths: readonly Uint32Array[], row: number, column: number): number {
   return lengths[row]?.[column] ?? 0;
 }
 
-function deepen(step: PlanStep, depth: number): readonly DeepStep[] {
-  return [{ step, depth }, ...step.children.flatMap((child) => deepen(child, depth + 1))];
-}
-
-function timeOf(step: DeepStep | undefined, times: ReadonlyMap<PlanStep, number>): number {
-  return step === undefined ? 0 : (times.get(step.step) ?? 0);
-}
-
-function rowsOf(step: DeepStep | undefined): number {
-  return step === undefined ? 0 : figureOf(step.step, 'output_rows');
-}
-
-/**
- * Which part of the rows of an exact search another search found, from 0 to 1. `undefined` when the exact search found
- * nothing, of which there is no part. The same id twice counts once.
- */
+/** The share of the exact rows that were found, from 0 to 1; `undefined` without exact rows. */
 export function recallOf(found: readonly RowId[], exact: readonly RowId[]): number | undefined {
   const [have, want] = [new Set(found.map(String)), new Set(exact.map(String))];
   if (want.size === 0) return undefined;
   return [...want].filter((id) => have.has(id)).length / want.size;
 }
 
-/** Row ids are whole numbers of 64 bits: a text where they do not fit a number. */
+/** 64 bits: a text where a number would lose digits. */
 export type RowId = string | number | bigint;

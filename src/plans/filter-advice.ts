@@ -1,5 +1,5 @@
 import type { PlanStep } from '../model/query.ts';
-import type { Evidence, Finding } from './advice.ts';
+import type { Evidence, Finding, Rule } from './advice.ts';
 import { formatCount, formatRows, formatShare } from './format-figure.ts';
 import { figureOf, findBelow, resultRows } from './plan-steps.ts';
 import { findDimension, findIndex, listColumns } from './table-facts.ts';
@@ -9,18 +9,13 @@ const SCANNED_ROWS_MIN = 10_000;
 const KEPT_SHARE_FEW = 0.2;
 const LOST_SHARE_MANY = 0.5;
 
-/** Of conditions. */
-export function findFilterAdvice(evidence: Evidence): readonly Finding[] {
-  const found = evidence.steps.flatMap((step) => {
-    if (step.operator === 'FilterExec') return [findPostFilter(step, evidence)];
-    if (step.operator === 'LanceRead') return [findFullScan(step, evidence)];
-    if (step.operator === 'ScalarIndexQuery') return [findUncovered(step, evidence)];
-    return [];
+export const findFilterAdvice: Rule = (evidence) =>
+  evidence.steps.map((step) => {
+    if (step.operator === 'FilterExec') return findPostFilter(step, evidence);
+    if (step.operator === 'LanceRead') return findFullScan(step, evidence);
+    return step.operator === 'ScalarIndexQuery' ? findUnindexedRows(step, evidence) : undefined;
   });
-  return found.filter((finding) => finding !== undefined);
-}
 
-/** The rows of a search that the condition threw away afterwards. */
 function findPostFilter(step: PlanStep, { context, root }: Evidence): Finding | undefined {
   const [below] = step.children;
   const isOfSearch = findBelow(step, 'ANNSubIndex') !== undefined || findBelow(step, 'KNNVectorDistance') !== undefined;
@@ -40,7 +35,6 @@ function findPostFilter(step: PlanStep, { context, root }: Evidence): Finding | 
   };
 }
 
-/** A condition that was checked row by row. */
 function findFullScan(step: PlanStep, evidence: Evidence): Finding | undefined {
   const [, refine = '--'] = /refine_filter=(.*)$/s.exec(step.details) ?? [];
   const [scanned, kept] = [figureOf(step, 'rows_scanned'), figureOf(step, 'output_rows')];
@@ -75,11 +69,11 @@ function findFullScan(step: PlanStep, evidence: Evidence): Finding | undefined {
   };
 }
 
-function findUncovered(step: PlanStep, { context }: Evidence): Finding | undefined {
+function findUnindexedRows(step: PlanStep, { context }: Evidence): Finding | undefined {
   const [, name] = /@([^()]+)\(/.exec(step.details) ?? [];
   const index = context.indexes?.find(({ index_name: each }) => each === name);
   const [outside, inside] = [index?.num_unindexed_rows ?? 0, index?.num_indexed_rows ?? 0];
-  // Of versions and branches other than the one that was listed nothing is known.
+  // The listed indexes are those of the latest version.
   if (index === undefined || outside === 0 || context.query.version !== undefined) return undefined;
   return {
     kind: 'unindexed-rows',
@@ -92,7 +86,7 @@ function findUncovered(step: PlanStep, { context }: Evidence): Finding | undefin
   };
 }
 
-/** The columns of the caller's filter that the part which was checked row by row speaks of. */
+/** The columns of the caller's filter in the part that is checked row by row. */
 function columnsOf(refine: string, { context }: Evidence): readonly ColumnFact[] {
   const asked = wordsOf(context.query.filter ?? '');
   const checked = wordsOf(refine);
@@ -103,7 +97,7 @@ function columnsOf(refine: string, { context }: Evidence): readonly ColumnFact[]
   return listColumns(context.schema).filter((column) => findDimension(column.type) === undefined && isNamed(column));
 }
 
-/** Without what stands in quotes. */
+/** Without quoted text. */
 function wordsOf(text: string): ReadonlySet<string> {
   const bare = text.replaceAll(/'(?:[^']|'')*'/g, ' ').replaceAll(/"(?:[^"\\]|\\.)*"/g, ' ');
   return new Set(bare.match(/[A-Za-z_]\w*/g));

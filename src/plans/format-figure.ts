@@ -1,6 +1,6 @@
 import type { MetricUnit } from '../model/query.ts';
 
-/** A figure for people: three digits and a unit. */
+/** Three digits and a unit. */
 export function formatFigure(value: number, unit: MetricUnit): string {
   switch (unit) {
     case 'nanoseconds':
@@ -31,7 +31,7 @@ export function formatBytes(bytes: number): string {
   ]);
 }
 
-/** In groups of three digits, whatever the machine's language. */
+/** Groups of three digits, independent of the locale. */
 export function formatCount(count: number): string {
   return String(Math.round(count)).replaceAll(/\B(?=(\d{3})+$)/g, ' ');
 }

@@ -1,13 +1,13 @@
-import type { PlanStep, Metric, MetricUnit } from '../model/query.ts';
+import type { Metric, PlanStep } from '../model/query.ts';
 
-/** A step and where it stands: steps are numbered as they are read, a parent before its children. */
-export interface PlacedStep {
+interface PlacedStep {
   readonly index: number;
   readonly depth: number;
   readonly step: PlanStep;
   readonly parent: PlacedStep | undefined;
 }
 
+/** In order of display: a parent before its children. */
 export function placeSteps(root: PlanStep): readonly PlacedStep[] {
   const placed: PlacedStep[] = [];
   const visit = (step: PlanStep, parent: PlacedStep | undefined): void => {
@@ -23,17 +23,17 @@ export function listSteps(root: PlanStep): readonly PlanStep[] {
   return [root, ...root.children.flatMap(listSteps)];
 }
 
-/** Zero when the step does not tell. */
-export function figureOf(step: PlanStep, name: string): number {
-  return step.metrics[name]?.value ?? 0;
+/** Zero when the step has no such metric. */
+export function figureOf(step: PlanStep | undefined, name: string): number {
+  return step?.metrics[name]?.value ?? 0;
 }
 
-/** A setting out of the details, such as `k` of `name=vec_idx, k=10, deltas=1`. */
+/** A setting in the details, such as `k` in `name=vec_idx, k=10, deltas=1`. */
 export function settingOf(step: PlanStep, name: string): string | undefined {
   return new RegExp(`(?:^|, )${name}=([^,]*)`).exec(step.details)?.[1];
 }
 
-/** The names in a list of the details, such as `projection=[id, vec]`. */
+/** A list in the details, such as `projection=[id, vec]`. */
 export function namesOf(step: PlanStep, name: string): readonly string[] {
   const [, list = ''] = new RegExp(`(?:^|, )${name}=\\[([^\\]]*)\\]`).exec(step.details) ?? [];
   return list === '' ? [] : list.split(', ');
@@ -43,14 +43,15 @@ export function findBelow(root: PlanStep, operator: string): PlanStep | undefine
   return root.children.flatMap(listSteps).find((step) => step.operator === operator);
 }
 
-/** Rows that came out of the query: those of the outermost step that counts them. */
+/** The output of the outermost step that counts its rows. */
 export function resultRows(root: PlanStep): number {
-  return (
-    listSteps(root).find(({ metrics }) => metrics['output_rows'] !== undefined)?.metrics['output_rows']?.value ?? 0
+  return figureOf(
+    listSteps(root).find(({ metrics }) => metrics['output_rows'] !== undefined),
+    'output_rows',
   );
 }
 
-/** The root step of a reply with the plan as a tree; `undefined` when it is none. */
+/** The root step of a reply; `undefined` when it is malformed. */
 export function readPlan(value: unknown): PlanStep | undefined {
   if (!isRecord(value)) return undefined;
   const { operator, details, metrics, children } = value;
@@ -61,19 +62,14 @@ export function readPlan(value: unknown): PlanStep | undefined {
 }
 
 function readMetrics(metrics: Readonly<Record<string, unknown>>): Readonly<Record<string, Metric>> {
-  const read = Object.entries(metrics).map(([name, metric]) => [name, readMetric(metric)] as const);
-  return Object.fromEntries(read.filter((entry): entry is [string, Metric] => entry[1] !== undefined));
+  return Object.fromEntries(Object.entries(metrics).flatMap(([name, metric]) => readMetric(name, metric)));
 }
 
-function readMetric(value: unknown): Metric | undefined {
-  if (!isRecord(value)) return undefined;
-  const { value: figure, unit, text } = value;
-  if (typeof figure !== 'number' || typeof text !== 'string' || !isUnit(unit)) return undefined;
-  return { value: figure, unit, text };
-}
-
-function isUnit(value: unknown): value is MetricUnit {
-  return value === 'count' || value === 'bytes' || value === 'nanoseconds';
+function readMetric(name: string, metric: unknown): readonly (readonly [string, Metric])[] {
+  if (!isRecord(metric)) return [];
+  const { value, unit, text } = metric;
+  const isUnit = unit === 'count' || unit === 'bytes' || unit === 'nanoseconds';
+  return typeof value === 'number' && typeof text === 'string' && isUnit ? [[name, { value, unit, text }]] : [];
 }
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
@@ -81,29 +77,31 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
 }
 
 /**
- * Nanoseconds that each step took by itself. The engine tells two times: `elapsed`, from the start of the query until the
- * step was done, its children included; and `elapsed_compute`, which it worked, waiting for data not included. A step's
- * own time is what it worked, or what passed between its last child's end and its own, whichever is more. A step at the
- * bottom is done only when those above have taken its last rows: what they worked meanwhile is not counted as its own.
+ * The self time of each step, in nanoseconds. The engine reports `elapsed`, from the start of the query to the end of the
+ * step, and `elapsed_compute`, without waiting for data. Self time is `elapsed_compute`, or the time from the end of the
+ * last child to the end of the step if that is longer. A leaf ends only when the steps above took its last rows: their
+ * computing is subtracted from its time.
  */
 export function ownTimes(root: PlanStep): ReadonlyMap<PlanStep, number> {
   const times = new Map<PlanStep, number>();
-  const visit = (step: PlanStep, workedMeanwhile: number): void => {
+  // The legs of a hybrid search are analysed in separate runs: the elapsed times do not compare.
+  const visit = (step: PlanStep, workAbove: number): void => {
     const worked = figureOf(step, 'elapsed_compute');
     const elapsed = figureOf(step, 'elapsed');
     if (step.children.length === 0) {
-      times.set(step, Math.max(worked, elapsed - workedMeanwhile, 0));
+      times.set(step, Math.max(worked, elapsed - workAbove, 0));
       return;
     }
-    const behind = Math.max(0, elapsed - Math.max(...step.children.map((child) => figureOf(child, 'elapsed'))));
-    times.set(step, Math.max(worked, isFrame(step) ? 0 : behind));
-    for (const child of step.children) visit(child, workedMeanwhile + Math.max(0, worked - behind));
+    const afterChildren = Math.max(0, elapsed - Math.max(...step.children.map((child) => figureOf(child, 'elapsed'))));
+    const isWrapper = isFrameStep(step) || step.operator === 'HybridFusionExec';
+    times.set(step, Math.max(worked, isWrapper ? 0 : afterChildren));
+    for (const child of step.children) visit(child, workAbove + Math.max(0, worked - afterChildren));
   };
   visit(root, 0);
   return times;
 }
 
-/** Each step's part of the whole, from 0 to 1. */
+/** Each step's share of the sum of self times. */
 export function timeShares(root: PlanStep): ReadonlyMap<PlanStep, number> {
   const times = ownTimes(root);
   const sum = [...times.values()].reduce((total, time) => total + time, 0);
@@ -112,11 +110,6 @@ export function timeShares(root: PlanStep): ReadonlyMap<PlanStep, number> {
 
 export function totalTime(root: PlanStep): number {
   return Math.max(...listSteps(root).map((step) => figureOf(step, 'elapsed')));
-}
-
-/** These hold the others; a fusion's legs are analysed apart from the run that its own time was taken in. */
-function isFrame(step: PlanStep): boolean {
-  return isFrameStep(step) || step.operator === 'HybridFusionExec';
 }
 
 const WORDS: Readonly<Record<string, string>> = {
@@ -143,14 +136,14 @@ const WORDS: Readonly<Record<string, string>> = {
   UnionExec: 'Put together',
 };
 
-/** What a step does, in words for people who do not know the engine; its own name when it has none here. */
+/** What a step does, for users who do not know the engine's operators. */
 export function wordsOfStep({ operator, details }: PlanStep): string {
   if (operator === 'SortExec' && /TopK\(fetch=\d+\), expr=\[_distance/.test(details)) return 'Keep the nearest';
   if (operator === 'SortExec' && details.startsWith('TopK')) return 'Keep the first';
   return WORDS[operator] ?? operator;
 }
 
-/** Steps that hold the plan together and neither read nor compute anything of note. */
+/** Wrappers around the plan, without work of note. */
 export function isFrameStep({ operator }: PlanStep): boolean {
   return operator === 'AnalyzeExec' || operator === 'TracedExec';
 }

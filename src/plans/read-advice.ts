@@ -1,5 +1,5 @@
 import type { PlanStep } from '../model/query.ts';
-import type { Evidence, Finding } from './advice.ts';
+import type { Evidence, Finding, Rule } from './advice.ts';
 import { formatBytes, formatCount, formatRows } from './format-figure.ts';
 import { figureOf, namesOf, resultRows } from './plan-steps.ts';
 import { findWidth, listColumns } from './table-facts.ts';
@@ -10,10 +10,7 @@ const FRAGMENT_ROWS_FEW = 10_000;
 const WIDE_BYTES_MIN = 64;
 const READ_PER_RESULT_MANY = 10;
 
-/** Of reading: how much of a row, and from how many places. */
-export function findReadAdvice(evidence: Evidence): readonly Finding[] {
-  return [findWideColumns(evidence), findSmallFragments(evidence)].filter((finding) => finding !== undefined);
-}
+export const findReadAdvice: Rule = (evidence) => [findWideColumns(evidence), findSmallFragments(evidence)];
 
 function findWideColumns({ steps, root, context }: Evidence): Finding | undefined {
   if (context.query.columns !== undefined) return undefined;
@@ -59,13 +56,9 @@ function findSmallFragments({ steps }: Evidence): Finding | undefined {
 }
 
 function columnsReadBy(step: PlanStep): readonly string[] {
-  return [...namesOf(step, 'projection'), ...takenBy(step)];
-}
-
-/** A fetch by row id names its columns in brackets: `columns="_rowid, (title), (vec)"`. */
-function takenBy(step: PlanStep): readonly string[] {
-  if (step.operator !== 'Take') return [];
-  return [...step.details.matchAll(/\(([^()]+)\)/g)].map(([, name = '']) => name);
+  // A fetch by row id has its columns in parentheses: `columns="_rowid, (title), (vec)"`.
+  const fetched = step.operator === 'Take' ? [...step.details.matchAll(/\(([^()]+)\)/g)] : [];
+  return [...namesOf(step, 'projection'), ...fetched.map(([, name = '']) => name)];
 }
 
 function isWide({ type }: ColumnFact): boolean {

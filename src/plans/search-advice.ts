@@ -1,32 +1,34 @@
 import type { PlanStep } from '../model/query.ts';
 import type { IndexContent } from '../wire/indexes.ts';
-import type { Evidence, Finding, Remedy } from './advice.ts';
+import type { Evidence, Finding, Remedy, Rule } from './advice.ts';
 import { formatBytes, formatCount, formatRows, formatShare } from './format-figure.ts';
 import { figureOf, findBelow, listSteps, namesOf, settingOf } from './plan-steps.ts';
 import { findDimension, findIndex, listColumns } from './table-facts.ts';
 
-/** Below this, comparing with every vector is about as quick as an index. */
+/** Below this, an index is not faster. */
 const COMPARED_ROWS_MIN = 10_000;
 const PARTITIONS_MIN = 8;
 const REFINE_FACTOR_MANY = 10;
 const RECALL_GOOD = 0.9;
 
-/** Of searches by vector. */
-export function findSearchAdvice(evidence: Evidence): readonly Finding[] {
-  const found = evidence.steps.flatMap((step) => {
+export const findSearchAdvice: Rule = (evidence) =>
+  evidence.steps.flatMap((step) => {
     switch (step.operator) {
       case 'KNNVectorDistance':
         return [findFullComparison(step, evidence), findRefinement(step, evidence)];
       case 'UnionExec':
-        return [findUncovered(step, evidence)];
+        return [findUnindexedRows(step, evidence)];
       case 'ANNSubIndex':
         return [findColdIndex(step), findEveryPartition(step, evidence), findLowRecall(step, evidence)];
       default:
         return [];
     }
   });
-  return found.filter((finding) => finding !== undefined);
-}
+
+export const findTextAdvice: Rule = (evidence) =>
+  evidence.steps
+    .filter(({ operator }) => operator === 'FlatMatchQuery')
+    .map((step) => findFlatTextSearch(step, evidence));
 
 function findFullComparison(step: PlanStep, evidence: Evidence): Finding | undefined {
   const compared = figureOf(step, 'output_rows');
@@ -36,7 +38,7 @@ function findFullComparison(step: PlanStep, evidence: Evidence): Finding | undef
   const index = column === undefined ? undefined : findIndex(evidence.context.indexes, column, 'vector');
   const seen =
     `The vector was compared with ${formatRows(compared)}` +
-    `${column === undefined ? '' : ` of ${column}`}, which took ${formatShare(comparisonShare(step, evidence))} of the time.`;
+    `${column === undefined ? '' : ` of ${column}`}, which took ${formatShare(evidence.shareOfTree(step))} of the time.`;
   if (evidence.context.query.bypass_vector_index === true) {
     return {
       kind: 'index-bypassed',
@@ -77,7 +79,6 @@ function toOtherDistance(step: PlanStep, seen: string, index: IndexContent): Fin
   };
 }
 
-/** Candidates of the index are fetched and compared again with their exact vectors. */
 function findRefinement(step: PlanStep, { context, share }: Evidence): Finding | undefined {
   const factor = context.query.refine_factor ?? 0;
   const fetch = listSteps(step).find(({ operator }) => operator === 'Take');
@@ -97,17 +98,16 @@ function findRefinement(step: PlanStep, { context, share }: Evidence): Finding |
   };
 }
 
-/** Rows that came after the build of the index are compared one by one, beside it. */
-function findUncovered(step: PlanStep, evidence: Evidence): Finding | undefined {
+function findUnindexedRows(step: PlanStep, evidence: Evidence): Finding | undefined {
   const ann = findBelow(step, 'ANNSubIndex');
-  const beside = step.children.flatMap(listSteps).find(isReadForComparison);
+  const beside = findRead(step);
   if (ann === undefined || beside === undefined) return undefined;
   const index = settingOf(ann, 'name');
   const listed = evidence.context.indexes?.find(({ index_name: name }) => name === index);
   const rows = figureOf(beside, 'output_rows');
   const all = listed === undefined ? undefined : (listed.num_indexed_rows ?? 0) + (listed.num_unindexed_rows ?? 0);
   const branch = step.children.find((child) => listSteps(child).includes(beside)) ?? beside;
-  const spent = listSteps(branch).reduce((sum, each) => sum + evidence.share(each), 0);
+  const spent = evidence.shareOfTree(branch);
   return {
     kind: 'unindexed-rows',
     severity: spent >= 0.25 || rows >= COMPARED_ROWS_MIN ? 'serious' : 'notable',
@@ -124,11 +124,10 @@ function findUncovered(step: PlanStep, evidence: Evidence): Finding | undefined 
 function findColdIndex(step: PlanStep): Finding | undefined {
   const partition = findBelow(step, 'ANNIvfPartition');
   const parts = figureOf(step, 'parts_loaded');
-  const loaded = parts + (partition === undefined ? 0 : figureOf(partition, 'indices_loaded'));
+  if (parts + figureOf(partition, 'indices_loaded') === 0) return undefined;
   const index = settingOf(step, 'name');
-  if (loaded === 0) return undefined;
-  const bytes = figureOf(step, 'bytes_read') + (partition === undefined ? 0 : figureOf(partition, 'bytes_read'));
-  const requests = figureOf(step, 'iops') + (partition === undefined ? 0 : figureOf(partition, 'iops'));
+  const bytes = figureOf(step, 'bytes_read') + figureOf(partition, 'bytes_read');
+  const requests = figureOf(step, 'iops') + figureOf(partition, 'iops');
   return {
     kind: 'cold-index',
     severity: 'hint',
@@ -143,7 +142,7 @@ function findColdIndex(step: PlanStep): Finding | undefined {
 function findEveryPartition(step: PlanStep, { context }: Evidence): Finding | undefined {
   const { searched, ranked } = partitionsOf(step);
   const isLowRecall = context.recall !== undefined && context.recall < RECALL_GOOD;
-  // With a filter the engine goes on until it has found enough.
+  // With a filter the engine searches partitions until it has enough rows.
   if (ranked < PARTITIONS_MIN || searched < ranked || isLowRecall || context.query.filter !== undefined)
     return undefined;
   return {
@@ -182,18 +181,13 @@ function findLowRecall(step: PlanStep, { context }: Evidence): Finding | undefin
 }
 
 function partitionsOf(step: PlanStep): { readonly searched: number; readonly ranked: number } {
-  const partition = findBelow(step, 'ANNIvfPartition');
-  const ranked = partition === undefined ? 0 : figureOf(partition, 'partitions_ranked');
+  const ranked = figureOf(findBelow(step, 'ANNIvfPartition'), 'partitions_ranked');
   return { searched: figureOf(step, 'partitions_searched'), ranked };
 }
 
-function isReadForComparison(step: PlanStep): boolean {
-  return step.operator === 'LanceScan' || step.operator === 'LanceRead';
-}
-
-/** Comparing, and reading what is compared. */
-function comparisonShare(step: PlanStep, { share }: Evidence): number {
-  return listSteps(step).reduce((sum, each) => sum + share(each), 0);
+function findRead(step: PlanStep): PlanStep | undefined {
+  const below = step.children.flatMap(listSteps);
+  return below.find(({ operator }) => operator === 'LanceScan' || operator === 'LanceRead');
 }
 
 function searchedColumn(step: PlanStep, { context }: Evidence): string | undefined {
@@ -209,26 +203,18 @@ function toVectorIndex(column: string, step: PlanStep, { context }: Evidence): R
   const type = listColumns(context.schema).find(({ path }) => path === column)?.type;
   const dimension = type === undefined ? undefined : findDimension(type);
   const metric = settingOf(step, 'metric');
-  // Quantization cuts vectors into parts of equal length; vectors of bytes have no other index.
+  // Product quantization splits vectors into parts of equal length, and does not apply to vectors of bytes.
   const isDivisible = dimension !== undefined && dimension % 8 === 0 && metric !== 'hamming';
   const indexType = isDivisible ? 'IVF_PQ' : 'IVF_FLAT';
   return { kind: 'create-index', column, indexType, ...(metric === undefined ? {} : { distanceType: metric }) };
 }
 
-/** Of searches by words. */
-export function findTextAdvice(evidence: Evidence): readonly Finding[] {
-  const flat = evidence.steps.filter((step) => step.operator === 'FlatMatchQuery');
-  return flat.map((step) => toFinding(step, evidence)).filter((finding) => finding !== undefined);
-}
-
-function toFinding(step: PlanStep, evidence: Evidence): Finding | undefined {
+function findFlatTextSearch(step: PlanStep, evidence: Evidence): Finding | undefined {
   const column = settingOf(step, 'column');
-  const read = step.children
-    .flatMap(listSteps)
-    .find(({ operator }) => operator === 'LanceRead' || operator === 'LanceScan');
+  const read = findRead(step);
   if (column === undefined || read === undefined) return undefined;
   const rows = figureOf(read, 'output_rows');
-  const spent = listSteps(step).reduce((sum, each) => sum + evidence.share(each), 0);
+  const spent = evidence.shareOfTree(step);
   const seen = `The words were looked for in ${formatRows(rows)} of ${column}, one by one, ${formatShare(spent)} of the time.`;
   const isBesideIndex = evidence.steps.some(
     (each) => each.operator === 'MatchQuery' && settingOf(each, 'column') === column,

@@ -4,24 +4,24 @@ import type { IndexContent } from '../wire/indexes.ts';
 import type { SchemaJson, TypeJson } from '../wire/schema/schema-json.ts';
 
 export interface ColumnFact {
-  /** As a field path. */
+  /** A field path. */
   readonly path: string;
   readonly type: TypeJson;
 }
 
-/** Every field that holds values, by its path; those inside lists do not count, nothing can be asked of them alone. */
+/** All leaf fields, except those inside lists, which cannot be queried separately. */
 export function listColumns(schema: SchemaJson | undefined): readonly ColumnFact[] {
   return (schema?.fields ?? []).flatMap((field) => expand([field.name], field.type));
 }
 
-/** The length of a vector that can be searched; of a list of vectors, that of each. */
+/** The dimension of a searchable vector, or of each vector of a list. */
 export function findDimension(type: TypeJson): number | undefined {
   const [item] = type.fields ?? [];
   if (type.type === 'list') return item === undefined ? undefined : findDimension(item.type);
   return type.type === 'fixed_size_list' && isVectorItem(item?.type.type ?? '') ? type.length : undefined;
 }
 
-/** Bytes of a value where the type fixes them; texts and bytes are `undefined`. */
+/** The size in bytes of a value of fixed size. */
 export function findWidth(type: TypeJson): number | undefined {
   const [item] = type.fields ?? [];
   if (type.type === 'fixed_size_list' && item !== undefined) return (type.length ?? 0) * (findWidth(item.type) ?? 0);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
-import type { Finding, FindingKind } from '../../src/plans/advice.ts';
+import type { Finding } from '../../src/plans/advice.ts';
 import { describeRemedy } from '../../src/plans/advice.ts';
 import { findAdvice } from '../../src/plans/find-advice.ts';
 import type { QueryTableBody } from '../../src/wire/data.ts';
@@ -15,12 +15,12 @@ async function advise(query: QueryTableBody): Promise<readonly Finding[]> {
   return findAdvice(await table.analyze(query), await table.context(query));
 }
 
-async function find(kind: FindingKind, query: QueryTableBody): Promise<Finding> {
+async function find(kind: Finding['kind'], query: QueryTableBody): Promise<Finding> {
   const findings = await advise(query);
   return findings.find((each) => each.kind === kind) ?? assert.fail(JSON.stringify(findings.map((each) => each.kind)));
 }
 
-async function kinds(query: QueryTableBody): Promise<readonly FindingKind[]> {
+async function kinds(query: QueryTableBody): Promise<readonly Finding['kind'][]> {
   return (await advise(query)).map(({ kind }) => kind);
 }
 
