@@ -76,12 +76,12 @@ suite('issuer settings', () => {
     ]);
   });
 
-  test('keep an authenticator from being made when they are not safe', () => {
+  test('refuse an authenticator when they are not safe', () => {
     const settings = settingsFor([{ ...GOOD, algorithms: ['HS256'] }]);
     assert.throws(() => createAuthenticator(settings, lookupOf(), Date.now), /The algorithm "HS256" is not one of/);
   });
 
-  test('keep an authenticator from being made when two issuers have one address', () => {
+  test('refuse an authenticator when two issuers have one address', () => {
     const settings = settingsFor([GOOD, { ...GOOD, audience: 'other' }]);
     assert.throws(() => createAuthenticator(settings, lookupOf(), Date.now), /Two issuers have the same address/);
   });

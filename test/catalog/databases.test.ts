@@ -78,7 +78,7 @@ test('a database that holds anything is not dropped, nor is the default one', as
   await assert.rejects(catalog.databases.drop('default'), refusal('InvalidInput', /default/));
 });
 
-test('what is made in a database that is dropped meanwhile is refused, to be asked again', async (context) => {
+test('creating something in a database that is dropped meanwhile is a conflict', async (context) => {
   const { catalog } = await temporaryCatalog(context);
   const { id: databaseId } = await catalog.databases.create({ name: 'sales', root: '/sales' });
   await catalog.databases.drop('sales');

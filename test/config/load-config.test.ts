@@ -137,7 +137,7 @@ function assertFrozen(value: unknown): void {
   for (const part of Object.values(value)) assertFrozen(part);
 }
 
-test('names all faults at once, each with where it stands', () => {
+test('names all faults at once, each with its origin', () => {
   const faults = faultsOf({
     argv: ['--port', '70000', '--prot=1', '--basepath'],
     env: { TILTYARD_LOG_LEVEL: 'loud', TILTYARD_HOTS: 'x' },
@@ -193,7 +193,7 @@ test('passes over the address and the key that clients read', () => {
   assert.equal(configOf({ env }).adminKey, undefined);
 });
 
-test('passes over the variables that Kubernetes makes for a service called tiltyard', () => {
+test('ignores the variables that Kubernetes sets for a service called tiltyard', () => {
   const env = {
     TILTYARD_PORT: 'tcp://10.0.0.7:2333',
     TILTYARD_SERVICE_HOST: '10.0.0.7',

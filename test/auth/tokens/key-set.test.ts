@@ -118,7 +118,7 @@ suite('the keys of an issuer', () => {
     await verifyNew();
   });
 
-  test('that a token names and nobody could ask for are no fault of the token: 503', async () => {
+  test("that a token names and that could not be fetched are not the token's fault: 503", async () => {
     await verifyNew();
     await provider.rotate();
     provider.setAway(true);

@@ -49,7 +49,7 @@ suite('an access token', () => {
   });
   after(() => provider.close());
 
-  test('that the provider made is accepted, with its subject and expiry', async () => {
+  test('of the provider is accepted, with its subject and expiry', async () => {
     // The provider has the real time.
     const verifier = new TokenVerifier(settingsFor([issuerOf(provider)]), Date.now);
     const exp = Math.floor(Date.now() / 1000) + 1000;
@@ -237,7 +237,7 @@ suite('an access token', () => {
     });
   }
 
-  test('is never any text that nobody signed', async () => {
+  test('is never an unsigned text', async () => {
     const verifier = makeVerifier();
     const part = fc.oneof(
       fc.string(),

@@ -8,7 +8,7 @@ function tokenUntil(expiresAt: number) {
   return { callerId: 'token:https://a#b', grants: [], expiresAt };
 }
 
-test('gives a checked token back for a minute', () => {
+test('gives a verified token back for a minute', () => {
   const tokens = new VerifiedTokens();
   const verified = tokenUntil(NOW + 3_600_000);
   tokens.keep('digest', verified, NOW);
@@ -16,7 +16,7 @@ test('gives a checked token back for a minute', () => {
   assert.equal(tokens.find('digest', NOW + 60_000), undefined);
 });
 
-test('gives a checked token back no longer than it lives', () => {
+test('gives a verified token back no longer than it is valid', () => {
   const tokens = new VerifiedTokens();
   tokens.keep('digest', tokenUntil(NOW + 10), NOW);
   assert.notEqual(tokens.find('digest', NOW + 9), undefined);

@@ -14,7 +14,7 @@ test('the first signing key is kept, and shared by all who open the catalog', as
   assert.deepEqual(await other.signingKeys.list(), listed);
 });
 
-test('a new signing key stands first; the earlier one stays, until it is told to go', async (context) => {
+test('a new signing key is listed first; earlier ones stay until they are forgotten', async (context) => {
   const { file, catalog } = await temporaryCatalog(context);
   const other = await open(context, file);
   await catalog.signingKeys.ensure(key('a'));

@@ -10,7 +10,7 @@ test('the root is always there', async (context) => {
   assert.equal(await catalog.namespaces.exists(database.id, []), true);
 });
 
-test('a namespace is there once it is made, in its own database only', async (context) => {
+test('a namespace exists once it is created, in its database only', async (context) => {
   const { catalog, database } = await temporaryCatalog(context);
   const other = await catalog.databases.create({ name: 'other', root: '/other' });
   assert.equal(await catalog.namespaces.exists(database.id, ['sales']), false);
@@ -21,7 +21,7 @@ test('a namespace is there once it is made, in its own database only', async (co
   assert.equal(await catalog.namespaces.exists(other.id, ['sales']), false);
 });
 
-test('a namespace made by another process is there at once', async (context) => {
+test('a namespace created by another process is visible at once', async (context) => {
   const { file, catalog, database } = await temporaryCatalog(context);
   const other = await open(context, file);
   assert.equal(await other.namespaces.exists(database.id, ['sales']), false);
@@ -113,7 +113,7 @@ test('does not drop a namespace with a table or a namespace in it, unless all in
   }
 });
 
-test('a table that is being made when its namespace goes is never published', async (context) => {
+test('a table that is being created when its namespace is dropped is never published', async (context) => {
   const { catalog, database } = await temporaryCatalog(context);
   const databaseId = database.id;
   await catalog.namespaces.create({ databaseId, path: ['a'], properties: {} });

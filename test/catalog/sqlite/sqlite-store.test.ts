@@ -59,7 +59,7 @@ test('refuses a folder that is missing, without naming it', async (context) => {
   });
 });
 
-test('refuses a folder in place of the file', async (context) => {
+test('refuses a folder instead of the file', async (context) => {
   const folder = await mkdtemp(join(tmpdir(), 'catalog-'));
   context.after(async () => rm(folder, { recursive: true }));
   await assert.rejects(open(context, folder), refusal('ServiceUnavailable'));
@@ -117,7 +117,7 @@ test('a reader cannot write outside of a transaction', async (context) => {
   await assert.rejects(writing, refusal('ServiceUnavailable'));
 });
 
-test('a row whose parent is gone is a conflict with whoever removed that', async (context) => {
+test('a row whose parent was deleted meanwhile is a conflict', async (context) => {
   const store = await openStore(context, await temporaryFile(context));
   const row = { id: 'n', database_id: 'none', parent_id: null, path: 'a', properties: '{}', created_at: NOW };
   const writing = store.transact(async (sql) => sql.insertInto('namespaces').values(row).execute());
@@ -258,7 +258,7 @@ test('a second opening in one process does not undo the locks of the first', asy
   const file = await temporaryFile(context);
   const store = await openStore(context, file);
   await openStore(context, file);
-  // Whoever closes the last connection removes the log; without our locks this process would take itself for the last.
+  // The last connection to close removes the log; without our locks this process would take itself for the last.
   const script = "const d = new (require('libsql'))(process.argv[1]); d.exec('create table x (y)'); d.close();";
   const { status } = spawnSync(process.execPath, ['-e', script, file], { stdio: 'inherit' });
   assert.equal(status, 0);

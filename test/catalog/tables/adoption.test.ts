@@ -20,7 +20,7 @@ const FOUND: readonly FoundTable[] = [
   },
 ];
 
-test('adopted tables are published with their places, and their namespaces are made', async (context) => {
+test('adopted tables are published with their locations, and their namespaces are created', async (context) => {
   const { catalog, database } = await temporaryCatalog(context);
   assert.equal(await catalog.tables.adopt(database.id, FOUND), 3);
   for (const { path, location } of FOUND) {

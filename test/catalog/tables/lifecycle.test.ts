@@ -23,7 +23,7 @@ test('a dropped table is gone at once, for every process, and its data are noted
   assert.deepEqual(await catalog.tables.removals(), []);
 });
 
-test('a name that was dropped can be had again at once, with a directory of its own', async (context) => {
+test('the name of a dropped table can be used again at once, with a new directory', async (context) => {
   const { catalog, database } = await temporaryCatalog(context);
   const first = await createTable(catalog, database.id, ['orders']);
   await catalog.tables.drop(first, NAMED);
@@ -155,7 +155,7 @@ test('a location belongs to one table, and a name to one location, unless it is 
   assert.deepEqual(await catalog.tables.findOwner(database.id, '/data/one.lance'), { kind: 'released', path: ['a'] });
 });
 
-test('a declared table is there, with a location of its own, and is ordinary once its data were found', async (context) => {
+test('a declared table is visible, with a new location, and is ordinary once its data were found', async (context) => {
   const { catalog, database } = await temporaryCatalog(context);
   const declaration = { databaseId: database.id, path: ['orders'], root: '/data', properties: { a: 'b' } } as const;
   const { table } = await catalog.tables.declare(declaration, NAMED);

@@ -38,7 +38,7 @@ test('a reserved table is not to be seen, a published one is', async (context) =
   });
 });
 
-test('a reservation has a directory of its own below the root', async (context) => {
+test('a reservation has a new directory below the root', async (context) => {
   const { catalog, database } = await temporaryCatalog(context);
   const table = { databaseId: database.id, path: ['Orders 1'] as const, root: '/data', caller: 'key:k' };
   const first = await catalog.tables.reserve(table);

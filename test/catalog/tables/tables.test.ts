@@ -55,7 +55,7 @@ test('pages of every size together are all tables in order', async (context) => 
   await fc.assert(property, { numRuns: 60 });
 });
 
-test('a listing under a path has what stands there and below it, in order, and nothing else', async (context) => {
+test('a listing under a path has the tables at the path and below it, in order, and no others', async (context) => {
   const { catalog } = await temporaryCatalog(context);
   const property = fc.asyncProperty(distinctPaths, namePaths, fc.nat(), async (paths, other, pick) => {
     const databaseId = await newDatabase(catalog);

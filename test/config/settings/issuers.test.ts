@@ -58,7 +58,7 @@ test('refuses algorithms without a key pair', () => {
   assert.match(faultsOf([{ ...smallest, algorithms: [] }]), /\[0\]\.algorithms must be/);
 });
 
-test('names every fault at once, with its place', () => {
+test('names every fault at once, with its path', () => {
   const grants = [{ claim: '', value: 1, role: 'king', path: 'a', extra: 1 }, { database: 'a/b' }, 'x'];
   const faults = faultsOf([{ issuer: 'https://a.example.com', grants, kids: 3 }, 5]);
   const expected = [

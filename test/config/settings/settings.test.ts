@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { settingsReference } from '../../../src/config/config.ts';
 import { SETTING_NAMES, settingRows } from '../../../src/config/settings/settings.ts';
 
-test('gives every setting a variable and a flag of its own', () => {
+test('gives every setting a different variable and flag', () => {
   const rows = settingsReference();
   assert.equal(rows.length, SETTING_NAMES.length);
   for (const key of ['name', 'env', 'flag'] as const) {
