@@ -1,4 +1,4 @@
-import { metadataRanges, mutate } from '../../test/arrow/stream/mutate.ts';
+import { metadataRanges, mutate } from '../../test/arrow/support/mutate.ts';
 import {
   END_OF_STREAM,
   TYPES,

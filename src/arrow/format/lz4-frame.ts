@@ -1,4 +1,4 @@
-/** Bytes that an LZ4 sequence can yield for each of its own: a run length grows by 255 per byte. */
+/** Upper bound of decoded bytes per encoded byte: a run length grows by 255 per byte. */
 const EXPANSION_MAX = 255;
 
 const FRAME_MAGIC = 0x184d2204;

@@ -38,7 +38,7 @@ export class Dictionaries {
     return id !== undefined && this.#inForce.has(id);
   }
 
-  /** Says whether the message replaces an earlier dictionary, so that no chunk can hold both. */
+  /** Says whether the message replaces an earlier dictionary. No chunk can hold both. */
   add(message: DictionaryMessage, context: MessageContext): boolean {
     const earlier = this.#inForce.get(message.id);
     if (message.isDelta && earlier === undefined) {

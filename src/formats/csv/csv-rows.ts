@@ -7,16 +7,16 @@ export interface CsvRow {
   readonly cells: readonly (string | null)[];
 }
 
-/** A row beyond this is a quote that was never closed. */
+/** A longer row has a quote that was never closed. */
 const ROW_CHARACTERS_MAX = 16 * 1024 * 1024;
 const QUOTE = '"';
 
-/** Cuts the text of a CSV file (RFC 4180) into rows, as it arrives. */
+/** Splits the text of a CSV file (RFC 4180) into rows, as it arrives. See docs/decisions/0003-hand-written-code.md. */
 export class CsvRows {
   private readonly delimiter: string;
   private rest = '';
   private line = 1;
-  /** Where the next delimiter was found, for searches that begin before it. */
+  /** Position of the next delimiter, for searches that begin before it. */
   private nextDelimiter = 0;
 
   constructor(delimiter: string) {
@@ -51,7 +51,7 @@ export class CsvRows {
     return rows;
   }
 
-  /** `undefined` when the row goes on in text that has not arrived. */
+  /** `undefined` when the rest of the row has not arrived. */
   private readRow(
     start: number,
     isLast: boolean,
@@ -68,7 +68,7 @@ export class CsvRows {
         if (close === undefined) return undefined;
         const cell = text.slice(at + 1, close).replaceAll('""', QUOTE);
         cells.push(cell);
-        lines += countNewlines(cell);
+        lines += cell.split('\n').length - 1;
         if (newline !== -1 && newline < close) newline = text.indexOf('\n', close);
         end = close + 1;
         if (!isLast && newline === -1) return undefined;
@@ -128,10 +128,4 @@ function commonWidth(sample: string, delimiter: string): number {
   } catch {
     return 0;
   }
-}
-
-function countNewlines(text: string): number {
-  let count = 0;
-  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) count += 1;
-  return count;
 }

@@ -6,8 +6,8 @@ import { readBatchHeader, readMessageHeader } from '../../../src/arrow/format/me
 import { decodeLz4Frame, lz4DecodedBytesMax } from '../../../src/arrow/format/lz4-frame.ts';
 import { MessageContext } from '../../../src/arrow/format/flatbuffer.ts';
 import { ARROW_LIMITS, fixtureStream } from '../../support/arrow-fixtures.ts';
-import { lz4Frame } from './lz4-writer.ts';
-import { metadataRanges } from '../stream/mutate.ts';
+import { lz4Frame } from '../support/lz4-writer.ts';
+import { metadataRanges } from '../support/mutate.ts';
 
 /** Bytes with repetitions, near and far, so that matches of all kinds appear. */
 const repetitive = fc

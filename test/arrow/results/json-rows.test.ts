@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { writeLines } from '../../../src/arrow/results/json-rows.ts';
 import { expectedTables, fixtureStream, whole } from '../../support/arrow-fixtures.ts';
-import { loadStream } from '../stream/load-stream.ts';
-import { NativeEngine } from '../stream/native-engine.ts';
-import type { NativeTable } from '../stream/native-engine.ts';
+import { loadStream } from '../support/load-stream.ts';
+import { NativeEngine } from '../support/native-engine.ts';
+import type { NativeTable } from '../support/native-engine.ts';
 
 let engine: NativeEngine;
 before(async () => {

@@ -18,10 +18,10 @@ import { writeDocument, writeLines } from '../../../src/arrow/results/json-rows.
 import { frameAsFile, frameAsStream } from '../../../src/arrow/results/result-framing.ts';
 import type { ResultFiles } from '../../../src/arrow/results/result-framing.ts';
 import { expectedTables, fixtureStream, whole } from '../../support/arrow-fixtures.ts';
-import { loadStream } from '../stream/load-stream.ts';
-import { NativeEngine } from '../stream/native-engine.ts';
-import type { NativeTable } from '../stream/native-engine.ts';
-import { plainRows } from './plain-rows.ts';
+import { loadStream } from '../support/load-stream.ts';
+import { NativeEngine } from '../support/native-engine.ts';
+import type { NativeTable } from '../support/native-engine.ts';
+import { plainRows } from '../support/plain-rows.ts';
 
 interface Row {
   readonly id: number;
@@ -114,7 +114,7 @@ suite('batches of one result', () => {
     await fc.assert(property, { numRuns: 60 });
   });
 
-  test('become a file whose footer gives the place of every batch', async () => {
+  test('become a file whose footer gives the position of every batch', async () => {
     const batches = [0, 1, 2].map((id) => toFile([{ id, text: 'x', word: WORDS[id] ?? '' }]));
     const table = tableFromIPC(await collect(frameAsFile(toResult(batches))));
     assert.equal(table.batches.length, 3);

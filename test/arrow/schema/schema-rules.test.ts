@@ -19,11 +19,11 @@ import {
   TYPES,
   whole,
 } from '../../support/arrow-fixtures.ts';
-import { loadStream } from '../stream/load-stream.ts';
-import { NativeEngine } from '../stream/native-engine.ts';
-import { plainRows } from '../results/plain-rows.ts';
-import type { Refusal } from '../stream/refusal.ts';
-import { assertRefused } from '../stream/refusal.ts';
+import { loadStream } from '../support/load-stream.ts';
+import { NativeEngine } from '../support/native-engine.ts';
+import { plainRows } from '../support/plain-rows.ts';
+import type { Refusal } from '../support/refusal.ts';
+import { assertRefused } from '../support/refusal.ts';
 
 const item = field('item', TYPES.int32);
 const structOf = (...children: readonly Table[]): Table => field('s', TYPES.struct, { children });

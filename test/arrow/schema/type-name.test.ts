@@ -4,9 +4,9 @@ import { readFileSchema } from '../../../src/arrow/schema/schema-reader.ts';
 import { describeType, formatArrowCast } from '../../../src/arrow/schema/type-name.ts';
 import type { DataType, Field } from '../../../src/model/schema.ts';
 import { batchMessage, field, int32s, schemaMessage, streamOf, TYPES, whole } from '../../support/arrow-fixtures.ts';
-import { loadStream } from '../stream/load-stream.ts';
-import type { NativeTable } from '../stream/native-engine.ts';
-import { NativeEngine } from '../stream/native-engine.ts';
+import { loadStream } from '../support/load-stream.ts';
+import type { NativeTable } from '../support/native-engine.ts';
+import { NativeEngine } from '../support/native-engine.ts';
 
 const named = (type: DataType, name = 'item', nullable = true): Field => ({
   name,

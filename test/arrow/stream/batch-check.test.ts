@@ -15,8 +15,8 @@ import {
   TYPES,
   whole,
 } from '../../support/arrow-fixtures.ts';
-import { lz4Frame } from '../format/lz4-writer.ts';
-import { assertRefused, drain, refusalOf } from './refusal.ts';
+import { lz4Frame } from '../support/lz4-writer.ts';
+import { assertRefused, drain, refusalOf } from '../support/refusal.ts';
 
 const NONE = Buffer.alloc(0);
 const FOUR = int32s([1, 2, 3, 4]);
@@ -264,7 +264,7 @@ describe('a record batch', () => {
     });
   }
 
-  test('is named by its number and its place in the stream', async () => {
+  test('is named by its number and its position in the stream', async () => {
     const schema = schemaMessage([int32]);
     const first = int32Batch([1, 2]);
     const { message } = await refusalOf(streamOf(schema, first, batchMessage(four({ nodes: [[3, 0]] }))));

@@ -24,13 +24,13 @@ import {
   TYPES,
   whole,
 } from '../../support/arrow-fixtures.ts';
-import { loadStream } from './load-stream.ts';
-import { NativeEngine } from './native-engine.ts';
-import { fromExpected, plainRows } from '../results/plain-rows.ts';
-import type { PlainRow } from '../results/plain-rows.ts';
-import { pyarrowName } from '../schema/pyarrow-name.ts';
-import { assertRefused, drain } from './refusal.ts';
-import type { Refusal } from './refusal.ts';
+import { loadStream } from '../support/load-stream.ts';
+import { NativeEngine } from '../support/native-engine.ts';
+import { fromExpected, plainRows } from '../support/plain-rows.ts';
+import type { PlainRow } from '../support/plain-rows.ts';
+import { pyarrowName } from '../support/pyarrow-name.ts';
+import { assertRefused, drain } from '../support/refusal.ts';
+import type { Refusal } from '../support/refusal.ts';
 
 const REFUSED_FIXTURES: Readonly<Record<string, RegExp>> = {
   decimal32: /"d" has the type decimal32\(5, 2\).*decimal128/,

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { openArrowStream } from '../../../src/arrow/stream/checked-stream.ts';
 import type { ArrowChunk } from '../../../src/arrow/stream/checked-stream.ts';
 import { ARROW_LIMITS, int32Stream, inPieces, range, seededRandom, whole } from '../../support/arrow-fixtures.ts';
-import { collectChunks } from './load-stream.ts';
+import { collectChunks } from '../support/load-stream.ts';
 
 /** The values of the one column, as the Arrow project's reader finds them. */
 function idsOf(file: Uint8Array): readonly unknown[] {
@@ -24,7 +24,7 @@ async function next(chunks: AsyncIterator<ArrowChunk>): Promise<ArrowChunk> {
 }
 
 describe('a chunk', () => {
-  test('is a file of its own, and all of them hold the stream in order, however it arrives', async () => {
+  test('is a complete file, and all of them hold the stream in order, however it arrives', async () => {
     const sizes = fc.array(fc.integer({ min: 0, max: 3000 }), { maxLength: 12 });
     const property = fc.asyncProperty(
       sizes,

@@ -30,7 +30,7 @@ function createSource(count: number, failAt = Number.POSITIVE_INFINITY) {
   return { state, stream };
 }
 
-test('writes every chunk in order and gives the sum of their rows', async () => {
+test('writes every chunk in order and returns the sum of their rows', async () => {
   const { state, stream } = createSource(5);
   const written: number[] = [];
   const rows = await writeChunks(await pullChunks(stream, 0), async ({ file }) => void written.push(file[0] ?? -1));
@@ -60,7 +60,7 @@ test('pulls the next chunk while one is written', async () => {
   assert.equal(aliveDuringWrite, 2);
 });
 
-test('gives every chunk back when a write fails, and pulls no more', async () => {
+test('releases every chunk when a write fails, and reads no more', async () => {
   const { state, stream } = createSource(10);
   const writing = writeChunks(await pullChunks(stream, 0), async ({ file }) => {
     if (file[0] === 2) throw new Error('no room');
@@ -71,7 +71,7 @@ test('gives every chunk back when a write fails, and pulls no more', async () =>
   assert.ok(state.released < 10 && state.returned);
 });
 
-test('fails at once when a write fails while the next chunk is long in coming', async () => {
+test('fails at once when a write fails while the next chunk is late', async () => {
   const source = { pulled: [], rest: yieldOnce() };
   await assert.rejects(
     writeChunks(source, async () => Promise.reject(new Error('no room'))),
@@ -79,7 +79,7 @@ test('fails at once when a write fails while the next chunk is long in coming', 
   );
 });
 
-test('lets a write end before it passes on that the source broke', async () => {
+test('lets a write end before it reports that the source failed', async () => {
   const { state, stream } = createSource(5, 2);
   let isWriting = false;
   const writing = writeChunks(await pullChunks(stream, 0), async () => {
@@ -92,7 +92,7 @@ test('lets a write end before it passes on that the source broke', async () => {
   assert.equal(state.alive, 0);
 });
 
-test('gives back what was pulled ahead when the source breaks', async () => {
+test('releases what was read ahead when the source fails', async () => {
   const { state, stream } = createSource(5, 1);
   await assert.rejects(pullChunks(stream, 2), /the source broke/);
   assert.equal(state.alive, 0);

@@ -14,8 +14,8 @@ import {
   TYPES,
   whole,
 } from '../../support/arrow-fixtures.ts';
-import { zeroBlock, lz4Frame } from '../format/lz4-writer.ts';
-import { assertRefused, drain } from './refusal.ts';
+import { zeroBlock, lz4Frame } from '../support/lz4-writer.ts';
+import { assertRefused, drain } from '../support/refusal.ts';
 
 const NONE = Buffer.alloc(0);
 const MIB = 1024 * 1024;
@@ -34,7 +34,7 @@ const viewsOf = (rows: number, bytes: number): Buffer => {
   return views;
 };
 
-describe('a small stream that stands for much data is refused', () => {
+describe('a small stream that decodes to much data is refused', () => {
   test('by rows of a null column', async () => {
     const rows = 1_000_000_000;
     const bomb = stream(field('n', TYPES.null), { rows, nodes: [[rows, rows]], buffers: [] });

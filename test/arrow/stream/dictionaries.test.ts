@@ -15,10 +15,10 @@ import {
   TYPES,
   whole,
 } from '../../support/arrow-fixtures.ts';
-import { collectChunks, loadStream } from './load-stream.ts';
-import { NativeEngine } from './native-engine.ts';
-import { plainRows } from '../results/plain-rows.ts';
-import { assertRefused } from './refusal.ts';
+import { collectChunks, loadStream } from '../support/load-stream.ts';
+import { NativeEngine } from '../support/native-engine.ts';
+import { plainRows } from '../support/plain-rows.ts';
+import { assertRefused } from '../support/refusal.ts';
 
 const NONE = Buffer.alloc(0);
 
@@ -75,7 +75,7 @@ describe('dictionaries', () => {
     assert.deepEqual(await texts(stream), ['a', 'x', 'y']);
   });
 
-  test('that are replaced before any batch uses them take no chunk of their own', async () => {
+  test('that are replaced before any batch uses them add no chunk', async () => {
     const stream = streamOf(one, values(0, ['a']), values(0, ['b']), values(0, ['c']), rows([0]), values(0, ['d']));
     assert.deepEqual(await texts(stream), ['c']);
     assert.equal((await collectChunks(stream)).length, 1);

@@ -23,9 +23,9 @@ import { hasSameSchema, isJoinable, joinFiles } from '../../../src/arrow/stream/
 import type { JoinableChunk } from '../../../src/arrow/stream/chunk-buffer.ts';
 import { ARROW_LIMITS, openFixture, pieces, toChunk, toStream } from '../../engine/test-engine.ts';
 import { toItems, toTable } from '../../engine/sample-tables.ts';
-import { NativeEngine } from './native-engine.ts';
-import { plainRows } from '../results/plain-rows.ts';
-import type { PlainRow } from '../results/plain-rows.ts';
+import { NativeEngine } from '../support/native-engine.ts';
+import { plainRows } from '../support/plain-rows.ts';
+import type { PlainRow } from '../support/plain-rows.ts';
 
 const POINT = new Struct([new Field('x', new Int32(), true), new Field('label', new Utf8(), true)]);
 

@@ -5,10 +5,10 @@ import { once } from 'node:events';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { fixtureStream } from '../../support/arrow-fixtures.ts';
-import type { Outcome } from './load-worker.ts';
-import { metadataRanges, mutate } from './mutate.ts';
+import type { Outcome } from '../support/load-worker.ts';
+import { metadataRanges, mutate } from '../support/mutate.ts';
 
-const WORKER = fileURLToPath(new URL('load-worker.js', import.meta.url));
+const WORKER = fileURLToPath(new URL('../support/load-worker.js', import.meta.url));
 const MUTANTS_PER_FIXTURE = 220;
 
 /**

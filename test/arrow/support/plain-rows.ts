@@ -1,6 +1,6 @@
 import { DataType, tableFromIPC, TimeUnit, Vector } from 'apache-arrow';
 import type { Field } from 'apache-arrow';
-import type { NativeTable } from '../stream/native-engine.ts';
+import type { NativeTable } from './native-engine.ts';
 
 export type PlainRow = Readonly<Record<string, unknown>>;
 

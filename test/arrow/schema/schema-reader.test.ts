@@ -4,10 +4,10 @@ import { openArrowStream } from '../../../src/arrow/stream/checked-stream.ts';
 import { readFileSchema } from '../../../src/arrow/schema/schema-reader.ts';
 import { ServiceError } from '../../../src/errors/service-error.ts';
 import { ARROW_LIMITS, expectedTables, fixtureStream, whole } from '../../support/arrow-fixtures.ts';
-import { collectChunks, loadStream } from '../stream/load-stream.ts';
-import { NativeEngine } from '../stream/native-engine.ts';
+import { collectChunks, loadStream } from '../support/load-stream.ts';
+import { NativeEngine } from '../support/native-engine.ts';
 
-test('reads the schema that a stream had out of the chunks made of it', async () => {
+test('reads the schema of a stream from its chunks', async () => {
   for (const name of Object.keys(expectedTables())) {
     if (/^(decimal(32|64)|dense_union|interval_mdn|list_view|ree)$/.test(name)) continue;
     const { schema } = await openArrowStream(whole(fixtureStream(name)), ARROW_LIMITS);
