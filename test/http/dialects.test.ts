@@ -23,7 +23,7 @@ test('answers each refusal with the status of the table of codes', () => {
   }
 });
 
-test('tells the LanceDB client 400 where it would misread 404 or repeat after 409', () => {
+test('sends the LanceDB client 400 where it would misread 404 or repeat after 409', () => {
   assert.equal(statusFor('TableColumnNotFound', 'lancedb'), 400);
   assert.equal(statusFor('TableAlreadyExists', 'lancedb'), 400);
   assert.equal(statusFor('TableNotFound', 'lancedb'), 404);

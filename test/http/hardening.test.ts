@@ -131,7 +131,7 @@ test('takes the body of a GET for a body, not for the next request', async () =>
   connection.close();
 });
 
-test('decodes an address once, and walks no way up in it', async () => {
+test('decodes an address once, and resolves no parent directories in it', async () => {
   for (const [path, status] of [
     ['/v1/table/%252e%252e%252fetc/describe', 400],
     ['/v1/table/%2e%2e%2fetc/describe', 400],

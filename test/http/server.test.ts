@@ -199,7 +199,7 @@ test('refuses a compressed body', async () => {
   assert.equal((await exchange(requestText('POST /v1/table/t/describe', plain, '{}'))).status, 200);
 });
 
-test('refuses a JSON body that is too large by its announced length, unread, and goes on with the connection', async () => {
+test('refuses a JSON body whose declared length is too large without reading it, and keeps the connection', async () => {
   const connection = await RawConnection.open(server.url);
   const body = `{"context":{"a":"${'x'.repeat(100_000)}"}}`;
   connection.write(requestText('POST /v1/table/t/describe', { ...KEY, ...JSON_TYPE }, body));
@@ -209,7 +209,7 @@ test('refuses a JSON body that is too large by its announced length, unread, and
   connection.close();
 });
 
-test('refuses a JSON body that turns out too large, and goes on with the connection', async () => {
+test('refuses a JSON body that exceeds the limit while it is read, and keeps the connection', async () => {
   const connection = await RawConnection.open(server.url);
   connection.write(requestText('POST /v1/table/t/describe', { ...KEY, ...JSON_TYPE, 'transfer-encoding': 'chunked' }));
   const chunk = 'x'.repeat(10_000);
@@ -221,7 +221,7 @@ test('refuses a JSON body that turns out too large, and goes on with the connect
   connection.close();
 });
 
-test('refuses an Arrow body that is or turns out too large, and commits nothing of it', async () => {
+test('refuses an Arrow body that is too large, declared or not, and commits nothing of it', async () => {
   const small = await startServer({ flags: ['--arrow-stream-bytes-max=4KiB'] });
   try {
     const stream = sampleStream(1000);
@@ -263,7 +263,7 @@ test('lets a client read the refusal of a large upload, and use the connection a
   assert.deepEqual((await client.get('/v1/tables')).json.tables, ['t']);
 });
 
-test('cuts an upload that goes on after its refusal', async () => {
+test('disconnects an upload that continues after its refusal', async () => {
   const connection = await RawConnection.open(server.url);
   connection.write(requestText('POST /v1/nothing', { ...KEY, ...ARROW_TYPE, 'content-length': String(1024 * MiB) }));
   assert.equal((await connection.reply()).status, 404);
@@ -303,11 +303,11 @@ test('asks for a body that waits to be asked for', async () => {
   connection.close();
 });
 
-test('goes past an expectation that it does not know', async () => {
+test('ignores an unknown expectation', async () => {
   assert.equal((await exchange(requestText('GET /v1/tables', { ...KEY, expect: 'a-pony' }))).status, 200);
 });
 
-test('gives back a request id that can stand in a log line, and one of its own for any other', async () => {
+test('repeats a request id that is safe to log, and replaces any other', async () => {
   const idOf = async (sent: string): Promise<string | undefined> =>
     (await exchange(requestText('GET /v1/tables', { ...KEY, 'x-request-id': sent }))).headers.get('x-request-id');
   for (const sane of ['a', '7d2b6e4e-1111-4222-8333-444455556666', 'trace:1.2_3-4', 'x'.repeat(128)]) {
@@ -344,7 +344,7 @@ test('serves its description for people and programs', async () => {
   assert.equal(paths.length, OPERATIONS.length);
 });
 
-test('commits nothing of an upload whose client leaves, and frees its place', async () => {
+test('commits nothing of an upload whose client disconnects, and releases its slot', async () => {
   const small = await startServer({ flags: ['--http-uploads-max=1'] });
   try {
     const stream = sampleStream(100);
@@ -367,7 +367,7 @@ test('commits nothing of an upload whose client leaves, and frees its place', as
   }
 });
 
-test('frees the place of an upload whose framing breaks', async () => {
+test('releases the slot of an upload whose framing breaks', async () => {
   const small = await startServer({ flags: ['--http-uploads-max=1'] });
   try {
     const connection = await RawConnection.open(small.url);
@@ -411,7 +411,7 @@ test('refuses more uploads and requests at once than it takes, and says when to 
   }
 });
 
-test('tells a caller over its rate to slow down', async () => {
+test('throttles a caller that exceeds its rate', async () => {
   const slow = await startServer({ flags: ['--http-rate-requests-per-second=3'] });
   try {
     const replies: RawReply[] = [];
@@ -431,7 +431,7 @@ test('tells a caller over its rate to slow down', async () => {
   }
 });
 
-test('closes connections beyond those that it holds at once, and takes new ones when others have gone', async () => {
+test('closes connections beyond the limit, and accepts new ones when others have closed', async () => {
   const small = await startServer({ flags: ['--http-connections-max=2'] });
   try {
     const held = [await RawConnection.open(small.url), await RawConnection.open(small.url)];
@@ -489,7 +489,7 @@ test('cuts slow headers and slow bodies, and no connection that is only quiet', 
   }
 });
 
-test('holds no place for a client that is slow to send its JSON, and cuts one that only trickles', async () => {
+test('holds no slot for a client that sends its JSON slowly, and disconnects one below the minimum rate', async () => {
   const strict = await startServer({
     flags: ['--http-requests-max=1', '--http-body-idle-seconds=1', '--http-body-bytes-per-second-min=50'],
   });

@@ -33,14 +33,14 @@ const cases: readonly (readonly [check: typeof update, body: Record<string, unkn
 ];
 
 for (const [check, body, message] of cases) {
-  test(`refuses ${JSON.stringify(body)} by its place`, () => {
+  test(`refuses ${JSON.stringify(body)} by its path`, () => {
     const refusal = refusalOf(() => check.check(body, false));
     assert.equal(refusal.kind, 'InvalidInput');
     assert.equal(refusal.message, message);
   });
 }
 
-test('refuses an unknown field by its name and where it stands', () => {
+test('names an unknown field and its parent', () => {
   const unknown = (body: Record<string, unknown>): string => refusalOf(() => update.check(body, false)).message;
   assert.equal(unknown({ updates: [], predikate: 'id = 1' }), 'The field "predikate" is not known in the body.');
   const identity = { api_key: 'k', 'a/b~c': 1 };
@@ -52,7 +52,7 @@ test('names an unknown field before anything else that is wrong', () => {
   assert.equal(refusal.message, 'The field "update" is not known in the body.');
 });
 
-test('shows names that callers made up quoted, and never at length', () => {
+test('quotes and shortens names that callers chose', () => {
   const place = (name: string): string =>
     refusalOf(() => metadata.check({ updates: [{ path: 'a', metadata: { [name]: 1 } }] }, false)).message;
   assert.equal(place('a\u202eb/c~d'), 'updates[0].metadata["a\\u{202e}b/c~d"] must be string or null.');
@@ -69,7 +69,7 @@ test('leaves a body that fits as it is, lenient or not', () => {
   }
 });
 
-test('drops every unknown field when lenient, and tells where each was', () => {
+test('drops every unknown field when lenient, and returns their paths', () => {
   const body = {
     updates: Array.from({ length: 30 }, () => ({ path: 'a', metadata: { keep: 'x' }, later: { deep: 1 } })),
     newer: true,

@@ -27,7 +27,7 @@ interface Running {
 
 interface Setup {
   readonly argv?: readonly string[];
-  /** Names of empty files in the data folder: they tell the test worker how to misbehave. */
+  /** Names of empty files in the data folder: the test worker misbehaves by them. */
   readonly files?: readonly string[];
 }
 
@@ -83,7 +83,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-test('tells the address and what the worker said when it was ready', { timeout: 20_000 }, async (context) => {
+test('reports the address and the message of the first worker that is ready', { timeout: 20_000 }, async (context) => {
   const running = await run(context);
   const { port, ready } = await running.listening;
   assert.ok(port > 0);

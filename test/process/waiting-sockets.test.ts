@@ -18,7 +18,7 @@ after(() => {
   server.close();
 });
 
-/** Both ends of a connection: ours, which nobody has read, and the client's. */
+/** Both ends of a connection: ours, which is unread, and the client's. */
 async function open(): Promise<{ readonly ours: Socket; readonly client: Socket }> {
   const address = server.address();
   const client = connect(typeof address === 'object' && address !== null ? address.port : 0, '127.0.0.1');

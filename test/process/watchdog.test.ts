@@ -19,7 +19,7 @@ function pass(seconds: number): void {
   for (let second = 0; second < seconds; second += 1) mock.timers.tick(1000);
 }
 
-test('speaks up once when nothing was heard for its time and one check more', (context) => {
+test('fires once, when nothing was heard for its time and one more check', (context) => {
   const { silences } = watch(context);
   pass(8);
   assert.equal(silences(), 0);

@@ -150,7 +150,7 @@ test('prints the reasons of a failed start one to a line', () => {
   assert.equal(text(), '03:04:05.678 error start failed\n    First reason.\n    Second reason.\n');
 });
 
-test('lets nobody write lines, fields or terminal codes of their own', () => {
+test('escapes what could forge lines, fields or terminal codes', () => {
   const { telemetry, text } = record({ format: 'text', level: 'debug' });
   telemetry.emit({
     kind: 'unknown-fields-ignored',

@@ -4,7 +4,7 @@ import { Socket } from 'node:net';
 import { test } from 'node:test';
 import { Connections, InFlight } from '../../../src/http/admission/in-flight.ts';
 
-test('is idle when the last request has ended, not before', async () => {
+test('is idle when the last request has ended', async () => {
   const inFlight = new InFlight();
   await inFlight.whenIdle();
   inFlight.begin();
@@ -22,7 +22,7 @@ test('is idle when the last request has ended, not before', async () => {
   assert.equal(idle, 2);
 });
 
-test('admits connections up to the bound, and closes more until one has gone', async () => {
+test('admits connections up to the limit, and refuses more until one has closed', async () => {
   const connections = new Connections({ connectionsMax: 2, onRefused: () => undefined });
   const [first, second, third, fourth] = [new Socket(), new Socket(), new Socket(), new Socket()];
   assert.ok(connections.admit(first) && connections.admit(second));
@@ -36,7 +36,7 @@ test('admits connections up to the bound, and closes more until one has gone', a
   assert.equal(second.destroyed, false);
 });
 
-test('tells of refused connections in one sum, not one by one', async () => {
+test('reports refused connections in one sum', async () => {
   const told = await new Promise<number>((resolve) => {
     const connections = new Connections({ connectionsMax: 0, onRefused: resolve });
     for (let count = 0; count < 50; count += 1) assert.equal(connections.admit(new Socket()), false);

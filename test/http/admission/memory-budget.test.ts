@@ -15,7 +15,7 @@ async function isSettled(promise: Promise<unknown> | undefined): Promise<boolean
   return (await Promise.race([promise, Promise.resolve(pending)])) !== pending;
 }
 
-test('gives memory at once, without a promise, while there is some', () => {
+test('grants memory without a promise while some is free', () => {
   const memory = budget(100);
   const lease = memory.lease();
   assert.equal(lease.take(60), undefined);
@@ -25,7 +25,7 @@ test('gives memory at once, without a promise, while there is some', () => {
   assert.equal(memory.usedBytes, 0);
 });
 
-test('lets one go on when there is none left, and makes the others wait until some is given back', async () => {
+test('lets one lease exceed the budget, and makes the others wait until memory is given back', async () => {
   const memory = budget(100);
   const [first, second, third] = [memory.lease(), memory.lease(), memory.lease()];
   assert.equal(first.take(60), undefined);
@@ -38,7 +38,7 @@ test('lets one go on when there is none left, and makes the others wait until so
   assert.equal(memory.usedBytes, 60);
 });
 
-test('takes back what one no longer needs, and the rest at the end', () => {
+test('takes memory back during the lease, and the rest when it is closed', () => {
   const memory = budget(100);
   const lease = memory.lease();
   void lease.take(30);
@@ -52,7 +52,7 @@ test('takes back what one no longer needs, and the rest at the end', () => {
   assert.equal(memory.usedBytes, 0);
 });
 
-test('asks for memory that others do not use while somebody waits, and only then', async () => {
+test('reports that a request waits for memory, and only then', async () => {
   const slow: MemoryLease[] = [];
   let asked = 0;
   const memory = new MemoryBudget({
@@ -71,7 +71,7 @@ test('asks for memory that others do not use while somebody waits, and only then
   assert.equal(memory.usedBytes, 5);
 });
 
-test('refuses who has waited too long, and who left meanwhile', async () => {
+test('refuses a lease that has waited too long or was closed meanwhile', async () => {
   const memory = budget(10, 0.02);
   const [first, second, third] = [memory.lease(), memory.lease(), memory.lease()];
   void first.take(10);
@@ -88,7 +88,7 @@ test('refuses who has waited too long, and who left meanwhile', async () => {
   assert.equal(memory.usedBytes, 0);
 });
 
-test('never stands still: whoever takes what it needs and then leaves lets all others do the same', async () => {
+test('never deadlocks: leases that take memory and are then closed all finish', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.array(fc.integer({ min: 1, max: 40 }), { maxLength: 6 }), { maxLength: 12 }),

@@ -53,7 +53,7 @@ test('counts each caller alone', () => {
   assert.equal(taken('b'), 3);
 });
 
-test('remembers only so many callers, and forgets the one seen longest ago', () => {
+test('bounds the number of callers, and evicts the least recently used', () => {
   const { rate, taken } = rateAt(1, 2);
   assert.equal(taken('a'), 1);
   assert.equal(taken('b'), 1);

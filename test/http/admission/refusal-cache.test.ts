@@ -14,7 +14,7 @@ import { testLimits } from '../../support/limits.ts';
 
 const REPLY = { status: 503, headers: { 'retry-after': '1', 'x-request-id': 'first' }, body: '{"status":503}' };
 
-/** A server in which all reads wait; a request that comes through is noted as refused. */
+/** A server in which all reads wait; a request that reaches it is cached as refused. */
 class Overloaded {
   now = 0;
   isEnabled = true;
@@ -23,13 +23,13 @@ class Overloaded {
   readonly events: TelemetryEvent[] = [];
   readonly cache: RefusalCache;
   readonly #server: Server;
-  readonly #places: (ReleaseSlot | Promise<ReleaseSlot>)[];
+  readonly #slots: (ReleaseSlot | Promise<ReleaseSlot>)[];
 
   constructor() {
     const limits = { ...testLimits().http, readsMax: 1, waitingMax: 1, queueSeconds: 60 };
     const admission = new AdmissionControl({ limits, now: () => this.now });
     const admissionRequest = { work: 'read', caller: 'much', signal: () => new AbortController().signal } as const;
-    this.#places = [admission.enter(admissionRequest), admission.enter(admissionRequest)];
+    this.#slots = [admission.enter(admissionRequest), admission.enter(admissionRequest)];
     this.cache = new RefusalCache({
       admission,
       telemetry: { emit: (event) => this.events.push(event) },
@@ -60,19 +60,19 @@ class Overloaded {
     return fetch(`http://127.0.0.1:${port}${path}`, { method: 'POST', body: '{}', headers });
   }
 
-  /** The first leaves, so that the one that waits has the place, and nobody waits any more. */
+  /** Releases the slot: the waiting request takes it, and the queue is empty. */
   async free(): Promise<void> {
-    (await this.#places.shift())?.();
+    (await this.#slots.shift())?.();
   }
 
   async #close(): Promise<void> {
-    for (const place of this.#places) (await place)();
+    for (const slot of this.#slots) (await slot)();
     this.#server.closeAllConnections();
     this.#server.close();
   }
 }
 
-test('a request like one that was just refused gets the same reply, and goes no further', async (t) => {
+test('a request equal to one that was just refused gets the cached reply', async (t) => {
   const overloaded = await Overloaded.start(t);
   assert.equal(await (await overloaded.post('/a', { 'x-api-key': 'k' })).text(), 'through');
   const again = await overloaded.post('/a', { 'x-api-key': 'k', 'x-request-id': 'mine' });
@@ -82,7 +82,7 @@ test('a request like one that was just refused gets the same reply, and goes no 
   assert.deepEqual(overloaded.through, ['/a']);
 });
 
-test('those that got the same reply are told of together, once', async (t) => {
+test('requests that got a cached reply are reported in one event', async (t) => {
   const overloaded = await Overloaded.start(t);
   for (const path of ['/a', '/a', '/a', '/b', '/b', '/a']) await overloaded.post(path);
   assert.deepEqual(overloaded.events, []);
@@ -110,7 +110,7 @@ test('those that got the same reply are told of together, once', async (t) => {
   assert.deepEqual(overloaded.events.at(2), { ...same, count: 1, bytesIn: 2, bytesOut: length });
 });
 
-test('another address, and another credential, go the whole way', async (t) => {
+test('another address or another credential misses the cache', async (t) => {
   const overloaded = await Overloaded.start(t);
   for (const [path, key] of [
     ['/a', 'k'],
@@ -122,7 +122,7 @@ test('another address, and another credential, go the whole way', async (t) => {
   assert.deepEqual(overloaded.through, ['/a', '/b', '/a']);
 });
 
-test('as soon as there is hope of a place again, and after a second in any case, a request goes the whole way', async (t) => {
+test('an entry is not used once a slot can be had, and expires after a second', async (t) => {
   const overloaded = await Overloaded.start(t);
   for (const now of [0, 1000, 1001]) {
     overloaded.now = now;
@@ -134,12 +134,12 @@ test('as soon as there is hope of a place again, and after a second in any case,
   assert.equal((await overloaded.post('/a')).status, 200);
 });
 
-test('without a credential in its headers nobody is taken for somebody else', async (t) => {
+test('a request without a credential in its headers is not cached', async (t) => {
   const overloaded = await Overloaded.start(t);
   assert.deepEqual([(await overloaded.post('/a', {})).status, (await overloaded.post('/a', {})).status], [200, 200]);
 });
 
-test('no request is held back from its whole way when that is not allowed', async (t) => {
+test('the cache is not used while it is disabled', async (t) => {
   const overloaded = await Overloaded.start(t);
   overloaded.isEnabled = false;
   assert.deepEqual([(await overloaded.post('/a')).status, (await overloaded.post('/a')).status], [200, 200]);

@@ -7,7 +7,7 @@ function createClients() {
   return { clock, members: new SlowClients({ graceSeconds: 5, now: () => clock.now }) };
 }
 
-test('cuts the client that has kept us waiting longest, and nobody within the grace', () => {
+test('evicts the client that has been waited for longest, beyond the grace period', () => {
   const { clock, members } = createClients();
   const evicted: string[] = [];
   const [a, b] = ['a', 'b'].map((name) => members.track(() => evicted.push(name)));
@@ -25,7 +25,7 @@ test('cuts the client that has kept us waiting longest, and nobody within the gr
   assert.deepEqual(evicted, ['a', 'b']);
 });
 
-test('cuts nobody who is only waiting for us, has moved since, or has left', () => {
+test('evicts no client that waits for the service, has progressed since, or has left', () => {
   const { clock, members } = createClients();
   const never = (): never => assert.fail('it was evicted');
   members.track(never);
@@ -41,7 +41,7 @@ test('cuts nobody who is only waiting for us, has moved since, or has left', () 
   assert.equal(members.evictSlowest(), false);
 });
 
-test('cuts for memory only those who hold some', () => {
+test('evicts for memory only clients that hold some', () => {
   const { clock, members } = createClients();
   const evicted: string[] = [];
   members.track(() => evicted.push('without')).waiting();

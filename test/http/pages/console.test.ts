@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { startServer } from '../../support/server.ts';
 
-test('the console is one page with scripts and styles of its own, and allows nothing from elsewhere', async (t) => {
+test('the console is one page, and its policy allows scripts and styles of this server only', async (t) => {
   const server = await startServer();
   t.after(async () => server.close());
   const page = await fetch(`${server.url}/ui/`);
@@ -19,7 +19,7 @@ test('the console is one page with scripts and styles of its own, and allows not
   }
 });
 
-test('the address without its slash leads to the one with it', async (t) => {
+test('the address without a slash redirects to the one with it', async (t) => {
   const server = await startServer();
   t.after(async () => server.close());
   const reply = await fetch(`${server.url}/ui`, { redirect: 'manual' });

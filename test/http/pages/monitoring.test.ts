@@ -29,7 +29,7 @@ async function statusOf(url: string, headers: Record<string, string> = {}): Prom
   return answer.status;
 }
 
-test('the metrics are shown to an administrator of the server, by either header, and to nobody else', async () => {
+test('the metrics are shown to administrators of the server only, by either header', async () => {
   const ofServer = await server.key([{ role: 'admin', database: undefined, path: [] }]);
   const ofOneDatabase = await server.key([{ role: 'admin', database: 'default', path: [] }]);
   const reader = await server.key([{ role: 'reader', database: undefined, path: [] }]);
@@ -94,7 +94,7 @@ test('no label holds the name of a table or of a caller', async () => {
   assert.doesNotMatch(text, /a_table_with_a_name|key:/);
 });
 
-test('lookups, open tables and updates that ran as one are counted', async () => {
+test('lookups, open tables and batched updates are counted', async () => {
   const table = await server.table();
   const before = await read();
   for (let index = 0; index < 3; index += 1) {
@@ -145,7 +145,7 @@ test('the process, its connections and its budgets are shown', async () => {
   assert.equal(shown.value('tiltyard_worker_restarts_total'), 0);
 });
 
-test('requests that find no place are counted as refused, by kind of work', async () => {
+test('requests that find no slot are counted as refused, by class of work', async () => {
   const tight = await ContractServer.start({
     flags: ['--http-reads-max=1', '--http-waiting-max=1', '--http-queue-seconds=0'],
   });

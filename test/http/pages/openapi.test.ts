@@ -28,7 +28,7 @@ interface Document {
   readonly components: { readonly schemas: object; readonly securitySchemes: object };
 }
 
-/** As a client gets it: whatever JSON cannot say is gone. */
+/** As a client receives it, through JSON. */
 const document = JSON.parse(
   JSON.stringify(toOpenApi(OPERATIONS, { release: '1.2.3', basePath: '/lance' })),
 ) as Document;

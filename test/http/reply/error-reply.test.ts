@@ -87,7 +87,7 @@ test('shortens an address of absurd length', () => {
   assert.equal(body.instance.length, 2048);
 });
 
-test('tells the caller nothing of a failure of ours', () => {
+test('hides the cause of an internal error from the caller', () => {
   const failure = new Error('ENOENT: /srv/data/secret');
   const refusal = toServiceError(failure);
   assert.equal(refusal.kind, 'Internal');

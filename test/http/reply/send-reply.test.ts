@@ -35,7 +35,7 @@ test('sends every piece in order, and says how much it was', async () => {
   served.close();
 });
 
-test('breaks the connection when a piece fails, so that half a reply is not taken for a whole one', async () => {
+test('closes the connection when a piece fails', async () => {
   let fail: () => void = () => {};
   const failed = new Promise<void>((resolve) => (fail = resolve));
   const failing = (async function* () {
@@ -50,7 +50,7 @@ test('breaks the connection when a piece fails, so that half a reply is not take
   served.close();
 });
 
-test('stops to pull, and lets the source clean up, when the client goes', async () => {
+test('stops reading the source, and lets it clean up, when the client disconnects', async () => {
   let pulled = 0;
   let cleaned = false;
   const endless = (async function* () {

@@ -28,7 +28,7 @@ test('reads both credentials when both are sent, for the authenticator to refuse
   assert.deepEqual(readHeaderCredentials(message), { apiKey: 'k', bearer: 't' });
 });
 
-test('takes an empty header for one that was not sent', () => {
+test('treats an empty header as absent', () => {
   const message = incomingMessage([
     ['x-api-key', ''],
     ['authorization', ''],
@@ -98,7 +98,7 @@ test('is the default database when nothing names one', () => {
   assert.equal(readDatabaseName(incomingMessage([['host', `sales.${SUFFIX}`]]), undefined), 'default');
 });
 
-test('is the one that a header names, under either name of the header', () => {
+test('is the one that either header names', () => {
   assert.equal(read({ 'x-service-database': 'sales' }), 'sales');
   assert.equal(read({ 'x-lancedb-database': 'Sales 2' }), 'Sales 2');
   assert.equal(read({ 'x-service-database': 'sales', 'x-lancedb-database': 'sales' }), 'sales');

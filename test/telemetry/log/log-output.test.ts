@@ -39,7 +39,7 @@ function open() {
   return { lines, written, nextWrite };
 }
 
-test('lines that come together are written together, in their order', async () => {
+test('batches lines in their order', async () => {
   const { lines, written, nextWrite } = open();
   // Without one that counts, nothing keeps the process waiting.
   const alive = setTimeout(() => assert.fail('nothing was written'), 10_000);

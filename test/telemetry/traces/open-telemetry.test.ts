@@ -106,7 +106,7 @@ test('the service names itself, its release and what OTEL_RESOURCE_ATTRIBUTES ad
   assert.equal(resource?.['deployment.environment.name'], 'test');
 });
 
-test('what is left is sent at the end, and a collector that is away keeps nobody from ending', async () => {
+test('sends what is left at shutdown, which a collector that is away does not block', async () => {
   const other = await mkdtemp(join(tmpdir(), 'tiltyard-otel-'));
   const late = { OTEL_BSP_SCHEDULE_DELAY: '60000', OTEL_BLRP_SCHEDULE_DELAY: '60000' };
   const ended = await startServerProcess(other, [], { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, ...late });

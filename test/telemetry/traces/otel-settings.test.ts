@@ -11,7 +11,7 @@ test('nothing is sent unless an endpoint is named and the SDK is not disabled', 
   assert.equal(readOtelVariables({ OTEL_SERVICE_NAME: 'tables' }), undefined);
 });
 
-test('each signal has an endpoint and a switch of its own', () => {
+test('each signal has its own endpoint and switch', () => {
   const signals = (variables: Readonly<Record<string, string>>) => {
     const { hasTraces, hasLogs } = readOtelVariables(variables) ?? {};
     return [hasTraces, hasLogs];
@@ -46,7 +46,7 @@ test('queues are bounded, whatever the variables say', () => {
   assert.equal(settings?.logs.scheduledDelayMillis, 10);
 });
 
-test('a protocol that is not offered is told', () => {
+test('a protocol that is not offered is reported', () => {
   const faults = readOtelVariables({ ...ENDPOINT, OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' })?.faults ?? [];
   assert.match(faults.join(''), /OTEL_EXPORTER_OTLP_PROTOCOL is grpc/);
   assert.deepEqual(readOtelVariables({ ...ENDPOINT, OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json' })?.faults, []);
