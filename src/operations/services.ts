@@ -18,7 +18,7 @@ export interface Services {
   readonly writes: Writes;
   readonly limits: Limits;
   readonly secrets: SecretMaker;
-  /** Of our own token endpoint; `undefined` when there is none. */
+  /** Of the built-in token endpoint; `undefined` without one. */
   readonly issuerUrl: string | undefined;
   /** Milliseconds since 1970. */
   readonly now: () => number;
@@ -26,7 +26,7 @@ export interface Services {
   readonly allowedStorageOptions: readonly string[];
 }
 
-/** Makes secrets that are shown once; what is kept is their digests. */
+/** Generates secrets, which are shown once, and the digests that are stored. */
 export interface SecretMaker {
   makeKey(): { readonly key: string; readonly digest: string };
   generateClientSecret(): { readonly secret: string; readonly digest: string };

@@ -24,7 +24,6 @@ export const CreateNamespaceReply = Shape.replyBody({
 });
 export type CreateNamespaceReply = Type.Static<typeof CreateNamespaceReply>;
 
-/** Of a namespace that exists, and nothing else. */
 export const NamespaceBody = Shape.requestBody({});
 
 export const DescribeNamespaceReply = Shape.replyBody({ properties: Shape.StringMap });

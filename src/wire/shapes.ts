@@ -53,7 +53,6 @@ export const Branch = Type.String({ minLength: 1, description: 'Branch to target
 
 export const Version = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 
-/** Of a page of a listing. */
 export const NextPageToken = optionalText('Present when there are more.');
 
 /** Query parameters that choose a page of a listing. */
@@ -91,10 +90,7 @@ export function queryParameters<Fields extends Type.TProperties>(fields: Fields)
 
 export const BranchQuery = queryParameters({ branch: Type.Optional(Branch) });
 
-/**
- * A reply as an operation builds it: arrays and maps may be read-only, and an absent field may be `undefined`, which JSON
- * leaves out.
- */
+/** A reply as an operation builds it: values may be read-only, and absent ones `undefined`, which JSON leaves out. */
 export type Sent<Shape> = Shape extends readonly (infer Entry)[]
   ? readonly Sent<Entry>[]
   : Shape extends object
@@ -105,7 +101,6 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Of replies that say all by their status. */
 export const NoContent = Type.Null();
 
 export const ErrorBody = Type.Object({

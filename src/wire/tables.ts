@@ -75,11 +75,10 @@ export const ListTablesOfQuery = Type.Object({
 
 export const TableExistsBody = Shape.requestBody({ version: Type.Optional(Shape.Version) });
 
-/** Of a table that exists, and nothing else. */
 export const TableBody = Shape.requestBody({});
 export type TableBody = Type.Static<typeof TableBody>;
 
-/** What is left to say of a table that was dropped or deregistered. */
+/** A table that was dropped or deregistered. */
 export const GoneTableReply = Shape.replyBody({
   id: Shape.IdentifierPath,
   location: Type.String(),

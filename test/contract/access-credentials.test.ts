@@ -229,7 +229,7 @@ for (const kind of ['key', 'client'] as const) {
       assert.deepEqual([states.get(gone.id), states.get(late.id)], ['revoked', 'expired']);
     });
 
-    test('refuses a page that is none, a stranger, and whoever administers nothing', async () => {
+    test('refuses an invalid page, a caller without credential, and one who administers nothing', async () => {
       for (const body of [{ limit: 0 }, { limit: 1.5 }, { limit: 100_000 }, { limit: 'x' }, { lmit: 1 }]) {
         assertRefused(await list(server.admin, body), badRequest(/l(i)?mit/));
       }
@@ -264,7 +264,7 @@ for (const kind of ['key', 'client'] as const) {
       assert.equal((await revoke(admin, here.id)).status, 200);
     });
 
-    test('refuses a body without an id, a stranger, and whoever administers nothing', async () => {
+    test('refuses a body without an id, a caller without credential, and one who administers nothing', async () => {
       const path = `/v1/access/${kind}/revoke`;
       for (const body of [{}, { [idField]: '' }, { [idField]: 7 }, { id: ['x'] }]) {
         assertRefused(await server.admin.post(path, body), badRequest());

@@ -201,7 +201,7 @@ suite('list_grants', () => {
     );
   });
 
-  test('refuses pages that are none, a stranger, and whoever administers nothing', async () => {
+  test('refuses invalid pages, a caller without credential, and one who administers nothing', async () => {
     for (const page_token of ['x', '', 'W10', Buffer.from('[1,2,3]').toString('base64url'), 'e30']) {
       assertRefused(await list(server.admin, { page_token }), badRequest(/page token/));
     }

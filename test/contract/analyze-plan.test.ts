@@ -660,7 +660,7 @@ suite('an analysis is refused', () => {
     assertRefused(await analyze(server.stranger(), documents, {}), unauthenticated);
   });
 
-  test('to nobody who may read', async () => {
+  test('to no caller who may read', async () => {
     for (const role of ['reader', 'writer', 'owner', 'admin'] as const) {
       assert.equal((await analyze(await server.caller(role, [documents.id]), documents, {})).status, 200);
     }

@@ -108,7 +108,7 @@ suite('a request with an API key', () => {
     assertRefused(await both.get('/v1/tables'), unauthenticated);
   });
 
-  test('given twice is a 400: nobody could tell which of the two counts', async () => {
+  test('given twice is a 400: it is ambiguous which of the two counts', async () => {
     const head = `GET /v1/tables HTTP/1.1\r\nhost: x\r\nconnection: close\r\nx-api-key: ${ADMIN_KEY}\r\nx-api-key: ${ADMIN_KEY}\r\n\r\n`;
     assertRefused(await sendBytes(server.url, head), badRequest(/x-api-key/));
   });

@@ -54,7 +54,7 @@ for (const [what, operation, body] of [
   ['a count', 'count_rows', { predicate: SLOW }],
   ['an analysis', 'analyze_plan', { filter: SLOW }],
 ] as const) {
-  test(`${what} whose caller leaves gives up its place at once, and counts as abandoned until it ends`, async (t) => {
+  test(`${what} whose caller leaves frees its slot at once, and counts as orphaned until it ends`, async (t) => {
     const [server, { at }] = await start(t, [
       '--http-reads-max=1',
       '--http-queue-seconds=0',

@@ -291,7 +291,7 @@ suite('create_index refuses', () => {
 });
 
 suite('the LanceDB family', () => {
-  test('may send parameters that the type does not have, and fields that nobody knows', async () => {
+  test('may send parameters that the type does not have, and unknown fields', async () => {
     const body = { column: 'id', index_type: 'BTREE', name: 'loose', metric_type: 'l2', block_size: 128 };
     const answer = await server.admin.post(`${table.at}/create_index/`, body);
     assert.equal(answer.status, 200, answer.text);

@@ -70,7 +70,7 @@ suite('a create answers 200 with', () => {
     assert.deepEqual(rows[3]?.['vec'], [3, 4, 5, 6]);
   });
 
-  test('a location of its own for every table', async () => {
+  test('every table has its own location', async () => {
     const [one, other] = [await server.table(), await server.table()];
     assert.notEqual(one.location, other.location);
   });
@@ -421,7 +421,7 @@ suite('the mode of a create', () => {
     assert.deepEqual(new Set(answers.map((answer) => answer.json.version)), new Set([1]));
   });
 
-  test('decides races: overwrites come one after another, each with a version of its own', async () => {
+  test('decides races: overwrites run one after another, each with its own version', async () => {
     const made = await server.table();
     const answers = await Promise.all(
       count(5).map(async (rows) => create(made.id, idStream(rows + 1), { mode: 'overwrite' })),

@@ -20,7 +20,7 @@ suite('POST /v1/table/{id}/describe', () => {
   const describe = async (body: object = {}, query = '', client = server.admin): Promise<Answer> =>
     client.post(`${table.at}/describe${query}`, body);
 
-  test('tells name, version, schema, place and properties', async () => {
+  test('replies with name, version, schema, location and properties', async () => {
     const { json } = await describe({ id: [table.id] });
     assert.deepEqual([json.table, json.namespace, json.version], [table.id, [], 2]);
     assert.deepEqual([json.location, json.properties, json.storage_options], [table.location, { a: 'b' }, {}]);

@@ -59,7 +59,7 @@ const WAYS: Readonly<Record<string, (client: Client, grant: object) => Promise<A
     client.post('/v1/access/grant/delete', { principal: 'token:https://i.example#nobody', ...grant }),
 };
 
-test('an administrator gives any role within its place, and none outside of it, in every way', async () => {
+test('an administrator grants any role within its scope, and none outside of it, by any request', async () => {
   for (const [held, within] of Object.entries(WITHIN)) {
     const admin = await holder('admin', held);
     for (const place of Object.keys(PLACES)) {
@@ -75,7 +75,7 @@ test('an administrator gives any role within its place, and none outside of it, 
   }
 });
 
-test('whoever is no administrator gives nothing, not even what they have', async () => {
+test('a caller who is no administrator grants nothing, not even a role it has', async () => {
   for (const role of ROLES.filter((each) => each !== 'admin')) {
     for (const held of ['everywhere', 'here', 'namespace', 'table']) {
       const caller = await holder(role, held);

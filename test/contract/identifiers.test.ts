@@ -205,7 +205,7 @@ suite('the identifier of a table', () => {
     assert.equal((await analyze('sales$orders')).status, 200);
   });
 
-  test('never becomes a place: the location is of the service’s own making', async () => {
+  test('never becomes a path: the service chooses the location', async () => {
     const { location } = await server.table({ id: 'Quarterly report (final)' });
     assert.ok(location.startsWith(`${server.folder}/`));
     assert.match(location.slice(server.folder.length + 1), /^[a-z0-9-]+\.lance$/);

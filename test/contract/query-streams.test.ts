@@ -50,7 +50,7 @@ suite('a large result', () => {
     'application/vnd.apache.arrow.stream',
     'application/x-ndjson',
   ]) {
-    test(`is left half-read as ${accept}: its place is free again`, async () => {
+    test(`is left half-read as ${accept}: its slot is free again`, async () => {
       const response = await open({}, { accept });
       assert.equal(response.statusCode, 200);
       await new Promise<void>((resolve) => response.once('readable', resolve));
@@ -85,7 +85,7 @@ suite('a large result', () => {
     assert.ok(batches.length >= (ROWS * 268) / (64 * 1024), String(batches.length));
   });
 
-  test('whose caller waits less than it takes is a 503, and its place is free again', async () => {
+  test('whose caller waits less than it takes is a 503, and its slot is free again', async () => {
     const slow = { filter: `id IN (${count(20_000).join(',')}) AND sqrt(price) * cbrt(price) >= 0`, k: 10 };
     const answer = await server.admin.post(`${table.at}/query`, slow, { 'x-request-timeout-ms': '1' });
     assertRefused(answer, { status: 503, code: CODE.unavailable, detail: /0\.001 seconds/ });

@@ -381,7 +381,7 @@ suite('a query is refused', () => {
     assertRefused(await server.admin.post('/v1/table/none/query', { k: 1 }), tableNotFound);
   });
 
-  test('to nobody who may read', async () => {
+  test('to no caller who may read', async () => {
     const reader = await server.caller('reader');
     assert.equal((await reader.post(`${documents.at}/query`, { k: 1 })).status, 200);
   });

@@ -42,7 +42,7 @@ suite('POST /v1/table/{id}/drop', () => {
     assert.equal(typeof json, 'object');
   });
 
-  test('frees the name: the next table has a directory of its own and starts at version 1', async () => {
+  test('frees the name: the next table has its own directory and starts at version 1', async () => {
     const first = await server.table();
     await post(first.id, 'update', { updates: [['id', '1']] });
     await post(first.id, 'drop');
@@ -172,7 +172,7 @@ suite('the old name of a renamed table', () => {
   const handleCall = async (id: string, client = server.admin): Promise<Answer> =>
     client.post(`${at(id, 'describe')}/`, { version: null }, LANCEDB);
 
-  test('leads open tables of the LanceDB client to it, but opens nothing, and nobody else', async () => {
+  test('leads open tables of the LanceDB client to it, but no other client, and opens no table by the old name', async () => {
     const table = await server.table();
     const renamed = server.name('renamed');
     await post(table.id, 'rename', { new_table_name: renamed });

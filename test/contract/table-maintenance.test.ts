@@ -127,7 +127,7 @@ suite('a run by hand', () => {
     assert.equal(await count({ branch: 'side', predicate: 'price = 7' }), 4);
   });
 
-  test('lets nobody down who writes at the same time', async () => {
+  test('fails no write that runs at the same time', async () => {
     const table = await server.table({ stream: sampleStream(10) });
     await updateEach(server.admin, table, 10, 10);
     const before = await server.rows(table);

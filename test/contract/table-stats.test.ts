@@ -58,7 +58,7 @@ test('an empty table has statistics of zeros', async () => {
   assert.ok(Object.values(json.fragment_stats.lengths).every((length) => length === 0));
 });
 
-test('a branch has statistics of its own, named in the body or in the query', async () => {
+test('a branch has its own statistics, whether the body or the query names it', async () => {
   const table = await server.table({ stream: sampleStream(6) });
   await server.admin.post(`${table.at}/branches/create`, { name: 'trial' });
   await (await server.embedded(table)).delete('id < 4');

@@ -504,7 +504,7 @@ suite('the properties of an update', () => {
 });
 
 suite('updates of one table that come at once', () => {
-  test('are all applied, each with a version of its own', async () => {
+  test('are all applied, each with its own version', async () => {
     const table = await server.table({
       stream: streamOf({ id: { type: new Int32(), values: [1] }, n: { type: new Int32(), values: [0] } }),
     });
@@ -590,7 +590,7 @@ suite('updates of different rows that come at once', () => {
     );
   });
 
-  test('are seen by whoever reads after the answer', async () => {
+  test('are seen by every read after the reply', async () => {
     const table = await counters();
     await Promise.all(
       count(ROWS).map(async (id) => {

@@ -156,7 +156,7 @@ suite('the branch of a request', () => {
     assert.deepEqual(main.json.fields, { price: {} });
   });
 
-  test('of an analysis is the one that is read, at a version of its own when one is given', async () => {
+  test('of an analysis is the one that is read, at the given version when there is one', async () => {
     const { json } = await updated(server.admin, table, { updates: [['price', '60']], branch: 'team/feature-1' });
     assert.equal(await withPrice(table, 60, { branch: 'team/feature-1' }), 4);
     assert.equal(await withPrice(table, 60, { branch: 'team/feature-1', version: json.version }), 4);
@@ -188,7 +188,7 @@ suite('the branch of a request', () => {
     assert.equal(await (await server.embedded(table)).version(), version);
   });
 
-  test('that is no name of a branch is a 400, and reaches no other place', async () => {
+  test('that is no name of a branch is a 400, and reaches no other path', async () => {
     for (const branch of [
       '',
       '..',
@@ -213,7 +213,7 @@ suite('the branch of a request', () => {
     }
   });
 
-  test('has a line of commits of its own in the record of transactions', async () => {
+  test('has its own commits in the record of transactions', async () => {
     const { json } = await updated(server.admin, table, { updates: [['price', '80']], branch: 'trial' });
     const record = await server.catalog.transactions.find(json.transaction_id);
     assert.deepEqual([record?.branch, record?.version], ['trial', json.version]);

@@ -107,7 +107,7 @@ suite('a job', () => {
     );
   });
 
-  test('that nobody waits for may fail without ending the process', async () => {
+  test('that no caller waits for may fail without ending the process', async () => {
     const { jobs } = openJobs();
     const work = held();
     const { id } = jobs.start(subject('a'), work.work);

@@ -153,7 +153,7 @@ const wrong: readonly (readonly [query: unknown, message: string])[] = [
 ];
 
 for (const [query, message] of wrong) {
-  test(`refuses ${JSON.stringify(query)} by its place`, () => assert.equal(refused(query), message));
+  test(`refuses ${JSON.stringify(query)} by its field`, () => assert.equal(refused(query), message));
 }
 
 test('reads to the depth that is allowed, and refuses the next level', () => {

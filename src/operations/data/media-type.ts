@@ -5,10 +5,7 @@ interface Preference {
   readonly quality: number;
 }
 
-/**
- * The offered media type that an `Accept` header likes best (RFC 9110, section 12.5.1); the first one on a tie, and when
- * the caller has no wish.
- */
+/** The offered media type that `Accept` prefers (RFC 9110, section 12.5.1); the first one on a tie or without a header. */
 export function chooseMediaType(accept: string | undefined, offered: readonly [string, ...string[]]): string {
   if (accept === undefined || accept.trim() === '') return offered[0];
   const preferences = accept.split(',').map(readPreference);

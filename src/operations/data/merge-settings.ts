@@ -10,7 +10,7 @@ import { readFlag } from '../shared/parameters.ts';
 
 export type MergeAsked = Pick<TableIngestRequest, 'query' | 'queryLists' | 'dialect' | 'header'>;
 
-/** What the address and the headers ask a merge to do. `now` is in milliseconds, on the clock of `performance.now()`. */
+/** `now` is in milliseconds, on the clock of `performance.now()`. */
 export function readMergeSettings(request: MergeAsked, limits: SqlLimits, now: number): MergeRequest {
   const { query, dialect } = request;
   const timeout = readTimeout(request);
@@ -51,10 +51,10 @@ function readFilter(query: QueryValues, name: string, limits: SqlLimits): Guarde
 }
 
 const UNIT_MILLISECONDS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
-/** Longer is as good as none, and the engine counts in 32 bits. */
+/** The engine counts in 32 bits; 24 days are as good as no timeout. */
 const TIMEOUT_MILLISECONDS_MAX = 2 ** 31 - 1;
 
-/** The shorter of what the address and the LanceDB client's header say. */
+/** The shorter of the query parameter and the LanceDB client's header. */
 function readTimeout({ query, header }: MergeAsked): number | undefined {
   const given = [readDuration(query['timeout']), readMilliseconds(header('x-request-timeout-ms'))];
   const timeouts = given.filter((value) => value !== undefined);

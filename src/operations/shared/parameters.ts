@@ -24,7 +24,7 @@ function toPlain(text: string): string {
   return text.toLowerCase().replaceAll('_', '');
 }
 
-/** A parameter of the address that is `true` or `false`. */
+/** A query parameter that is `true` or `false`. */
 export function readFlag(query: QueryValues, name: string): boolean | undefined {
   const text = query[name]?.toLowerCase();
   if (text === undefined || text === '') return undefined;

@@ -3,7 +3,7 @@ import * as Shape from '../shapes.ts';
 
 const integer = (description: string) => Type.Integer({ minimum: 0, description });
 
-/** What answers a change that has nothing else to tell. */
+/** The reply to a change that returns nothing but its record. */
 export const ChangeReply = Shape.replyBody({ transaction_id: Shape.optionalText() });
 export type ChangeReply = Type.Static<typeof ChangeReply>;
 

@@ -12,6 +12,6 @@ test('respond-async waits not at all, or as long as it says', () => {
   assert.equal(readPreferredWait('wait = "5"', 30), 5);
 });
 
-test('nobody waits longer than the service allows', () => {
+test('no caller waits longer than the service allows', () => {
   assert.equal(readPreferredWait('wait=9999', 30), 30);
 });

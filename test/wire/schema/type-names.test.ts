@@ -73,7 +73,7 @@ suite('a data type', () => {
     );
   });
 
-  test('of any other form is refused with its place, never an accident', () => {
+  test('of any other form is refused with its field, and never crashes', () => {
     fc.assert(
       fc.property(
         fc.oneof(fc.string(), fc.jsonValue(), fc.record({ type: fc.jsonValue(), fields: fc.jsonValue() })),
