@@ -9,7 +9,7 @@ import { readArguments } from './options.ts';
 import type { Given, Option } from './options.ts';
 import { requireTable } from './session.ts';
 import type { Session } from './session.ts';
-import { paintFor, paintForErrors } from './show/paint.ts';
+import { paintFor, paintForErrors } from './show/text.ts';
 import { exitCodeOf, refusalToJson, showRefusal } from './show/show-refusal.ts';
 
 interface Definition extends Pick<Command, 'words' | 'summary'> {

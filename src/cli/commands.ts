@@ -1,10 +1,9 @@
 import { nearNameHint } from '../config/sources/names.ts';
 import { ERROR_KINDS, ServiceError } from '../errors/service-error.ts';
 import { readRelease } from '../release.ts';
-import { clientCommands, keyCommands } from './access/credentials.ts';
+import { clientCommands, keyCommands, signingKeyCommands } from './access/credentials.ts';
 import { databaseCommands } from './access/databases.ts';
 import { grantCommands } from './access/grants.ts';
-import { signingKeyCommands } from './access/signing-keys.ts';
 import { benchCommand } from './bench/bench.ts';
 import { EXIT, UsageError, toJsonText } from './command.ts';
 import type { Command, Terminal } from './command.ts';
@@ -21,10 +20,8 @@ import { configCommand, serveCommand } from './server/serve.ts';
 import { describeCommand } from './tables/describe.ts';
 import { namespaceCommands } from './tables/namespaces.ts';
 import { dropCommand, optimizeCommand, renameCommand, tablesCommand } from './tables/tables.ts';
-import { branchCommands } from './versions/branches.ts';
+import { branchCommands, tagCommands, versionCommands } from './versions/history.ts';
 import { indexCommands } from './versions/indexes.ts';
-import { tagCommands } from './versions/tags.ts';
-import { versionCommands } from './versions/versions.ts';
 
 /** All commands; help, completion and `docs/commands.md` come from this list. */
 export const COMMAND_GROUPS: readonly { readonly title: string; readonly commands: readonly Command[] }[] = [

@@ -3,7 +3,7 @@ import { defined } from '../client/api-client.ts';
 import type { ApiClient } from '../client/api-client.ts';
 import { tagVersion } from '../client/history.ts';
 import type { State } from '../client/history.ts';
-import { waitForJob } from '../client/jobs.ts';
+import { waitForJob } from '../client/calls.ts';
 import { ServiceError } from '../errors/service-error.ts';
 import { DEFAULT_DELIMITER, formatPath, parseNamespacePath, parseTablePath } from '../model/identifier.ts';
 import type { NamespacePath, TablePath } from '../model/identifier.ts';
@@ -13,8 +13,7 @@ import type { Terminal } from './command.ts';
 import type { Given, Option } from './options.ts';
 import { drawTable } from './show/draw-table.ts';
 import type { Canvas, ColumnHead } from './show/draw-table.ts';
-import { paintForErrors } from './show/paint.ts';
-import { visibleText } from './show/text.ts';
+import { paintForErrors, visibleText } from './show/text.ts';
 
 /** One run of a command that is a client of a server. */
 export interface Session {

@@ -14,9 +14,11 @@ import {
   restoreTable,
   tagVersion,
 } from '../../src/client/history.ts';
-import { dropIndex, indexStats, listIndexes, startIndex } from '../../src/client/indexes.ts';
-import { waitForJob } from '../../src/client/jobs.ts';
 import {
+  dropIndex,
+  indexStats,
+  listIndexes,
+  startIndex,
   createNamespace,
   dropNamespace,
   listNamespaces,
@@ -29,6 +31,7 @@ import {
   startMaintenance,
   tableStats,
 } from '../../src/client/tables.ts';
+import { waitForJob } from '../../src/client/calls.ts';
 import {
   analyzePlan,
   countRows,

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { cancelJob } from '../../../src/client/jobs.ts';
+import { cancelJob } from '../../../src/client/calls.ts';
 import type { ListJobsReply } from '../../../src/wire/jobs.ts';
 import type { ListTransactionsReply, Transaction } from '../../../src/wire/history/transactions.ts';
 import { useClient } from '../api.ts';

@@ -1,8 +1,6 @@
 import type { ApiClient } from '../../../src/client/api-client.ts';
-import { callTable } from '../../../src/client/calls.ts';
-import { startIndex } from '../../../src/client/indexes.ts';
-import { waitForJob } from '../../../src/client/jobs.ts';
-import { startMaintenance } from '../../../src/client/tables.ts';
+import { callTable, waitForJob } from '../../../src/client/calls.ts';
+import { startIndex, startMaintenance } from '../../../src/client/tables.ts';
 import type { TablePath } from '../../../src/model/identifier.ts';
 import type { Remedy } from '../../../src/plans/advice.ts';
 import type { JobReply } from '../../../src/wire/jobs.ts';

@@ -1,7 +1,6 @@
 import type { ApiClient } from '../../../src/client/api-client.ts';
 import { listBranches, listVersions } from '../../../src/client/history.ts';
-import { listIndexes } from '../../../src/client/indexes.ts';
-import { describeTable, tableStats } from '../../../src/client/tables.ts';
+import { listIndexes, describeTable, tableStats } from '../../../src/client/tables.ts';
 import type { TablePath } from '../../../src/model/identifier.ts';
 import { findDimension, listColumns } from '../../../src/plans/table-facts.ts';
 import type { ColumnFact } from '../../../src/plans/table-facts.ts';

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { startIndex } from '../../../src/client/indexes.ts';
+import { startIndex } from '../../../src/client/tables.ts';
 import type { CreateIndexBody } from '../../../src/wire/indexes.ts';
 import { useClient } from '../api.ts';
 import { FormDialog } from '../parts/dialog.tsx';

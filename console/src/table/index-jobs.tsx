@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { cancelJob, waitForJob } from '../../../src/client/jobs.ts';
+import { cancelJob, waitForJob } from '../../../src/client/calls.ts';
 import type { JobReply } from '../../../src/wire/jobs.ts';
 import { useClient } from '../api.ts';
 import { Button } from '../parts/button.tsx';

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { dropIndex, listIndexes } from '../../../src/client/indexes.ts';
+import { dropIndex, listIndexes } from '../../../src/client/tables.ts';
 import type { IndexContent } from '../../../src/wire/indexes.ts';
 import { useClient } from '../api.ts';
 import { Button } from '../parts/button.tsx';

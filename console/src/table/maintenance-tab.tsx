@@ -1,7 +1,6 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { callTable } from '../../../src/client/calls.ts';
-import { waitForJob } from '../../../src/client/jobs.ts';
+import { callTable, waitForJob } from '../../../src/client/calls.ts';
 import { describeMaintenance, startMaintenance } from '../../../src/client/tables.ts';
 import type { DescribeMaintenanceReply } from '../../../src/wire/maintenance.ts';
 import { useClient } from '../api.ts';

@@ -1,13 +1,12 @@
 import type { ApiClient } from '../../client/api-client.ts';
-import { listIndexes } from '../../client/indexes.ts';
+import { listIndexes, createTable } from '../../client/tables.ts';
 import { countRows, insertRows, openQuery, queryRows } from '../../client/rows.ts';
-import { createTable } from '../../client/tables.ts';
 import { columnsToStream } from '../../formats/arrow/arrow-stream.ts';
 import type { TablePath } from '../../model/identifier.ts';
 import type { QueryTableBody, UpdateTableBody } from '../../wire/data.ts';
 import { UsageError } from '../command.ts';
 import { requireAssignments } from '../data/change-rows.ts';
-import { listVectorColumns, toNumbers } from '../data/query-options.ts';
+import { listVectorColumns, toNumbers } from '../data/query.ts';
 import { showPath } from '../session.ts';
 import type { Session } from '../session.ts';
 import { countOf } from '../show/text.ts';

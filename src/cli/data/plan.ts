@@ -1,8 +1,7 @@
-import { listIndexes } from '../../client/indexes.ts';
+import { listIndexes, describeTable, tableStats } from '../../client/tables.ts';
 import { defined } from '../../client/api-client.ts';
 import { analyzePlan, queryRows } from '../../client/rows.ts';
 import type { PlanAnalysis } from '../../client/rows.ts';
-import { describeTable, tableStats } from '../../client/tables.ts';
 import type { TablePath } from '../../model/identifier.ts';
 import type { PlanContext } from '../../plans/advice.ts';
 import { comparePlans, recallOf } from '../../plans/compare-plans.ts';
@@ -17,7 +16,7 @@ import type { Given } from '../options.ts';
 import { printResult } from '../session.ts';
 import type { Session } from '../session.ts';
 import { drawComparison, drawFindings, drawPlan } from './draw-plan.ts';
-import { QUERY_OPTIONS, readQuery } from './query-options.ts';
+import { QUERY_OPTIONS, readQuery } from './query.ts';
 
 export const planCommand = defineTableCommand({
   words: ['plan'],

@@ -1,11 +1,54 @@
-import { NDJSON } from '../../client/api-client.ts';
+import { NDJSON, defined } from '../../client/api-client.ts';
 import { openQuery, queryRows } from '../../client/rows.ts';
 import { defineTableCommand } from '../client-command.ts';
-import { EXIT } from '../command.ts';
-import { writeBytes } from '../session.ts';
+import { EXIT, UsageError } from '../command.ts';
+import { writeBytes, STATE_OPTIONS, readState } from '../session.ts';
 import { drawRows } from '../show/draw-rows.ts';
 import { countOf } from '../show/text.ts';
-import { QUERY_OPTIONS, readQuery } from './query-options.ts';
+import { readFileSync } from 'node:fs';
+import type { ApiClient } from '../../client/api-client.ts';
+import type { State } from '../../client/history.ts';
+import { describeTable } from '../../client/tables.ts';
+import type { TablePath } from '../../model/identifier.ts';
+import { quoteForMessage } from '../../model/identifier.ts';
+import { findDimension, listColumns } from '../../plans/table-facts.ts';
+import type { QueryTableBody } from '../../wire/data.ts';
+import type { SchemaJson } from '../../wire/schema/schema-json.ts';
+import { readNumber } from '../options.ts';
+import type { Given, Option } from '../options.ts';
+import type { Session } from '../session.ts';
+
+export const CHOICE_OPTIONS: readonly Option[] = [
+  { name: 'where', value: 'SQL', help: 'only rows for which this is true' },
+  { name: 'select', value: 'COLUMNS', repeats: true, help: 'names with commas between, or NAME=SQL; may be repeated' },
+];
+
+export const ORDER_OPTION: Option = {
+  name: 'order-by',
+  value: 'COLUMN',
+  repeats: true,
+  help: 'sort by a column; COLUMN:desc for the greatest first',
+};
+
+export const QUERY_OPTIONS: readonly Option[] = [
+  ...CHOICE_OPTIONS,
+  { name: 'limit', short: 'k', value: 'N', help: 'how many rows at most, or "all" (default 10)' },
+  { name: 'offset', value: 'N', help: 'how many rows to skip' },
+  ORDER_OPTION,
+  { name: 'vector', value: 'JSON', help: 'nearest to this vector, as [0.1, 0.2, …] or @FILE' },
+  { name: 'like', value: 'ROWID', help: 'nearest to the vector of this row; see --with-row-id' },
+  { name: 'vector-column', value: 'COLUMN', help: 'which vector to search, where there are several' },
+  { name: 'text', value: 'WORDS', help: 'full-text search' },
+  ...STATE_OPTIONS,
+  { name: 'with-row-id', help: 'show the row id too' },
+  { name: 'distance', value: 'TYPE', help: 'l2, cosine, dot or hamming' },
+  { name: 'nprobes', value: 'N', help: 'partitions of the vector index to search' },
+  { name: 'refine-factor', value: 'N', help: 're-rank this many times the limit with exact vectors' },
+  { name: 'ef', value: 'N', help: 'effort of an HNSW index' },
+  { name: 'no-index', help: 'search every row, not the vector index' },
+  { name: 'fast', help: 'search only rows that are in the index' },
+  { name: 'postfilter', help: 'filter after the vector search' },
+];
 
 export const queryCommand = defineTableCommand({
   words: ['query'],
@@ -38,3 +81,137 @@ TABLE is a name, or a path such as eu/orders. Together, --vector and --text make
     return EXIT.done;
   },
 });
+
+const LIMIT_DEFAULT = 10;
+
+type Part = Partial<QueryTableBody>;
+
+/** The query that the options ask for. `given` may be another than the session's, to compare two. */
+export async function readQuery(session: Session, table: TablePath, given: Given): Promise<QueryTableBody> {
+  const state = await readState(session.client, table, given);
+  const limit = given.value('limit') === 'all' ? Number.MAX_SAFE_INTEGER : readNumber(given, 'limit', 0);
+  const text = given.value('text');
+  return {
+    ...state,
+    ...readChoice(given, session.sqlTexts),
+    k: limit ?? LIMIT_DEFAULT,
+    ...defined({
+      offset: readNumber(given, 'offset', 0),
+      nprobes: readNumber(given, 'nprobes', 1),
+      refine_factor: readNumber(given, 'refine-factor', 1),
+      ef: readNumber(given, 'ef', 1),
+      with_row_id: given.has('with-row-id') || undefined,
+      bypass_vector_index: given.has('no-index') || undefined,
+      fast_search: given.has('fast') || undefined,
+      prefilter: given.has('postfilter') ? false : undefined,
+      order_by: readOrder(given),
+      distance_type: given.value('distance'),
+      full_text_query: text === undefined ? undefined : { string_query: { query: text } },
+    }),
+    ...(await readVector(session.client, table, { given, state })),
+  };
+}
+
+/** What --where and --select ask for. */
+export function readChoice(given: Given, sqlTexts: Map<string, string>): Part {
+  const filter = given.value('where');
+  if (filter !== undefined) sqlTexts.set('filter', filter);
+  const parts = given.values('select').flatMap(toColumns);
+  if (parts.length === 0) return defined({ filter });
+  if (parts.every(({ sql }) => sql === undefined)) {
+    return { ...defined({ filter }), columns: { column_names: parts.map(({ name }) => name) } };
+  }
+  const aliases = parts.map(({ name, sql }) => [name, sql ?? name] as const);
+  for (const [name, sql] of aliases) sqlTexts.set(`columns.column_aliases[${quoteForMessage(name)}]`, sql);
+  return { ...defined({ filter }), columns: { column_aliases: Object.fromEntries(aliases) } };
+}
+
+interface SelectedColumn {
+  readonly name: string;
+  readonly sql?: string;
+}
+
+/** The SQL of `NAME=SQL` may contain commas; else commas separate names. */
+function toColumns(text: string): readonly SelectedColumn[] {
+  const alias = /^\s*([^=,()'"<>!]+?)\s*=(.+)$/s.exec(text);
+  if (alias !== null) return [{ name: alias[1] ?? '', sql: alias[2] ?? '' }];
+  const names = text.split(',').map((name) => name.trim());
+  if (names.includes('')) throw new UsageError('--select has an empty name.');
+  return names.map((name) => ({ name }));
+}
+
+/** What --order-by asks for. */
+export function readOrder(given: Given): QueryTableBody['order_by'] {
+  if (!given.has('order-by')) return undefined;
+  return given.values('order-by').map((text) => {
+    const [, column = text, direction = 'asc'] = /^(.+):(asc|desc)$/.exec(text) ?? [];
+    return { column_name: column, ascending: direction === 'asc' };
+  });
+}
+
+interface Wanted {
+  readonly given: Given;
+  readonly state: State;
+}
+
+async function readVector(client: ApiClient, table: TablePath, { given, state }: Wanted): Promise<Part> {
+  const column = given.value('vector-column');
+  const [text, like] = [given.value('vector'), given.value('like')];
+  if (text !== undefined && like !== undefined) throw new UsageError('Give --vector or --like, not both.');
+  if (text !== undefined)
+    return { vector: { single_vector: parseVector(text) }, ...defined({ vector_column: column }) };
+  if (like === undefined) return defined({ vector_column: column });
+  const name = column ?? (await findVectorColumn(client, table, state));
+  const vector = await vectorOfRow(client, table, { id: like, column: name, state });
+  return { vector: { single_vector: vector }, vector_column: name };
+}
+
+function parseVector(text: string): number[] {
+  const json = text.startsWith('@') ? readFileSync(text.slice(1), 'utf8') : text;
+  let numbers: number[] | undefined;
+  try {
+    numbers = toNumbers(JSON.parse(json));
+  } catch {
+    numbers = undefined;
+  }
+  if (numbers !== undefined) return numbers;
+  throw new UsageError('--vector must be a JSON list of numbers, such as [0.1, 0.2], or @FILE that holds one.');
+}
+
+export function toNumbers(value: unknown): number[] | undefined {
+  if (!Array.isArray(value)) return undefined;
+  const numbers = value.filter((item: unknown): item is number => typeof item === 'number');
+  return numbers.length === value.length ? numbers : undefined;
+}
+
+async function findVectorColumn(client: ApiClient, table: TablePath, state: State): Promise<string> {
+  const vectors = await listVectorColumns(client, table, state);
+  const [only, ...others] = vectors;
+  if (only === undefined) throw new UsageError('The table has no vectors, so that --like has nothing to compare.');
+  if (others.length > 0) throw new UsageError(`Say which vector with --vector-column: ${vectors.join(', ')}.`);
+  return only;
+}
+
+/** The columns of a table that a vector search can use, by their paths. */
+export async function listVectorColumns(client: ApiClient, table: TablePath, state: State): Promise<readonly string[]> {
+  const { schema } = await describeTable(client, table, state);
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The server describes a schema in this form.
+  const columns = listColumns(schema as SchemaJson | undefined);
+  return columns.filter(({ type }) => findDimension(type) !== undefined).map(({ path }) => path);
+}
+
+interface WantedRow {
+  readonly id: string;
+  readonly column: string;
+  readonly state: State;
+}
+
+async function vectorOfRow(client: ApiClient, table: TablePath, { id, column, state }: WantedRow): Promise<number[]> {
+  if (!/^\d{1,20}$/.test(id)) throw new UsageError(`--like must be a row id, not "${id}".`);
+  const columns = { column_aliases: { vector: column } };
+  const [row] = await queryRows(client, table, { ...state, filter: `_rowid = ${id}`, columns });
+  if (row === undefined) throw new UsageError(`There is no row with the id ${id}.`);
+  const vector = toNumbers(row['vector']);
+  if (vector === undefined) throw new UsageError(`The row ${id} has no vector in ${column}.`);
+  return vector;
+}

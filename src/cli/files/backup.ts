@@ -4,9 +4,15 @@ import { join } from 'node:path';
 import { defined } from '../../client/api-client.ts';
 import type { ApiClient } from '../../client/api-client.ts';
 import { listBranches, listTags } from '../../client/history.ts';
-import { indexStats, listIndexes } from '../../client/indexes.ts';
+import {
+  indexStats,
+  listIndexes,
+  describeNamespace,
+  describeTable,
+  listNamespaces,
+  listTables,
+} from '../../client/tables.ts';
 import { countRows, openQuery } from '../../client/rows.ts';
-import { describeNamespace, describeTable, listNamespaces, listTables } from '../../client/tables.ts';
 import type { NamespacePath, TablePath } from '../../model/identifier.ts';
 import { formatBytes } from '../../plans/format-figure.ts';
 import { readRelease } from '../../release.ts';
@@ -15,9 +21,15 @@ import { UsageError } from '../command.ts';
 import { printResult, showPath } from '../session.ts';
 import type { Session } from '../session.ts';
 import { countOf } from '../show/text.ts';
-import { missingParameters, readParameters } from './index-parameters.ts';
+import {
+  missingParameters,
+  readParameters,
+  findManifest,
+  isUnchanged,
+  listDifferences,
+  saveManifest,
+} from './manifest.ts';
 import { writeWhole } from './local-files.ts';
-import { findManifest, isUnchanged, listDifferences, saveManifest } from './manifest.ts';
 import type { IndexEntry, Manifest, NamespaceEntry, TableEntry } from './manifest.ts';
 import { Progress } from './progress.ts';
 

@@ -11,7 +11,7 @@ import { formatBytes } from '../../plans/format-figure.ts';
 import type { QueryTableBody } from '../../wire/data.ts';
 import { defineTableCommand } from '../client-command.ts';
 import { EXIT, UsageError } from '../command.ts';
-import { CHOICE_OPTIONS, ORDER_OPTION, readChoice, readOrder } from '../data/query-options.ts';
+import { CHOICE_OPTIONS, ORDER_OPTION, readChoice, readOrder } from '../data/query.ts';
 import { readNumber } from '../options.ts';
 import type { Given } from '../options.ts';
 import { STATE_OPTIONS, printResult, readState, showPath, writeBytes } from '../session.ts';

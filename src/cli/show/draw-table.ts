@@ -1,4 +1,4 @@
-import type { Paint } from './paint.ts';
+import type { Paint } from './text.ts';
 import { cutText, padText, textWidth } from './text.ts';
 
 export interface ColumnHead {

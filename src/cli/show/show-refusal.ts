@@ -1,7 +1,7 @@
 import type { ClientError } from '../../client/client-error.ts';
 import { ConnectionError, findSqlPosition } from '../../client/client-error.ts';
 import { EXIT } from '../command.ts';
-import type { Paint } from './paint.ts';
+import type { Paint } from './text.ts';
 import { textWidth, visibleText } from './text.ts';
 
 export interface RefusalView {

@@ -1,5 +1,7 @@
 import stringWidth from 'string-width';
 import { formatCount } from '../../plans/format-figure.ts';
+import { styleText } from 'node:util';
+import type { Terminal } from '../command.ts';
 
 /** How many cells of a terminal a text takes. */
 export function textWidth(text: string): number {
@@ -85,4 +87,37 @@ export function countIs(count: number, noun: string): string {
 /** `2026-01-31 12:00:00Z` */
 export function formatMoment(milliseconds: number): string {
   return `${new Date(milliseconds).toISOString().slice(0, 19).replace('T', ' ')}Z`;
+}
+
+type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan';
+
+/** Styles of a terminal, or none at all. */
+export type Paint = Readonly<Record<Style, (text: string) => string>>;
+
+/** For the output: colours only at a terminal, and if they are not turned off (https://no-color.org). */
+export function paintFor(terminal: Terminal): Paint {
+  return toPaint(terminal.columns !== undefined && wantsColours(terminal));
+}
+
+/** The same for the error output. */
+export function paintForErrors(terminal: Terminal): Paint {
+  return toPaint(terminal.status !== undefined && wantsColours(terminal));
+}
+
+function wantsColours({ env }: Terminal): boolean {
+  return (env['NO_COLOR'] ?? '') === '' && env['TERM'] !== 'dumb';
+}
+
+function toPaint(hasColours: boolean): Paint {
+  // Whether there are colours is decided here, from the terminal that was handed in, not by `styleText`.
+  const style = (name: Style) => (text: string) =>
+    hasColours && text !== '' ? styleText(name, text, { validateStream: false }) : text;
+  return {
+    bold: style('bold'),
+    dim: style('dim'),
+    red: style('red'),
+    green: style('green'),
+    yellow: style('yellow'),
+    cyan: style('cyan'),
+  };
 }

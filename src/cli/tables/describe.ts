@@ -1,7 +1,6 @@
 import { defined } from '../../client/api-client.ts';
 import { listBranches, listTags, listVersions } from '../../client/history.ts';
-import { listIndexes } from '../../client/indexes.ts';
-import { describeMaintenance, describeTable, tableStats } from '../../client/tables.ts';
+import { listIndexes, describeMaintenance, describeTable, tableStats } from '../../client/tables.ts';
 import type { TablePath } from '../../model/identifier.ts';
 import { formatBytes } from '../../plans/format-figure.ts';
 import { defineTableCommand } from '../client-command.ts';

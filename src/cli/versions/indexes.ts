@@ -1,5 +1,5 @@
 import { defined } from '../../client/api-client.ts';
-import { dropIndex, indexStats, listIndexes, startIndex } from '../../client/indexes.ts';
+import { dropIndex, indexStats, listIndexes, startIndex } from '../../client/tables.ts';
 import { formatBytes, formatCount } from '../../plans/format-figure.ts';
 import type { CreateIndexBody } from '../../wire/indexes.ts';
 import { defineTableCommand } from '../client-command.ts';
