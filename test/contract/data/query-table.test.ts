@@ -1,0 +1,388 @@
+import assert from 'node:assert/strict';
+import { after, before, suite, test } from 'node:test';
+import { RecordBatchReader, tableFromIPC } from 'apache-arrow';
+import { Index } from '@lancedb/lancedb';
+import { ADMIN_KEY } from '../../support/server.ts';
+import { ContractServer } from '../contract-server.ts';
+import type { MadeTable } from '../contract-server.ts';
+import { documentStream, nestedStream, vectorStream } from '../contract-tables.ts';
+import { assertRefused, badRequest, columnNotFound, tableNotFound, unauthenticated } from '../refusal.ts';
+
+const FILE = 'application/vnd.apache.arrow.file';
+const STREAM = 'application/vnd.apache.arrow.stream';
+
+let server: ContractServer;
+let documents: MadeTable;
+let nested: MadeTable;
+let vectors: MadeTable;
+before(async () => {
+  server = await ContractServer.start();
+  documents = await server.table({ stream: documentStream(20) });
+  nested = await server.table({ stream: nestedStream(12) });
+  vectors = await server.table({ stream: vectorStream(12) });
+  const embedded = await server.embedded(documents);
+  await embedded.createIndex('body', { config: Index.fts() });
+});
+after(async () => server.close());
+
+interface Found {
+  readonly response: Response;
+  readonly bytes: Buffer;
+}
+
+async function find(at: string, body: object, headers: Readonly<Record<string, string>> = {}): Promise<Found> {
+  const response = await fetch(`${server.url}${at}`, {
+    method: 'POST',
+    headers: { 'x-api-key': ADMIN_KEY, 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  });
+  return { response, bytes: Buffer.from(await response.arrayBuffer()) };
+}
+
+/** The rows that a query of the documents finds, by id. */
+async function ids(body: object, table: MadeTable = documents): Promise<readonly number[]> {
+  const answer = await server.admin.post(`${table.at}/query`, body, { accept: 'application/json' });
+  assert.equal(answer.status, 200, answer.text);
+  return answer.json.rows.map((row: { id: number }) => row.id);
+}
+
+async function columns(body: object, table: MadeTable = documents): Promise<readonly string[]> {
+  const { response, bytes } = await find(`${table.at}/query`, body);
+  assert.equal(response.status, 200, bytes.toString());
+  return tableFromIPC(bytes).schema.fields.map((field) => `${field.name}:${field.type}`);
+}
+
+suite('the reply to a query', () => {
+  test('is an Arrow file by default, in both dialects', async () => {
+    for (const at of [`${documents.at}/query`, `${documents.at}/query/`]) {
+      const { response, bytes } = await find(at, { k: 3 });
+      assert.equal(response.status, 200);
+      assert.equal(response.headers.get('content-type'), FILE);
+      assert.equal(bytes.subarray(0, 6).toString(), 'ARROW1');
+      assert.equal(bytes.subarray(-6).toString(), 'ARROW1');
+      assert.equal(tableFromIPC(bytes).numRows, 3);
+    }
+  });
+
+  test('is an Arrow stream when that is accepted', async () => {
+    const { response, bytes } = await find(`${documents.at}/query`, { k: 3 }, { accept: STREAM });
+    assert.equal(response.headers.get('content-type'), STREAM);
+    assert.ok(RecordBatchReader.from(bytes).isStream());
+    assert.deepEqual([...(tableFromIPC(bytes).getChild('id') ?? [])], [0, 1, 2]);
+  });
+
+  test('is a JSON document when that is accepted', async () => {
+    const answer = await server.admin.post(`${nested.at}/query`, { k: 2 }, { accept: 'application/json' });
+    assert.match(answer.headers.get('content-type') ?? '', /^application\/json/);
+    assert.deepEqual(answer.json, {
+      rows: [
+        {
+          id: 0,
+          label: 'top 0',
+          place: { x: 0, 'x.y': 0, 'b`t': 0, label: 'inner 0', deep: { leaf: 0, word: 'w0' }, vec: [0, 0] },
+        },
+        { id: 1, label: 'top 1', place: null },
+      ],
+    });
+  });
+
+  test('is one JSON object per line when that is accepted', async () => {
+    const body = { k: 3, columns: { column_names: ['id'] } };
+    const answer = await server.admin.post(`${documents.at}/query`, body, { accept: 'application/x-ndjson' });
+    assert.match(answer.headers.get('content-type') ?? '', /^application\/x-ndjson/);
+    assert.equal(answer.text, '{"id":0}\n{"id":1}\n{"id":2}\n');
+  });
+
+  test('is not offered in other media types: 406', async () => {
+    const answer = await server.admin.post(`${documents.at}/query`, { k: 1 }, { accept: 'text/csv' });
+    assertRefused(answer, { status: 406, code: 13 });
+  });
+
+  test('tells the version that was read, also of an earlier one', async () => {
+    const table = await server.table();
+    await server.admin.post(`${table.at}/update`, { updates: [['price', '7']] });
+    for (const [body, version] of [
+      [{ k: 1 }, '2'],
+      [{ k: 1, version: 1 }, '1'],
+      [{ k: 0 }, '2'],
+    ] as const) {
+      const { response } = await find(`${table.at}/query`, body);
+      assert.equal(response.headers.get('x-lancedb-version'), version);
+    }
+  });
+
+  test('is never refused for being too old: the latest is always read', async () => {
+    const headers = {
+      'x-lancedb-min-version': '999999',
+      'x-lancedb-min-read-version': '18446744073709551615',
+      'x-lancedb-min-timestamp': '2999-01-01T00:00:00.000000000+00:00',
+    };
+    const { response } = await find(`${documents.at}/query/`, { k: 1 }, headers);
+    assert.equal(response.status, 200);
+  });
+});
+
+suite('a query', () => {
+  test('without anything is a scan of the whole table', async () => {
+    assert.equal((await ids({})).length, 20);
+  });
+
+  test('without a limit, as the LanceDB client writes it, finds all rows', async () => {
+    const text = `{"k":9223372036854775807,"vector":[],"prefilter":true,"version":null}`;
+    const answer = await server.admin.post(`${documents.at}/query/`, text, { accept: 'application/json' });
+    assert.equal(answer.json.rows.length, 20, answer.text);
+  });
+
+  test('for the nearest without a limit is refused: it needs one', async () => {
+    const text = `{"k":9223372036854775807,"vector":[1,2,3,4]}`;
+    assertRefused(await server.admin.post(`${documents.at}/query/`, text), badRequest(/^k is 9007199254740991/));
+  });
+
+  test('finds the nearest, in the words of both vocabularies', async () => {
+    const wanted = [5, 4, 6];
+    assert.deepEqual(await ids({ k: 3, vector: { single_vector: [5, 5.1, 5.2, 5.3] } }), wanted);
+    assert.deepEqual(await ids({ k: 3, vector: [5, 5.1, 5.2, 5.3] }), wanted);
+  });
+
+  test('filters before the search, or after it', async () => {
+    const vector = { single_vector: [5, 5.1, 5.2, 5.3] };
+    assert.deepEqual(await ids({ k: 2, vector, filter: 'id > 10' }), [11, 12]);
+    assert.deepEqual(await ids({ k: 2, vector, filter: 'id > 10', prefilter: false }), []);
+  });
+
+  test('finds words, in the words of both vocabularies', async () => {
+    const fullText = [
+      { string_query: { query: 'number 7', columns: ['body'] } },
+      { structured_query: { query: { match: { terms: '7', column: 'body' } } } },
+      { query: 'number 7', columns: ['body'] },
+      { query: { match: { terms: '7', column: 'body' } } },
+    ];
+    for (const query of fullText) {
+      assert.equal((await ids({ k: 5, full_text_query: query }))[0], 7, JSON.stringify(query));
+    }
+  });
+
+  test('by vector and words fuses both by their ranks', async () => {
+    const body = {
+      k: 3,
+      vector: { single_vector: [5, 5.1, 5.2, 5.3] },
+      full_text_query: { string_query: { query: '7', columns: ['body'] } },
+    };
+    const found = await ids(body);
+    assert.equal(found.length, 3);
+    assert.ok(found.includes(5) && found.includes(7), String(found));
+    assert.deepEqual((await columns(body)).slice(-2), ['_score:Float32', '_relevance_score:Float32']);
+  });
+
+  test('for several vectors tells which one each row is near to', async () => {
+    const body = {
+      k: 2,
+      vector: {
+        multi_vector: [
+          [0.2, 0.3, 0.4, 0.5],
+          [9.2, 9.3, 9.4, 9.5],
+        ],
+      },
+      columns: { column_names: ['id'] },
+    };
+    const answer = await server.admin.post(`${documents.at}/query`, body, { accept: 'application/json' });
+    const found = answer.json.rows.map((row: { query_index: number; id: number }) => `${row.query_index}:${row.id}`);
+    assert.deepEqual(found.toSorted(), ['0:0', '0:1', '1:10', '1:9'].toSorted());
+  });
+
+  test('of a multi-vector column takes several vectors for one search', async () => {
+    const body = {
+      k: 2,
+      vector: {
+        multi_vector: [
+          [0, 1],
+          [1, 0],
+        ],
+      },
+      vector_column: 'several',
+      distance_type: 'cosine',
+    };
+    assert.ok(!(await columns(body, vectors)).some((column) => column.startsWith('query_index')));
+  });
+
+  test('returns the columns that it names, in that order, or expressions under an alias', async () => {
+    const names = { columns: { column_names: ['title', 'id'] } };
+    assert.deepEqual(await columns({ k: 1, ...names }), ['title:Utf8', 'id:Int32']);
+    const aliases = { columns: { column_aliases: { twice: 'id * 2', what: 'upper(title)' } } };
+    assert.deepEqual(await columns({ k: 1, ...aliases }), ['twice:Int32', 'what:Utf8']);
+    const nestedNames = { columns: { column_names: ['place.deep.leaf', 'place.`x.y`'] } };
+    assert.equal((await columns({ k: 1, ...nestedNames }, nested)).length, 2);
+  });
+
+  test('says which column may have been meant', async () => {
+    const answer = await server.admin.post(`${documents.at}/query`, { filter: 'idd > 3', k: 1 });
+    assert.equal(answer.status, 404);
+    assert.equal(answer.json.detail, 'The column "idd" was not found. Did you mean "id"?');
+  });
+
+  test('counts limit and offset among the rows that a filter by row id finds', async () => {
+    assert.deepEqual(await ids({ filter: '_rowid = 7', k: 3 }), [7]);
+    assert.deepEqual(await ids({ filter: '_rowid in (9, 7, 8)', k: 2 }), [7, 8]);
+    assert.deepEqual(await ids({ filter: '_rowid in (9, 7, 8)', k: 5, offset: 1 }), [8, 9]);
+    assert.deepEqual(await ids({ filter: '_rowoffset = 11', k: 1 }), [11]);
+    assert.deepEqual(await ids({ filter: '_rowid = 7 or id = 12', k: 5 }), [7, 12]);
+    assert.deepEqual(await ids({ filter: '_rowid = 123456', k: 5 }), []);
+    const id = { columns: { column_names: ['id'] } };
+    assert.deepEqual(await ids({ filter: '_rowid = 7', k: 3, ...id }), [7]);
+    const alias = { columns: { column_aliases: { id: 'id' } } };
+    assert.deepEqual(await ids({ filter: '_rowid = 123456', k: 3, ...alias }), []);
+  });
+
+  test('takes rows by their ids and by their offsets', async () => {
+    assert.deepEqual(await ids({ filter: '_rowid in (3,1)' }), [1, 3]);
+    assert.deepEqual(await ids({ filter: '_rowoffset in (4,2)' }), [2, 4]);
+  });
+
+  test('sorts, skips and limits', async () => {
+    const order = [{ column_name: 'title', ascending: false }, { column_name: 'id' }];
+    assert.deepEqual(await ids({ order_by: order, k: 3, offset: 1 }), [3, 5, 7]);
+    assert.deepEqual(await ids({ order_by: [{ column_name: 'id', ascending: false }], k: 2 }), [19, 18]);
+  });
+
+  test('sorts by a column that it does not return', async () => {
+    const body = {
+      order_by: [{ column_name: 'id', ascending: false }],
+      k: 2,
+      columns: { column_names: ['title', 'body'] },
+    };
+    assert.deepEqual(await columns(body), ['title:Utf8', 'body:Utf8']);
+    for (const accept of [FILE, STREAM]) {
+      const { bytes } = await find(`${documents.at}/query`, body, { accept });
+      const texts = [...(tableFromIPC(bytes).getChild('body') ?? [])];
+      assert.deepEqual(texts, ['the quick brown fox number 19 jumps', 'the quick brown fox number 18 jumps']);
+    }
+    const aliases = { ...body, columns: { column_aliases: { t: 'title' } } };
+    assert.deepEqual(await columns(aliases), ['t:Utf8']);
+    assert.deepEqual(await columns({ ...body, k: 0 }), ['title:Utf8', 'body:Utf8']);
+  });
+
+  test('keeps null structs null, whatever the filter', async () => {
+    for (const filter of ['id = 4', 'id >= 0', 'id % 3 = 1']) {
+      const answer = await server.admin.post(`${nested.at}/query`, { filter }, { accept: 'application/json' });
+      for (const row of answer.json.rows) assert.equal(row.place === null, row.id % 3 === 1, `${filter}: ${row.id}`);
+    }
+  });
+
+  test('reads a version, and sees every write that was answered', async () => {
+    const table = await server.table();
+    await server.admin.post(`${table.at}/update`, { updates: [['price', '7']] });
+    const price = async (body: object): Promise<number> => {
+      const answer = await server.admin.post(`${table.at}/query`, { k: 1, ...body }, { accept: 'application/json' });
+      return answer.json.rows[0].price;
+    };
+    assert.equal(await price({}), 7);
+    assert.equal(await price({ version: 1 }), 0);
+  });
+
+  test('reads a branch', async () => {
+    const table = await server.table();
+    const embedded = await server.embedded(table);
+    const branch = await (await embedded.branches()).create('draft');
+    await branch.update({ valuesSql: { price: '99' } });
+    assert.deepEqual(new Set(await prices(table, { branch: 'draft' })), new Set([99]));
+    assert.notDeepEqual(new Set(await prices(table, {})), new Set([99]));
+  });
+});
+
+async function prices(table: MadeTable, body: object): Promise<readonly number[]> {
+  const answer = await server.admin.post(`${table.at}/query`, body, { accept: 'application/json' });
+  assert.equal(answer.status, 200, answer.text);
+  return answer.json.rows.map((row: { price: number }) => row.price);
+}
+
+suite('a query that finds nothing', () => {
+  const all = ['id:Int32', 'title:Utf8', 'body:Utf8', 'vec:FixedSizeList[4]<Float32>'];
+  const vector = { single_vector: [1, 2, 3, 4] };
+  const words = { string_query: { query: 'nowhere', columns: ['body'] } };
+  const none = { filter: 'id > 1000' };
+  const CASES: Readonly<Record<string, readonly [body: object, added: readonly string[]]>> = {
+    scan: [none, []],
+    'row ids': [{ ...none, with_row_id: true }, ['_rowid:Uint64']],
+    vector: [{ ...none, k: 3, vector }, ['_distance:Float32']],
+    'vector and k of 0': [{ k: 0, vector, with_row_id: true }, ['_distance:Float32', '_rowid:Uint64']],
+    words: [{ full_text_query: words, with_row_id: true }, ['_score:Float32', '_rowid:Uint64']],
+    'words and k of 0': [{ k: 0, full_text_query: words }, ['_score:Float32']],
+    hybrid: [
+      { ...none, k: 3, vector, full_text_query: words, with_row_id: true },
+      ['_score:Float32', '_rowid:Uint64', '_relevance_score:Float32'],
+    ],
+    'k of 0': [{ k: 0 }, []],
+  };
+  for (const [title, [body, added]] of Object.entries(CASES)) {
+    test(`still has the schema of its result: ${title}`, async () => {
+      assert.deepEqual(await columns(body), [...all, ...added]);
+      const { bytes } = await find(`${documents.at}/query`, body, { accept: STREAM });
+      assert.equal(tableFromIPC(bytes).numRows, 0);
+      assert.deepEqual(await ids(body), []);
+    });
+  }
+
+  test('says so in every form', async () => {
+    const answer = await server.admin.post(`${documents.at}/query`, none, { accept: 'application/json' });
+    assert.equal(answer.text, '{"rows":[]}');
+    const lines = await server.admin.post(`${documents.at}/query`, none, { accept: 'application/x-ndjson' });
+    assert.equal(lines.text, '');
+  });
+});
+
+suite('a query is refused', () => {
+  const BAD: Readonly<Record<string, readonly [body: unknown, detail: RegExp]>> = {
+    'when its body is no JSON': ['{', /JSON/],
+    'with an unknown field': [{ k: 1, filtre: 'id = 1' }, /filtre/],
+    'with a k below 0': [{ k: -1 }, /\bk\b/],
+    'with a k past its bound': [{ k: 1_000_001 }, /1000000/],
+    'with a filter that is no SQL': [{ filter: 'id =' }, /filter/],
+    'with a filter that goes on after its end': [{ filter: 'id = 1) OR (1 = 1' }, /filter/],
+    'with a filter that is no condition': [{ filter: 'id + 1' }, /condition/],
+    'with a vector of another dimension': [{ k: 1, vector: [1, 2] }, /2 dimensions/],
+    'with an order that is no list': [{ order_by: 'id' }, /order_by/],
+    'with an order and two searches': [
+      {
+        k: 1,
+        vector: [1, 2, 3, 4],
+        full_text_query: { query: 'fox', columns: ['body'] },
+        order_by: [{ column_name: 'id' }],
+      },
+      /order_by/,
+    ],
+    'when it reads no column at all': [{ columns: { column_aliases: { one: '1' } } }, /column/],
+    'when it divides by zero in its first batch': [{ filter: 'id / 0 = 1' }, /./],
+  };
+  for (const [title, [body, detail]] of Object.entries(BAD)) {
+    test(title, async () => assertRefused(await server.admin.post(`${documents.at}/query`, body), badRequest(detail)));
+  }
+
+  test('for a column that is not there: 404, and 400 to the LanceDB client', async () => {
+    for (const body of [
+      { columns: { column_names: ['nope'] } },
+      { order_by: [{ column_name: 'nope' }] },
+      { filter: 'nope = 1' },
+      { vector: [1], vector_column: 'nope' },
+    ]) {
+      assertRefused(await server.admin.post(`${documents.at}/query`, body), columnNotFound);
+      assertRefused(await server.admin.post(`${documents.at}/query/`, body), { ...columnNotFound, status: 400 });
+    }
+  });
+
+  test('for a version or a branch that is not there: 404', async () => {
+    assertRefused(await server.admin.post(`${documents.at}/query`, { version: 99 }), { status: 404, code: 11 });
+    assertRefused(await server.admin.post(`${documents.at}/query`, { branch: 'no' }), { status: 404, code: 22 });
+  });
+
+  test('without a credential: 401; without a grant: 404; for another table: 404', async () => {
+    assertRefused(await server.stranger().post(`${documents.at}/query`, { k: 1 }), unauthenticated);
+    const other = await server.caller('reader', ['elsewhere']);
+    assertRefused(await other.post(`${documents.at}/query`, { k: 1 }), tableNotFound);
+    assertRefused(await server.admin.post('/v1/table/none/query', { k: 1 }), tableNotFound);
+  });
+
+  test('to no caller who may read', async () => {
+    const reader = await server.caller('reader');
+    assert.equal((await reader.post(`${documents.at}/query`, { k: 1 })).status, 200);
+  });
+});

@@ -1,0 +1,218 @@
+import assert from 'node:assert/strict';
+import { readdir } from 'node:fs/promises';
+import { after, before, suite, test } from 'node:test';
+import { sampleStream } from '../../support/arrow-tables.ts';
+import type { Answer } from '../../support/client.ts';
+import { ContractServer, updated } from '../contract-server.ts';
+import type { MadeTable } from '../contract-server.ts';
+import { count } from '../contract-tables.ts';
+import { planOf } from '../plan-tree.ts';
+import { CODE, assertRefused, badRequest } from '../refusal.ts';
+
+const NO_VERSION = { status: 404, code: CODE.versionNotFound } as const;
+const NO_BRANCH = { status: 404, code: CODE.branchNotFound } as const;
+const EXISTS = { status: 409, code: CODE.branchExists } as const;
+
+let server: ContractServer;
+before(async () => {
+  server = await ContractServer.start();
+});
+after(async () => server.close());
+
+/** Three versions, each with one price for all of its four rows: the original ones, 2, and 3. */
+async function pricedTable(): Promise<MadeTable> {
+  const table = await server.table({ stream: sampleStream(4) });
+  for (const price of ['2', '3']) await updated(server.admin, table, { updates: [['price', price]] });
+  return table;
+}
+
+async function ask(table: MadeTable, operation: string, body: unknown = {}): Promise<Answer> {
+  return server.admin.post(`${table.at}/${operation}`, body);
+}
+
+async function done(table: MadeTable, operation: string, body: object): Promise<void> {
+  const answer = await ask(table, operation, body);
+  assert.equal(answer.status, 200, answer.text);
+  assert.match(answer.json.transaction_id, /./);
+}
+
+async function withPrice(table: MadeTable, price: number, branch?: string): Promise<number> {
+  return (
+    await planOf(server.admin, table, { filter: `price = ${price}`, ...(branch === undefined ? {} : { branch }) })
+  ).rows;
+}
+
+async function names(table: MadeTable): Promise<readonly string[]> {
+  return Object.keys((await ask(table, 'branches/list')).json.branches);
+}
+
+suite('a new branch', () => {
+  test('starts at the latest version of the main branch', async () => {
+    const table = await pricedTable();
+    await done(table, 'branches/create', { name: 'trial' });
+    assert.equal(await withPrice(table, 3, 'trial'), 4);
+    const { trial } = (await ask(table, 'branches/list')).json.branches;
+    assert.equal(trial.parentVersion, 3);
+    assert.equal('parentBranch' in trial, false);
+    assert.ok(trial.manifestSize > 0);
+    assert.ok(Math.abs(trial.createAt - Date.now() / 1000) < 600);
+  });
+
+  test('starts at a version, or at another branch, or at a version of it', async () => {
+    const table = await pricedTable();
+    await done(table, 'branches/create', { name: 'second', from_version: 2 });
+    assert.equal(await withPrice(table, 2, 'second'), 4);
+    await updated(server.admin, table, { updates: [['price', '20']], branch: 'second' });
+    await done(table, 'branches/create', { name: 'child', from_branch: 'second' });
+    await done(table, 'branches/create', { name: 'early/child', from_branch: 'second', from_version: 2 });
+    await done(table, 'branches/create', { name: 'plain', from_branch: 'main', from_version: 1 });
+    assert.equal(await withPrice(table, 20, 'child'), 4);
+    assert.equal(await withPrice(table, 2, 'early/child'), 4);
+    const { branches } = (await ask(table, 'branches/list')).json;
+    assert.deepEqual([branches.child.parentBranch, branches.child.parentVersion], ['second', 3]);
+    assert.deepEqual([branches['early/child'].parentBranch, branches['early/child'].parentVersion], ['second', 2]);
+    assert.deepEqual([branches.plain.parentBranch, branches.plain.parentVersion], [undefined, 1]);
+  });
+
+  test('changes without the main branch, and the main branch without it', async () => {
+    const table = await pricedTable();
+    await done(table, 'branches/create', { name: 'trial' });
+    await updated(server.admin, table, { updates: [['price', '30']], branch: 'trial' });
+    await updated(server.admin, table, { updates: [['price', '40']] });
+    assert.deepEqual([await withPrice(table, 30, 'trial'), await withPrice(table, 40)], [4, 4]);
+    assert.equal(await withPrice(table, 40, 'main'), 4);
+  });
+
+  test('that exists is a 409 to every client, whatever version it starts at', async () => {
+    const table = await pricedTable();
+    await done(table, 'branches/create', { name: 'trial' });
+    for (const body of [{ name: 'trial' }, { name: 'trial', from_version: 1 }, { name: 'main' }]) {
+      for (const slash of ['', '/']) {
+        assertRefused(await ask(table, `branches/create${slash}`, body), { ...EXISTS, detail: /already exists/ });
+      }
+    }
+    assert.equal(await withPrice(table, 3, 'trial'), 4);
+  });
+
+  test('of one name is made once, however many ask', async () => {
+    const table = await pricedTable();
+    const answers = await Promise.all(count(8).map(async () => ask(table, 'branches/create', { name: 'race' })));
+    assert.deepEqual(
+      answers.map(({ status }) => status).toSorted((one, other) => one - other),
+      [200, ...count(7).map(() => 409)],
+    );
+  });
+
+  test('needs a source that is there, and leaves nothing when it is not', async () => {
+    const table = await pricedTable();
+    const files = await readdir(table.location, { recursive: true });
+    assertRefused(await ask(table, 'branches/create', { name: 'x', from_branch: 'nowhere' }), {
+      ...NO_BRANCH,
+      detail: /nowhere/,
+    });
+    assertRefused(await ask(table, 'branches/create', { name: 'x', from_version: 99 }), NO_VERSION);
+    assert.deepEqual(await readdir(table.location, { recursive: true }), files);
+  });
+
+  test('has a name that is safe: nothing is written for another', async () => {
+    const table = await pricedTable();
+    const files = await readdir(server.folder, { recursive: true });
+    for (const name of [
+      '',
+      '.',
+      '..',
+      '../x',
+      'a/../../x',
+      'a//b',
+      '/a',
+      'a/',
+      'a b',
+      'é',
+      'a\\b',
+      '%2e%2e',
+      'x.lock',
+      'data',
+      'a/_versions',
+      'x\u0000',
+      'a'.repeat(201),
+    ]) {
+      assertRefused(await ask(table, 'branches/create', { name }), badRequest(/branch|name/));
+      assertRefused(await ask(table, 'branches/delete', { name }), NO_BRANCH);
+    }
+    assert.deepEqual(await readdir(server.folder, { recursive: true }), files);
+  });
+
+  test('needs a name', async () => {
+    const table = await pricedTable();
+    for (const body of [{}, { name: 1 }, { name: 'a', from_version: -1 }, { name: 'a', from: 'b' }]) {
+      assertRefused(await ask(table, 'branches/create', body), badRequest(/name|from/));
+    }
+    assertRefused(await ask(table, 'branches/delete', {}), badRequest(/name/));
+  });
+});
+
+suite('a branch that is deleted', () => {
+  test('is gone, and may be made again with other contents', async () => {
+    const table = await pricedTable();
+    await done(table, 'branches/create', { name: 'trial', from_version: 2 });
+    await updated(server.admin, table, { updates: [['price', '20']], branch: 'trial' });
+    assert.equal(await withPrice(table, 20, 'trial'), 4);
+    await done(table, 'branches/delete', { name: 'trial' });
+    assertRefused(await ask(table, 'describe', { branch: 'trial' }), NO_BRANCH);
+    assertRefused(await ask(table, 'update', { updates: [['price', '1']], branch: 'trial' }), NO_BRANCH);
+    assert.deepEqual(await names(table), []);
+    await done(table, 'branches/create', { name: 'trial', from_version: 2 });
+    assert.equal(await withPrice(table, 20, 'trial'), 0);
+    assert.equal(await withPrice(table, 2, 'trial'), 4);
+    await updated(server.admin, table, { updates: [['price', '21']], branch: 'trial' });
+    assert.equal(await withPrice(table, 21, 'trial'), 4);
+    assert.equal((await ask(table, 'describe', { branch: 'trial' })).json.version, 3);
+  });
+
+  test('must be there, and cannot be the main one', async () => {
+    const table = await pricedTable();
+    assertRefused(await ask(table, 'branches/delete', { name: 'nowhere' }), { ...NO_BRANCH, detail: /nowhere/ });
+    assertRefused(await ask(table, 'branches/delete', { name: 'main' }), badRequest(/main branch/));
+  });
+
+  test('may not be one that others started at: a 409, and a 400 for the client that repeats after one', async () => {
+    const table = await pricedTable();
+    await done(table, 'branches/create', { name: 'parent' });
+    await done(table, 'branches/create', { name: 'child', from_branch: 'parent' });
+    assertRefused(await ask(table, 'branches/delete', { name: 'parent' }), { status: 409, code: CODE.tableState });
+    assertRefused(await ask(table, 'branches/delete/', { name: 'parent' }), { status: 400, code: CODE.tableState });
+    await done(table, 'branches/delete', { name: 'child' });
+    await done(table, 'branches/delete', { name: 'parent' });
+  });
+
+  test('leaves those whose names lie below its own', async () => {
+    const table = await pricedTable();
+    for (const name of ['team', 'team/one', 'team/one/a']) await done(table, 'branches/create', { name });
+    await done(table, 'branches/delete', { name: 'team' });
+    await done(table, 'branches/delete', { name: 'team/one' });
+    assert.equal(await withPrice(table, 3, 'team/one/a'), 4);
+  });
+});
+
+suite('the list of branches', () => {
+  test('comes in pages, by GET and by POST', async () => {
+    const table = await pricedTable();
+    assert.deepEqual(await names(table), []);
+    for (const name of ['c', 'a', 'b']) await done(table, 'branches/create', { name });
+    assert.deepEqual(await names(table), ['a', 'b', 'c']);
+    const first = await server.admin.get(`${table.at}/branches/list?limit=2`);
+    assert.deepEqual([Object.keys(first.json.branches), first.json.page_token], [['a', 'b'], 'b']);
+    const second = await ask(table, 'branches/list?limit=2&page_token=b');
+    assert.deepEqual([Object.keys(second.json.branches), second.json.page_token], [['c'], undefined]);
+    assert.deepEqual(Object.keys((await ask(table, 'branches/list/', 'null')).json.branches), ['a', 'b', 'c']);
+  });
+
+  test('has what another process made a moment ago', async () => {
+    const table = await pricedTable();
+    const branches = await (await server.embedded(table)).branches();
+    await branches.create('outside');
+    assert.deepEqual(await names(table), ['outside']);
+    await branches.delete('outside');
+    assert.deepEqual(await names(table), []);
+  });
+});

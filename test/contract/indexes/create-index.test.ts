@@ -1,0 +1,299 @@
+import assert from 'node:assert/strict';
+import { after, before, suite, test } from 'node:test';
+import type { Answer } from '../../support/client.ts';
+import { ContractServer } from '../contract-server.ts';
+import type { MadeTable } from '../contract-server.ts';
+import {
+  Float32,
+  Int32,
+  List,
+  Uint8,
+  Utf8,
+  count,
+  documentStream,
+  nestedStream,
+  optional,
+  streamOf,
+  vectorType,
+} from '../contract-tables.ts';
+import {
+  CODE,
+  assertRefused,
+  badRequest,
+  columnNotFound,
+  forbidden,
+  tableNotFound,
+  unauthenticated,
+} from '../refusal.ts';
+
+let server: ContractServer;
+let table: MadeTable;
+let empty: MadeTable;
+before(async () => {
+  server = await ContractServer.start();
+  table = await server.table({ stream: wideStream() });
+  empty = await server.table({ stream: wideStream(0) });
+});
+after(async () => server.close());
+
+/** One column for each kind of index. */
+function wideStream(rows = 300): Uint8Array {
+  const spread = (row: number, index: number): number => ((row * 7919 + index * 104_729) % 1000) / 1000;
+  return streamOf({
+    id: { type: new Int32(), values: count(rows) },
+    word: { type: new Utf8(), values: count(rows).map((row) => `word ${row}`) },
+    tags: { type: new List(optional('item', new Utf8())), values: count(rows).map((row) => [`t${row % 3}`]) },
+    vec: { type: vectorType(16), values: count(rows).map((row) => count(16).map((index) => spread(row, index))) },
+    odd: { type: vectorType(3), values: count(rows).map((row) => count(3).map((index) => spread(row, index))) },
+    bits: { type: vectorType(8, new Uint8()), values: count(rows).map((row) => count(8).map(() => row % 256)) },
+    several: {
+      type: new List(optional('item', vectorType(8, new Float32()))),
+      values: count(rows).map((row) => [count(8).map((index) => spread(row, index) + 0.1)]),
+    },
+  });
+}
+
+async function create(body: object, made = table, headers = {}): Promise<Answer> {
+  return server.admin.post(`${made.at}/create_index`, body, headers);
+}
+
+async function created(body: object, made = table): Promise<Answer> {
+  const answer = await create(body, made);
+  assert.equal(answer.status, 200, answer.text);
+  return answer;
+}
+
+async function listed(made = table): Promise<ReadonlyMap<string, any>> {
+  const answer = await server.admin.post(`${made.at}/index/list`, {});
+  assert.equal(answer.status, 200, answer.text);
+  return new Map(answer.json.indexes.map((index: { index_name: string }) => [index.index_name, index]));
+}
+
+suite('create_index succeeds', () => {
+  const kinds: readonly (readonly [type: string, column: string, parameters: object])[] = [
+    ['IVF_FLAT', 'vec', { distance_type: 'cosine', num_partitions: 4, sample_rate: 64, max_iterations: 10 }],
+    ['IVF_FLAT', 'bits', {}],
+    ['IVF_PQ', 'vec', { num_sub_vectors: 4, num_bits: 8, num_partitions: 2 }],
+    ['IVF_PQ', 'vec', { num_sub_vectors: 4, num_bits: 4, distance_type: 'dot' }],
+    ['IVF_PQ', 'several', {}],
+    ['IVF_RQ', 'vec', { num_bits: 2 }],
+    ['IVF_HNSW_SQ', 'vec', { m: 8, ef_construction: 50, target_partition_size: 150 }],
+    ['IVF_HNSW_PQ', 'vec', { num_sub_vectors: 8, m: 8, ef_construction: 50 }],
+    ['BTREE', 'id', {}],
+    ['BITMAP', 'word', {}],
+    ['LABEL_LIST', 'tags', {}],
+    ['FM', 'word', {}],
+    [
+      'FTS',
+      'word',
+      {
+        with_position: true,
+        base_tokenizer: 'ngram',
+        language: 'german',
+        max_token_length: 30,
+        lower_case: true,
+        stem: true,
+        remove_stop_words: false,
+        ascii_folding: true,
+        min_ngram_length: 2,
+        max_ngram_length: 4,
+        prefix_only: true,
+      },
+    ],
+  ];
+  for (const [type, column, parameters] of kinds) {
+    test(`${type} on ${column} with ${JSON.stringify(parameters)}`, async () => {
+      const { json } = await created({ column, index_type: type, ...parameters });
+      assert.equal(json.index_name, `${column}_idx`);
+      assert.equal(json.job_state, 'DONE');
+      assert.ok(json.version > 1);
+      assert.match(json.transaction_id, /./);
+      const index = (await listed()).get(`${column}_idx`);
+      assert.equal(index.index_type, type);
+      assert.deepEqual(index.columns, [column]);
+      assert.equal(index.num_unindexed_rows, 0);
+    });
+  }
+
+  test('and what was asked for is what was built', async () => {
+    await created({ column: 'word', index_type: 'FTS', name: 'asked', language: 'FRENCH', with_position: false });
+    const { index_details: details } = (await listed()).get('asked');
+    const { language, with_position: withPosition } = JSON.parse(details);
+    assert.deepEqual([language, withPosition], ['French', false]);
+  });
+
+  test('and replaces the index of the same name on the same column', async () => {
+    await created({ column: 'id', index_type: 'BTREE', name: 'again' });
+    const before = (await listed()).get('again').index_uuid;
+    await created({ column: 'id', index_type: 'BITMAP', name: 'again' });
+    const index = (await listed()).get('again');
+    assert.equal(index.index_type, 'BITMAP');
+    assert.notEqual(index.index_uuid, before);
+  });
+
+  test('for words in any case, and for synonyms', async () => {
+    await created({ column: 'word', index_type: 'inverted', name: 'synonym' });
+    await created({ column: 'vec', index_type: 'IvfFlat', metric_type: 'L2', name: 'camel' });
+    const indexes = await listed();
+    assert.equal(indexes.get('synonym').index_type, 'FTS');
+    assert.equal(indexes.get('camel').index_type, 'IVF_FLAT');
+  });
+
+  test('on a nested field, and names the index by its path', async () => {
+    const nested = await server.table({ stream: nestedStream() });
+    const { json } = await created({ column: 'place.deep.leaf', index_type: 'BTREE' }, nested);
+    assert.equal(json.index_name, 'place.deep.leaf_idx');
+    assert.deepEqual((await listed(nested)).get('place.deep.leaf_idx').columns, ['place.deep.leaf']);
+  });
+
+  test('on a table without rows, but for vectors', async () => {
+    await created({ column: 'id', index_type: 'BTREE' }, empty);
+    await created({ column: 'word', index_type: 'FTS' }, empty);
+    assert.deepEqual([...(await listed(empty)).keys()], ['id_idx', 'word_idx']);
+  });
+
+  test('as create_scalar_index', async () => {
+    const body = { column: 'id', index_type: 'BTREE', name: 'scalar' };
+    const answer = await server.admin.post(`${table.at}/create_scalar_index`, body);
+    assert.equal(answer.status, 200, answer.text);
+    assert.equal((await listed()).get('scalar').index_type, 'BTREE');
+  });
+
+  test('on a branch, and leaves the main branch as it is', async () => {
+    const made = await server.table({ stream: documentStream() });
+    await (await (await server.embedded(made)).branches()).create('side');
+    await created({ column: 'id', index_type: 'BTREE', branch: 'side' }, made);
+    const answer = await server.admin.post(`${made.at}/index/list`, { branch: 'side' });
+    assert.equal(answer.json.indexes.length, 1);
+    assert.equal((await listed(made)).size, 0);
+  });
+
+  test('and the filter of a query uses the index', async () => {
+    const made = await server.table({ stream: documentStream() });
+    await created({ column: 'id', index_type: 'BTREE' }, made);
+    const plan = await server.admin.post(`${made.at}/analyze_plan`, { filter: 'id = 7', k: 10 });
+    assert.match(plan.json, /ScalarIndexQuery/);
+  });
+});
+
+suite('create_index refuses', () => {
+  const refusals: readonly (readonly [title: string, body: object, detail: RegExp])[] = [
+    ['an unknown type', { column: 'id', index_type: 'TREE' }, /index_type is "TREE".*BTREE/],
+    ['a path that does not parse', { column: 'id..x', index_type: 'BTREE' }, /empty segment/],
+    ['a type that the column cannot have', { column: 'vec', index_type: 'BTREE' }, /BTree index cannot be made/],
+    ['a label list of integers', { column: 'id', index_type: 'LABEL_LIST' }, /LabelList/],
+    ['full text of integers', { column: 'id', index_type: 'FTS' }, /FTS/],
+    ['a vector index on text', { column: 'word', index_type: 'IVF_PQ' }, /"word" is a utf8/],
+    ['a field inside a list', { column: 'tags.item', index_type: 'BTREE' }, /inside a list/],
+    ['no partitions', { column: 'vec', index_type: 'IVF_FLAT', num_partitions: 0 }, /num_partitions is 0/],
+    ['more partitions than rows', { column: 'vec', index_type: 'IVF_FLAT', num_partitions: 301 }, /only 300 rows/],
+    ['absurd partitions', { column: 'vec', index_type: 'IVF_FLAT', num_partitions: 1e9 }, /num_partitions/],
+    [
+      'partitions in two ways',
+      { column: 'vec', index_type: 'IVF_FLAT', num_partitions: 2, target_partition_size: 2 },
+      /both/,
+    ],
+    ['sub-vectors that do not divide', { column: 'vec', index_type: 'IVF_PQ', num_sub_vectors: 3 }, /num_sub_vectors/],
+    ['odd sub-vectors of 4 bits', { column: 'vec', index_type: 'IVF_PQ', num_sub_vectors: 1, num_bits: 4 }, /even/],
+    ['a default of sub-vectors that is odd', { column: 'odd', index_type: 'IVF_PQ', num_bits: 4 }, /even/],
+    ['3 bits', { column: 'vec', index_type: 'IVF_PQ', num_bits: 3 }, /num_bits is 3/],
+    ['64 bits', { column: 'vec', index_type: 'IVF_PQ', num_bits: 64 }, /num_bits is 64/],
+    ['10 bits of RQ', { column: 'vec', index_type: 'IVF_RQ', num_bits: 10 }, /num_bits/],
+    ['RQ of an odd dimension', { column: 'odd', index_type: 'IVF_RQ' }, /divisible by 8/],
+    ['a sample rate of 0', { column: 'vec', index_type: 'IVF_FLAT', sample_rate: 0 }, /sample_rate/],
+    ['iterations without end', { column: 'vec', index_type: 'IVF_FLAT', max_iterations: 1e9 }, /max_iterations/],
+    ['an endless m', { column: 'vec', index_type: 'IVF_HNSW_SQ', m: 1e6 }, /m is 1000000/],
+    [
+      'an ef_construction that takes all memory',
+      { column: 'vec', index_type: 'IVF_HNSW_SQ', ef_construction: 4_294_967_295 },
+      /ef_construction/,
+    ],
+    ['an unknown distance', { column: 'vec', index_type: 'IVF_FLAT', distance_type: 'taxi' }, /"taxi"/],
+    ['two distances', { column: 'vec', index_type: 'IVF_FLAT', distance_type: 'l2', metric_type: 'dot' }, /different/],
+    ['hamming of floats', { column: 'vec', index_type: 'IVF_FLAT', distance_type: 'hamming' }, /l2 or cosine or dot/],
+    ['l2 of bytes', { column: 'bits', index_type: 'IVF_FLAT', distance_type: 'l2' }, /hamming/],
+    ['PQ of bytes', { column: 'bits', index_type: 'IVF_PQ' }, /IVF_FLAT/],
+    ['l2 of lists of vectors', { column: 'several', index_type: 'IVF_PQ', distance_type: 'l2' }, /cosine/],
+    ['a language that ends the process', { column: 'word', index_type: 'FTS', language: 'Klingon' }, /language/],
+    ['a tokenizer with a path', { column: 'word', index_type: 'FTS', base_tokenizer: 'jieba/../x' }, /base_tokenizer/],
+    ['crossed n-grams', { column: 'word', index_type: 'FTS', min_ngram_length: 5, max_ngram_length: 3 }, /greater/],
+    ['an n-gram of 0', { column: 'word', index_type: 'FTS', min_ngram_length: 0 }, /min_ngram_length/],
+    ['an empty name', { column: 'id', index_type: 'BTREE', name: '' }, /is empty/],
+    ['a name with a slash', { column: 'id', index_type: 'BTREE', name: 'a/b' }, /character/],
+    ['a name of the engine', { column: 'id', index_type: 'BTREE', name: '__lance_frag_reuse' }, /reserved/],
+    ['a parameter of another type', { column: 'id', index_type: 'BTREE', num_bits: 8 }, /num_bits is not a parameter/],
+    ['an unknown field', { column: 'id', index_type: 'BTREE', colour: 'red' }, /colour/],
+  ];
+  for (const [title, body, detail] of refusals) {
+    test(title, async () => assertRefused(await create(body), badRequest(detail)));
+  }
+
+  test('a vector index of a table without rows', async () => {
+    assertRefused(await create({ column: 'vec', index_type: 'IVF_FLAT' }, empty), badRequest(/no rows/));
+  });
+
+  test('PQ of too few rows', async () => {
+    const small = await server.table({ stream: wideStream(100) });
+    assertRefused(await create({ column: 'vec', index_type: 'IVF_PQ' }, small), badRequest(/256 vectors.*has 100/));
+  });
+
+  test('an FM index on a nested field, which would keep the table from being compacted', async () => {
+    const nested = await server.table({ stream: nestedStream() });
+    assertRefused(await create({ column: 'place.label', index_type: 'FM' }, nested), badRequest(/"place.label"/));
+  });
+
+  test('a vector index as a scalar one', async () => {
+    const answer = await server.admin.post(`${table.at}/create_scalar_index`, { column: 'vec', index_type: 'IVF_PQ' });
+    assertRefused(answer, badRequest(/not a scalar index/));
+  });
+
+  test('what this engine does not build, as not offered', async () => {
+    for (const body of [
+      { column: 'vec', index_type: 'IVF_SQ' },
+      { column: 'vec', index_type: 'IVF_HNSW_FLAT' },
+      { column: 'id', index_type: 'ZONEMAP' },
+      { column: 'word', index_type: 'FTS', custom_stop_words: ['the'] },
+      { column: 'word', index_type: 'FTS', lance_tokenizer: 'json' },
+    ]) {
+      assertRefused(await create(body), { status: 406, code: CODE.unsupported });
+    }
+  });
+
+  test('an unknown column, in the words of each client family', async () => {
+    const body = { column: 'wrd', index_type: 'BTREE' };
+    assertRefused(await create(body), { ...columnNotFound, detail: /Did you mean "word"/ });
+    const answer = await server.admin.post(`${table.at}/create_index/`, body);
+    assertRefused(answer, badRequest(/"wrd"/, CODE.columnNotFound));
+  });
+
+  test('a name that stands for an index on another column, or that must not be replaced', async () => {
+    await created({ column: 'id', index_type: 'BTREE', name: 'taken' });
+    const conflict = { status: 409, code: CODE.indexExists, detail: /"taken" already exists/ };
+    assertRefused(await create({ column: 'word', index_type: 'BTREE', name: 'taken' }), conflict);
+    assertRefused(await create({ column: 'id', index_type: 'BTREE', name: 'taken', replace: false }), conflict);
+    const body = { column: 'word', index_type: 'BTREE', name: 'taken' };
+    const answer = await server.admin.post(`${table.at}/create_index/`, body);
+    assertRefused(answer, badRequest(/already exists/, CODE.indexExists));
+  });
+
+  test('callers without a credential, without the right, and for what is not there', async () => {
+    const body = { column: 'id', index_type: 'BTREE' };
+    const stranger = server.client({ key: undefined });
+    assertRefused(await stranger.post(`${table.at}/create_index`, body), unauthenticated);
+    const reader = await server.caller('reader');
+    assertRefused(await reader.post(`${table.at}/create_index`, body), forbidden);
+    const elsewhere = await server.caller('writer', ['elsewhere']);
+    assertRefused(await elsewhere.post(`${table.at}/create_index`, body), tableNotFound);
+    assertRefused(await server.admin.post('/v1/table/nowhere/create_index', body), tableNotFound);
+    const missing = { status: 404, code: CODE.branchNotFound };
+    assertRefused(await create({ ...body, branch: 'nowhere' }), missing);
+  });
+});
+
+suite('the LanceDB family', () => {
+  test('may send parameters that the type does not have, and unknown fields', async () => {
+    const body = { column: 'id', index_type: 'BTREE', name: 'loose', metric_type: 'l2', block_size: 128 };
+    const answer = await server.admin.post(`${table.at}/create_index/`, body);
+    assert.equal(answer.status, 200, answer.text);
+  });
+});
