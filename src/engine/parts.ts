@@ -1,13 +1,13 @@
+import pLimit from 'p-limit';
 import type { EngineLimits } from '../model/limits.ts';
 import type { Storages } from '../storage/storages.ts';
-import { OrphanedQueries } from './native/query-deadline.ts';
 import { Connections } from './native/connections.ts';
 import type { TornManifest } from './native/connections.ts';
 import type { NativeEngine } from './native/native.ts';
-import pLimit from 'p-limit';
+import { OrphanedQueries } from './native/query-deadline.ts';
+import { lowerEngineThreads } from './native/thread-priority.ts';
 import { OpenReaders } from './tables/open-readers.ts';
 import { OpenTables } from './tables/open-tables.ts';
-import { lowerEngineThreads } from './native/thread-priority.ts';
 
 export interface EngineSettings {
   readonly limits: EngineLimits;
@@ -15,7 +15,7 @@ export interface EngineSettings {
   readonly storageOptions: Readonly<Record<string, string>>;
   readonly querySeconds: number;
   readonly storages: Storages;
-  /** Told when a table went back by a version. */
+  /** Called when a table went back by a version. */
   readonly onQuarantine?: (found: TornManifest) => void;
 }
 

@@ -1,7 +1,7 @@
 import type { Engine } from './engine.ts';
 
 /** Called when a call of the engine, such as `rows.query`, has ended. */
-export type CallWatcher = (call: string, startedAt: number, endedAt: number) => void;
+type CallWatcher = (call: string, startedAt: number, endedAt: number) => void;
 
 /** The same engine; the watcher sees each asynchronous call. */
 export function watchEngine(engine: Engine, onCall: CallWatcher): Engine {

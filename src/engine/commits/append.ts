@@ -1,8 +1,8 @@
 import type { ArrowChunk } from '../../arrow/stream/checked-stream.ts';
-import { writeChunks } from '../../arrow/stream/chunk-source.ts';
-import type { ChunkSource } from '../../arrow/stream/chunk-source.ts';
 import { hasSameSchema, isJoinable, joinFiles } from '../../arrow/stream/chunk-buffer.ts';
 import type { JoinableChunk } from '../../arrow/stream/chunk-buffer.ts';
+import { writeChunks } from '../../arrow/stream/chunk-source.ts';
+import type { ChunkSource } from '../../arrow/stream/chunk-source.ts';
 import type { EngineLimits } from '../../model/limits.ts';
 import type { Schema } from '../../model/schema.ts';
 import { RowsMissing, engineCall, retryConflicts, storeRows } from '../native/engine-errors.ts';

@@ -5,13 +5,13 @@ import type { OpenTable } from '../tables/table-handle.ts';
 export interface Committed<Outcome> {
   readonly version: number;
   readonly outcome: Outcome;
-  /** The commit was made, and has to be taken back. */
+  /** The commit was made, and must be undone. */
   readonly fault?: ServiceError | undefined;
 }
 
-/** One commit that was checked against the table as it is now. */
+/** One commit, checked against the table as it is now. */
 export interface PreparedCommit<Outcome> {
-  /** Rows that it will add, when that is known: they tell its commit from others. */
+  /** Rows that it will add, when known: they identify its commit among others. */
   readonly addedRows?: number | undefined;
   /** The outcome, when it is known before the commit. */
   readonly expected?: Outcome | undefined;
@@ -23,17 +23,17 @@ export interface PreparedCommit<Outcome> {
 
 /** A write that is one commit. Nothing happens before the table's write queue comes to it. */
 export interface CommitPlan<Outcome> {
-  /** What the engine may store for the commit. */
+  /** The kinds of commit that the engine may store. */
   readonly kinds: readonly CommitKind[];
-  /** Data that is not there is made: the table then shows version 0 and nothing else. */
+  /** Creates missing data: the table then has version 0 and nothing else. */
   readonly mayBeMissing?: true;
   /** Refuses what cannot be done to the table as it is now. Changes nothing. */
   prepare(table: OpenTable): Promise<PreparedCommit<Outcome>>;
-  /** Starts a group that this plan is in; `undefined` when it has to run alone. */
+  /** Starts a group with this plan; `undefined` when it cannot share a commit. */
   startGroup?(table: OpenTable): Promise<CommitGroup<Outcome> | undefined>;
 }
 
-/** Plans that one commit can carry, each with an outcome as if it had run alone. */
+/** Plans that share one commit, each with the outcome of a separate commit. */
 export interface CommitGroup<Outcome> {
   readonly membersMax: number;
   /** Whether the plan now belongs to the group; nothing changes when it does not. */
@@ -44,7 +44,7 @@ export interface CommitGroup<Outcome> {
 
 /** A write of several commits, one for each chunk of its data. The pipeline hides them from readers, and undoes them. */
 export interface MultiCommitPlan<Outcome> {
-  /** Refuses what cannot be done; gives the version that the write follows. Changes nothing. */
+  /** Refuses what cannot be done; returns the version that the write follows. Changes nothing. */
   prepare(): Promise<{ readonly baseVersion: number }>;
   write(): Promise<Committed<Outcome>>;
   close(): void;

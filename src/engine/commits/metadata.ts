@@ -1,14 +1,13 @@
-import { formatFieldPath, requireField, resolveField } from '../../model/field-path.ts';
-import type { FieldPath } from '../../model/field-path.ts';
-import type { Schema } from '../../model/schema.ts';
-import type { CommitPlan } from './commit-plan.ts';
-import { engineCall } from '../native/engine-errors.ts';
-import { readSchema } from '../tables/table-handle.ts';
-import type { OpenTable } from '../tables/table-handle.ts';
 import { metadataFile } from '../../arrow/format/metadata-file.ts';
 import { ServiceError } from '../../errors/service-error.ts';
 import { isReservedKey } from '../../guard/metadata.ts';
+import { formatFieldPath, requireField, resolveField } from '../../model/field-path.ts';
+import type { FieldPath } from '../../model/field-path.ts';
 import { quoteForMessage } from '../../model/identifier.ts';
+import type { Schema } from '../../model/schema.ts';
+import { engineCall } from '../native/engine-errors.ts';
+import { readSchema } from '../tables/table-handle.ts';
+import type { CommitPlan } from './commit-plan.ts';
 
 export interface FieldMetadataEntry {
   readonly path: FieldPath;
@@ -22,24 +21,29 @@ export interface FieldMetadataOutcome {
   readonly fields: ReadonlyMap<string, Readonly<Record<string, string>>>;
 }
 
-/** All entries or none, in order. */
+/** Applies all entries in order, or none. */
 export function planFieldMetadata(entries: readonly FieldMetadataEntry[]): CommitPlan<FieldMetadataOutcome> {
   return {
     kinds: ['config', 'project', 'merge'],
     async prepare(table) {
       const wanted = applyEntries(entries, await table.schema());
-      const updates = [...wanted.values()].map(({ path, metadata }) => ({
-        path: formatFieldPath(path),
+      const updates = [...wanted].map(([path, { metadata }]) => ({
+        path,
         metadata: Object.fromEntries(metadata),
         replace: true,
       }));
-      const expected = new Map([...wanted].map(([path, { metadata }]) => [path, Object.fromEntries(metadata)]));
       return {
-        expected: { fields: expected },
+        expected: { fields: new Map(updates.map(({ path, metadata }) => [path, metadata])) },
         async commit() {
           const { version } = await engineCall(async () => table.native.updateFieldMetadata(updates));
           table.forget();
-          return { version, outcome: { fields: await readBack(table, wanted) } };
+          // The commit is made: a failure to read it back must not become an error.
+          const schema = await readSchema(table.native).catch(() => undefined);
+          const fields = [...wanted].map(([canonical, { path, metadata }]) => {
+            const field = schema === undefined ? undefined : resolveField(schema, path);
+            return [canonical, Object.fromEntries(field?.metadata ?? metadata)] as const;
+          });
+          return { version, outcome: { fields: new Map(fields) } };
         },
       };
     },
@@ -51,7 +55,7 @@ interface WantedMetadata {
   readonly metadata: Map<string, string>;
 }
 
-/** One whole map for each field: given several entries for a field, the engine loses keys. */
+/** By canonical path, one whole map for each field: given several entries for a field, the engine loses keys. */
 function applyEntries(entries: readonly FieldMetadataEntry[], schema: Schema): Map<string, WantedMetadata> {
   const wanted = new Map<string, WantedMetadata>();
   for (const entry of entries) {
@@ -74,23 +78,9 @@ function applyEntry(metadata: Map<string, string>, entry: FieldMetadataEntry): v
   }
 }
 
-/** Callers cannot set these, so replacing the metadata keeps them: without them the column loses its type. */
+/** Callers cannot set these keys, so a replacement keeps them: without them the column loses its type. */
 function isStorageKey(key: string): boolean {
   return /^(?:ARROW:extension:|lance-|lance:)/.test(key) || key === 'packed';
-}
-
-/** What was committed is never answered with an error: if it cannot be read again, what was written stands for it. */
-async function readBack(
-  table: OpenTable,
-  wanted: ReadonlyMap<string, WantedMetadata>,
-): Promise<ReadonlyMap<string, Readonly<Record<string, string>>>> {
-  const schema = await readSchema(table.native).catch(() => undefined);
-  return new Map(
-    [...wanted].map(([canonical, { path, metadata }]) => {
-      const field = schema === undefined ? undefined : resolveField(schema, path);
-      return [canonical, Object.fromEntries(field?.metadata ?? metadata)];
-    }),
-  );
 }
 
 export interface SchemaMetadataOutcome {
@@ -98,8 +88,8 @@ export interface SchemaMetadataOutcome {
 }
 
 /**
- * Makes these pairs the metadata of the schema. The engine sets keys, with a schema that adds no column, but removes none;
- * so a key that would have to go is refused. Keys of the storage format, which callers cannot set, stay.
+ * Replaces the metadata of the schema. The engine sets keys, by a schema that adds no column, but cannot remove any, so a
+ * missing key is refused. Keys of the storage format, which callers cannot set, stay.
  */
 export function planSchemaMetadata(metadata: Readonly<Record<string, string>>): CommitPlan<SchemaMetadataOutcome> {
   return {
@@ -114,7 +104,6 @@ export function planSchemaMetadata(metadata: Readonly<Record<string, string>>): 
         async commit() {
           const { version } = await engineCall(async () => table.native.addColumnsWithSchema(file));
           table.forget();
-          // The commit is made: if it cannot be read back, what was written stands for it.
           const written = await readSchema(table.native).catch(() => undefined);
           return { version, outcome: { metadata: Object.fromEntries(written?.metadata ?? Object.entries(metadata)) } };
         },

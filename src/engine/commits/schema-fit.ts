@@ -1,5 +1,5 @@
-import { ServiceError } from '../../errors/service-error.ts';
 import { describeType } from '../../arrow/schema/type-name.ts';
+import { ServiceError } from '../../errors/service-error.ts';
 import { quotePath, resolveField } from '../../model/field-path.ts';
 import type { FieldPath } from '../../model/field-path.ts';
 import { quoteForMessage } from '../../model/identifier.ts';

@@ -4,7 +4,7 @@ import type { Storages } from '../../storage/storages.ts';
 import { engineCall } from './engine-errors.ts';
 import type { NativeConnection, NativeEngine, NativeSession, NativeTable } from './native.ts';
 
-export interface ConnectionSettings {
+interface ConnectionSettings {
   readonly native: NativeEngine;
   readonly session: NativeSession;
   readonly storages: Storages;
@@ -20,7 +20,7 @@ export interface TornManifest {
   readonly version: number;
 }
 
-export interface WriteTableOptions {
+interface WriteTableOptions {
   readonly mode: 'create' | 'overwrite';
   readonly storageOptions: Readonly<Record<string, string>>;
 }

@@ -27,7 +27,6 @@ export type NativeIndex = lancedb.Index;
 export type NativeIndexConfig = lancedb.IndexConfig;
 export type NativeIndexStatistics = lancedb.IndexStatistics;
 export type NativeAlteration = lancedb.ColumnAlteration;
-export type NativeStatistics = lancedb.TableStatistics;
 export type NativeTags = lancedb.Tags;
 export type NativeTag = lancedb.TagContents;
 export type NativeBranches = lancedb.Branches;

@@ -5,16 +5,12 @@ const TASKS = '/proc/self/task';
 const ENGINE_THREADS = /^(?:tokio|lance)/;
 const SCAN_MILLISECONDS = 1000;
 
-export interface ThreadPriority {
-  close(): void;
-}
-
 /**
  * Gives the engine's threads a lower priority than the event loop: while searches keep every processor busy, a request that
  * is only refused is still handled at once. A thread inherits the priority of its creator, so few are found by later scans.
  * Only Linux has a priority for each thread; elsewhere, and without the permission, nothing happens.
  */
-export function lowerEngineThreads(nice: number): ThreadPriority {
+export function lowerEngineThreads(nice: number): { close(): void } {
   if (nice === 0 || process.platform !== 'linux') return { close: () => {} };
   let known: ReadonlySet<string> = new Set();
   let isClosed = false;

@@ -1,12 +1,12 @@
+import { countResultRows } from '../../arrow/results/result-file.ts';
 import type { Analysis, Metric, PlanStep } from '../../model/query.ts';
 import { engineCall } from '../native/engine-errors.ts';
 import type { NativeEngine, NativeQuery, NativeTable } from '../native/native.ts';
 import { buildScan, buildVectorSearch, requireOneSearch } from '../queries/native-query.ts';
 import type { HybridPlan } from '../queries/native-query.ts';
-import { countResultRows } from '../../arrow/results/result-file.ts';
 import { formatStepLine, indentPlan } from './plan-text.ts';
 
-export interface HybridSearch {
+interface HybridSearch {
   readonly native: NativeEngine;
   readonly table: NativeTable;
   readonly plan: HybridPlan;

@@ -4,8 +4,8 @@ import type { TableLocation } from '../../model/table.ts';
 
 /**
  * Reads the engine's analysis into a tree. Each step is one line, two spaces deeper than its parent:
- * `Name: elapsed=…, details, metrics=[name=figure, …]`. A text that does not look so becomes a single step: the plan
- * quotes the caller's literals as they are, and no literal may turn an analysis into an error.
+ * `Name: elapsed=…, details, metrics=[name=figure, …]`. Any other text becomes a single step: the plan quotes the caller's
+ * literals unescaped, and no literal may turn an analysis into an error.
  */
 export function parsePlan(text: string): PlanStep {
   const root: OpenStep = { operator: '', details: '', metrics: {}, children: [] };
@@ -22,7 +22,7 @@ export function parsePlan(text: string): PlanStep {
   return only === undefined || root.children.length > 1 ? toOneStep(text) : only;
 }
 
-/** Reads a plan that was not run: its steps have no metrics, by whose list the end of a step is known otherwise. */
+/** Reads a plan that was not run: it has no lists of metrics, which otherwise end a step. */
 export function parseExplanation(text: string): PlanStep {
   const lines = text.trimEnd().split('\n');
   const ended = lines.map((line, index) => {
@@ -32,7 +32,7 @@ export function parseExplanation(text: string): PlanStep {
   return parsePlan(ended.join('\n'));
 }
 
-/** The opposite: a step's line as the engine would write it. */
+/** A step's line as the engine would write it. */
 export function formatStepLine(operator: string, details: string, metrics: Readonly<Record<string, Metric>>): string {
   const { elapsed, ...others } = metrics;
   const figures = Object.entries(others).map(([name, metric]) => `${name}=${metric.text}`);
@@ -50,16 +50,11 @@ interface OpenStep extends PlanStep {
   readonly children: OpenStep[];
 }
 
-interface StepLine {
-  readonly depth: number;
-  readonly content: string;
-}
-
 const STEP_LINE = /^((?: {2})*)([A-Z]\w*(?:[:, ].*)?)$/s;
 const STEP_END = /metrics=\[[^\n]*\]$/;
 
-/** Joins a line to the one before it when that one is not at its end, as happens where a literal holds a line break. */
-function toStepLines(text: string): readonly StepLine[] {
+/** Joins lines that a line break inside a literal has split. */
+function toStepLines(text: string) {
   const lines: { depth: number; content: string }[] = [];
   for (const line of text.split('\n')) {
     const last = lines.at(-1);
@@ -90,14 +85,9 @@ function parseStep(content: string): OpenStep | undefined {
   };
 }
 
-interface Figures {
-  readonly metrics: Readonly<Record<string, Metric>>;
-  /** Kept in the details, so that nothing of the engine's line is lost. */
-  readonly unread: readonly string[];
-}
-
-function parseFigures(text: string): Figures {
+function parseFigures(text: string) {
   const metrics: Record<string, Metric> = {};
+  // Kept in the details: nothing of the engine's line is lost.
   const unread: string[] = [];
   for (const part of text === '' ? [] : text.split(/, (?=\w+=)/)) {
     const [, name = '', figure = ''] = /^(\w+)=(.*)$/s.exec(part) ?? [];
@@ -108,7 +98,7 @@ function parseFigures(text: string): Figures {
   return { metrics, unread };
 }
 
-/** It comes first, except behind the one setting of the outermost step. */
+/** The elapsed time comes first, except after the one setting of the outermost step. */
 function takeElapsed(stated: string): { elapsed: Readonly<Record<string, Metric>>; details: string } {
   const [whole, before = '', text = ''] = /^(verbose=\w+)?(?:, )?elapsed=([^,\s]+)(?:, |$)/.exec(stated) ?? [];
   const metric = parseMetric('elapsed', text);
@@ -121,7 +111,7 @@ function toOneStep(text: string): PlanStep {
   return { operator, details: text.trim(), metrics: {}, children: [] };
 }
 
-/** Most callers want the text alone, and the tree takes longer to read than many a query to run. */
+/** Most callers need only the text, and parsing the tree takes longer than many queries. */
 export class ParsedOnDemand implements Analysis {
   readonly text: string;
   readonly #parse: (text: string) => PlanStep;
@@ -138,7 +128,7 @@ export class ParsedOnDemand implements Analysis {
   }
 }
 
-/** Reads a figure as the engine prints it for people; `undefined` when it is none. What was rounded stays rounded. */
+/** Reads a figure as the engine prints it for people, rounded; `undefined` when it is none. */
 export function parseMetric(name: string, text: string): Metric | undefined {
   const [, digits, gap, unit] = /^(\d+(?:\.\d+)?)( ?)([a-zA-Zµμ]*)$/.exec(text) ?? [];
   if (digits === undefined || gap === undefined || unit === undefined) return undefined;
@@ -163,10 +153,10 @@ function countsBytes(name: string): boolean {
 
 const HIDDEN = '[hidden]';
 
-/** What follows the address in the engine's line ends it: a path may hold commas itself. */
+/** Ends at what follows in the engine's line, because a path may contain commas. */
 const ADDRESS = /^( *Lance\w+: (?:elapsed=[^,]*, )?uri=).*?(?=, (?:projection|row_id|range)\b|, metrics=\[|$)/gm;
 
-/** Takes the locations of the machine out of an analysis: the address in the steps that read, and the table's own path. */
+/** Hides file paths: the address in steps that read, and the path of the table. */
 export function redactPlan(text: string, location: TableLocation): string {
   const path = locationUri(location)
     .replace(/^[a-z0-9+.-]+:\/\//i, '')

@@ -11,7 +11,7 @@ import type {
   NativeTable,
 } from '../native/native.ts';
 
-export interface SearchedTable {
+interface SearchedTable {
   readonly native: NativeTable;
   readonly schema: Schema;
   readonly factory: NativeFullTextFactory;

@@ -1,9 +1,8 @@
 import { invalidInput } from '../../errors/service-error.ts';
 import { requireField } from '../../model/field-path.ts';
 import type { FieldPath } from '../../model/field-path.ts';
-import type { Order, Probes, Projection, Query } from '../../model/query.ts';
+import type { Probes, Query } from '../../model/query.ts';
 import type { Schema } from '../../model/schema.ts';
-import { searchColumn, toNativeSearch } from './full-text-query.ts';
 import type {
   NativeFullTextSearch,
   NativeQuery,
@@ -11,10 +10,11 @@ import type {
   NativeVectorQuery,
   NativeEngine,
 } from '../native/native.ts';
-import { forceColumnRead, keepNullStructs } from '../workarounds/null-structs.ts';
-import type { VectorColumn } from './vector-column.ts';
 import type { OpenTable } from '../tables/table-handle.ts';
+import { toScanFilter } from '../workarounds/filtered-scans.ts';
+import { searchColumn, toNativeSearch } from './full-text-query.ts';
 import { requireVectorColumn } from './vector-column.ts';
+import type { VectorColumn } from './vector-column.ts';
 
 /** A query with everything that is known before it is built. */
 export interface QueryPlan {
@@ -104,15 +104,24 @@ export function buildVectorSearch(table: NativeTable, plan: QueryPlan, column: V
   return native;
 }
 
-function applyBase(native: NativeQuery, plan: QueryPlan): void {
-  const { query, schema } = plan;
-  const filter = filterOf(plan);
-  if (filter !== undefined) native.onlyIf(filter);
-  if (query.projection !== undefined) applyProjection(native, query.projection, schema);
+function applyBase(native: NativeQuery, { query, schema, search }: QueryPlan): void {
+  // Only filtered scans need the workarounds: searches read whole columns of their rows.
+  const isSearch = query.vectors.length > 0 || search !== undefined;
+  if (query.filter !== undefined) native.onlyIf(isSearch ? query.filter : toScanFilter(query.filter, query, schema));
+  const { projection, orderBy } = query;
+  if (projection?.kind === 'aliases') {
+    native.select(projection.columns.map(([alias, expression]) => [alias, expression]));
+  } else if (projection !== undefined) {
+    for (const path of projection.paths) requireColumn(schema, path);
+    native.selectColumns(projection.paths.map(searchColumn));
+  }
   if (query.k !== undefined) native.limit(query.k);
   if (query.offset !== undefined) native.offset(query.offset);
   if (query.fastSearch) native.fastSearch();
-  if (query.orderBy !== undefined) applyOrder(native, query.orderBy, schema);
+  if (orderBy !== undefined) {
+    for (const { path } of orderBy) requireColumn(schema, path);
+    native.orderBy(orderBy.map(({ path, ...direction }) => ({ columnName: searchColumn(path), ...direction })));
+  }
   if (query.withRowId || hidesRowId(query)) native.withRowId();
 }
 
@@ -121,57 +130,12 @@ export function hidesRowId(query: Query): boolean {
   return query.orderBy !== undefined && query.projection !== undefined && !query.withRowId;
 }
 
-/** A query by row ids or offsets alone, for which the engine reads nothing but those rows. */
-const TAKES_ROWS = /^\(\s*_row(?:id|offset)\s+in\s*\([\d\s,]*\)\s*\)$/i;
-
-/** A filter that the engine may answer by taking rows, to which it would apply limit and offset first. */
-const NAMES_ROWS = /\b_row(?:id|addr|offset)\b/i;
-
-function isCut({ k, offset }: Query): boolean {
-  return k !== undefined || (offset !== undefined && offset > 0);
-}
-
-/** Works around null structs, which only filtered scans lose: searches read whole columns of their rows. */
-function filterOf({ query, schema, search }: QueryPlan): string | undefined {
-  const { filter } = query;
-  if (filter === undefined || query.vectors.length > 0 || search !== undefined) return filter;
-  if (TAKES_ROWS.test(filter) && !isCut(query)) return filter;
-  const read = { ...schema, fields: schema.fields.filter(({ name }) => isRead(query, name)) };
-  if (!isCut(query) || !NAMES_ROWS.test(filter)) return keepNullStructs(filter, read);
-  // Of taken rows the filter can only read columns that are returned.
-  const shown = { ...schema, fields: schema.fields.filter(({ name }) => isShown(query, name)) };
-  return keepNullStructs(forceColumnRead(filter, shown), read);
-}
-
-function isRead({ projection }: Query, name: string): boolean {
-  if (projection === undefined) return true;
-  if (projection.kind === 'names') return projection.paths.some(([first]) => first === name);
-  return projection.columns.some(([, expression]) => expression.toLowerCase().includes(name.toLowerCase()));
-}
-
-/** As a whole column: it is not known here what an expression reads. */
-function isShown({ projection }: Query, name: string): boolean {
-  if (projection === undefined) return true;
-  if (projection.kind === 'names') return projection.paths.some((path) => path.length === 1 && path[0] === name);
-  return false;
-}
-
-function applyOrder(native: NativeQuery, order: readonly Order[], schema: Schema): void {
-  for (const { path } of order) if (!isAdded(path)) requireField(schema, path);
-  native.orderBy(order.map(({ path, ...direction }) => ({ columnName: searchColumn(path), ...direction })));
-}
-
-function applyProjection(native: NativeQuery, projection: Projection, schema: Schema): void {
-  if (projection.kind === 'aliases') {
-    native.select(projection.columns.map(([alias, expression]) => [alias, expression]));
-    return;
-  }
-  for (const path of projection.paths) if (!isAdded(path)) requireField(schema, path);
-  native.selectColumns(projection.paths.map(searchColumn));
-}
-
 /** Columns that the engine adds to those of the table. */
 const ADDED_COLUMNS: ReadonlySet<string> = new Set(['_rowid', '_rowaddr', '_rowoffset', '_distance', '_score']);
+
+function requireColumn(schema: Schema, path: FieldPath): void {
+  if (!isAdded(path)) requireField(schema, path);
+}
 
 function isAdded(path: FieldPath): boolean {
   return path.length === 1 && ADDED_COLUMNS.has(path[0]);
@@ -182,17 +146,14 @@ const PROBES_DEFAULT = 20;
 const NO_MAXIMUM = 0;
 
 function applyProbes(native: NativeVectorQuery, { minimum, maximum }: Probes): void {
-  if (minimum === maximum) {
-    native.nprobes(minimum);
-    return;
-  }
+  if (minimum === maximum) return native.nprobes(minimum);
   // 0 beside another maximum means that no minimum was given: the default, but at most the maximum.
   const wanted = minimum === 0 ? Math.min(PROBES_DEFAULT, maximum ?? PROBES_DEFAULT) : minimum;
   if (maximum !== undefined && maximum < PROBES_DEFAULT) {
     native.minimumNprobes(wanted);
     native.maximumNprobes(maximum);
-    return;
+  } else {
+    native.maximumNprobes(maximum ?? NO_MAXIMUM);
+    native.minimumNprobes(wanted);
   }
-  native.maximumNprobes(maximum ?? NO_MAXIMUM);
-  native.minimumNprobes(wanted);
 }

@@ -3,26 +3,24 @@ import { resolveField } from '../../model/field-path.ts';
 import type { Query } from '../../model/query.ts';
 import type { DataType, Schema } from '../../model/schema.ts';
 import { engineCall } from '../native/engine-errors.ts';
-import type { QueryPlan } from './native-query.ts';
 import type { NativeQuery, NativeTable } from '../native/native.ts';
+import type { QueryPlan } from './native-query.ts';
 
 const ROWS_MAX = 8192;
 const ROWS_UNKNOWN = 1024;
-/** Results of so few rows are small, whatever the table holds. */
+/** Results of so few rows are small, however wide the rows are. */
 const FEW_ROWS = 16;
 
-/** How many rows make a batch of about that many bytes. The engine knows no other measure than rows. */
+/** The rows in a batch of about that many bytes. The engine limits batches by rows only. */
 export async function chooseBatchRows(table: NativeTable, plan: QueryPlan, batchBytes: number): Promise<number> {
   const { query, schema } = plan;
-  // The rows that are searched come in batches of this size too: small ones make a search ten times slower.
-  if (query.k !== undefined && query.k <= FEW_ROWS) return isSearch(plan) ? ROWS_MAX : ROWS_UNKNOWN;
+  if (query.k !== undefined && query.k <= FEW_ROWS) {
+    // A search also reads in batches of this size: small ones make it ten times slower.
+    return plan.vectorColumn === undefined && plan.search === undefined ? ROWS_UNKNOWN : ROWS_MAX;
+  }
   const rowBytes = knownRowBytes(query, schema) ?? (await averageRowBytes(table));
   if (rowBytes === undefined) return ROWS_UNKNOWN;
   return Math.min(Math.max(Math.floor(batchBytes / Math.max(rowBytes, 1)), 1), ROWS_MAX);
-}
-
-function isSearch({ vectorColumn, search }: QueryPlan): boolean {
-  return vectorColumn !== undefined || search !== undefined;
 }
 
 /** `undefined` when there are texts, lists, or expressions of any type. */
@@ -35,7 +33,7 @@ function knownRowBytes({ projection }: Query, schema: Schema): number | undefine
   return sum(types.map(valueBytes));
 }
 
-/** Of the columns that a query adds. */
+/** Of columns that the engine adds. */
 const ROW_NUMBER: DataType = { kind: 'int', bits: 64, signed: false };
 
 function valueBytes(type: DataType): number | undefined {
@@ -65,15 +63,10 @@ function valueBytes(type: DataType): number | undefined {
 }
 
 function sum(values: readonly (number | undefined)[]): number | undefined {
-  let total = 0;
-  for (const value of values) {
-    if (value === undefined) return undefined;
-    total += value;
-  }
-  return total;
+  return values.reduce((total, value) => (total === undefined || value === undefined ? undefined : total + value), 0);
 }
 
-/** What is stored is compressed, and may be far smaller than what is sent. */
+/** Stored rows are compressed, and may be far smaller than those that are sent. */
 const VARIABLE_ROW_BYTES_MIN = 2048;
 
 async function averageRowBytes(table: NativeTable): Promise<number | undefined> {

@@ -4,19 +4,19 @@ import { engineCall } from '../native/engine-errors.ts';
 import { QueryDeadline } from '../native/query-deadline.ts';
 import type { QueryTimeout } from '../native/query-deadline.ts';
 import type { EngineParts } from '../parts.ts';
-import { explainQuery } from '../plans/explain-query.ts';
+import { explainQuery } from '../plans/query-plans.ts';
 import { startQuery } from './run-query.ts';
 
 export type RowsEngine = ReturnType<typeof createRowsEngine>;
 
 /** Reads rows. */
-export function createRowsEngine({ native, limits, tables, readers, querySeconds, orphans }: EngineParts) {
+export function createRowsEngine(parts: EngineParts) {
+  const { tables, readers, querySeconds, orphans } = parts;
   return {
     /** Resolves with the first batch and the version that is read; the rest is read as the caller asks for it. */
     async query(state: TableState, query: Query, timeout: QueryTimeout) {
       const deadline = QueryDeadline.start(querySeconds, orphans, timeout);
-      const run = { native, batchBytes: limits.resultBatchBytes, deadline };
-      const work = tables.useAtVersion(state, async (table) => startQuery(run, table, query));
+      const work = tables.useAtVersion(state, async (table) => startQuery(parts, deadline, table, query));
       const { value, version } = await deadline.wait(work);
       return { ...value, files: readers.track(state.location, version, value.files), version };
     },
@@ -30,7 +30,9 @@ export function createRowsEngine({ native, limits, tables, readers, querySeconds
     },
     async explain(state: TableState, query: Query, verbose: boolean, timeout: QueryTimeout) {
       const deadline = QueryDeadline.start(querySeconds, orphans, timeout);
-      const work = tables.use(state, async (table) => explainQuery({ native, state, verbose }, table, query));
+      const work = tables.use(state, async (table) =>
+        explainQuery(parts, table, query, { location: state.location, verbose }),
+      );
       return deadline.wait(work);
     },
   };

@@ -2,33 +2,33 @@ import { countResultRows, hideLastColumn } from '../../arrow/results/result-file
 import type { ResultFiles } from '../../arrow/results/result-framing.ts';
 import { sqlFieldReference } from '../../model/field-path.ts';
 import type { Query } from '../../model/query.ts';
-import { chooseBatchRows } from './result-batches.ts';
-import type { QueryDeadline } from '../native/query-deadline.ts';
 import { engineCall } from '../native/engine-errors.ts';
+import type { NativeBatches, NativeQuery, NativeTable } from '../native/native.ts';
+import type { QueryDeadline } from '../native/query-deadline.ts';
+import type { EngineParts } from '../parts.ts';
+import type { OpenTable } from '../tables/table-handle.ts';
 import { buildQuery, hidesRowId, isHybrid, planQuery, requireOneSearch } from './native-query.ts';
 import type { QueryPlan } from './native-query.ts';
-import type { NativeBatches, NativeEngine, NativeQuery, NativeTable } from '../native/native.ts';
-import type { OpenTable } from '../tables/table-handle.ts';
-
-export interface QueryRun {
-  readonly native: NativeEngine;
-  readonly batchBytes: number;
-  readonly deadline: QueryDeadline;
-}
+import { chooseBatchRows } from './result-batches.ts';
 
 /**
  * Starts a query and waits for its first batch: a failure must show before the first byte of the reply is sent. The rest
  * is pulled batch by batch; the table may be closed meanwhile.
  */
-export async function startQuery(run: QueryRun, table: OpenTable, query: Query): Promise<ResultFiles> {
-  const plan = await planQuery(run.native, table, query);
+export async function startQuery(
+  { native, limits }: EngineParts,
+  deadline: QueryDeadline,
+  table: OpenTable,
+  query: Query,
+): Promise<ResultFiles> {
+  const plan = await planQuery(native, table, query);
   if (query.k === 0) return toEmptyResult(table.native, plan);
-  const batchRows = await chooseBatchRows(table.native, plan, run.batchBytes);
+  const batchRows = await chooseBatchRows(table.native, plan, limits.resultBatchBytes);
   // The engine's own timeout would count the time that the reader takes.
   const batches = await engineCall(async () => build(table.native, plan).execute(batchRows, null));
   const first = await engineCall(async () => batches.next());
   if (first === null || (isHybrid(plan) && countResultRows(first) === 0)) return toEmptyResult(table.native, plan);
-  return shown(plan, { head: first, files: pull(first, batches, run.deadline) });
+  return shown(plan, { head: first, files: pull(first, batches, deadline) });
 }
 
 function build(table: NativeTable, plan: QueryPlan): NativeQuery {
@@ -65,19 +65,15 @@ function buildSchemaQuery(table: NativeTable, plan: QueryPlan): NativeQuery {
 
 /** The engine does not report the schema of a fused search, so this builds a scan with the same schema. */
 function buildFusedSchema(table: NativeTable, { query, schema }: QueryPlan): NativeQuery {
-  const native = table.query();
-  const columns: [string, string][] = [];
-  if (query.projection === undefined) {
-    for (const { name } of schema.fields) columns.push([name, sqlFieldReference([name])]);
-  } else if (query.projection.kind === 'aliases') {
-    for (const [alias, expression] of query.projection.columns) columns.push([alias, expression]);
-  } else {
-    for (const path of query.projection.paths) columns.push([path.join('.'), sqlFieldReference(path)]);
-  }
-  const shownColumns = columns.filter(([name]) => !ADDED_BY_FUSION.has(name));
+  const { projection = { kind: 'names', paths: schema.fields.map(({ name }) => [name] as const) } as const } = query;
+  const columns: [string, string][] =
+    projection.kind === 'aliases'
+      ? projection.columns.map(([alias, expression]) => [alias, expression])
+      : projection.paths.map((path) => [path.join('.'), sqlFieldReference(path)]);
   const rowId: [string, string][] = query.withRowId ? [['_rowid', '_rowid']] : [];
+  const native = table.query();
   native.select([
-    ...shownColumns,
+    ...columns.filter(([name]) => !ADDED_BY_FUSION.has(name)),
     ['_score', 'CAST(NULL AS FLOAT)'],
     ...rowId,
     ['_relevance_score', 'CAST(0 AS FLOAT)'],

@@ -1,5 +1,5 @@
-import { invalidInput } from '../../errors/service-error.ts';
 import { describeType } from '../../arrow/schema/type-name.ts';
+import { invalidInput } from '../../errors/service-error.ts';
 import { quotePath, requireField } from '../../model/field-path.ts';
 import type { FieldPath } from '../../model/field-path.ts';
 import type { Query } from '../../model/query.ts';

@@ -26,7 +26,7 @@ export function createLifecycleEngine({ tables, storages }: EngineParts) {
       storages.of(location.root).refuseForeignFiles(location, version),
     /**
      * Copies a state of a table to a fresh location, and returns the version of the clone. To be called in the write queue
-     * of the source, so that no cleanup removes the files that are being copied.
+     * of the source: a cleanup would remove the files that are being copied.
      */
     clone: async (source: TableState, target: TableLocation) => cloneTable(tables, source, target),
     /** Closes a table that this process no longer serves. */

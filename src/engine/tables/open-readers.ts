@@ -2,6 +2,7 @@ import { locationKey } from '../../model/table.ts';
 import type { TableLocation } from '../../model/table.ts';
 
 interface Reader {
+  readonly table: string;
   readonly version: number;
   readonly sinceMilliseconds: number;
 }
@@ -12,7 +13,7 @@ const READER_MILLISECONDS_MAX = 3_600_000;
 /** Results that clients are still reading. The engine opens files late, so cleanup must keep the versions they belong to. */
 export class OpenReaders {
   readonly #now: () => number;
-  readonly #readers = new Map<string, Set<Reader>>();
+  readonly #readers = new Set<Reader>();
 
   constructor(now: () => number) {
     this.#now = now;
@@ -20,25 +21,17 @@ export class OpenReaders {
 
   /** Passes the files on; the version counts as being read until their end, or until the reader stops. */
   track(location: TableLocation, version: number, files: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
-    const release = this.#add(locationKey(location), { version, sinceMilliseconds: this.#now() });
+    const reader = { table: locationKey(location), version, sinceMilliseconds: this.#now() };
+    this.#readers.add(reader);
+    const release = (): void => void this.#readers.delete(reader);
     return { [Symbol.asyncIterator]: () => releasing(files[Symbol.asyncIterator](), release) };
   }
 
   oldestVersion(location: TableLocation): number | undefined {
+    const table = locationKey(location);
     const since = this.#now() - READER_MILLISECONDS_MAX;
-    const versions = [...(this.#readers.get(locationKey(location)) ?? [])]
-      .filter(({ sinceMilliseconds }) => sinceMilliseconds >= since)
-      .map(({ version }) => version);
-    return versions.length === 0 ? undefined : Math.min(...versions);
-  }
-
-  #add(key: string, reader: Reader): () => void {
-    const readers = this.#readers.get(key) ?? new Set();
-    this.#readers.set(key, readers.add(reader));
-    return () => {
-      readers.delete(reader);
-      if (readers.size === 0 && this.#readers.get(key) === readers) this.#readers.delete(key);
-    };
+    const open = [...this.#readers].filter((each) => each.table === table && each.sinceMilliseconds >= since);
+    return open.length === 0 ? undefined : Math.min(...open.map(({ version }) => version));
   }
 }
 

@@ -1,6 +1,6 @@
+import { needsStorageVersion22 } from '../../arrow/schema/schema-rules.ts';
 import { writeChunks } from '../../arrow/stream/chunk-source.ts';
 import type { ChunkSource } from '../../arrow/stream/chunk-source.ts';
-import { needsStorageVersion22 } from '../../arrow/schema/schema-rules.ts';
 import type { Schema } from '../../model/schema.ts';
 import type { TableLocation } from '../../model/table.ts';
 import type { Connections } from '../native/connections.ts';

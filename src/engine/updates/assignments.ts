@@ -5,7 +5,7 @@ import type { FieldPath } from '../../model/field-path.ts';
 import type { GuardedSql } from '../../model/query.ts';
 import { childFields } from '../../model/schema.ts';
 import type { Field, Schema } from '../../model/schema.ts';
-import { holdsStruct } from '../workarounds/null-structs.ts';
+import { holdsStruct } from '../workarounds/filtered-scans.ts';
 
 export interface Assignment {
   readonly path: FieldPath;

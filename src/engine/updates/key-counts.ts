@@ -1,22 +1,22 @@
-import { ServiceError } from '../../errors/service-error.ts';
-import type { Field } from '../../model/schema.ts';
-import { engineCall } from '../native/engine-errors.ts';
-import type { NativeQuery, NativeTable } from '../native/native.ts';
 import { isValid, readColumns } from '../../arrow/results/result-columns.ts';
 import type { ResultColumn } from '../../arrow/results/result-columns.ts';
 import { readResultFile } from '../../arrow/results/result-file.ts';
 import { readFileSchema } from '../../arrow/schema/schema-reader.ts';
+import { ServiceError } from '../../errors/service-error.ts';
+import type { Field } from '../../model/schema.ts';
+import { engineCall } from '../native/engine-errors.ts';
+import type { NativeQuery, NativeTable } from '../native/native.ts';
 
-/** How many rows each key has; one without rows is not in it. */
+/** Keys without rows are left out. */
 export type KeyCounts = ReadonlyMap<string, number>;
 
 /** Rows by the value of one column. */
-export interface KeyScan {
+interface KeyScan {
   readonly keyField: Field;
   readonly predicate: string;
 }
 
-/** `undefined` when more than so many rows match. */
+/** `undefined` when more rows match. */
 export async function countKeys(
   native: NativeTable,
   { keyField, predicate }: KeyScan,
@@ -36,61 +36,47 @@ export async function countKeys(
 }
 
 /**
- * Of a version that an update made: how many rows of each key it wrote. Those are in fragments of their own, whose
- * numbers are above all that were there before. So this holds whatever other writers did, and whichever version it was
- * that the update read.
+ * The rows of each key that an update wrote, in the version that it committed. They are in new fragments, whose numbers are
+ * above all earlier ones, so this holds whatever other writers did and whichever version the update read.
  */
 export async function countWrittenKeys(native: NativeTable, scan: KeyScan, rowsWritten: number): Promise<KeyCounts> {
   const query = native.query();
   query.onlyIf(scan.predicate);
   query.selectColumns([scan.keyField.name, '_rowaddr']);
-  const fragments = new Map<bigint, Map<string, number>>();
+  const fragments = new Map<bigint, string[]>();
   for await (const [key = '', address = ''] of readRows(query)) {
     const fragment = BigInt(address) >> 32n;
-    const counts = fragments.get(fragment) ?? new Map<string, number>();
-    counts.set(key, (counts.get(key) ?? 0) + 1);
-    fragments.set(fragment, counts);
+    const keys = fragments.get(fragment) ?? [];
+    keys.push(key);
+    fragments.set(fragment, keys);
   }
   const newestFirst = [...fragments].toSorted(([one], [other]) => (one < other ? 1 : -1));
-  return sumUpTo(
-    newestFirst.map(([, counts]) => counts),
-    rowsWritten,
-  );
-}
-
-function sumUpTo(fragments: readonly KeyCounts[], rowsWanted: number): KeyCounts {
-  const sums = new Map<string, number>();
+  const counts = new Map<string, number>();
   let rows = 0;
-  for (const counts of fragments) {
-    if (rows >= rowsWanted) break;
-    for (const [key, count] of counts) {
-      sums.set(key, (sums.get(key) ?? 0) + count);
-      rows += count;
-    }
+  for (const [, keys] of newestFirst) {
+    if (rows >= rowsWritten) break;
+    for (const key of keys) counts.set(key, (counts.get(key) ?? 0) + 1);
+    rows += keys.length;
   }
-  if (rows === rowsWanted) return sums;
+  if (rows === rowsWritten) return counts;
   throw new ServiceError('Internal', 'The rows of an update could not be counted.');
 }
 
 const BATCH_ROWS = 1024;
 const NO_TIMEOUT = -1;
 
+/** Each value as text: integers in digits, texts unchanged. */
 async function* readRows(query: NativeQuery): AsyncGenerator<readonly string[]> {
   const batches = await engineCall(async () => query.execute(BATCH_ROWS, NO_TIMEOUT));
   for (;;) {
     const file = await engineCall(async () => batches.next());
     if (file === null) return;
-    yield* readKeyRows(file);
-  }
-}
-
-/** The rows of a batch that the engine answered, each as texts: whole numbers in digits, texts as they are. */
-export function* readKeyRows(file: Buffer): Generator<readonly string[]> {
-  const { fields } = readFileSchema(file);
-  for (const { header, body } of readResultFile(file).batches) {
-    const columns = readColumns(header, header.table, fields, body);
-    const length = columns[0]?.length ?? 0;
-    for (let row = 0; row < length; row += 1) yield columns.map((column) => readKey(column, row));
+    const { fields } = readFileSchema(file);
+    for (const { header, body } of readResultFile(file).batches) {
+      const columns = readColumns(header, header.table, fields, body);
+      const length = columns[0]?.length ?? 0;
+      for (let row = 0; row < length; row += 1) yield columns.map((column) => readKey(column, row));
+    }
   }
 }
 

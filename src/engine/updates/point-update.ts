@@ -2,8 +2,8 @@ import { readTokens } from '../../guard/sql/tokenizer.ts';
 import type { SqlToken } from '../../guard/sql/tokenizer.ts';
 import { sqlFieldReference } from '../../model/field-path.ts';
 import type { GuardedSql } from '../../model/query.ts';
-import type { AssignmentTree } from './assignments.ts';
 import type { DataType, Field } from '../../model/schema.ts';
+import type { AssignmentTree } from './assignments.ts';
 
 /** An update with each field once. Without a predicate it changes every row. */
 export interface UpdatePlan {
@@ -140,7 +140,7 @@ function isText(type: DataType): boolean {
 }
 
 /** By the type that the engine gives it; `sql` is the same literal again. */
-export type SqlLiteral =
+type SqlLiteral =
   | { readonly kind: 'integer'; readonly value: bigint; readonly sql: string }
   | { readonly kind: 'decimal'; readonly sql: string }
   | { readonly kind: 'text'; readonly value: string; readonly sql: string }

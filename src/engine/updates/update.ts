@@ -4,7 +4,7 @@ import { engineCall } from '../native/engine-errors.ts';
 import type { EngineParts } from '../parts.ts';
 import type { OpenTable, WriteTarget } from '../tables/table-handle.ts';
 import { refuseCrossReferences } from '../workarounds/cross-references.ts';
-import { keepNullStructs } from '../workarounds/null-structs.ts';
+import { keepNullStructs } from '../workarounds/filtered-scans.ts';
 import { toAssignmentTree, toColumnUpdates } from './assignments.ts';
 import type { Assignment, AssignmentTree } from './assignments.ts';
 import { countKeys, countWrittenKeys } from './key-counts.ts';

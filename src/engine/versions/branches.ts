@@ -23,7 +23,7 @@ export function createBranches(tables: OpenTables) {
     async listBranches(location: TableLocation, window: NameWindow): Promise<readonly Branch[]> {
       const found = await useBranches(tables, location, async (branches) => branches.list());
       const names = namesWithin(Object.keys(found), window);
-      return Promise.all(names.map(async (name) => toBranch(tables, location, { name, known: found[name] })));
+      return Promise.all(names.map(async (name) => toBranch(tables, location, name, found[name])));
     },
     createBranch: async (source: TableState, name: string) => createBranch(tables, source, name),
     removeBranch: async (location: TableLocation, name: string) => removeBranch(tables, location, name),
@@ -89,12 +89,12 @@ async function refuseTagged(tables: OpenTables, location: TableLocation, branch:
   );
 }
 
-interface FoundBranch {
-  readonly name: string;
-  readonly known: NativeBranch | undefined;
-}
-
-async function toBranch(tables: OpenTables, location: TableLocation, { name, known }: FoundBranch): Promise<Branch> {
+async function toBranch(
+  tables: OpenTables,
+  location: TableLocation,
+  name: string,
+  known: NativeBranch | undefined,
+): Promise<Branch> {
   const file = await tables.storages.of(location.root).readRefFile(location, 'branches', name);
   const createdAt = file?.['createAt'];
   return {

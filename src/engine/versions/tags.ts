@@ -64,12 +64,12 @@ export function namesWithin(names: readonly string[], { after, limit }: NameWind
 async function listTags(tables: OpenTables, location: TableLocation, window: NameWindow): Promise<readonly Tag[]> {
   const found = await useTags(tables, { location }, async (tags) => tags.list());
   const names = namesWithin(Object.keys(found), window);
-  return Promise.all(names.map(async (name) => completeTag(tables, location, { name, known: found[name] })));
+  return Promise.all(names.map(async (name) => completeTag(tables, location, name, found[name])));
 }
 
 async function requireTag(tables: OpenTables, location: TableLocation, name: string): Promise<Tag> {
   const version = await useTags(tables, { location }, async (tags) => tags.getVersion(name));
-  return completeTag(tables, location, { name, known: { version, manifestSize: 0 } });
+  return completeTag(tables, location, name, { version, manifestSize: 0 });
 }
 
 async function useTags<Value>(
@@ -80,12 +80,13 @@ async function useTags<Value>(
   return tables.usePrivate(ref, async ({ native }) => engineCall(async () => work(await native.tags())));
 }
 
-interface FoundTag {
-  readonly name: string;
-  readonly known: NativeTag | undefined;
-}
-
-async function completeTag(tables: OpenTables, location: TableLocation, { name, known }: FoundTag): Promise<Tag> {
+/** The engine returns only a part of what it stores for a tag. */
+async function completeTag(
+  tables: OpenTables,
+  location: TableLocation,
+  name: string,
+  known: NativeTag | undefined,
+): Promise<Tag> {
   const file = await tables.storages.of(location.root).readRefFile(location, 'tags', name);
   const version = numberOf(file?.['version']) ?? known?.version ?? 0;
   const manifestBytes = numberOf(file?.['manifestSize']) ?? known?.manifestSize ?? 0;

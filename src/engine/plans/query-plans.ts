@@ -1,15 +1,40 @@
 import type { Analysis, Query } from '../../model/query.ts';
-import type { TableState } from '../../model/table.ts';
+import type { TableLocation, TableState } from '../../model/table.ts';
 import { engineCall } from '../native/engine-errors.ts';
 import type { NativeQuery } from '../native/native.ts';
 import { QueryDeadline } from '../native/query-deadline.ts';
 import type { QueryTimeout } from '../native/query-deadline.ts';
 import type { EngineParts } from '../parts.ts';
-import { buildQuery, isHybrid, planQuery } from '../queries/native-query.ts';
+import { buildQuery, isHybrid, planQuery, requireOneSearch } from '../queries/native-query.ts';
 import { runToEnd } from '../queries/result-batches.ts';
+import type { OpenTable } from '../tables/table-handle.ts';
 import { toFailureCheck } from '../workarounds/silent-failures.ts';
-import { analyzeHybrid } from './hybrid-analysis.ts';
-import { ParsedOnDemand, redactPlan } from './plan-text.ts';
+import { analyzeHybrid, buildLegs, describeFusion } from './hybrid-analysis.ts';
+import { ParsedOnDemand, parseExplanation, redactPlan } from './plan-text.ts';
+
+/** The plan of a query, which is not run. */
+export async function explainQuery(
+  { native }: EngineParts,
+  table: OpenTable,
+  query: Query,
+  { location, verbose }: { readonly location: TableLocation; readonly verbose: boolean },
+): Promise<Analysis> {
+  const plan = await planQuery(native, table, query);
+  const explain = async (built: NativeQuery): Promise<Analysis> => {
+    const text = await engineCall(async () => built.explainPlan(verbose));
+    return new ParsedOnDemand(redactPlan(text, location), parseExplanation);
+  };
+  if (!isHybrid(plan)) return explain(buildQuery(table.native, plan));
+  const legs = buildLegs(table.native, plan);
+  const children = [await explain(legs.vector()), await explain(legs.text())];
+  requireOneSearch(plan);
+  const { operator, details } = describeFusion(plan);
+  const indented = children.map(({ text }) => text.trimEnd().replace(/^/gm, '  '));
+  return {
+    text: [`${operator}: ${details}`, ...indented, ''].join('\n'),
+    root: { operator, details, metrics: {}, children: children.map(({ root }) => root) },
+  };
+}
 
 /** Runs the query and returns the cost of each of its steps. */
 export async function analyzeQuery(
