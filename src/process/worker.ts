@@ -1,98 +1,86 @@
 import { Socket } from 'node:net';
-import { ServiceError } from '../errors/service-error.ts';
+import type { App } from '../app.ts';
 import { freezeDeep } from '../config/config.ts';
 import type { Config } from '../config/config.ts';
+import { ServiceError } from '../errors/service-error.ts';
 import { EXIT_START_FAILED } from './messages.ts';
 import type { FromWorker, ToWorker } from './messages.ts';
-import type { App } from '../app.ts';
-
-export type StartApp = (config: Config, start: WorkerStart) => Promise<App>;
 
 export interface WorkerStart {
   readonly workerRestarts: number;
   readonly supervisorPid: number;
 }
 
+export type StartApp = (config: Config, start: WorkerStart) => Promise<App>;
+
+const PROBES_PER_WATCH = 4;
+
 /** The main function of the worker process: serves until the supervisor asks it to drain, or is gone. */
 export function runWorker(startApp: StartApp): void {
-  const worker = new Worker(startApp);
-  process.on('message', (message, socket) => {
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Only the supervisor writes to this channel.
-    worker.receive(message as ToWorker, socket);
-  });
+  let app: App | undefined;
+  let probeTimer: NodeJS.Timeout | undefined;
+
+  const start = async (config: Config, workerRestarts: number): Promise<void> => {
+    try {
+      app = await startApp(config, { workerRestarts, supervisorPid: process.ppid });
+    } catch (error) {
+      send({ kind: 'failed', faults: [explain(error)] }, () => process.exit(EXIT_START_FAILED));
+      return;
+    }
+    send({ kind: 'ready', ready: app.ready });
+    const probe = createProbe(app);
+    probeTimer = setInterval(() => void probe(), (config.watchdogSeconds * 1000) / PROBES_PER_WATCH);
+    await probe();
+  };
+
+  const drain = async (): Promise<void> => {
+    clearInterval(probeTimer);
+    await app?.drain();
+    process.exit(0);
+  };
+
+  const receive = (message: ToWorker, socket: unknown): void => {
+    switch (message.kind) {
+      case 'start':
+        void start(freezeDeep(message.config), message.workerRestarts);
+        break;
+      case 'socket':
+        // Confirmed before the first byte is read: after that, the connection cannot be given to another worker.
+        send({ kind: 'taken', id: message.id });
+        // A connection that broke meanwhile arrives as undefined.
+        if (socket instanceof Socket) app?.accept(socket);
+        break;
+      case 'drain':
+        void drain();
+        break;
+      default:
+        message satisfies never;
+    }
+  };
+
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Only the supervisor writes to this channel.
+  process.on('message', (message, socket) => receive(message as ToWorker, socket));
   // Without a supervisor the port is free, and the next supervisor starts a worker on the same data.
   process.once('disconnect', () => process.exit(1));
   // A terminal sends its signals to both processes; the supervisor acts on them.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, ignore);
 }
 
-const PROBES_PER_WATCH = 4;
-
-class Worker {
-  readonly #startApp: StartApp;
-  #app: App | undefined;
-  #probeTimer: NodeJS.Timeout | undefined;
-  #isProbing = false;
-
-  constructor(startApp: StartApp) {
-    this.#startApp = startApp;
-  }
-
-  receive(message: ToWorker, socket: unknown): void {
-    switch (message.kind) {
-      case 'start':
-        void this.#start(freezeDeep(message.config), message);
-        break;
-      case 'socket':
-        this.#take(message.id, socket);
-        break;
-      case 'drain':
-        void this.#drain();
-        break;
-      default:
-        message satisfies never;
-    }
-  }
-
-  async #start(config: Config, { workerRestarts }: { readonly workerRestarts: number }): Promise<void> {
-    let app: App;
-    try {
-      app = await this.#startApp(config, { workerRestarts, supervisorPid: process.ppid });
-    } catch (error) {
-      send({ kind: 'failed', faults: [explain(error)] }, () => process.exit(EXIT_START_FAILED));
-      return;
-    }
-    this.#app = app;
-    send({ kind: 'ready', ready: app.ready });
-    this.#probeTimer = setInterval(() => void this.#probe(app), (config.watchdogSeconds * 1000) / PROBES_PER_WATCH);
-    await this.#probe(app);
-  }
-
-  /** Confirms before the first byte is read: after that, the connection cannot be given to another worker. */
-  #take(id: number, socket: unknown): void {
-    send({ kind: 'taken', id });
-    // A connection that broke meanwhile arrives as undefined.
-    if (socket instanceof Socket) this.#app?.accept(socket);
-  }
-
-  async #probe(app: App): Promise<void> {
-    if (this.#isProbing) return;
-    this.#isProbing = true;
+/** One probe at a time: a slow one is not followed by another. */
+function createProbe(app: App): () => Promise<void> {
+  let isProbing = false;
+  return async () => {
+    if (isProbing) return;
+    isProbing = true;
     try {
       await app.probe();
       send({ kind: 'alive' });
     } catch (error) {
       send({ kind: 'probe-failed', reason: explain(error) });
     } finally {
-      this.#isProbing = false;
+      isProbing = false;
     }
-  }
-
-  async #drain(): Promise<void> {
-    clearInterval(this.#probeTimer);
-    await this.#app?.drain();
-    process.exit(0);
-  }
+  };
 }
 
 function send(message: FromWorker, onSent: () => void = ignore): void {
