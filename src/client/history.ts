@@ -10,6 +10,7 @@ import type {
 } from '../wire/history/versions.ts';
 import type { ApiClient } from './api-client.ts';
 import { readPages, tableAddress, tableOperation } from './calls.ts';
+import type { Address } from './calls.ts';
 
 /** Which state of a table is meant; the latest of the main branch when both are absent. */
 export interface State {
@@ -36,11 +37,7 @@ export async function listVersions(
 export const restoreTable = tableOperation<RestoreTableReply, RestoreTableBody>('restore');
 
 export async function listTags(client: ApiClient, table: TablePath): Promise<Readonly<Record<string, TagShape>>> {
-  const found: Record<string, TagShape> = {};
-  for await (const page of readPages<ListTagsReply>(client, tableAddress(table, 'tags/list'), {})) {
-    Object.assign(found, page.tags);
-  }
-  return found;
+  return joinPages(client, tableAddress(table, 'tags/list'), ({ tags }: ListTagsReply) => tags);
 }
 
 export const tagVersion = tableOperation<TagVersionReply, { readonly tag: string }>('tags/version');
@@ -52,12 +49,18 @@ export async function listBranches(
   client: ApiClient,
   table: TablePath,
 ): Promise<Readonly<Record<string, BranchShape>>> {
-  const found: Record<string, BranchShape> = {};
-  for await (const page of readPages<ListBranchesReply>(client, tableAddress(table, 'branches/list'), {})) {
-    Object.assign(found, page.branches);
-  }
-  return found;
+  return joinPages(client, tableAddress(table, 'branches/list'), ({ branches }: ListBranchesReply) => branches);
 }
 
 export const createBranch = tableOperation<ChangeReply, CreateBranchBody>('branches/create');
 export const deleteBranch = tableOperation<ChangeReply, { readonly name: string }>('branches/delete');
+
+async function joinPages<Page extends { readonly page_token?: string }, Item>(
+  client: ApiClient,
+  address: Address,
+  itemsOf: (page: Page) => Readonly<Record<string, Item>>,
+): Promise<Readonly<Record<string, Item>>> {
+  const found: Record<string, Item> = {};
+  for await (const page of readPages<Page>(client, address, {})) Object.assign(found, itemsOf(page));
+  return found;
+}

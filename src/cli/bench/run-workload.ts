@@ -16,17 +16,6 @@ export interface Load {
   readonly onProgress: (operations: number, seconds: number) => void;
 }
 
-export interface Measured {
-  readonly kind: Kind;
-  readonly latencies: Latencies;
-  /** Replies per second, of all clients together. */
-  readonly rate: number;
-  readonly errors: number;
-  readonly firstError: string | undefined;
-  readonly bytesSent: number;
-  readonly bytesReceived: number;
-}
-
 /** How much longer a request that is in flight at the end may take. */
 const GRACE_SECONDS = 60;
 const PAUSE_SECONDS_MAX = 1;
@@ -35,24 +24,29 @@ const PROGRESS_MILLISECONDS = 200;
 
 /** Sends requests of one kind for some seconds; each client sends the next one when it has read the reply. */
 export async function runWorkload(workload: Workload, load: Load): Promise<Measured> {
-  const run = new Run(workload, load);
-  await run.warmUp();
-  return run.measure();
+  const measured = new Measured(workload, load);
+  await measured.warmUp();
+  await measured.run();
+  return measured;
 }
 
-class Run {
+/** The figures of one kind of request. */
+export class Measured {
+  readonly kind: Kind;
+  readonly latencies = new Latencies();
+  /** Replies per second, of all clients together. */
+  rate = 0;
+  errors = 0;
+  firstError: string | undefined;
+  bytesSent = 0;
+  bytesReceived = 0;
   readonly #workload: Workload;
   readonly #load: Load;
-  readonly #latencies = new Latencies();
   #requests = 0;
-  #rate = 0;
-  #errors = 0;
-  #firstError: string | undefined;
-  #bytesSent = 0;
-  #bytesReceived = 0;
   #isBroken = false;
 
   constructor(workload: Workload, load: Load) {
+    this.kind = workload.kind;
     this.#workload = workload;
     this.#load = load;
   }
@@ -65,29 +59,20 @@ class Run {
     } catch (error) {
       if (!isTransient(error)) throw error;
     }
-    this.#bytesSent = 0;
-    this.#bytesReceived = 0;
+    this.bytesSent = 0;
+    this.bytesReceived = 0;
   }
 
-  async measure(): Promise<Measured> {
+  async run(): Promise<void> {
     const { clients, seconds, onProgress } = this.#load;
     const startedAt = performance.now();
     const timeout = AbortSignal.timeout((seconds + GRACE_SECONDS) * 1000);
     const timer = setInterval(() => {
-      onProgress(this.#latencies.count, (performance.now() - startedAt) / 1000);
+      onProgress(this.latencies.count, (performance.now() - startedAt) / 1000);
     }, PROGRESS_MILLISECONDS);
     const running = Array.from({ length: clients }, async () => this.#runClient(startedAt + seconds * 1000, timeout));
     const ended = await Promise.allSettled(running).finally(() => clearInterval(timer));
     for (const each of ended) if (each.status === 'rejected') throw each.reason;
-    return {
-      kind: this.#workload.kind,
-      latencies: this.#latencies,
-      rate: this.#rate,
-      errors: this.#errors,
-      firstError: this.#firstError,
-      bytesSent: this.#bytesSent,
-      bytesReceived: this.#bytesReceived,
-    };
   }
 
   async #runClient(endsAt: number, timeout: AbortSignal): Promise<void> {
@@ -95,7 +80,7 @@ class Run {
     while (performance.now() < endsAt && !this.#load.stop.aborted && !this.#isBroken) {
       try {
         const milliseconds = await this.#execute(this.#nextRequest(), timeout);
-        this.#latencies.add(milliseconds);
+        this.latencies.add(milliseconds);
         replies += 1;
         busy += milliseconds;
       } catch (error) {
@@ -106,7 +91,7 @@ class Run {
         busy += await this.#recordError(error);
       }
     }
-    if (busy > 0) this.#rate += (replies * 1000) / busy;
+    if (busy > 0) this.rate += (replies * 1000) / busy;
   }
 
   #nextRequest(): BenchRequest {
@@ -120,9 +105,9 @@ class Run {
     const address = tableAddress(table, action);
     const startedAt = performance.now();
     const reply = await client.open(address.path, { query: { ...address.query, ...query }, ...call, signal });
-    for await (const piece of client.bytes(reply)) this.#bytesReceived += piece.length;
+    for await (const piece of client.bytes(reply)) this.bytesReceived += piece.length;
     const milliseconds = performance.now() - startedAt;
-    this.#bytesSent += call.bytes.length;
+    this.bytesSent += call.bytes.length;
     // Dropped again, outside the time that is measured.
     if (action === 'create') await this.#drop(table);
     return milliseconds;
@@ -142,8 +127,8 @@ class Run {
 
   /** Waits as long as a busy server asks for, and returns those milliseconds. */
   async #recordError(error: ClientError): Promise<number> {
-    this.#errors += 1;
-    this.#firstError ??= `${error.status}: ${error.message}`;
+    this.errors += 1;
+    this.firstError ??= `${error.status}: ${error.message}`;
     const milliseconds = Math.min(error.retryAfterSeconds ?? PAUSE_SECONDS_MAX, PAUSE_SECONDS_MAX) * 1000;
     await sleep(milliseconds);
     return milliseconds;

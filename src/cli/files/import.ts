@@ -76,9 +76,17 @@ export const importCommand = defineClientCommand({
     await sendFiles(files, { ...options, tableTypes }, sender);
     progress.end();
     await deleteState(path);
-    const { rows, parts, version } = sender;
+    const { rows, parts } = sender.state;
     const { seconds } = progress;
-    const reply = { table: formatPath(table), files: files.length, rows, bytes, parts, seconds, version };
+    const reply = {
+      table: formatPath(table),
+      files: files.length,
+      rows,
+      bytes,
+      parts,
+      seconds,
+      version: sender.version,
+    };
     const from = `${countOf(files.length, 'file')} (${formatBytes(bytes)})`;
     const text = `${countIs(rows, 'row')} in ${showPath(table)}, of ${from}, after ${seconds} s.\n`;
     return printResult(session, reply, text);
@@ -116,22 +124,14 @@ interface Target {
 class Sender {
   seen = 0;
   version: number | undefined;
+  state: ImportState;
   readonly #target: Target;
   readonly #skipped: number;
-  #state: ImportState;
 
   constructor(target: Target, state: ImportState) {
     this.#target = target;
-    this.#state = state;
+    this.state = state;
     this.#skipped = state.parts;
-  }
-
-  get rows(): number {
-    return this.#state.rows;
-  }
-
-  get parts(): number {
-    return this.#state.parts;
   }
 
   async send(
@@ -141,30 +141,30 @@ class Sender {
     const isEmpty = part.rows === 0 && !isFirst;
     this.seen += isEmpty ? 0 : 1;
     if (!isEmpty && this.seen > this.#skipped) await this.#sendNew(part, isFirst);
-    this.#target.progress.show(bytesBefore + part.endByte, this.#state.rows);
+    this.#target.progress.show(bytesBefore + part.endByte, this.state.rows);
   }
 
   async #sendNew(part: Part, isFirst: boolean): Promise<void> {
     const { path } = this.#target;
-    await saveState(path, { ...this.#state, pendingRows: part.rows });
+    await saveState(path, { ...this.state, pendingRows: part.rows });
     try {
       this.version = (await this.#request(part, isFirst)).version ?? this.version;
     } catch (error) {
       // A refused part is not in the table.
       if (error instanceof ClientError) {
-        await (this.#state.parts === 0 ? deleteState(path) : saveState(path, this.#state));
+        await (this.state.parts === 0 ? deleteState(path) : saveState(path, this.state));
       }
       throw error;
     }
-    this.#state = { ...this.#state, parts: this.#state.parts + 1, rows: this.#state.rows + part.rows };
-    await saveState(path, this.#state);
+    this.state = { ...this.state, parts: this.state.parts + 1, rows: this.state.rows + part.rows };
+    await saveState(path, this.state);
   }
 
   async #request(part: Part, isFirst: boolean): Promise<{ readonly version?: number }> {
     const { client, table, mode } = this.#target;
     const action = isFirst && mode !== 'append' ? 'create' : 'insert';
     const { path, query } = tableAddress(table, action);
-    const headers = { 'idempotency-key': `${this.#state.id}-${this.#state.parts}` };
+    const headers = { 'idempotency-key': `${this.state.id}-${this.state.parts}` };
     for (let attempt = 1; ; attempt += 1) {
       try {
         const parameters = action === 'create' ? { ...query, mode } : query;
@@ -219,13 +219,8 @@ function readOptions(given: Given): Omit<PartOptions, 'tableTypes'> {
     format,
     columns: readChoices(given),
     partRows: readNumber(given, 'batch-rows', 1) ?? Number.MAX_SAFE_INTEGER,
-    csv: { delimiter: readDelimiter(given), header: !given.has('no-header') },
+    csv: { delimiter: given.value('delimiter')?.replace(/^\\t$/, '\t'), header: !given.has('no-header') },
   };
-}
-
-function readDelimiter(given: Given): string | undefined {
-  const text = given.value('delimiter');
-  return text === String.raw`\t` ? '\t' : text;
 }
 
 function readChoices(given: Given): readonly ColumnChoice[] {

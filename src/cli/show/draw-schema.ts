@@ -52,12 +52,8 @@ function notesOf({ nullable, metadata }: FieldJson): string {
 }
 
 const INDEX_HEADS = [
-  textColumn('index'),
-  textColumn('type'),
-  textColumn('columns'),
-  numberColumn('rows'),
-  numberColumn('not yet in it'),
-  numberColumn('size'),
+  ...['index', 'type', 'columns'].map(textColumn),
+  ...['rows', 'not yet in it', 'size'].map(numberColumn),
 ];
 
 export function drawIndexes(indexes: readonly IndexContent[], canvas: Canvas): string {
