@@ -97,7 +97,7 @@ function findCommand(argv: readonly string[]): Command | undefined {
   return fitting.toSorted((one, other) => other.words.length - one.words.length)[0];
 }
 
-/** `tag` alone stands for a family of commands; anything else may be a typing error. */
+/** `tag` alone is the first word of several commands; anything else may be a typing error. */
 function unknownCommand([word = '']: readonly string[]): string {
   const family = familyOf(word);
   if (family.length > 0) return `tiltyard: Say what to do with a ${word}:\n\n${commandLines(family)}`;

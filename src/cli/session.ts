@@ -70,7 +70,7 @@ export function readBranch(given: Given): Pick<State, 'branch'> {
   return defined({ branch: given.value('branch') });
 }
 
-/** The state that --at and --branch mean. A tag stands for both. */
+/** The state that --at and --branch mean. A tag names both. */
 export async function readState(client: ApiClient, table: TablePath, given: Given): Promise<State> {
   const at = given.value('at');
   const branch = readBranch(given);

@@ -9,6 +9,7 @@ import type {
   DropNamespaceReply,
   ListNamespacesReply,
 } from '../wire/namespaces.ts';
+import type { SchemaJson } from '../wire/schema/schema-json.ts';
 import type {
   CreateTableReply,
   DescribeTableBody,
@@ -59,7 +60,10 @@ function toPath([first = DEFAULT_DELIMITER, ...rest]: readonly string[]): TableP
   return [first, ...rest];
 }
 
-export const describeTable = tableOperation<DescribeTableReply, DescribeTableBody>('describe');
+/** The server describes a schema in this form. */
+type DescribedTable = Omit<DescribeTableReply, 'schema'> & { readonly schema?: SchemaJson };
+
+export const describeTable = tableOperation<DescribedTable, DescribeTableBody>('describe');
 export const tableStats = tableOperation<TableStatsReply, TableStatsBody>('stats');
 
 export interface CreateOptions {

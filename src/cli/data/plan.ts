@@ -9,7 +9,6 @@ import type { RowId } from '../../plans/compare-plans.ts';
 import { findAdvice } from '../../plans/find-advice.ts';
 import { totalTime } from '../../plans/plan-steps.ts';
 import type { QueryTableBody } from '../../wire/data.ts';
-import type { SchemaJson } from '../../wire/schema/schema-json.ts';
 import { defineTableCommand } from '../client-command.ts';
 import { readArguments } from '../options.ts';
 import type { Given } from '../options.ts';
@@ -65,13 +64,11 @@ async function printPlan(session: Session, table: TablePath, { query, analysis: 
 async function readContext({ client }: Session, table: TablePath, query: QueryTableBody): Promise<PlanContext> {
   const { version, branch } = query;
   const state = defined({ version, branch });
-  const [described, indexes, stats] = await Promise.all([
+  const [{ schema }, indexes, stats] = await Promise.all([
     describeTable(client, table, state),
     listIndexes(client, table, state),
     tableStats(client, table, defined({ branch })),
   ]);
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The server describes a schema in this form.
-  const schema = described.schema as SchemaJson | undefined;
   return { query, indexes, stats, ...defined({ schema }) };
 }
 

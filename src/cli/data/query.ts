@@ -13,7 +13,6 @@ import type { TablePath } from '../../model/identifier.ts';
 import { quoteForMessage } from '../../model/identifier.ts';
 import { findDimension, listColumns } from '../../plans/table-facts.ts';
 import type { QueryTableBody } from '../../wire/data.ts';
-import type { SchemaJson } from '../../wire/schema/schema-json.ts';
 import { readNumber } from '../options.ts';
 import type { Given, Option } from '../options.ts';
 import type { Session } from '../session.ts';
@@ -195,9 +194,9 @@ async function findVectorColumn(client: ApiClient, table: TablePath, state: Stat
 /** The columns of a table that a vector search can use, by their paths. */
 export async function listVectorColumns(client: ApiClient, table: TablePath, state: State): Promise<readonly string[]> {
   const { schema } = await describeTable(client, table, state);
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The server describes a schema in this form.
-  const columns = listColumns(schema as SchemaJson | undefined);
-  return columns.filter(({ type }) => findDimension(type) !== undefined).map(({ path }) => path);
+  return listColumns(schema)
+    .filter(({ type }) => findDimension(type) !== undefined)
+    .map(({ path }) => path);
 }
 
 interface WantedRow {

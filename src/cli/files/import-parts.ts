@@ -12,7 +12,7 @@ import type { InputFile } from './local-files.ts';
 export interface PartOptions extends ReadOptions {
   /** Rows of a request at most. */
   readonly partRows: number;
-  /** Types of the table by column; text has no types of its own. */
+  /** Types of the table by column, for CSV and NDJSON. */
   readonly tableTypes: ReadonlyMap<string, string>;
 }
 

@@ -63,7 +63,7 @@ export async function findManifest(folder: string): Promise<Manifest | undefined
   } catch {
     value = undefined;
   }
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The number of the format stands for its fields.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The number of the format implies its fields.
   if (typeof value === 'object' && value !== null && 'format' in value && value.format === 1) return value as Manifest;
   throw new UsageError(`${path} is not the manifest of a backup that is known here.`);
 }
@@ -116,7 +116,7 @@ function differencesOf({ path, tags, branches = [], indexes }: TableEntry): read
   ];
 }
 
-/** What an index was built with, as far as the server tells, in the words that build it again. */
+/** What an index was built with, as far as the server says, as a request to build it again. */
 export type IndexParameters = Partial<CreateIndexBody>;
 
 type Details = Readonly<Record<string, unknown>>;
@@ -151,7 +151,7 @@ function number(name: keyof CreateIndexBody, value: unknown): IndexParameters {
   return /^[1-9]\d{0,8}$/.test(String(value)) ? { [name]: Number(value) } : {};
 }
 
-/** What the server does not tell, or takes no more: such an index will not be quite the same. */
+/** What the server does not say, or no longer accepts: a rebuilt index will differ in it. */
 export function missingParameters({ index_type: type, index_details: text }: IndexContent): readonly string[] {
   const details = parse(text);
   const isVector = type.startsWith('IVF_');

@@ -4,7 +4,7 @@ import { UsageError } from '../command.ts';
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
 type Shell = (typeof SHELLS)[number];
 
-/** Made from the list of commands, which is handed in because it holds this one too. */
+/** The list of commands is passed in, because it includes this one. */
 export function completionCommand(commands: () => readonly Command[]): Command {
   return {
     words: ['completion'],
@@ -26,7 +26,7 @@ export function completionCommand(commands: () => readonly Command[]): Command {
 }
 
 interface Entry {
-  /** `key create`; the words of a family alone stand for what may follow them. */
+  /** The first words of one or several commands, such as `key` or `key create`. */
   readonly words: string;
   readonly next: readonly string[];
 }
@@ -46,28 +46,18 @@ function toEntries(commands: readonly Command[]): readonly Entry[] {
   return [...entries].map(([words, next]) => ({ words, next: [...next] }));
 }
 
-export function flagsOf({ usage, options }: Command): readonly string[] {
+function flagsOf({ usage, options }: Command): readonly string[] {
   const names = options?.map(({ name }) => `--${name}`) ?? usage.match(/--[a-z][a-z-]*/g) ?? [];
   return [...names, '--help'];
 }
 
 const SCRIPTS: Readonly<Record<Shell, (entries: readonly Entry[]) => string>> = {
-  bash: (entries) => `${WORDS_FUNCTION(entries)}
-_tiltyard() {
-  local before="" word
-  for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
-    case "$word" in -*) ;; *) [ -n "$(_tiltyard_words "\${before:+$before }$word")" ] && before="\${before:+$before }$word" ;; esac
-  done
+  bash: (entries) => `${posixFunctions(entries, '"${COMP_WORDS[@]:1:COMP_CWORD-1}"')}
   COMPREPLY=($(compgen -W "$(_tiltyard_words "$before")" -- "\${COMP_WORDS[COMP_CWORD]}"))
 }
 complete -o default -F _tiltyard tiltyard
 `,
-  zsh: (entries) => `${WORDS_FUNCTION(entries)}
-_tiltyard() {
-  local before="" word
-  for word in "\${(@)words[2,CURRENT-1]}"; do
-    case "$word" in -*) ;; *) [ -n "$(_tiltyard_words "\${before:+$before }$word")" ] && before="\${before:+$before }$word" ;; esac
-  done
+  zsh: (entries) => `${posixFunctions(entries, '"${(@)words[2,CURRENT-1]}"')}
   compadd -- \${=$(_tiltyard_words "$before")} || _files
 }
 compdef _tiltyard tiltyard
@@ -83,11 +73,17 @@ complete -c tiltyard -f
 ${entries.map(fishLines).join('')}`,
 };
 
-function WORDS_FUNCTION(entries: readonly Entry[]): string {
+/** Of bash and zsh, up to where the words before the cursor are known. */
+function posixFunctions(entries: readonly Entry[], typedWords: string): string {
   const cases = entries.map(
     ({ words, next }) => `    ${words === '' ? '""' : `"${words}"`}) echo "${next.join(' ')}" ;;`,
   );
-  return `_tiltyard_words() {\n  case "$1" in\n${cases.join('\n')}\n  esac\n}`;
+  return `_tiltyard_words() {\n  case "$1" in\n${cases.join('\n')}\n  esac\n}
+_tiltyard() {
+  local before="" word
+  for word in ${typedWords}; do
+    case "$word" in -*) ;; *) [ -n "$(_tiltyard_words "\${before:+$before }$word")" ] && before="\${before:+$before }$word" ;; esac
+  done`;
 }
 
 function fishLines({ words, next }: Entry): string {

@@ -8,9 +8,7 @@ import { cutText, padText, textWidth, treeLines, visibleText } from './text.ts';
 const WIDTH_MAX = 40;
 
 /** The fields as a tree: name, type, whether they may be null, and metadata. */
-export function drawSchema(schema: object, { paint, width }: Canvas): string {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The server describes a schema in this form.
-  const { fields } = schema as SchemaJson;
+export function drawSchema({ fields }: SchemaJson, { paint, width }: Canvas): string {
   const lines = fields
     .flatMap((field) => treeLines(field, ({ type }) => childrenOf(type)))
     .map(({ node, prefix }) => ({ prefix, name: visibleText(node.name), type: typeText(node.type), node }));

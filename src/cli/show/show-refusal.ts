@@ -8,19 +8,20 @@ export interface RefusalView {
   readonly paint: Paint;
   /** The SQL texts that were sent, under the names by which refusals call them. */
   readonly sqlTexts: ReadonlyMap<string, string>;
-  /** What helps more than the server's own hint, such as how a command is given a key. */
+  /** More helpful than the server's hint, such as how to give a key to a command. */
   readonly advice?: string | undefined;
 }
 
-/** What was wrong, the place in a SQL text, then what would be right. */
+/** What was wrong, its position in a SQL text, then what would be right. */
 export function showRefusal(error: ClientError | ConnectionError, view: RefusalView): string {
-  const { paint } = view;
-  const lines = [`${paint.red('tiltyard:')} ${visibleText(error.message)}`, ...markPlace(error, view)];
-  if (error instanceof ConnectionError) return joined([...lines, `${paint.cyan('hint:')} ${view.advice ?? ''}`]);
-  const hint = view.advice ?? error.hint;
+  const { paint, advice } = view;
+  const lines = [`${paint.red('tiltyard:')} ${visibleText(error.message)}`, ...markPosition(error, view)];
+  const hint = advice ?? (error instanceof ConnectionError ? '' : error.hint);
   if (hint !== undefined) lines.push(`${paint.cyan('hint:')} ${visibleText(hint)}`);
-  const isFaultOfServer = error.status >= 500 && error.requestId !== undefined;
-  return joined([...lines, isFaultOfServer ? paint.dim(`request id ${error.requestId}`) : undefined]);
+  if (!(error instanceof ConnectionError) && error.status >= 500 && error.requestId !== undefined) {
+    lines.push(paint.dim(`request id ${error.requestId}`));
+  }
+  return `${lines.join('\n')}\n`;
 }
 
 /** For programs, which read the error output as JSON when they asked for it. */
@@ -36,25 +37,18 @@ export function exitCodeOf(error: ClientError | ConnectionError): number {
   return error.status === 404 ? EXIT.missing : EXIT.failed;
 }
 
-function joined(lines: readonly (string | undefined)[]): string {
-  return lines
-    .filter((line) => line !== undefined)
-    .map((line) => `${line}\n`)
-    .join('');
-}
+const CHARACTERS_AROUND = 60;
 
-const AROUND = 60;
-
-/** The text itself, cut around the place when it is long, and a caret below. */
-function markPlace(error: Error, { sqlTexts, paint }: RefusalView): readonly string[] {
-  const place = findSqlPosition(error.message);
-  const text = place === undefined ? undefined : sqlTexts.get(place.text);
-  if (place === undefined || text === undefined) return [];
+/** The SQL text, cut around the position when it is long, and a caret below. */
+function markPosition(error: Error, { sqlTexts, paint }: RefusalView): readonly string[] {
+  const position = findSqlPosition(error.message);
+  const text = position && sqlTexts.get(position.text);
+  if (position === undefined || text === undefined) return [];
   const characters = Array.from(text);
-  const at = Math.min(place.character - 1, characters.length);
-  const start = Math.max(0, at - AROUND);
+  const at = Math.min(position.character - 1, characters.length);
+  const start = Math.max(0, at - CHARACTERS_AROUND);
+  const end = at + CHARACTERS_AROUND;
   const before = `${start > 0 ? '…' : ''}${visibleText(characters.slice(start, at).join(''))}`;
-  const after = visibleText(characters.slice(at, at + AROUND).join(''));
-  const more = at + AROUND < characters.length ? '…' : '';
-  return [`  ${before}${after}${more}`, `  ${' '.repeat(textWidth(before))}${paint.red('^')}`];
+  const after = `${visibleText(characters.slice(at, end).join(''))}${end < characters.length ? '…' : ''}`;
+  return [`  ${before}${after}`, `  ${' '.repeat(textWidth(before))}${paint.red('^')}`];
 }

@@ -43,9 +43,8 @@ async function readFacts({ client, given }: Session, table: TablePath) {
 }
 
 function toReply({ described, stats, indexes, history, maintenance }: Facts): object {
-  const { context: _context, ...rest } = described;
   const size = stats && { total_bytes: stats.total_bytes, num_rows: stats.num_rows };
-  return { ...rest, ...defined({ size, indexes }), ...history, ...defined({ maintenance: maintenance?.state }) };
+  return { ...described, ...defined({ size, indexes }), ...history, ...defined({ maintenance: maintenance?.state }) };
 }
 
 function draw(table: TablePath, facts: Facts, canvas: Canvas): string {

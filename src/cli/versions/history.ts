@@ -22,13 +22,8 @@ import { describeTable } from '../../client/tables.ts';
 
 const LIMIT_DEFAULT = 20;
 
-const VERSION_HEADS = [
-  numberColumn('version'),
-  textColumn('committed'),
-  numberColumn('rows'),
-  numberColumn('fragments'),
-  textColumn('tags'),
-];
+const COUNTS = ['rows', 'fragments'].map(numberColumn);
+const VERSION_HEADS = [numberColumn('version'), textColumn('committed'), ...COUNTS, textColumn('tags')];
 
 export const versionCommands: readonly Command[] = [
   defineTableCommand({
@@ -81,7 +76,7 @@ export function requireVersion(text = ''): number {
   throw new UsageError(`VERSION must be the number of a version, not "${text}".`);
 }
 
-const TAG_HEADS = [textColumn('branch'), textColumn('from'), numberColumn('version'), textColumn('made')];
+const BRANCH_HEADS = [textColumn('branch'), textColumn('from'), numberColumn('version'), textColumn('made')];
 
 export const branchCommands: readonly Command[] = [
   defineTableCommand({
@@ -114,7 +109,7 @@ export const branchCommands: readonly Command[] = [
         return [name, parentBranch ?? 'main', String(parentVersion), formatMoment(createAt * 1000)];
       });
       const none = `${showPath(table)} has no branches.`;
-      return printList(session, { reply: { branches }, heads: TAG_HEADS, rows, none });
+      return printList(session, { reply: { branches }, heads: BRANCH_HEADS, rows, none });
     },
   }),
   defineTableCommand({
@@ -129,7 +124,7 @@ export const branchCommands: readonly Command[] = [
   }),
 ];
 
-const BRANCH_HEADS = [textColumn('tag'), numberColumn('version'), textColumn('branch')];
+const TAG_HEADS = [textColumn('tag'), numberColumn('version'), textColumn('branch')];
 
 export const tagCommands: readonly Command[] = [
   defineSetCommand({
@@ -147,7 +142,7 @@ export const tagCommands: readonly Command[] = [
       const rows = Object.entries(tags).map(([name, { version, branch }]) => [name, String(version), branch ?? 'main']);
       return printList(session, {
         reply: { tags },
-        heads: BRANCH_HEADS,
+        heads: TAG_HEADS,
         rows,
         none: `${showPath(table)} has no tags.`,
       });
