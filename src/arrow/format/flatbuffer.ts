@@ -47,31 +47,31 @@ export class Flatbuffer {
   }
 
   rootTable(): number {
-    return this.u32(0);
+    return this.#u32(0);
   }
 
   u8Field(table: number, slot: number, missing = 0): number {
-    const at = this.#find(table, slot);
-    return at === undefined ? missing : this.u8(at);
+    const at = this.#find(table, slot, 1);
+    return at === undefined ? missing : this.bytes.readUInt8(at);
   }
 
   i16Field(table: number, slot: number, missing = 0): number {
-    const at = this.#find(table, slot);
-    return at === undefined ? missing : this.i16(at);
+    const at = this.#find(table, slot, 2);
+    return at === undefined ? missing : this.bytes.readInt16LE(at);
   }
 
   i32Field(table: number, slot: number, missing = 0): number {
-    const at = this.#find(table, slot);
-    return at === undefined ? missing : this.i32(at);
+    const at = this.#find(table, slot, 4);
+    return at === undefined ? missing : this.bytes.readInt32LE(at);
   }
 
   i64Field(table: number, slot: number, missing = 0): number {
-    const at = this.#find(table, slot);
+    const at = this.#find(table, slot, 8);
     return at === undefined ? missing : this.i64(at);
   }
 
   tableField(table: number, slot: number): number | undefined {
-    const at = this.#find(table, slot);
+    const at = this.#find(table, slot, 4);
     return at === undefined ? undefined : this.#follow(at);
   }
 
@@ -95,7 +95,7 @@ export class Flatbuffer {
   vectorField(table: number, slot: number, elementBytes: number): Vector | undefined {
     const head = this.tableField(table, slot);
     if (head === undefined) return undefined;
-    const count = this.u32(head);
+    const count = this.#u32(head);
     this.#check(head + 4, count * elementBytes);
     return { start: head + 4, count };
   }
@@ -106,26 +106,6 @@ export class Flatbuffer {
     if (this.#textBytesLeft < 0) this.refuse('refers to the same text too often');
   }
 
-  u8(at: number): number {
-    this.#check(at, 1);
-    return this.bytes.readUInt8(at);
-  }
-
-  i16(at: number): number {
-    this.#check(at, 2);
-    return this.bytes.readInt16LE(at);
-  }
-
-  i32(at: number): number {
-    this.#check(at, 4);
-    return this.bytes.readInt32LE(at);
-  }
-
-  u32(at: number): number {
-    this.#check(at, 4);
-    return this.bytes.readUInt32LE(at);
-  }
-
   /** No valid length or offset exceeds 2^53, so a number is exact. */
   i64(at: number): number {
     this.#check(at, 8);
@@ -134,21 +114,30 @@ export class Flatbuffer {
     return value;
   }
 
-  #find(table: number, slot: number): number | undefined {
-    const vtable = table - this.i32(table);
+  /** Position of a field of so many bytes, or `undefined` when it has its default. */
+  #find(table: number, slot: number, bytes: number): number | undefined {
+    this.#check(table, 4);
+    const vtable = table - this.bytes.readInt32LE(table);
     const entry = 4 + 2 * slot;
     if (entry + 2 > this.#u16(vtable)) return undefined;
     const offset = this.#u16(vtable + entry);
-    return offset === 0 ? undefined : table + offset;
+    if (offset === 0) return undefined;
+    this.#check(table + offset, bytes);
+    return table + offset;
   }
 
   #follow(at: number): number {
-    return at + this.u32(at);
+    return at + this.#u32(at);
   }
 
   #u16(at: number): number {
     this.#check(at, 2);
     return this.bytes.readUInt16LE(at);
+  }
+
+  #u32(at: number): number {
+    this.#check(at, 4);
+    return this.bytes.readUInt32LE(at);
   }
 
   #check(at: number, length: number): void {

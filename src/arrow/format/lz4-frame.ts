@@ -49,17 +49,14 @@ function readFrame(bytes: Buffer): Frame | undefined {
   const dictionaryIdBytes = (flags & 1) === 0 ? 0 : 4;
   const checksumBytes = (flags & 16) === 0 ? 0 : 4;
   const contentChecksumBytes = (flags & 4) === 0 ? 0 : 4;
-  const walked = readBlocks(bytes, 7 + contentSizeBytes + dictionaryIdBytes, checksumBytes);
-  if (walked === undefined || walked.end + contentChecksumBytes + PADDING_BYTES_MAX < bytes.length) return undefined;
-  return { blockBytesMax, blocks: walked.blocks };
-}
-
-function readBlocks(bytes: Buffer, from: number, checksumBytes: number): { blocks: Block[]; end: number } | undefined {
   const blocks: Block[] = [];
-  for (let at = from; at + 4 <= bytes.length;) {
+  for (let at = 7 + contentSizeBytes + dictionaryIdBytes; at + 4 <= bytes.length;) {
     const head = bytes.readUInt32LE(at);
     const start = at + 4;
-    if (head === 0) return { blocks, end: start };
+    if (head === 0) {
+      const isWhole = start + contentChecksumBytes + PADDING_BYTES_MAX >= bytes.length;
+      return isWhole ? { blockBytesMax, blocks } : undefined;
+    }
     const end = start + (head & 0x7fffffff);
     at = end + checksumBytes;
     if (at > bytes.length) return undefined;

@@ -1,19 +1,21 @@
 import { ServiceError } from '../../errors/service-error.ts';
 import { quoteForMessage } from '../../model/identifier.ts';
-import type { SchemaMessage } from '../format/footer.ts';
-import { readResultSchema } from '../schema/schema-reader.ts';
-import type { ReadSchema } from '../schema/schema-reader.ts';
-import { readColumns, readDictionaryColumn, isValid } from './result-columns.ts';
-import type { ResultColumn } from './result-columns.ts';
-import { dictionaryIdOf } from './result-file.ts';
-import type { ResultMessage } from './result-file.ts';
 import { fixedWidthBytes, offsetBytes, readOffset } from '../format/column-layout.ts';
 import type { OffsetBytes } from '../format/column-layout.ts';
 import { writeOffset, writeVtable } from '../format/flatbuffer.ts';
+import type { SchemaMessage } from '../format/footer.ts';
 import { HEADER_KIND, PREFIX_BYTES } from '../format/message-header.ts';
+import { readResultSchema } from '../schema/schema-reader.ts';
+import type { ReadSchema } from '../schema/schema-reader.ts';
+import { isValid, readColumns, readDictionaryColumn } from './result-columns.ts';
+import type { ResultColumn } from './result-columns.ts';
+import { dictionaryIdOf } from './result-file.ts';
+import type { ResultMessage } from './result-file.ts';
+
+type FramedDictionary = Pick<ResultMessage, 'bytes' | 'metadataBytes'>;
 
 /** What one batch needs before it, and how its own indices have to be changed. */
-export interface DictionaryMapping {
+interface DictionaryMapping {
   readonly added: readonly FramedDictionary[];
   apply(batch: ResultMessage): ResultMessage;
 }
@@ -87,9 +89,8 @@ export class DictionaryMerge {
     });
     if (added.length === 0) return [];
     merged.size += added.length;
-    const nulls = added.filter((value) => value === undefined).length;
     const { version } = this.#message;
-    return [frameDelta({ id, version, rows: added.length, nulls, buffers: writeValues(column, added) })];
+    return [frameDelta({ id, version, values: added, buffers: writeValues(column, added) })];
   }
 
   #readColumn(message: ResultMessage, id: number): ResultColumn {
@@ -137,19 +138,14 @@ function keyOf(value: Buffer | undefined): string {
   return value === undefined ? 'null' : `=${value.toString('latin1')}`;
 }
 
-/** The buffers of a dictionary batch in the order of the format: validity, then offsets or values, then data. */
-export interface DictionaryParts {
-  readonly id: number;
-  readonly rows: number;
-  readonly nulls: number;
-  readonly buffers: readonly Buffer[];
-  readonly version: number;
-}
+type Values = readonly (Buffer | undefined)[];
 
-export interface FramedDictionary {
-  /** Prefix, metadata and body. */
-  readonly bytes: Buffer;
-  readonly metadataBytes: number;
+interface DictionaryBatch {
+  readonly id: number;
+  readonly version: number;
+  readonly values: Values;
+  /** In the order of the format: validity, then offsets or values, then data. */
+  readonly buffers: readonly Buffer[];
 }
 
 const ALIGNMENT = 64;
@@ -165,8 +161,8 @@ const NODES_AT = 116;
 const BUFFERS_AT = 140;
 
 /** A batch whose values are appended to those of the dictionary. */
-export function frameDelta(parts: DictionaryParts): FramedDictionary {
-  const body = Buffer.concat(parts.buffers.map(padded));
+function frameDelta(parts: DictionaryBatch): FramedDictionary {
+  const body = Buffer.concat(parts.buffers.map((buffer) => Buffer.concat([buffer], align(buffer.length))));
   const metadataBytes = align(PREFIX_BYTES + BUFFERS_AT + 4 + 16 * parts.buffers.length);
   const prefix = Buffer.alloc(PREFIX_BYTES, 0xff);
   prefix.writeInt32LE(metadataBytes - PREFIX_BYTES, 4);
@@ -185,13 +181,14 @@ export function frameDelta(parts: DictionaryParts): FramedDictionary {
   return { bytes: Buffer.concat([prefix, target, body]), metadataBytes };
 }
 
-function writeBatch(target: Buffer, { rows, nulls, buffers }: DictionaryParts): void {
+function writeBatch(target: Buffer, { values, buffers }: DictionaryBatch): void {
+  const nulls = values.filter((value) => value === undefined).length;
   writeVtable(target, BATCH);
-  target.writeBigInt64LE(BigInt(rows), BATCH.table + 8);
+  target.writeBigInt64LE(BigInt(values.length), BATCH.table + 8);
   writeOffset(target, BATCH.table + 16, NODES_AT);
   writeOffset(target, BATCH.table + 20, BUFFERS_AT);
   target.writeUInt32LE(1, NODES_AT);
-  target.writeBigInt64LE(BigInt(rows), NODES_AT + 4);
+  target.writeBigInt64LE(BigInt(values.length), NODES_AT + 4);
   target.writeBigInt64LE(BigInt(nulls), NODES_AT + 12);
   target.writeUInt32LE(buffers.length, BUFFERS_AT);
   let offset = 0;
@@ -202,16 +199,12 @@ function writeBatch(target: Buffer, { rows, nulls, buffers }: DictionaryParts): 
   }
 }
 
-function padded(buffer: Buffer): Buffer {
-  return Buffer.concat([buffer], align(buffer.length));
-}
-
 function align(bytes: number): number {
   return Math.ceil(bytes / ALIGNMENT) * ALIGNMENT;
 }
 
 /** The values of a dictionary as bytes; `undefined` for null. */
-export function readValues(column: ResultColumn): readonly (Buffer | undefined)[] {
+function readValues(column: ResultColumn): Values {
   const [first = Buffer.alloc(0), data = Buffer.alloc(0)] = column.buffers;
   const { type } = column;
   const read = (row: number): Buffer => {
@@ -226,7 +219,7 @@ export function readValues(column: ResultColumn): readonly (Buffer | undefined)[
 }
 
 /** The buffers of a column of these values, of the same type as `column`: validity first. */
-export function writeValues({ type }: ResultColumn, values: readonly (Buffer | undefined)[]): readonly Buffer[] {
+function writeValues({ type }: ResultColumn, values: Values): readonly Buffer[] {
   const validity = Buffer.alloc(values.includes(undefined) ? Math.ceil(values.length / 8) : 0);
   for (const [row, value] of values.entries()) {
     if (value !== undefined && validity.length > 0) validity[row >> 3] = (validity[row >> 3] ?? 0) | (1 << (row & 7));
@@ -237,7 +230,7 @@ export function writeValues({ type }: ResultColumn, values: readonly (Buffer | u
   return isVariable ? [validity, writeOffsets(values, offsetBytes(type)), data] : [validity, data];
 }
 
-function writeOffsets(values: readonly (Buffer | undefined)[], bytes: OffsetBytes): Buffer {
+function writeOffsets(values: Values, bytes: OffsetBytes): Buffer {
   const offsets = Buffer.alloc(bytes * (values.length + 1));
   let end = 0;
   for (const [row, value] of values.entries()) {

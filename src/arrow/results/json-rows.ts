@@ -1,14 +1,14 @@
 import { ServiceError } from '../../errors/service-error.ts';
-import { readResultSchema } from '../schema/schema-reader.ts';
-import { readColumns, readDictionaryColumn, isValid } from './result-columns.ts';
-import type { ResultColumn } from './result-columns.ts';
-import { dictionaryIdOf, readResultFile, rowsOf } from './result-file.ts';
-import type { ResultFiles } from './result-framing.ts';
 import type { Field, TimeUnit } from '../../model/schema.ts';
 import { formatDate, formatDecimal, formatTime, formatTimestamp } from '../../model/value-text.ts';
 import { hasBit, offsetBytes, readOffset } from '../format/column-layout.ts';
 import type { OffsetBytes } from '../format/column-layout.ts';
+import { readResultSchema } from '../schema/schema-reader.ts';
 import { EXTENSION_NAME_KEY } from '../schema/schema-rules.ts';
+import { isValid, readColumns, readDictionaryColumn } from './result-columns.ts';
+import type { ResultColumn } from './result-columns.ts';
+import { dictionaryIdOf, readResultFile, rowsOf } from './result-file.ts';
+import type { ResultFiles } from './result-framing.ts';
 
 /** Text is sent in pieces of about this many characters. */
 const PIECE_CHARACTERS = 65_536;
@@ -68,10 +68,10 @@ function* writeRows(bytes: Buffer): Generator<string> {
 }
 
 /** JSON text of the value in a row. */
-export type JsonWriter = (row: number) => string;
+type JsonWriter = (row: number) => string;
 
 /** Values of a dictionary, by the type of the column that uses it. */
-export type FindDictionary = (column: ResultColumn) => ResultColumn;
+type FindDictionary = (column: ResultColumn) => ResultColumn;
 
 const NULL = 'null';
 const UUID_EXTENSION = 'arrow.uuid';
@@ -81,7 +81,7 @@ const FRACTION_DIGITS: Readonly<Record<TimeUnit, number>> = { s: 0, ms: 3, us: 6
  * How the values of a column are written: integers and decimals as numbers with all their digits, numbers that JSON lacks
  * as text (`"NaN"`), bytes in base64, dates and timestamps in ISO 8601, durations as a count of their unit.
  */
-export function jsonWriter(column: ResultColumn, dictionaryOf: FindDictionary): JsonWriter {
+function jsonWriter(column: ResultColumn, dictionaryOf: FindDictionary): JsonWriter {
   const write = valueWriter(column, dictionaryOf);
   return column.validity === undefined ? write : (row) => (isValid(column, row) ? write(row) : NULL);
 }
@@ -207,7 +207,7 @@ function ticksWriter(values: Buffer, bits: 32 | 64, format: (ticks: bigint) => s
   };
 }
 
-export function structWriter(children: readonly ResultColumn[], dictionaryOf: FindDictionary): JsonWriter {
+function structWriter(children: readonly ResultColumn[], dictionaryOf: FindDictionary): JsonWriter {
   const members = children.map((child) => {
     return { key: `${JSON.stringify(child.field.name)}:`, write: jsonWriter(child, dictionaryOf) };
   });

@@ -1,7 +1,7 @@
 import { ServiceError } from '../../errors/service-error.ts';
 import { quoteForMessage } from '../../model/identifier.ts';
 import { childFields } from '../../model/schema.ts';
-import type { Field, Schema, DataType } from '../../model/schema.ts';
+import type { DataType, Field, Schema } from '../../model/schema.ts';
 import { describeType } from './type-name.ts';
 
 /** Limits of tables beyond those of Arrow. Most of them the engine would accept, and then never read the table again. */
@@ -113,9 +113,11 @@ export function needsStorageVersion22(schema: Schema): boolean {
 export function checkType(field: Field, path: readonly string[], needsVersion22: boolean): void {
   const remedy = remedyFor(field.type) ?? (needsVersion22 ? remedyInVersion22(field.type) : undefined);
   if (remedy === undefined) return;
-  const column = quoteForMessage(path.join('.'));
-  const sentence = `The column ${column} has the type ${describeType(field.type)}, which the storage format cannot hold.`;
-  throw new ServiceError('TableSchemaValidationError', sentence, { hint: remedy });
+  const column = quotePath(path);
+  refuse(
+    `The column ${column} has the type ${describeType(field.type)}, which the storage format cannot hold.`,
+    remedy,
+  );
 }
 
 /** What to send instead, or `undefined` when the type is fine. */

@@ -80,9 +80,13 @@ class ColumnWalk {
       case 'fixed-size-list':
         return this.checkColumn(type.item, node.length * type.length);
       case 'struct':
-        return this.#checkStruct(type.children, node);
+        if (type.children.length === 0) this.#buffers.charge(node.length);
+        for (const child of type.children) this.checkColumn(child, node.length);
+        return undefined;
       case 'dictionary':
-        return this.#checkIndices(type, type.index, node);
+        this.#checkFixedWidth(type.index, node);
+        if (node.length === 0 || this.#schema.hasDictionary(type)) return undefined;
+        return this.#refuse('uses a dictionary that has not been sent', 'Its dictionary batch comes first.');
       default:
         return this.#checkFixedWidth(type, node);
     }
@@ -116,18 +120,6 @@ class ColumnWalk {
     }
     const content = this.#buffers.content(views, VIEW_BYTES * node.length);
     this.#buffers.charge(content === undefined ? node.length * largestBytes : viewedBytes(content));
-  }
-
-  #checkStruct(children: readonly Field[], node: FieldNode): void {
-    if (children.length === 0) this.#buffers.charge(node.length);
-    for (const child of children) this.checkColumn(child, node.length);
-  }
-
-  #checkIndices(type: DataType, index: DataType, node: FieldNode): void {
-    this.#checkFixedWidth(index, node);
-    if (node.length > 0 && !this.#schema.hasDictionary(type)) {
-      this.#refuse('uses a dictionary that has not been sent', 'Its dictionary batch comes first.');
-    }
   }
 
   #checkFixedWidth(type: DataType, node: FieldNode): void {

@@ -1,5 +1,6 @@
 import { ServiceError } from '../../errors/service-error.ts';
 import type { ArrowLimits } from '../../model/limits.ts';
+import type { MessageContext } from '../format/flatbuffer.ts';
 import type { SchemaMessage } from '../format/footer.ts';
 import type { DecodedBudget } from './batch-buffers.ts';
 import type { ChunkMemory } from './buffer-pool.ts';
@@ -9,7 +10,7 @@ import { messageBytes } from './dictionaries.ts';
 import type { Dictionaries, DictionaryMessage } from './dictionaries.ts';
 import type { FramedMessage } from './message-reader.ts';
 
-export interface AssemblerParts {
+interface AssemblerParts {
   readonly limits: ArrowLimits;
   readonly memory: ChunkMemory;
   readonly schema: SchemaMessage;
@@ -34,7 +35,8 @@ export class ChunkAssembler {
     this.#parts = parts;
   }
 
-  addDictionary(message: DictionaryMessage, isReplacement: boolean): void {
+  addDictionary(message: DictionaryMessage, context: MessageContext): void {
+    const isReplacement = this.#parts.dictionaries.add(message, context);
     this.#waiting.push(message);
     if (!isReplacement) return;
     this.#replacements += 1;
@@ -78,7 +80,7 @@ export class ChunkAssembler {
     this.#chunk = undefined;
   }
 
-  #beginChunk(context: FramedMessage['context']): void {
+  #beginChunk(context: MessageContext): void {
     const { limits, dictionaries, budget } = this.#parts;
     if (this.#chunks === limits.chunksMax) this.#refuseMore();
     if (this.#chunks > 0) budget.charge(dictionaries.replayBytes(), context);

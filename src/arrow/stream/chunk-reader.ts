@@ -17,7 +17,7 @@ import type { FramedMessage } from './message-reader.ts';
 /** Smaller bodies are not taken from the pool. */
 const POOLED_BODY_BYTES = 64 * 1024;
 
-export interface ChunkReaderParts {
+interface ChunkReaderParts {
   readonly source: ByteSource;
   readonly limits: ArrowLimits;
   readonly memory: ChunkMemory;
@@ -108,8 +108,7 @@ export class ChunkReader {
     checkBatch(buffers, { columns: [values], hasDictionary: () => false });
     const isDelta = flatbuffer.u8Field(table, 2) !== 0;
     if (isDelta) this.#budget.charge(this.#dictionaries.decodedBytesOf(id), context);
-    const message = { id, isDelta, framed, body, decodedBytes: buffers.decodedBytes };
-    this.#assembler.addDictionary(message, this.#dictionaries.add(message, context));
+    this.#assembler.addDictionary({ id, isDelta, framed, body, decodedBytes: buffers.decodedBytes }, context);
   }
 
   /** Dictionaries are kept to the end: later chunks repeat them. */

@@ -1,4 +1,4 @@
-import { DataType, Precision, util, DateUnit } from 'apache-arrow';
+import { DataType, DateUnit, Precision, util } from 'apache-arrow';
 import type { Data, RecordBatch } from 'apache-arrow';
 import { LosslessNumber } from 'lossless-json';
 import { formatDate, formatDecimal, formatTime, formatTimestamp } from '../../model/value-text.ts';

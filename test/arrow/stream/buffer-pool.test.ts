@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { BufferPool, freeMemory } from '../../../src/arrow/stream/buffer-pool.ts';
+import { BufferPool } from '../../../src/arrow/stream/buffer-pool.ts';
 
 const CHUNK_BYTES = 1024 ** 2;
 
@@ -36,26 +36,4 @@ test('little is taken where little is needed', () => {
   const pool = new BufferPool({ chunkBytes: CHUNK_BYTES, keptMax: 1 });
   assert.equal(pool.take(100).length, 16 * 1024);
   assert.equal(pool.take(20_000).length, 20_000);
-});
-
-test('the memory of a piece that has it for itself is freed at once', () => {
-  const piece = Buffer.allocUnsafeSlow(64 * 1024);
-  const before = process.memoryUsage().arrayBuffers;
-  freeMemory(piece);
-  assert.equal(piece.length, 0);
-  assert.equal(process.memoryUsage().arrayBuffers, before - 64 * 1024);
-});
-
-test('memory that a piece shares with others is left alone', () => {
-  const whole = Buffer.alloc(64 * 1024, 7);
-  freeMemory(whole.subarray(0, 32 * 1024));
-  freeMemory(whole.subarray(32 * 1024));
-  assert.equal(whole.length, 64 * 1024);
-  assert.ok(whole.every((byte) => byte === 7));
-});
-
-test('small pieces are left to the garbage collector', () => {
-  const piece = Buffer.allocUnsafeSlow(1024);
-  freeMemory(piece);
-  assert.equal(piece.length, 1024);
 });
