@@ -35,24 +35,17 @@ export interface KeyRecord {
   readonly grants: readonly Grant[];
 }
 
-export interface Authenticator {
-  /** Refuses with `Unauthenticated`, or with `ServiceUnavailable` when a token's issuer cannot be asked for its keys. */
-  authenticate(credentials: Credentials): Promise<Caller>;
-  close(): void;
-}
+export type Authenticator = ReturnType<typeof createAuthenticator>;
 
 /** `clock` gives milliseconds since 1970. Throws when an issuer's settings are not safe. */
-export function createAuthenticator(
-  settings: AuthSettings,
-  lookup: CredentialLookup,
-  clock: () => number,
-): Authenticator {
+export function createAuthenticator(settings: AuthSettings, lookup: CredentialLookup, clock: () => number) {
   requireUsableIssuers(settings);
   const ownKeys = new OwnKeys(async () => lookup.signingKeys());
   const { ownIssuer } = settings;
   const ourselves = ownIssuer === undefined ? undefined : { issuer: ownIssuer, keys: ownKeys };
   const verifier = new TokenVerifier(settings, clock, ourselves);
 
+  /** Refuses with `Unauthenticated`, or with `ServiceUnavailable` when the keys of a token's issuer are not available. */
   const authenticate = async ({ apiKey, bearer }: Credentials): Promise<Caller> => {
     requireOneCredential(apiKey, bearer);
     const key = apiKey ?? (bearer !== undefined && isApiKey(bearer) ? bearer : undefined);
@@ -95,7 +88,7 @@ export function createAuthenticator(
     return { id: callerId, kind: 'token', grants: client.grants };
   };
 
-  return { authenticate, close: () => verifier.close() };
+  return { authenticate, close: (): void => verifier.close() };
 }
 
 /** The caller without a credential, where none is required. */

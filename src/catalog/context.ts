@@ -14,7 +14,6 @@ export interface ContextSettings {
   readonly now: () => number;
 }
 
-/** What every part of the catalog works with. */
 export type CatalogContext = ReturnType<typeof createContext>;
 
 export function createContext(store: CatalogStore, { storageRoot, cacheEntriesMax, now }: ContextSettings) {

@@ -25,7 +25,6 @@ export function createDatabaseStore({ read, write, append, caches, roots, now }:
       });
     },
 
-    /** By name. */
     async list(): Promise<readonly Database[]> {
       const rows = await read(async (sql) => selectDatabases(sql).orderBy('name').execute());
       return rows.map(toDatabase);

@@ -2,11 +2,10 @@ import type { CompiledQuery } from 'kysely';
 import { LRUCache } from 'lru-cache';
 import type { Sql } from '../store.ts';
 
-/** A statement of every write: building and compiling it each time costs more than running it. */
+/** A statement of every write, compiled once for each key: compiling it each time costs more than running it. */
 export interface HotStatement<Row> {
   /** Names the statement, with the number of its values where that varies. */
   readonly key: string;
-  /** Compiles the statement for these values or any other ones. */
   readonly compile: () => CompiledQuery<Row>;
   /** In the order in which the statement mentions them. */
   readonly values: readonly unknown[];
@@ -15,7 +14,6 @@ export interface HotStatement<Row> {
 const STATEMENTS_MAX = 200;
 const compiled = new WeakMap<Sql, LRUCache<string, CompiledQuery>>();
 
-/** Runs a statement that is compiled once for each key. */
 export async function runHot<Row>(sql: Sql, { key, compile, values }: HotStatement<Row>): Promise<readonly Row[]> {
   let statements = compiled.get(sql);
   if (statements === undefined) {

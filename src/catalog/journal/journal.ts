@@ -15,11 +15,9 @@ export interface BeginOptions {
   readonly bounds: readonly string[];
   /** Entries that were answered or aborted. */
   readonly removes: readonly string[];
-  /** Must survive a power loss. */
   readonly isDurable: boolean;
 }
 
-/** A commit of the engine, to be recorded. */
 export interface NewCommit {
   readonly table: TableRecord;
   readonly commit: CommitEntry;
@@ -97,7 +95,6 @@ export function createJournal(context: CatalogContext, limits: JournalLimits) {
       return rows.map(toEntry);
     },
 
-    /** Committed ones without a key. */
     async keyless(): Promise<readonly JournalEntry[]> {
       const rows = await read(async (sql) => {
         const committed = sql.selectFrom('journal').selectAll().where('state', '=', 'committed');
@@ -183,7 +180,6 @@ async function recordAll(
 interface RecordedTable {
   readonly id: string;
   readonly properties: string;
-  /** The id of the newest transaction. */
   readonly newest: string | null;
 }
 

@@ -26,7 +26,6 @@ export interface NamespacePage {
   readonly parent: NamespacePath;
   /** The path of the last namespace of the page before. */
   readonly after?: NamespacePath;
-  /** Only these. */
   readonly paths?: readonly NamespacePath[];
   readonly limit: number;
 }

@@ -137,7 +137,6 @@ export type LocationRow = Pick<TableRow, 'place_kind' | 'place_root' | 'place_di
 export interface ReleaseRow {
   readonly location: string;
   readonly database_id: string;
-  /** The path that the table had. */
   readonly path: string;
   readonly released_at: number;
 }

@@ -22,7 +22,6 @@ export class WriteAheadLog {
     this.#empty = empty;
   }
 
-  /** Syncs since the start. */
   get count(): number {
     return this.#count;
   }
@@ -54,24 +53,17 @@ export class WriteAheadLog {
   }
 
   async #syncNow(): Promise<void> {
-    if (this.#failure === undefined && (await this.#syncFile())) return;
-    await this.#repair();
-  }
-
-  async #syncFile(): Promise<boolean> {
-    const file = await this.#open();
-    try {
-      await file.datasync();
-      this.#count += 1;
-      return true;
-    } catch (error) {
-      this.#failure = error;
-      return false;
+    if (this.#failure === undefined) {
+      const file = await this.#open();
+      try {
+        await file.datasync();
+        this.#count += 1;
+        return;
+      } catch (error) {
+        this.#failure = error;
+      }
     }
-  }
-
-  /** After a failed sync the log is not trusted, even if a later one succeeds: its contents are written once more. */
-  async #repair(): Promise<void> {
+    // After a failed sync the log is not trusted, even if a later one succeeds: its contents are written once more.
     if (!(await this.#empty().catch(() => false))) throw catalogUnavailable(this.#failure);
     this.#failure = undefined;
   }

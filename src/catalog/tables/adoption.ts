@@ -19,7 +19,6 @@ export interface FoundTable {
 
 const TABLES_PER_TRANSACTION = 100;
 
-/** Gives how many tables are new. Tables with a known location, or at the path of another table, are left out. */
 export async function adoptTables(
   { append, roots, now }: CatalogContext,
   databaseId: string,

@@ -53,7 +53,6 @@ export function createDeclarationStore({ read, write, append, roots, now }: Cata
       return append(async (sql) => insertRecorded(sql, table, { entry, roots }));
     },
 
-    /** A table of existing data. */
     async register({ replaces, ...registration }: NewRegistration, entry: CommitEntry): Promise<RecordedTable> {
       return write(async (sql) => {
         const createdAt = now();

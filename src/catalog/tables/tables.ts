@@ -21,7 +21,6 @@ interface TablePage {
   readonly under?: NamespacePath;
   /** Only tables directly in this namespace. */
   readonly inside?: NamespacePath;
-  /** Only these. */
   readonly paths?: readonly TablePath[];
   readonly limit: number;
 }
@@ -34,7 +33,6 @@ export function createTableStore(context: CatalogContext) {
     ...createDeclarationStore(context),
     ...createLifecycleStore(context),
 
-    /** Published and declared tables. */
     async find(databaseId: string, path: TablePath): Promise<TableRecord | undefined> {
       return cache.find(pathKey(databaseId, path), async () => {
         const row = await read(async (sql) => findRow(sql, databaseId, path));
@@ -47,7 +45,6 @@ export function createTableStore(context: CatalogContext) {
       return row?.state ?? 'absent';
     },
 
-    /** Under its present name. */
     async findById(tableId: string): Promise<TableRecord | undefined> {
       const row = await read(async (sql) => visibleTables(sql).where('id', '=', tableId).executeTakeFirst());
       return row && toTableRecord(row, roots);
@@ -76,7 +73,7 @@ export function createTableStore(context: CatalogContext) {
       await write(async (sql) => releaseVersion(sql, tableId));
     },
 
-    /** Publishes tables that were found on storage, and creates missing namespaces. Gives how many are new. */
+    /** Publishes found tables, except at a known path or location, and creates missing namespaces. Gives how many are new. */
     async adopt(databaseId: string, found: readonly FoundTable[]): Promise<number> {
       return adoptTables(context, databaseId, found);
     },
