@@ -11,7 +11,8 @@ import type { Session } from './session.ts';
 import { SignIn } from './sign-in.tsx';
 import { ThemeSwitch } from './theme.tsx';
 import { VIEWS } from './views.ts';
-import type { View, ViewProps } from './views.ts';
+import type { View } from './views.ts';
+import type { ViewProps } from './router.ts';
 
 export function App(): JSX.Element {
   const [session, setSession] = useState<Session | undefined>(loadSession);

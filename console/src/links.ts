@@ -1,5 +1,5 @@
 import type { NamespacePath, TablePath } from '../../src/model/identifier.ts';
-import type { GridSort } from './parts/grid-head.tsx';
+import type { GridSort } from './parts/grid/grid-head.tsx';
 import { toHash } from './router.ts';
 
 export const TABS = ['rows', 'schema', 'versions', 'indexes', 'maintenance'] as const;
@@ -17,7 +17,7 @@ export interface AskedAt extends At {
 }
 
 /** Which rows are looked at: the first page of all, in the order of the table, unless it says otherwise. */
-export interface RowsPlace {
+export interface RowsPage {
   readonly filter?: string;
   readonly sort?: GridSort | undefined;
   /** From 1. */
@@ -28,7 +28,7 @@ export function namespaceHash(namespace: NamespacePath): string {
   return namespace.length === 0 ? toHash('') : toHash('namespace', namespace);
 }
 
-export function tableHash(table: TablePath, tab: Tab = 'rows', at: AskedAt = {}, rows: RowsPlace = {}): string {
+export function tableHash(table: TablePath, tab: Tab = 'rows', at: AskedAt = {}, rows: RowsPage = {}): string {
   const { filter, sort, page = 1 } = rows;
   return toHash('table', table, {
     ...(tab === 'rows' ? {} : { tab }),
@@ -56,7 +56,7 @@ export function readAt(query: URLSearchParams): AskedAt {
   };
 }
 
-export function readRowsPlace(query: URLSearchParams): RowsPlace {
+export function readRowsPage(query: URLSearchParams): RowsPage {
   const column = query.get('sort');
   return {
     filter: query.get('filter') ?? '',

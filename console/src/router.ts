@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
+import type { Session } from './session.ts';
 
 export interface Route {
   /** The first word of the address behind the `#/`. */
@@ -6,6 +7,11 @@ export interface Route {
   /** What follows it, decoded. */
   readonly words: readonly string[];
   readonly query: URLSearchParams;
+}
+
+export interface ViewProps {
+  readonly session: Session;
+  readonly route: Route;
 }
 
 /** Addresses look like `#/table/spaces%24name/rows?version=3`: every state of the console can be linked to. */

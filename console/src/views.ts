@@ -1,11 +1,5 @@
 import type { ComponentType } from 'preact';
-import type { Route } from './router.ts';
-import type { Session } from './session.ts';
-
-export interface ViewProps {
-  readonly session: Session;
-  readonly route: Route;
-}
+import type { ViewProps } from './router.ts';
 
 export interface View {
   /** The first word of its address. */

@@ -1,5 +1,4 @@
-import type { Commit, CommitKind } from '../model/commit.ts';
-import type { TableLocation } from '../model/table.ts';
+import type { Commit, CommitKind, TableLocation } from '../model/table.ts';
 
 /** A storage root: a folder of a local disk, or a prefix of an object store. Every location that is passed in is below it. */
 export interface Storage {

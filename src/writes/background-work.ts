@@ -1,8 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Engine, IndexCommit, Optimization, OptimizeRequest, WriteTarget } from '../engine/engine.ts';
 import type { IndexRequest } from '../model/index-spec.ts';
-import { isMaintenance } from '../model/commit.ts';
-import { locationKey } from '../model/table.ts';
+import { isMaintenance, locationKey } from '../model/table.ts';
 import type { TableLocation } from '../model/table.ts';
 import type { SyncScope } from '../storage/storage.ts';
 import type { Storages } from '../storage/storages.ts';

@@ -1,7 +1,6 @@
 import type { JournalEntry, NewCommit, NewEntry } from '../catalog/catalog.ts';
-import type { CommitKind } from '../model/commit.ts';
+import type { CommitKind, TableRecord } from '../model/table.ts';
 import { MAIN_BRANCH } from '../model/table.ts';
-import type { TableRecord } from '../model/table.ts';
 import type { Fields, FieldsRule, ResponseRef, WriteRequest } from './write.ts';
 
 /** What the journal stores of a write before its commit, to find the commit by. */

@@ -1,7 +1,6 @@
 import type { CommitPlan, MultiCommitPlan } from '../engine/engine.ts';
-import type { CommitKind } from '../model/commit.ts';
+import type { CommitKind, TableRecord } from '../model/table.ts';
 import type { ServiceError } from '../errors/service-error.ts';
-import type { TableRecord } from '../model/table.ts';
 
 /** What tells a request from others, and a repeated one from a new one. */
 export interface WriteRequest {

@@ -1,9 +1,8 @@
 import type { JSX } from 'preact';
 import { listDatabases, useClient } from '../api.ts';
-import { useDocumentTitle } from '../parts/use-document-title.ts';
-import { useLoad } from '../parts/use-load.ts';
+import { useDocumentTitle, useLoad } from '../parts/use-load.ts';
 import { go, toHash } from '../router.ts';
-import type { ViewProps } from '../views.ts';
+import type { ViewProps } from '../router.ts';
 import { CredentialsTab } from './credentials-tab.tsx';
 import { GrantsTab } from './grants-tab.tsx';
 

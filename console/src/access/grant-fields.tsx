@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import type { GrantShape } from '../../../src/wire/access.ts';
-import { SelectField, TextField } from '../parts/field.tsx';
+import { SelectField, TextField } from '../parts/forms/field.tsx';
 
 export interface GrantForm {
   readonly role: string;

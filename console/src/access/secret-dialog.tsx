@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { useRef } from 'preact/hooks';
 import { Button } from '../parts/button.tsx';
 import { Dialog } from '../parts/dialog.tsx';
-import { Field } from '../parts/field.tsx';
+import { Field } from '../parts/forms/field.tsx';
 import { toast } from '../parts/toasts.tsx';
 import type { Secret } from './access-api.ts';
 

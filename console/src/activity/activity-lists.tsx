@@ -10,8 +10,7 @@ import { Badge, Empty } from '../parts/states.tsx';
 import { toast, toastError } from '../parts/toasts.tsx';
 import { useLoad } from '../parts/use-load.ts';
 import { toHash } from '../router.ts';
-import { useCallerNames } from './use-caller-names.ts';
-import { useRepeated } from './use-repeated.ts';
+import { useCallerNames, useRepeated } from './use-activity.ts';
 
 const SHOWN_MAX = 50;
 

@@ -3,16 +3,16 @@ import { useMemo, useState } from 'preact/hooks';
 import { ClientError } from '../../../src/client/client-error.ts';
 import { Button } from '../parts/button.tsx';
 import { ErrorBox } from '../parts/error-box.tsx';
-import { Heads, right } from '../parts/heads.tsx';
+import { Heads, right } from '../parts/grid/pager.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { Skeleton } from '../parts/states.tsx';
-import { useDocumentTitle } from '../parts/use-document-title.ts';
+import { useDocumentTitle } from '../parts/use-load.ts';
 import { CommitsList, JobsList } from './activity-lists.tsx';
 import { toCharts } from './charts.ts';
 import type { Chart } from './charts.ts';
 import { LineChart } from './line-chart.tsx';
 import { SlowQueries } from './slow-queries.tsx';
-import { useSamples } from './use-samples.ts';
+import { useSamples } from './use-activity.ts';
 
 /** A minute; the charts begin with as much, and grow. */
 const SAMPLES_MIN = 30;

@@ -6,19 +6,19 @@ import type { PlanStep } from '../../../src/model/query.ts';
 import { readPlan } from '../../../src/plans/plan-steps.ts';
 import type { ListSlowQueriesReply } from '../../../src/wire/slow-queries.ts';
 import { useClient } from '../api.ts';
-import { PlanViews } from '../lab/plan-views.tsx';
+import { PlanViews } from '../lab/plan/plan-views.tsx';
 import { tableHash } from '../links.ts';
 import { Button, LinkButton } from '../parts/button.tsx';
 import { Dialog } from '../parts/dialog.tsx';
 import { ErrorBox } from '../parts/error-box.tsx';
 import { formatAgo, formatMilliseconds, formatMoment } from '../parts/format.ts';
-import { Heads, hidden, right } from '../parts/heads.tsx';
+import { Heads, hidden, right } from '../parts/grid/pager.tsx';
 import { Empty } from '../parts/states.tsx';
 import { useLoad } from '../parts/use-load.ts';
-import { labAddress } from './slow-query-lab.ts';
-import type { SlowQuery } from './slow-query-lab.ts';
-import { useCallerNames } from './use-caller-names.ts';
-import { useRepeated } from './use-repeated.ts';
+import { useCallerNames, useRepeated } from './use-activity.ts';
+import { EMPTY_FORM, toParameters } from '../lab/form/lab-form.ts';
+import type { LabForm } from '../lab/form/lab-form.ts';
+import { toHash } from '../router.ts';
 
 const SHOWN_MAX = 50;
 const DELIMITER = '$';
@@ -180,4 +180,38 @@ function pathOf({ table }: SlowQuery): TablePath {
 
 function planOf(slow: SlowQuery): PlanStep | undefined {
   return slow.plan === undefined ? undefined : readPlan(slow.plan);
+}
+
+export type SlowQuery = ListSlowQueriesReply['slow_queries'][number];
+
+/**
+ * Where the lab analyses the same query again. The list keeps neither literals nor vectors: a random vector is as good as
+ * the caller's, but a condition or a search for words without theirs is another query, and has no address.
+ */
+export function labAddress(slow: SlowQuery, table: TablePath): string | undefined {
+  const query: Readonly<Record<string, unknown>> = { ...slow.query };
+  const text = (name: string): string => {
+    const value = query[name];
+    return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
+  };
+  const isKnown = slow.operation === 'query_table' && query['full_text'] === undefined && query['offset'] === undefined;
+  if (!isKnown || text('filter').includes('?')) return undefined;
+  const form: LabForm = {
+    ...EMPTY_FORM,
+    tab: 'plan',
+    search: query['vectors'] === undefined ? 'none' : 'vector',
+    vectors: text('vectors') === '' ? '1' : text('vectors'),
+    column: text('vector_column'),
+    filter: text('filter'),
+    order: text('order_by'),
+    k: text('k'),
+    distance: text('distance_type'),
+    nprobes: text('nprobes'),
+    refine: text('refine_factor'),
+    ef: text('ef'),
+    prefilter: query['prefilter'] === false ? '' : '1',
+    exact: query['bypass_vector_index'] === true ? '1' : '',
+    fast: query['fast_search'] === true ? '1' : '',
+  };
+  return toHash('lab', table, toParameters(form));
 }

@@ -5,12 +5,12 @@ import type { NamespacePath } from '../../../src/model/identifier.ts';
 import { useClient } from '../api.ts';
 import { namespaceHash } from '../links.ts';
 import { ConfirmDialog, FormDialog } from '../parts/dialog.tsx';
-import { CheckField, TextField } from '../parts/field.tsx';
-import { PairsEditor, toRecord } from '../parts/pairs-editor.tsx';
-import type { Pair } from '../parts/pairs-editor.tsx';
+import { CheckField, TextField } from '../parts/forms/field.tsx';
+import { PairsEditor, toRecord } from '../parts/forms/pairs-editor.tsx';
+import type { Pair } from '../parts/forms/pairs-editor.tsx';
 import { toast } from '../parts/toasts.tsx';
 import { go } from '../router.ts';
-import { useTree } from './tree-context.ts';
+import { useTree } from './tree-store.ts';
 
 interface CreateProps {
   readonly inside: NamespacePath;

@@ -4,16 +4,14 @@ import { describeNamespace } from '../../../src/client/tables.ts';
 import type { NamespacePath } from '../../../src/model/identifier.ts';
 import { useClient } from '../api.ts';
 import { loadHash } from '../links.ts';
-import { Breadcrumbs } from '../parts/breadcrumbs.tsx';
+import { Breadcrumbs, Empty, Skeleton } from '../parts/states.tsx';
 import { Button, LinkButton } from '../parts/button.tsx';
 import { ErrorBox } from '../parts/error-box.tsx';
 import { formatCount, formatCountOf } from '../parts/format.ts';
-import { Empty, Skeleton } from '../parts/states.tsx';
-import { useDocumentTitle } from '../parts/use-document-title.ts';
-import { useLoad } from '../parts/use-load.ts';
+import { useDocumentTitle, useLoad } from '../parts/use-load.ts';
 import { CreateNamespaceDialog, DropNamespaceDialog } from './namespace-dialogs.tsx';
 import { TableList } from './table-list.tsx';
-import { useTree } from './tree-context.ts';
+import { useTree } from './tree-store.ts';
 import type { Inside } from './tree-store.ts';
 
 interface NamespaceViewProps {

@@ -1,5 +1,5 @@
-import type { JSX } from 'preact';
-import { useMemo, useRef } from 'preact/hooks';
+import type { JSX, RefObject } from 'preact';
+import { useMemo, useRef, useLayoutEffect, useState } from 'preact/hooks';
 import { useClient } from '../api.ts';
 import { tableHash } from '../links.ts';
 import { ErrorBox } from '../parts/error-box.tsx';
@@ -7,8 +7,9 @@ import { formatCount } from '../parts/format.ts';
 import { Icon } from '../parts/icon.tsx';
 import { Skeleton } from '../parts/states.tsx';
 import { useLoad } from '../parts/use-load.ts';
-import { useWindow } from '../parts/use-window.ts';
-import { NAMES_MAX, findNames, readAllNames } from './name-search.ts';
+import type { ApiClient } from '../../../src/client/api-client.ts';
+import { listTables } from '../../../src/client/tables.ts';
+import type { TablePath } from '../../../src/model/identifier.ts';
 
 const ROW_HEIGHT = 28;
 
@@ -45,4 +46,65 @@ export function SearchList({ text }: { readonly text: string }): JSX.Element {
       </div>
     </div>
   );
+}
+
+/** More tables than this are not looked through; the list says so. */
+export const NAMES_MAX = 50_000;
+
+export interface AllNames {
+  readonly tables: readonly TablePath[];
+  readonly isCut: boolean;
+}
+
+/** Every table that the caller may see: a name is found wherever it stands. */
+export async function readAllNames(client: ApiClient): Promise<AllNames> {
+  const tables: TablePath[] = [];
+  for await (const table of listTables(client)) {
+    if (tables.length >= NAMES_MAX) return { tables, isCut: true };
+    tables.push(table);
+  }
+  return { tables, isCut: false };
+}
+
+/** Tables whose path contains every word; those whose own name begins with the text come first. */
+export function findNames(tables: readonly TablePath[], text: string): readonly TablePath[] {
+  const words = text
+    .toLowerCase()
+    .split(/[\s/$]+/)
+    .filter((word) => word !== '');
+  const found = tables.filter((table) => {
+    const path = table.join('/').toLowerCase();
+    return words.every((word) => path.includes(word));
+  });
+  const first = words.at(-1) ?? '';
+  const isBegin = (table: TablePath): boolean => (table.at(-1) ?? '').toLowerCase().startsWith(first);
+  return [...found.filter(isBegin), ...found.filter((table) => !isBegin(table))];
+}
+
+export interface Window {
+  readonly first: number;
+  /** The index behind the last. */
+  readonly end: number;
+}
+
+const MARGIN_ROWS = 8;
+
+/** Which rows of equal height can be seen in a box that scrolls; only those need to be drawn. */
+export function useWindow(box: RefObject<HTMLElement | null>, count: number, rowHeight: number): Window {
+  const [place, setPlace] = useState({ top: 0, height: 800 });
+  useLayoutEffect(() => {
+    const element = box.current;
+    if (element === null) return;
+    const measure = (): void => setPlace({ top: element.scrollTop, height: element.clientHeight });
+    const sizes = new ResizeObserver(measure);
+    sizes.observe(element);
+    element.addEventListener('scroll', measure, { passive: true });
+    return () => {
+      sizes.disconnect();
+      element.removeEventListener('scroll', measure);
+    };
+  }, [box]);
+  const first = Math.max(0, Math.floor(place.top / rowHeight) - MARGIN_ROWS);
+  const end = Math.min(count, Math.ceil((place.top + place.height) / rowHeight) + MARGIN_ROWS);
+  return { first: Math.min(first, end), end };
 }

@@ -2,7 +2,6 @@ import { useEffect, useState } from 'preact/hooks';
 import type { ApiClient } from '../../../src/client/api-client.ts';
 import { describeTable, tableStats } from '../../../src/client/tables.ts';
 import type { TablePath } from '../../../src/model/identifier.ts';
-import { forEachBounded } from '../parts/bounded.ts';
 import { wordsOf } from '../parts/error-box.tsx';
 
 /** What is told of a table at a glance. */
@@ -49,4 +48,17 @@ async function readFacts(client: ApiClient, table: TablePath): Promise<TableFact
   } catch (error) {
     return { fault: wordsOf(error).message };
   }
+}
+
+/** Works through items a few at a time; ends early when the signal says so. */
+export async function forEachBounded<Item>(
+  items: readonly Item[],
+  { width, signal }: { readonly width: number; readonly signal: AbortSignal },
+  work: (item: Item) => Promise<void>,
+): Promise<void> {
+  const waiting = [...items];
+  const worker = async (): Promise<void> => {
+    for (let item = waiting.shift(); item !== undefined && !signal.aborted; item = waiting.shift()) await work(item);
+  };
+  await Promise.all(Array.from({ length: Math.min(width, items.length) }, worker));
 }

@@ -4,9 +4,8 @@ import type { NamespacePath, TablePath } from '../../../src/model/identifier.ts'
 import { useClient } from '../api.ts';
 import { namespaceHash, tableHash } from '../links.ts';
 import { formatBytes, formatCount } from '../parts/format.ts';
-import { Heads, right } from '../parts/heads.tsx';
+import { Heads, right, Pager } from '../parts/grid/pager.tsx';
 import { Icon } from '../parts/icon.tsx';
-import { Pager } from '../parts/pager.tsx';
 import { Badge } from '../parts/states.tsx';
 import { useTableFacts } from './table-facts.ts';
 import type { TableFacts } from './table-facts.ts';

@@ -4,11 +4,10 @@ import { useClient } from '../api.ts';
 import { Icon } from '../parts/icon.tsx';
 import type { Route } from '../router.ts';
 import { TableView } from '../table/table-view.tsx';
-import type { ViewProps } from '../views.ts';
+import type { ViewProps } from '../router.ts';
 import { NamespaceView } from './namespace-view.tsx';
 import { SearchList } from './search-list.tsx';
-import { TreeContext } from './tree-context.ts';
-import { TreeStore, keyOf } from './tree-store.ts';
+import { TreeContext, TreeStore, keyOf } from './tree-store.ts';
 import { Tree } from './tree.tsx';
 
 /** The tree at the left, and what was chosen in it at the right. */

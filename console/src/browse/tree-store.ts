@@ -1,6 +1,8 @@
 import type { ApiClient } from '../../../src/client/api-client.ts';
 import type { NamespacePath } from '../../../src/model/identifier.ts';
 import { pageOfNamespaces, pageOfTables } from '../api.ts';
+import { createContext } from 'preact';
+import { useContext, useEffect, useState } from 'preact/hooks';
 
 /** What is known of the inside of a namespace. */
 export interface Inside {
@@ -117,4 +119,15 @@ const NO_PAGE = { names: [], next: undefined } as const;
 
 export function keyOf(path: readonly string[]): string {
   return path.join('/');
+}
+
+export const TreeContext = createContext<TreeStore | undefined>(undefined);
+
+/** The tree, for components that show it: they are drawn again whenever it changes. */
+export function useTree(): TreeStore {
+  const store = useContext(TreeContext);
+  if (store === undefined) throw new Error('Only components of the view of tables read the tree.');
+  const [, setRound] = useState(0);
+  useEffect(() => store.subscribe(() => setRound((before) => before + 1)), [store]);
+  return store;
 }

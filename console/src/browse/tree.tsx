@@ -2,12 +2,11 @@ import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { namespaceHash, tableHash } from '../links.ts';
 import { Icon } from '../parts/icon.tsx';
-import { useWindow } from '../parts/use-window.ts';
+import { useWindow } from './search-list.tsx';
 import { go } from '../router.ts';
-import { useTree } from './tree-context.ts';
+import { useTree, keyOf } from './tree-store.ts';
 import { listRows } from './tree-rows.ts';
 import type { TreeRow } from './tree-rows.ts';
-import { keyOf } from './tree-store.ts';
 import type { TreeStore } from './tree-store.ts';
 
 const ROW_HEIGHT = 28;

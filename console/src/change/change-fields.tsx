@@ -1,9 +1,8 @@
 import type { JSX } from 'preact';
 import type { ColumnFact } from '../../../src/plans/table-facts.ts';
-import { Segments } from '../lab/segments.tsx';
+import { Segments, SelectField } from '../parts/forms/field.tsx';
 import { Button } from '../parts/button.tsx';
-import { SelectField } from '../parts/field.tsx';
-import { SqlBox } from '../parts/sql-box.tsx';
+import { SqlBox } from '../parts/forms/sql-box.tsx';
 import type { Assignment, ChangeForm } from './change-form.ts';
 
 interface ChangeFieldsProps {

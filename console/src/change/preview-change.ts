@@ -8,7 +8,7 @@ import type { TablePath } from '../../../src/model/identifier.ts';
 import { findDimension } from '../../../src/plans/table-facts.ts';
 import type { ColumnFact } from '../../../src/plans/table-facts.ts';
 import type { UpdateTableReply, DeleteReply } from '../../../src/wire/data.ts';
-import { FormFault } from '../lab/query-body.ts';
+import { FormError } from '../lab/form/query-body.ts';
 import { afterOf, beforeOf, branchOf } from './change-form.ts';
 import type { ChangeForm } from './change-form.ts';
 
@@ -43,7 +43,7 @@ export async function previewChange(
 ): Promise<Preview> {
   const branch = branchOf(form);
   const { version } = await describeTable(client, table, branch);
-  if (version === undefined) throw new FormFault('The table has no data yet.', 'Load some first.');
+  if (version === undefined) throw new FormError('The table has no data yet.', 'Load some first.');
   const condition = form.where.trim();
   const count = await countRows(client, table, {
     ...branch,
@@ -123,7 +123,7 @@ export async function runChange(client: ApiClient, table: TablePath, { form, ver
 }
 
 /** Somebody else wrote to the table meanwhile. */
-export class StalePreview extends FormFault {
+export class StalePreview extends FormError {
   constructor(seen: number, now: number | undefined) {
     super(
       `The table has changed since the preview: it was at version ${seen}${now === undefined ? '' : `, and is at ${now}`}.`,

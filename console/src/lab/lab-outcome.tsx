@@ -5,10 +5,10 @@ import { formatRows, formatShare } from '../../../src/plans/format-figure.ts';
 import { ErrorBox } from '../parts/error-box.tsx';
 import { formatMilliseconds } from '../parts/format.ts';
 import { Badge, Skeleton } from '../parts/states.tsx';
-import { ComparePlans } from './compare-plans.tsx';
-import { Findings } from './findings.tsx';
+import { ComparePlans } from './plan/compare-plans.tsx';
+import { Findings } from './plan/findings.tsx';
 import { LabResults } from './lab-results.tsx';
-import { PlanViews } from './plan-views.tsx';
+import { PlanViews } from './plan/plan-views.tsx';
 import type { Outcome, Run } from './run-lab.ts';
 
 interface LabOutcomeProps {

@@ -1,9 +1,9 @@
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
 import type { JsonRow, JsonValue } from '../../../src/client/rows.ts';
-import { DataGrid } from '../parts/data-grid.tsx';
-import type { GridColumn } from '../parts/data-grid.tsx';
-import { Sparkline } from '../parts/sparkline.tsx';
+import { DataGrid } from '../parts/grid/data-grid.tsx';
+import type { GridColumn } from '../parts/grid/data-grid.tsx';
+import { Sparkline } from '../parts/grid/cell.tsx';
 import { Empty } from '../parts/states.tsx';
 
 const TEXT_SHOWN_MAX = 200;

@@ -9,9 +9,17 @@ import { readPlan } from '../../../src/plans/plan-steps.ts';
 import { recallOf } from '../../../src/plans/compare-plans.ts';
 import type { RowId } from '../../../src/plans/compare-plans.ts';
 import type { QueryTableBody } from '../../../src/wire/data.ts';
-import type { LabForm } from './lab-form.ts';
-import { FormFault, hasManyVectors, hasText, hasVector, toQueryBody } from './query-body.ts';
-import { describeForm, toExactBody, toRivalForm } from './rival.ts';
+import type { LabForm } from './form/lab-form.ts';
+import {
+  FormError,
+  hasManyVectors,
+  hasText,
+  hasVector,
+  toQueryBody,
+  describeForm,
+  toExactBody,
+  toRivalForm,
+} from './form/query-body.ts';
 import type { TableFacts } from './table-facts.ts';
 
 const MEASURED_ROWS_MAX = 1_000_000;
@@ -80,7 +88,7 @@ async function analyze(lab: Lab, form: LabForm): Promise<Run> {
   const body = await toQueryBody(client, table, form, facts);
   const { plan: given, text } = await analyzePlan(client, table, body);
   const plan = readPlan(given);
-  if (plan === undefined) throw new FormFault('The server sent no plan.', 'Is the console as new as the server?');
+  if (plan === undefined) throw new FormError('The server sent no plan.', 'Is the console as new as the server?');
   const recall = isMeasured(form, facts) && !hasManyVectors(body) ? await measureRecall(lab, body) : undefined;
   const context = { query: body, schema: facts.schema, indexes: facts.indexes, stats: facts.stats };
   const findings = findAdvice(plan, recall === undefined ? context : { ...context, recall });

@@ -1,8 +1,8 @@
 import type { JSX } from 'preact';
 import type { JsonRow } from '../../../src/client/rows.ts';
-import { Cell } from '../parts/cell.tsx';
-import { DataGrid } from '../parts/data-grid.tsx';
-import type { GridColumn } from '../parts/data-grid.tsx';
+import { Cell } from '../parts/grid/cell.tsx';
+import { DataGrid } from '../parts/grid/data-grid.tsx';
+import type { GridColumn } from '../parts/grid/data-grid.tsx';
 import { ErrorBox } from '../parts/error-box.tsx';
 import { Skeleton } from '../parts/states.tsx';
 import { useLoad } from '../parts/use-load.ts';

@@ -3,7 +3,7 @@ import { useRef, useState } from 'preact/hooks';
 import type { NamespacePath, TablePath } from '../../../src/model/identifier.ts';
 import { Button } from '../parts/button.tsx';
 import { ErrorBox } from '../parts/error-box.tsx';
-import { TextField } from '../parts/field.tsx';
+import { TextField } from '../parts/forms/field.tsx';
 import { Meter } from '../parts/states.tsx';
 import { useTask } from '../parts/use-load.ts';
 import type { Session } from '../session.ts';

@@ -2,7 +2,7 @@ import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { Button } from './button.tsx';
 import { ErrorBox } from './error-box.tsx';
-import { TextField } from './field.tsx';
+import { TextField } from './forms/field.tsx';
 import { useTask } from './use-load.ts';
 
 interface DialogProps {

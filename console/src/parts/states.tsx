@@ -1,6 +1,8 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { Icon } from './icon.tsx';
 import type { IconName } from './icon.tsx';
+import type { NamespacePath } from '../../../src/model/identifier.ts';
+import { namespaceHash } from '../links.ts';
 
 interface EmptyProps {
   readonly icon: IconName;
@@ -67,5 +69,24 @@ export function Meter({ label, share, kind = 'accent' }: MeterProps): JSX.Elemen
     >
       <span style={{ width: `${percent ?? 30}%` }} />
     </div>
+  );
+}
+
+interface BreadcrumbsProps {
+  readonly database: string;
+  readonly namespace: NamespacePath;
+}
+
+/** The way down to what is shown. */
+export function Breadcrumbs({ database, namespace }: BreadcrumbsProps): JSX.Element {
+  return (
+    <nav class="breadcrumbs" aria-label="Place">
+      <a href={namespaceHash([])}>{database}</a>
+      {namespace.map((name, index) => (
+        <a key={name} href={namespaceHash(namespace.slice(0, index + 1))}>
+          {name}
+        </a>
+      ))}
+    </nav>
   );
 }

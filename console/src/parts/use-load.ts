@@ -50,3 +50,9 @@ export function useTask(work: () => Promise<void>): Task {
   };
   return { ...state, run };
 }
+
+export function useDocumentTitle(title: string): void {
+  useEffect(() => {
+    document.title = `${title} · Tiltyard`;
+  }, [title]);
+}

@@ -3,10 +3,10 @@ import { useState } from 'preact/hooks';
 import { dropTable, renameTable } from '../../../src/client/tables.ts';
 import type { TablePath } from '../../../src/model/identifier.ts';
 import { useClient } from '../api.ts';
-import { useTree } from '../browse/tree-context.ts';
+import { useTree } from '../browse/tree-store.ts';
 import { namespaceHash, tableHash } from '../links.ts';
 import { ConfirmDialog, FormDialog } from '../parts/dialog.tsx';
-import { TextField } from '../parts/field.tsx';
+import { TextField } from '../parts/forms/field.tsx';
 import { toast } from '../parts/toasts.tsx';
 import { go } from '../router.ts';
 

@@ -1,15 +1,15 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { TablePath } from '../../../src/model/identifier.ts';
-import { loadHash, readAt, readRowsPlace, readTab, tableHash } from '../links.ts';
-import type { RowsPlace } from '../links.ts';
-import { Breadcrumbs } from '../parts/breadcrumbs.tsx';
+import { loadHash, readAt, readRowsPage, readTab, tableHash } from '../links.ts';
+import type { RowsPage } from '../links.ts';
+import { Breadcrumbs } from '../parts/states.tsx';
 import { LinkButton } from '../parts/button.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { Popover } from '../parts/popover.tsx';
 import { toHash } from '../router.ts';
 import type { DescribedTable } from './described-table.ts';
-import { StatePicker } from './state-picker.tsx';
+import { StatePicker } from './versions/state-picker.tsx';
 import { DropTableDialog, RenameTableDialog } from './table-dialogs.tsx';
 
 interface TableHeadProps {
@@ -74,6 +74,6 @@ export function TableHead({ path, database, query, table }: TableHeadProps): JSX
 }
 
 /** The same filter and order; another state has pages of its own. */
-function latestRows(query: URLSearchParams): RowsPlace {
-  return { ...readRowsPlace(query), page: 1 };
+function latestRows(query: URLSearchParams): RowsPage {
+  return { ...readRowsPage(query), page: 1 };
 }

@@ -1,21 +1,20 @@
 import type { JSX } from 'preact';
 import type { TablePath } from '../../../src/model/identifier.ts';
 import { useClient } from '../api.ts';
-import { TABS, loadHash, readAt, readRowsPlace, readTab, tableHash } from '../links.ts';
+import { TABS, loadHash, readAt, readRowsPage, readTab, tableHash } from '../links.ts';
 import type { Tab } from '../links.ts';
 import { LinkButton } from '../parts/button.tsx';
 import { ErrorBox } from '../parts/error-box.tsx';
 import { Empty, Skeleton } from '../parts/states.tsx';
-import { useDocumentTitle } from '../parts/use-document-title.ts';
-import { useLoad } from '../parts/use-load.ts';
+import { useDocumentTitle, useLoad } from '../parts/use-load.ts';
 import { readTable } from './described-table.ts';
 import type { TabProps } from './described-table.ts';
-import { IndexesTab } from './indexes-tab.tsx';
+import { IndexesTab } from './indexes/indexes-tab.tsx';
 import { MaintenanceTab } from './maintenance-tab.tsx';
-import { RowsTab } from './rows-tab.tsx';
-import { SchemaTab } from './schema-tab.tsx';
+import { RowsTab } from './rows/rows-tab.tsx';
+import { SchemaTab } from './schema/schema-tab.tsx';
 import { TableHead } from './table-head.tsx';
-import { VersionsTab } from './versions-tab.tsx';
+import { VersionsTab } from './versions/versions-tab.tsx';
 
 const LABELS: Readonly<Record<Tab, string>> = {
   rows: 'Rows',
@@ -47,7 +46,7 @@ export function TableView({ table, database, query }: TableViewProps): JSX.Eleme
         {TABS.map((each) => (
           <a
             key={each}
-            href={tableHash(table, each, at, readRowsPlace(query))}
+            href={tableHash(table, each, at, readRowsPage(query))}
             aria-current={each === tab ? 'page' : undefined}
           >
             {LABELS[each]}

@@ -1,5 +1,5 @@
 import type { ServiceError } from '../../errors/service-error.ts';
-import type { CommitKind } from '../../model/commit.ts';
+import type { CommitKind } from '../../model/table.ts';
 import type { OpenTable } from '../tables/table-handle.ts';
 
 export interface Committed<Outcome> {

@@ -1,4 +1,4 @@
-import type { CommitKind } from '../../model/commit.ts';
+import type { CommitKind } from '../../model/table.ts';
 import type { Message } from './protobuf.ts';
 
 /** Fields of `DataFragment` and `DeletionFile` in Lance's table.proto. */

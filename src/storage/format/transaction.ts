@@ -1,4 +1,4 @@
-import type { Commit, CommitKind } from '../../model/commit.ts';
+import type { Commit, CommitKind } from '../../model/table.ts';
 import { countPhysicalRows } from './fragments.ts';
 import type { Message } from './protobuf.ts';
 

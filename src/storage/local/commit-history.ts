@@ -1,7 +1,7 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Commit } from '../../model/commit.ts';
+import type { Commit } from '../../model/table.ts';
 import { countRows, listIndexNames, listWrittenFiles } from '../format/fragments.ts';
 import type { WrittenFile } from '../format/fragments.ts';
 import { TRANSACTION_SECTION_FIELD, findTransactionSection, readManifest, readSection } from '../format/manifest.ts';

@@ -1,6 +1,6 @@
 import type { JournalEntry, NewEntry } from '../../catalog/catalog.ts';
 import type { Engine, WriteTarget } from '../../engine/engine.ts';
-import type { Commit } from '../../model/commit.ts';
+import type { Commit } from '../../model/table.ts';
 import type { Storages } from '../../storage/storages.ts';
 import { readExpectation } from '../journal-entries.ts';
 import type { Expectation } from '../journal-entries.ts';

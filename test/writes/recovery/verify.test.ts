@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import type { Commit, CommitKind } from '../../../src/model/commit.ts';
+import type { Commit, CommitKind } from '../../../src/model/table.ts';
 import { judge, rebuildFields } from '../../../src/writes/recovery/verify.ts';
 import type { Expectation } from '../../../src/writes/journal-entries.ts';
 import type { Verdict } from '../../../src/writes/recovery/verify.ts';

@@ -1,0 +1,140 @@
+import type { Settings } from '../../../../src/plans/advice.ts';
+import type { TableFacts } from '../table-facts.ts';
+
+export const TABS = ['results', 'plan', 'compare'] as const;
+export type LabTab = (typeof TABS)[number];
+
+export const SEARCHES = ['none', 'vector', 'text', 'hybrid'] as const;
+export type Search = (typeof SEARCHES)[number];
+
+export const SOURCES = ['random', 'row', 'paste'] as const;
+export type VectorSource = (typeof SOURCES)[number];
+
+export const RIVALS = ['exact', 'settings', 'version'] as const;
+export type Rival = (typeof RIVALS)[number];
+
+/** The whole state of the lab as it stands in the address: texts, so that half-typed values are kept as they are. */
+export interface LabForm {
+  readonly tab: LabTab;
+  readonly search: Search;
+  readonly source: VectorSource;
+  /** The number that random vectors are made of, so that a link finds the same rows. */
+  readonly seed: string;
+  /** A condition; the first row that meets it lends its vector. */
+  readonly like: string;
+  readonly paste: string;
+  /** How many vectors are searched for at once, where they are not pasted. */
+  readonly vectors: string;
+  readonly column: string;
+  readonly words: string;
+  readonly wordsColumn: string;
+  readonly filter: string;
+  /** Paths with commas; all columns when empty. */
+  readonly columns: string;
+  /** `price desc, id`. */
+  readonly order: string;
+  readonly k: string;
+  readonly distance: string;
+  readonly nprobes: string;
+  readonly refine: string;
+  readonly ef: string;
+  readonly prefilter: string;
+  readonly exact: string;
+  /** Only rows that are in the index. */
+  readonly fast: string;
+  readonly version: string;
+  readonly branch: string;
+  readonly rival: Rival;
+  readonly rivalNprobes: string;
+  readonly rivalRefine: string;
+  readonly rivalEf: string;
+  readonly rivalPrefilter: string;
+  readonly rivalExact: string;
+  readonly rivalVersion: string;
+}
+
+export const EMPTY_FORM: LabForm = {
+  tab: 'results',
+  search: 'none',
+  source: 'random',
+  seed: '1',
+  like: '',
+  paste: '',
+  vectors: '1',
+  column: '',
+  words: '',
+  wordsColumn: '',
+  filter: '',
+  columns: '',
+  order: '',
+  k: '10',
+  distance: '',
+  nprobes: '',
+  refine: '',
+  ef: '',
+  prefilter: '1',
+  exact: '',
+  fast: '',
+  version: '',
+  branch: '',
+  rival: 'exact',
+  rivalNprobes: '',
+  rivalRefine: '',
+  rivalEf: '',
+  rivalPrefilter: '1',
+  rivalExact: '',
+  rivalVersion: '',
+};
+
+export function readForm(query: URLSearchParams): LabForm {
+  const text = (name: keyof LabForm): string => query.get(name) ?? EMPTY_FORM[name];
+  const texts = Object.fromEntries(Object.keys(EMPTY_FORM).map((name) => [name, query.get(name)]));
+  const given = Object.fromEntries(Object.entries(texts).filter(([, value]) => value !== null));
+  return {
+    ...EMPTY_FORM,
+    ...given,
+    tab: oneOf(TABS, text('tab')),
+    search: oneOf(SEARCHES, text('search')),
+    source: oneOf(SOURCES, text('source')),
+    rival: oneOf(RIVALS, text('rival')),
+  };
+}
+
+/** What differs from the empty form. */
+export function toParameters(form: LabForm): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(form).filter(([name, value]) => !(name in EMPTY_FORM) || !isDefault(name, value)),
+  );
+}
+
+/** A finding's settings, put into the form. */
+export function withSettings(form: LabForm, settings: Settings): LabForm {
+  const { prefilter, refine_factor, nprobes, ef, columns, distance_type, bypass_vector_index } = settings;
+  return {
+    ...form,
+    ...(prefilter === undefined ? {} : { prefilter: prefilter ? '1' : '' }),
+    ...(refine_factor === undefined ? {} : { refine: String(refine_factor) }),
+    ...(nprobes === undefined ? {} : { nprobes: String(nprobes) }),
+    ...(ef === undefined ? {} : { ef: String(ef) }),
+    ...(columns === undefined ? {} : { columns: (columns.column_names ?? []).join(', ') }),
+    ...(distance_type === undefined ? {} : { distance: distance_type }),
+    ...(bypass_vector_index === undefined ? {} : { exact: bypass_vector_index ? '1' : '' }),
+  };
+}
+
+function isDefault(name: string, value: string): boolean {
+  return Object.entries(EMPTY_FORM).some(([each, usual]) => each === name && usual === value);
+}
+
+function oneOf<Word extends string>(words: readonly [Word, ...Word[]], text: string): Word {
+  return words.find((word) => word === text) ?? words[0];
+}
+
+/** What every part of the lab's form is given. */
+export interface FormProps {
+  readonly form: LabForm;
+  readonly facts: TableFacts;
+  readonly onChange: (change: Partial<LabForm>) => void;
+  readonly onRun: () => void;
+  readonly error: unknown;
+}

@@ -1,0 +1,44 @@
+import type { ApiClient } from '../../../../src/client/api-client.ts';
+import { callTable, waitForJob } from '../../../../src/client/calls.ts';
+import { startIndex, startMaintenance } from '../../../../src/client/tables.ts';
+import type { TablePath } from '../../../../src/model/identifier.ts';
+import type { Remedy } from '../../../../src/plans/advice.ts';
+import type { JobReply } from '../../../../src/wire/jobs.ts';
+import { FormError } from '../form/query-body.ts';
+
+/** What a remedy does to the table; `set` changes the query only, and is the form's business. */
+export type TableRemedy = Exclude<Remedy, { readonly kind: 'set' }>;
+
+export interface Progress {
+  readonly onPhase: (phase: string) => void;
+  readonly signal: AbortSignal;
+}
+
+export async function applyRemedy(
+  client: ApiClient,
+  table: TablePath,
+  remedy: TableRemedy,
+  progress: Progress,
+): Promise<void> {
+  switch (remedy.kind) {
+    case 'create-index': {
+      const { column, indexType, distanceType } = remedy;
+      const distance = distanceType === undefined ? {} : { distance_type: distanceType };
+      const { job_id: id } = await startIndex(client, table, { column, index_type: indexType, ...distance });
+      return follow(client, id, progress);
+    }
+    case 'refresh-index':
+    case 'merge-fragments': {
+      const { job_id: id } = await startMaintenance(client, table);
+      return follow(client, id, progress);
+    }
+    case 'prewarm-index':
+      await callTable(client, table, `index/${encodeURIComponent(remedy.index)}/prewarm`, {});
+  }
+}
+
+async function follow(client: ApiClient, id: string, { onPhase, signal }: Progress): Promise<void> {
+  const job: JobReply = await waitForJob(client, id, { onProgress: ({ phase }) => onPhase(phase), signal });
+  if (job.job_state === 'DONE') return;
+  throw new FormError(job.failure?.message ?? `The work ended as ${job.job_state}.`, 'The table is as it was before.');
+}

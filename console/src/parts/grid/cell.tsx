@@ -1,0 +1,124 @@
+import type { JSX } from 'preact';
+import type { JsonValue } from '../../../../src/client/rows.ts';
+import type { TypeJson } from '../../../../src/wire/schema/schema-json.ts';
+import { isBinary, isVector } from './field-type.ts';
+import { formatBytes } from '../format.ts';
+
+interface CellProps {
+  readonly value: JsonValue | undefined;
+  /** Absent for columns that the table does not have, such as a distance. */
+  readonly type?: TypeJson | undefined;
+}
+
+const CHARACTERS_MAX = 160;
+
+/** A value in a line: vectors as a curve, pictures small, long texts cut. */
+export function Cell({ value, type }: CellProps): JSX.Element {
+  if (value === null || value === undefined) return <span class="null">null</span>;
+  const numbers = type === undefined || isVector(type) ? toNumbers(value) : undefined;
+  if (numbers !== undefined) return <VectorCell values={numbers} />;
+  if (typeof value === 'string') {
+    return type !== undefined && isBinary(type) ? <BytesCell base64={value} /> : <>{cut(value)}</>;
+  }
+  if (typeof value === 'number' || typeof value === 'bigint') return <span class="number">{String(value)}</span>;
+  if (typeof value === 'boolean') return <span class={value ? 'true' : 'muted'}>{String(value)}</span>;
+  return <span class="mono">{cut(toText(value))}</span>;
+}
+
+function VectorCell({ values }: { readonly values: readonly number[] }): JSX.Element {
+  return (
+    <span class="vector">
+      <Sparkline values={values} />
+      <span class="muted">{values.length}</span>
+    </span>
+  );
+}
+
+function BytesCell({ base64 }: { readonly base64: string }): JSX.Element {
+  const address = imageAddress(base64);
+  const size = formatBytes(byteCount(base64));
+  return address === undefined ? (
+    <span class="bytes">{size}</span>
+  ) : (
+    <span class="bytes">
+      <img src={address} alt="" height="24" /> {size}
+    </span>
+  );
+}
+
+/** Begins of the base 64 text of pictures that browsers show; SVG is left out, because it is a document. */
+const IMAGES: readonly (readonly [string, string])[] = [
+  ['iVBORw0KGgo', 'image/png'],
+  ['/9j/', 'image/jpeg'],
+  ['R0lGOD', 'image/gif'],
+  ['UklGR', 'image/webp'],
+];
+
+export function imageAddress(base64: string): string | undefined {
+  const [, mediaType] = IMAGES.find(([begin]) => base64.startsWith(begin)) ?? [];
+  return mediaType === undefined ? undefined : `data:${mediaType};base64,${base64}`;
+}
+
+export function byteCount(base64: string): number {
+  return Math.floor((base64.length * 3) / 4) - (/=*$/.exec(base64)?.[0].length ?? 0);
+}
+
+export function toNumbers(value: JsonValue): readonly number[] | undefined {
+  if (!Array.isArray(value) || value.length < 2) return undefined;
+  const numbers = value.map((each: JsonValue) => (typeof each === 'number' ? each : Number.NaN));
+  return numbers.every((each) => !Number.isNaN(each)) ? numbers : undefined;
+}
+
+/** JSON, with whole numbers of any length as they are. */
+export function toText(value: JsonValue, indent?: number): string {
+  const text = JSON.stringify(
+    value,
+    (_name, each: unknown) => (typeof each === 'bigint' ? `${MARK}${each}` : each),
+    indent,
+  );
+  return text.replaceAll(MARKED, '$1');
+}
+
+const MARK = '\ue000';
+const MARKED = /"\ue000(-?\d+)"/g;
+
+function cut(text: string): string {
+  return text.length > CHARACTERS_MAX ? `${text.slice(0, CHARACTERS_MAX)}…` : text;
+}
+
+interface SparklineProps {
+  readonly values: readonly number[];
+  readonly width?: number;
+  readonly height?: number;
+}
+
+/** More points than pixels are joined to the least and the greatest of each step. */
+const POINTS_MAX = 96;
+
+export function Sparkline({ values, width = 96, height = 20 }: SparklineProps): JSX.Element {
+  const points = thin(values, Math.min(POINTS_MAX, width));
+  const low = Math.min(...points);
+  const range = Math.max(...points) - low || 1;
+  const step = points.length < 2 ? 0 : width / (points.length - 1);
+  const path = points
+    .map(
+      (value, index) =>
+        `${(index * step).toFixed(1)},${(height - 1.5 - ((value - low) / range) * (height - 3)).toFixed(1)}`,
+    )
+    .join(' ');
+  return (
+    <svg class="sparkline" width={width} height={height} viewBox={`0 0 ${width} ${height}`} aria-hidden="true">
+      <polyline points={path} />
+    </svg>
+  );
+}
+
+function thin(values: readonly number[], most: number): readonly number[] {
+  const finite = values.map((value) => (Number.isFinite(value) ? value : 0));
+  if (finite.length <= most) return finite;
+  const size = Math.ceil((finite.length * 2) / most);
+  const groups = Array.from({ length: Math.ceil(finite.length / size) }, (_unused, index) =>
+    finite.slice(index * size, (index + 1) * size),
+  );
+  return groups.flatMap((group) => [Math.min(...group), Math.max(...group)]);
+}

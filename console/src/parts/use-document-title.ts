@@ -1,7 +1,0 @@
-import { useEffect } from 'preact/hooks';
-
-export function useDocumentTitle(title: string): void {
-  useEffect(() => {
-    document.title = `${title} · Tiltyard`;
-  }, [title]);
-}

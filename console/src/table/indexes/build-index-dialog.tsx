@@ -1,0 +1,117 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { startIndex } from '../../../../src/client/tables.ts';
+import type { CreateIndexBody } from '../../../../src/wire/indexes.ts';
+import { useClient } from '../../api.ts';
+import { FormDialog } from '../../parts/dialog.tsx';
+import { CheckField, SelectField, TextField } from '../../parts/forms/field.tsx';
+import { listFields, typeText } from '../../parts/grid/field-type.ts';
+import type { DescribedTable } from '../described-table.ts';
+import type { IndexJob } from './index-jobs.tsx';
+import { kindsFor } from './index-kinds.ts';
+import type { IndexKind, Parameter } from './index-kinds.ts';
+
+interface BuildIndexDialogProps {
+  readonly table: DescribedTable;
+  readonly onStarted: (job: IndexJob) => void;
+  readonly onClose: () => void;
+}
+
+type Values = Readonly<Record<string, string>>;
+
+/** The column first; what can be built on it, and how, follows from its type. */
+export function BuildIndexDialog({ table, onStarted, onClose }: BuildIndexDialogProps): JSX.Element {
+  const client = useClient();
+  const fields = listFields(table.schema.fields).filter(({ field }) => kindsFor(field).length > 0);
+  const [column, setColumn] = useState(() => fields[0]?.path ?? '');
+  const [type, setType] = useState('');
+  const [name, setName] = useState('');
+  const [values, setValues] = useState<Values>({});
+  const field = fields.find(({ path }) => path === column)?.field;
+  const kinds = field === undefined ? [] : kindsFor(field);
+  const kind = kinds.find((each) => each.type === type) ?? kinds[0];
+  const start = async (): Promise<void> => {
+    if (kind === undefined) return;
+    const reply = await startIndex(client, table.path, {
+      column,
+      index_type: kind.type,
+      ...(name.trim() === '' ? {} : { name: name.trim() }),
+      ...(table.at.branch === undefined ? {} : { branch: table.at.branch }),
+      ...toParameters(kind, values),
+    });
+    onStarted({ id: reply.job_id, name: reply.index_name });
+  };
+  return (
+    <FormDialog title="Build an index" action="Build" isReady={kind !== undefined} onSubmit={start} onClose={onClose}>
+      <SelectField
+        label="Column"
+        value={column}
+        options={fields.map((each) => ({ value: each.path, label: `${each.path} (${typeText(each.field.type)})` }))}
+        onChange={setColumn}
+      />
+      <SelectField
+        label="Kind"
+        value={kind?.type ?? ''}
+        options={kinds.map((each) => ({ value: each.type, label: each.label }))}
+        onChange={setType}
+        hint={kind?.meaning}
+      />
+      <TextField label="Name" value={name} onChange={setName} placeholder={`${column}_idx`} />
+      {kind === undefined || kind.parameters.length === 0 ? null : (
+        <div class="columns">
+          {kind.parameters.map((parameter) => (
+            <ParameterField
+              key={parameter.name}
+              parameter={parameter}
+              value={values[parameter.name]}
+              onChange={(value) => setValues((before) => ({ ...before, [parameter.name]: value }))}
+            />
+          ))}
+        </div>
+      )}
+    </FormDialog>
+  );
+}
+
+interface ParameterFieldProps {
+  readonly parameter: Parameter;
+  readonly value: string | undefined;
+  readonly onChange: (value: string) => void;
+}
+
+function ParameterField({ parameter, value, onChange }: ParameterFieldProps): JSX.Element {
+  const { label, hint, kind, choices = [], isUsual = false } = parameter;
+  switch (kind) {
+    case 'flag':
+      return (
+        <CheckField
+          label={label}
+          isChecked={value === undefined ? isUsual : value === 'true'}
+          onChange={(isChecked) => onChange(String(isChecked))}
+        />
+      );
+    case 'choice':
+      return (
+        <SelectField
+          label={label}
+          value={value ?? choices[0] ?? ''}
+          options={choices.map((choice) => ({ value: choice }))}
+          onChange={onChange}
+        />
+      );
+    case 'number':
+      return (
+        <TextField label={label} value={value ?? ''} onChange={onChange} hint={hint} placeholder="automatic" isNumber />
+      );
+  }
+}
+
+/** Only what was said; the rest is left to the engine. */
+function toParameters(kind: IndexKind, values: Values): Partial<CreateIndexBody> {
+  const given = kind.parameters.flatMap(({ name, kind: form }) => {
+    const text = values[name]?.trim() ?? '';
+    if (text === '') return [];
+    return [[name, form === 'number' ? Number(text) : form === 'flag' ? text === 'true' : text] as const];
+  });
+  return Object.fromEntries(given);
+}

@@ -1,0 +1,129 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { createBranch, createTag, deleteBranch, deleteTag, restoreTable } from '../../../../src/client/history.ts';
+import { useClient } from '../../api.ts';
+import { tableHash } from '../../links.ts';
+import { ConfirmDialog, FormDialog } from '../../parts/dialog.tsx';
+import { TextField } from '../../parts/forms/field.tsx';
+import { toast } from '../../parts/toasts.tsx';
+import { go } from '../../router.ts';
+import type { DescribedTable } from '../described-table.ts';
+
+interface DialogProps {
+  readonly table: DescribedTable;
+  readonly onChanged: () => void;
+  readonly onClose: () => void;
+}
+
+interface VersionDialogProps extends DialogProps {
+  readonly version: number;
+}
+
+export function TagDialog({ table, version, onChanged, onClose }: VersionDialogProps): JSX.Element {
+  const client = useClient();
+  const [name, setName] = useState('');
+  const save = async (): Promise<void> => {
+    await createTag(client, table.path, { tag: name.trim(), version, ...branchOf(table) });
+    toast(`Version ${version} is now ${name.trim()}.`);
+    onChanged();
+  };
+  return (
+    <FormDialog
+      title={`Tag version ${version}`}
+      action="Tag"
+      isReady={name.trim() !== ''}
+      onSubmit={save}
+      onClose={onClose}
+    >
+      <TextField label="Name" value={name} onChange={setName} hint="A tagged version is never cleaned up." hasFocus />
+    </FormDialog>
+  );
+}
+
+export function CreateBranchDialog({ table, version, onChanged, onClose }: VersionDialogProps): JSX.Element {
+  const client = useClient();
+  const [name, setName] = useState('');
+  const { branch } = table.at;
+  const save = async (): Promise<void> => {
+    const from = branch === undefined ? {} : { from_branch: branch };
+    await createBranch(client, table.path, { name: name.trim(), from_version: version, ...from });
+    toast(`The branch ${name.trim()} begins at version ${version}.`);
+    onChanged();
+  };
+  return (
+    <FormDialog
+      title={`Begin a branch at version ${version}`}
+      action="Create"
+      isReady={name.trim() !== ''}
+      onSubmit={save}
+      onClose={onClose}
+    >
+      <TextField label="Name" value={name} onChange={setName} hint="Writes to it leave the others alone." hasFocus />
+    </FormDialog>
+  );
+}
+
+export function RestoreDialog({ table, version, onChanged, onClose }: VersionDialogProps): JSX.Element {
+  const client = useClient();
+  const restore = async (): Promise<void> => {
+    const reply = await restoreTable(client, table.path, { version, ...branchOf(table) });
+    toast(`Version ${reply.version} is what version ${version} was.`);
+    onChanged();
+    go(tableHash(table.path, 'versions', branchOf(table)));
+  };
+  return (
+    <ConfirmDialog
+      title={`Restore version ${version}?`}
+      action="Restore"
+      isDangerous={false}
+      onConfirm={restore}
+      onClose={onClose}
+    >
+      <p>
+        A new version is made that equals version {version}. The versions in between stay, and can be restored likewise.
+      </p>
+    </ConfirmDialog>
+  );
+}
+
+interface NameDialogProps extends DialogProps {
+  readonly name: string;
+}
+
+export function DeleteTagDialog({ table, name, onChanged, onClose }: NameDialogProps): JSX.Element {
+  const client = useClient();
+  const remove = async (): Promise<void> => {
+    await deleteTag(client, table.path, { tag: name });
+    toast(`The tag ${name} was deleted.`);
+    onChanged();
+  };
+  return (
+    <ConfirmDialog title={`Delete the tag ${name}?`} action="Delete" onConfirm={remove} onClose={onClose}>
+      <p>The version stays, but may be cleaned up as old ones are.</p>
+    </ConfirmDialog>
+  );
+}
+
+export function DeleteBranchDialog({ table, name, onChanged, onClose }: NameDialogProps): JSX.Element {
+  const client = useClient();
+  const remove = async (): Promise<void> => {
+    await deleteBranch(client, table.path, { name });
+    toast(`The branch ${name} was deleted.`);
+    onChanged();
+  };
+  return (
+    <ConfirmDialog
+      title={`Delete the branch ${name}?`}
+      action="Delete"
+      wantedText={name}
+      onConfirm={remove}
+      onClose={onClose}
+    >
+      <p>What was written to it alone is lost.</p>
+    </ConfirmDialog>
+  );
+}
+
+function branchOf({ at }: DescribedTable): { branch?: string } {
+  return at.branch === undefined ? {} : { branch: at.branch };
+}

@@ -1,0 +1,84 @@
+import type { TagShape } from '../../../../src/wire/history/tags.ts';
+import type { Transaction } from '../../../../src/wire/history/transactions.ts';
+import type { TableVersionShape } from '../../../../src/wire/history/versions.ts';
+import type { DescribedTable } from '../described-table.ts';
+
+/** A point of the timeline, with all that is known of it. */
+export interface VersionEntry {
+  readonly version: number;
+  readonly milliseconds: number;
+  readonly rows: number | undefined;
+  readonly bytes: number | undefined;
+  readonly fragments: number | undefined;
+  /** How many rows more than the version before. */
+  readonly change: number | undefined;
+  readonly commit: Transaction | undefined;
+  readonly tags: readonly string[];
+  /** Branches that begin here. */
+  readonly branches: readonly string[];
+}
+
+export function toEntries(
+  versions: readonly TableVersionShape[],
+  commits: ReadonlyMap<number, Transaction>,
+  table: DescribedTable,
+): readonly VersionEntry[] {
+  return versions.map((shape, index) => {
+    const rows = numberIn(shape, 'total_rows');
+    const older = versions[index + 1];
+    const before = older === undefined ? undefined : numberIn(older, 'total_rows');
+    return {
+      version: shape.version,
+      milliseconds: shape.timestamp_millis,
+      rows,
+      bytes: numberIn(shape, 'total_files_size'),
+      fragments: numberIn(shape, 'total_fragments'),
+      change: rows === undefined || before === undefined ? undefined : rows - before,
+      commit: commits.get(shape.version),
+      tags: namesAt(table.tags, shape.version, table.at.branch),
+      branches: Object.entries(table.branches)
+        .filter(
+          ([, { parentVersion, parentBranch }]) => parentVersion === shape.version && parentBranch === table.at.branch,
+        )
+        .map(([name]) => name),
+    };
+  });
+}
+
+function namesAt(
+  tags: Readonly<Record<string, TagShape>>,
+  version: number,
+  branch: string | undefined,
+): readonly string[] {
+  return Object.entries(tags)
+    .filter(([, tag]) => tag.version === version && tag.branch === branch)
+    .map(([name]) => name);
+}
+
+function numberIn({ metadata }: TableVersionShape, name: string): number | undefined {
+  const text = metadata[name];
+  return text === undefined || !/^\d+$/.test(text) ? undefined : Number(text);
+}
+
+const WORDS: Readonly<Record<string, string>> = {
+  create_table: 'created',
+  overwrite_table: 'overwritten',
+  clone_table: 'cloned',
+  insert_into_table: 'rows added',
+  merge_insert_into_table: 'rows merged',
+  update_table: 'rows updated',
+  delete_from_table: 'rows deleted',
+  update_field_metadata: 'field metadata changed',
+  update_table_schema_metadata: 'schema metadata changed',
+  create_table_index: 'index built',
+  drop_table_index: 'index dropped',
+  restore_table: 'restored',
+  alter_table_add_columns: 'columns added',
+  alter_table_alter_columns: 'columns changed',
+  alter_table_drop_columns: 'columns dropped',
+  maintain_table: 'put in order',
+};
+
+export function operationWords({ operation }: Transaction): string {
+  return WORDS[operation] ?? operation.replaceAll('_', ' ');
+}

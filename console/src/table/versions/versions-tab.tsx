@@ -1,0 +1,120 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { listVersions } from '../../../../src/client/history.ts';
+import { useClient } from '../../api.ts';
+import { Button } from '../../parts/button.tsx';
+import { ErrorBox } from '../../parts/error-box.tsx';
+import { formatCount } from '../../parts/format.ts';
+import { Skeleton } from '../../parts/states.tsx';
+import { useLoad } from '../../parts/use-load.ts';
+import { readCommits } from './commits.ts';
+import { CompareDialog } from './compare-dialog.tsx';
+import type { DescribedTable, TabProps } from '../described-table.ts';
+import {
+  CreateBranchDialog,
+  DeleteBranchDialog,
+  DeleteTagDialog,
+  RestoreDialog,
+  TagDialog,
+} from './version-dialogs.tsx';
+import { toEntries } from './version-entry.ts';
+import type { VersionEntry } from './version-entry.ts';
+import { VersionRow } from './version-row.tsx';
+import type { VersionAction } from './version-row.tsx';
+
+const PAGE_VERSIONS = 100;
+
+/** The history as a line, the latest first. */
+export function VersionsTab({ table, onChanged }: TabProps): JSX.Element {
+  const [limit, setLimit] = useState(PAGE_VERSIONS);
+  const [chosen, setChosen] = useState<readonly number[]>([]);
+  const [isComparing, setIsComparing] = useState(false);
+  const [action, setAction] = useState<VersionAction>();
+  const { value, error, reload, isLoading } = useEntries(table, limit);
+  const choose = (version: number): void =>
+    setChosen((before) =>
+      before.includes(version) ? before.filter((each) => each !== version) : [...before, version].slice(-2),
+    );
+  const changed = (): void => {
+    onChanged();
+    reload();
+  };
+  const pair = (value ?? []).filter(({ version }) => chosen.includes(version));
+  const [newer, older] = pair;
+  return (
+    <div class="versions">
+      <div class="bar">
+        <p class="muted">
+          {chosen.length === 2 && older !== undefined && newer !== undefined
+            ? `Versions ${older.version} and ${newer.version} are chosen.`
+            : 'Choose two versions to compare them.'}
+        </p>
+        <span class="spring" />
+        <Button isDisabled={pair.length !== 2} onClick={() => setIsComparing(true)}>
+          Compare
+        </Button>
+      </div>
+      <ErrorBox error={error} onRetry={reload} />
+      {value === undefined && isLoading ? <Skeleton lines={8} /> : null}
+      <ol class="timeline" aria-label="Versions, the latest first">
+        {(value ?? []).map((entry, index) => (
+          <VersionRow
+            key={entry.version}
+            entry={entry}
+            table={table}
+            isLatest={index === 0 && table.at.version === undefined}
+            isChosen={chosen.includes(entry.version)}
+            onChoose={() => choose(entry.version)}
+            onAction={setAction}
+          />
+        ))}
+      </ol>
+      {value !== undefined && value.length >= limit ? (
+        <Button onClick={() => setLimit(limit + PAGE_VERSIONS)} isBusy={isLoading}>
+          Older than version {formatCount(value.at(-1)?.version ?? 0)}
+        </Button>
+      ) : null}
+      {isComparing && newer !== undefined && older !== undefined ? (
+        <CompareDialog table={table} newer={newer} older={older} onClose={() => setIsComparing(false)} />
+      ) : null}
+      <ActionDialog action={action} table={table} onChanged={changed} onClose={() => setAction(undefined)} />
+    </div>
+  );
+}
+
+function useEntries(table: DescribedTable, limit: number) {
+  const client = useClient();
+  const { path, at } = table;
+  return useLoad(async (): Promise<readonly VersionEntry[]> => {
+    const { branch } = at;
+    const versions = await listVersions(client, path, { limit, ...(branch === undefined ? {} : { branch }) });
+    const [newest, oldest] = [versions[0]?.timestamp_millis ?? 0, versions.at(-1)?.timestamp_millis ?? 0];
+    // Who may see the table may not see the feed; the line is then without operations.
+    const commits = await readCommits(client, path, { oldest, newest, branch }).catch(() => new Map());
+    return toEntries(versions, commits, table);
+  }, [client, path.join('/'), at.branch, table, limit]);
+}
+
+interface ActionDialogProps {
+  readonly action: VersionAction | undefined;
+  readonly table: DescribedTable;
+  readonly onChanged: () => void;
+  readonly onClose: () => void;
+}
+
+function ActionDialog({ action, table, onChanged, onClose }: ActionDialogProps): JSX.Element | null {
+  if (action === undefined) return null;
+  const props = { table, onChanged, onClose };
+  switch (action.kind) {
+    case 'tag':
+      return <TagDialog {...props} version={action.version} />;
+    case 'branch':
+      return <CreateBranchDialog {...props} version={action.version} />;
+    case 'restore':
+      return <RestoreDialog {...props} version={action.version} />;
+    case 'delete-tag':
+      return <DeleteTagDialog {...props} name={action.name} />;
+    case 'delete-branch':
+      return <DeleteBranchDialog {...props} name={action.name} />;
+  }
+}
