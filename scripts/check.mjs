@@ -1,4 +1,4 @@
-// Every check but the tests: types, lint, format, lists in the docs, and which room imports which.
+// Every check but the tests: types, lint, format, lists in the docs, and which module imports which.
 import { spawnSync } from 'node:child_process';
 
 const bin = (name) => `node_modules/.bin/${name}`;
@@ -10,7 +10,7 @@ const checks = [
   ['bundle', process.execPath, ['scripts/bundle.mjs']],
   ['build of the console', process.execPath, ['scripts/console.mjs']],
   ['docs lists', process.execPath, ['scripts/docs.mjs', '--check']],
-  ['rooms', process.execPath, ['build/test/architecture.test.js']],
+  ['modules', process.execPath, ['build/test/architecture.test.js']],
 ];
 
 let failed = 0;

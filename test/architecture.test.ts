@@ -4,8 +4,8 @@ import { builtinModules } from 'node:module';
 import { dirname, join, normalize } from 'node:path';
 import { test } from 'node:test';
 
-/** Which rooms a room may import, and which only as types. The same table stands in ARCHITECTURE.md. */
-const ROOMS: Readonly<Record<string, { readonly values: readonly string[]; readonly types?: readonly string[] }>> = {
+/** Which modules a module may import, and which only as types. ARCHITECTURE.md has the same table. */
+const MODULES: Readonly<Record<string, { readonly values: readonly string[]; readonly types?: readonly string[] }>> = {
   errors: { values: [] },
   model: { values: ['errors'] },
   config: { values: ['model', 'errors'] },
@@ -75,7 +75,7 @@ const ROOMS: Readonly<Record<string, { readonly values: readonly string[]; reado
   },
 };
 
-/** Outside packages have an owner room each, a few of them more. */
+/** The modules that may import a package. */
 const OWNERS: Readonly<Record<string, readonly string[]>> = {
   '@lancedb/lancedb': ['engine'],
   'apache-arrow': ['formats'],
@@ -102,73 +102,91 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   typebox: ['wire', 'operations', 'invoke', 'http'],
 };
 
+const FILES_PER_FOLDER_MAX = 12;
+
 interface Import {
   readonly from: string;
   readonly to: string;
   readonly isType: boolean;
 }
 
-const sources = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
+const sources = listSources('src');
 const imports = sources.flatMap(readImports);
 
-test('a room imports only the rooms below it', () => {
+test('a module imports only the modules below it', () => {
   const wrong = imports.filter(({ to }) => to.endsWith('.ts')).filter((each) => !isAllowed(each));
   assert.deepEqual(wrong, []);
 });
 
-test('no files import each other in a ring, not even for types', () => {
-  const targets = new Map(
-    sources.map((file) => [file, imports.filter((each) => each.from === file).map((each) => each.to)]),
-  );
+test('there are no import cycles in src and console, not even for types', () => {
+  const files = [...sources, ...listSources('console/src')];
+  const targets = new Map(files.map((file) => [file, readImports(file).map(({ to }) => to)]));
   const done = new Set<string>();
   const visit = (file: string, trail: readonly string[]): void => {
-    assert.ok(!trail.includes(file), `ring: ${[...trail, file].join(' → ')}`);
+    assert.ok(!trail.includes(file), `cycle: ${[...trail, file].join(' → ')}`);
     if (done.has(file)) return;
-    for (const next of targets.get(file) ?? []) if (next.endsWith('.ts')) visit(next, [...trail, file]);
+    for (const next of targets.get(file) ?? []) visit(next, [...trail, file]);
     done.add(file);
   };
-  for (const file of sources) visit(file, []);
+  for (const file of files) visit(file, []);
 });
 
-test('an outside package is imported by its owner room alone', () => {
-  const outside = imports.filter(({ to }) => !to.endsWith('.ts') && !to.startsWith('node:'));
-  for (const { from, to } of outside) {
+test('a package is imported by its owner modules only', () => {
+  const packages = imports.filter(({ to }) => !to.endsWith('.ts') && !to.startsWith('node:'));
+  for (const { from, to } of packages) {
     assert.ok(!builtinModules.includes(to), `${from}: write node:${to}`);
     const name = to
       .split('/')
       .slice(0, to.startsWith('@') ? 2 : 1)
       .join('/');
-    assert.ok(OWNERS[name]?.includes(roomOf(from)), `${from} imports ${to}`);
+    assert.ok(OWNERS[name]?.includes(moduleOf(from)), `${from} imports ${to}`);
   }
 });
 
-test('what runs in a browser imports nothing of Node', () => {
+test('code for browsers does not import Node modules', () => {
   const wrong = imports.filter(
-    ({ from, to }) => ['client', 'formats'].includes(roomOf(from)) && to.startsWith('node:'),
+    ({ from, to }) => ['client', 'formats'].includes(moduleOf(from)) && to.startsWith('node:'),
   );
   assert.deepEqual(wrong, []);
 });
 
+test(`a folder has at most ${FILES_PER_FOLDER_MAX} files`, () => {
+  const files = [...sources, ...listSources('console/src')];
+  const crowded = [...new Set(files.map((file) => dirname(file)))]
+    .map((folder) => ({ folder, count: files.filter((file) => dirname(file) === folder).length }))
+    .filter(({ count }) => count > FILES_PER_FOLDER_MAX);
+  assert.deepEqual(crowded, []);
+});
+
 function isAllowed({ from, to, isType }: Import): boolean {
-  const [room, target] = [roomOf(from), roomOf(to)];
-  const rule = ROOMS[room];
-  if (room === target) return true;
+  const [module, target] = [moduleOf(from), moduleOf(to)];
+  const rule = MODULES[module];
+  if (module === target) return true;
   return rule !== undefined && (rule.values.includes(target) || (isType && rule.types?.includes(target) === true));
 }
 
-/** Files that stand in no folder join the parts, and count as the room `app`. */
-function roomOf(file: string): string {
-  const [room = '', ...rest] = file.split('/');
-  return rest.length === 0 ? 'app' : room;
+/** Files directly in `src` assemble the parts, and count as the module `app`. */
+function moduleOf(file: string): string {
+  const [, module = '', ...rest] = file.split('/');
+  return rest.length === 0 ? 'app' : module;
 }
 
+function listSources(root: string): readonly string[] {
+  const files = readdirSync(root, { recursive: true, encoding: 'utf8' });
+  return files.filter((file) => /\.tsx?$/.test(file)).map((file) => join(root, file));
+}
+
+/** Includes re-exports and dynamic imports. */
 function readImports(from: string): readonly Import[] {
-  const text = readFileSync(join('src', from), 'utf8');
-  return [...text.matchAll(/^(?:import|export)\s+(type\s)?[^;'"]*?from\s+'([^']+)'/gm)].map(
-    ([, type, specifier = '']) => ({
-      from,
-      to: specifier.startsWith('.') ? normalize(join(dirname(from), specifier)) : specifier,
-      isType: type !== undefined,
-    }),
-  );
+  const text = readFileSync(from, 'utf8');
+  const found = [
+    ...text.matchAll(/^(?:import|export)\s+(type\s)?[^;'"]*?from\s+'([^']+)'/gm),
+    ...text.matchAll(/\b(typeof\s+)?import\(\s*'([^']+)'/g),
+    ...text.matchAll(/^import()\s+'([^']+)'/gm),
+  ];
+  return found.map(([, type, specifier = '']) => ({
+    from,
+    to: specifier.startsWith('.') ? normalize(join(dirname(from), specifier)) : specifier,
+    isType: type !== undefined && type !== '',
+  }));
 }
