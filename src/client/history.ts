@@ -10,7 +10,6 @@ import type {
 } from '../wire/history/versions.ts';
 import type { ApiClient } from './api-client.ts';
 import { readPages, tableAddress, tableOperation } from './calls.ts';
-import type { Address } from './calls.ts';
 
 /** Which state of a table is meant; the latest of the main branch when both are absent. */
 export interface State {
@@ -37,7 +36,10 @@ export async function listVersions(
 export const restoreTable = tableOperation<RestoreTableReply, RestoreTableBody>('restore');
 
 export async function listTags(client: ApiClient, table: TablePath): Promise<Readonly<Record<string, TagShape>>> {
-  return joinPages(client, tableAddress(table, 'tags/list'), ({ tags }: ListTagsReply) => tags);
+  const address = tableAddress(table, 'tags/list');
+  const found: Record<string, TagShape> = {};
+  for await (const { tags } of readPages<ListTagsReply>(client, address, {})) Object.assign(found, tags);
+  return found;
 }
 
 export const tagVersion = tableOperation<TagVersionReply, { readonly tag: string }>('tags/version');
@@ -49,18 +51,11 @@ export async function listBranches(
   client: ApiClient,
   table: TablePath,
 ): Promise<Readonly<Record<string, BranchShape>>> {
-  return joinPages(client, tableAddress(table, 'branches/list'), ({ branches }: ListBranchesReply) => branches);
+  const address = tableAddress(table, 'branches/list');
+  const found: Record<string, BranchShape> = {};
+  for await (const { branches } of readPages<ListBranchesReply>(client, address, {})) Object.assign(found, branches);
+  return found;
 }
 
 export const createBranch = tableOperation<ChangeReply, CreateBranchBody>('branches/create');
 export const deleteBranch = tableOperation<ChangeReply, { readonly name: string }>('branches/delete');
-
-async function joinPages<Page extends { readonly page_token?: string }, Item>(
-  client: ApiClient,
-  address: Address,
-  itemsOf: (page: Page) => Readonly<Record<string, Item>>,
-): Promise<Readonly<Record<string, Item>>> {
-  const found: Record<string, Item> = {};
-  for await (const page of readPages<Page>(client, address, {})) Object.assign(found, itemsOf(page));
-  return found;
-}

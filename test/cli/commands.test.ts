@@ -182,7 +182,7 @@ test('reads a config file, and says where its values are from', async () => {
   assert.match(missing.err, /cannot be read: it is not there/);
 });
 
-test('makes a key that is shown once and kept as a digest', async () => {
+test('creates a key that is shown once and stored as a digest', async () => {
   const { code, out, err } = await run(['key', 'create', 'reports', '--data', data]);
   assert.equal(code, 0);
   assert.match(out, /^ty_[\w-]{43}\n$/);
@@ -195,7 +195,7 @@ test('makes a key that is shown once and kept as a digest', async () => {
   assert.ok(!listed.out.includes(out.trim()) && !listed.out.includes(digestSecret(out.trim())));
 });
 
-test('makes a key for a role on a path that expires', async () => {
+test('creates a key for a role on a path that expires', async () => {
   const start = Date.now();
   const flags = ['--role=writer', '--database', 'sales', '--path', 'eu$orders', '--days=2'];
   const { code, out } = await run(['key', 'create', ...flags, 'loader', `--data=${data}`]);
@@ -208,7 +208,7 @@ test('makes a key for a role on a path that expires', async () => {
   assert.match(listed.out, /loader +writer on sales\/eu\$orders$/m);
 });
 
-test('refuses keys that are not fully or not rightly described, and makes none', async () => {
+test('refuses incomplete or wrong descriptions of keys, and creates none', async () => {
   const before = await run(['key', 'list', '--data', data]);
   const wrong: readonly (readonly [argv: readonly string[], says: RegExp])[] = [
     [[], /Give the key one name/],
@@ -254,7 +254,7 @@ test('revokes a key once', async () => {
   assert.equal((await run(['key', 'revoke', '--data', data])).code, 2);
 });
 
-test('makes databases with a folder of their own or one that is given, and lists them', async () => {
+test('creates databases in the default or a given folder, and lists them', async () => {
   const own = await run(['database', 'create', 'sales', '--data', data]);
   assert.equal(own.code, 0, own.err);
   const root = /^sales {2}(\S+)\n$/.exec(own.out)?.[1] ?? assert.fail(own.out);

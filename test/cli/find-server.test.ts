@@ -59,7 +59,7 @@ test('says how to give a key when there is none, and where a refused one came fr
   assert.equal(token.code, 4);
 });
 
-test('says when no server answers, with an exit code of its own', async () => {
+test('reports a server that does not answer, with a separate exit code', async () => {
   const closed = await startServer();
   await closed.close();
   const { code, out, err } = await runCliOn(closed.url, ['tables']);

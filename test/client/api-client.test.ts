@@ -68,7 +68,7 @@ async function refusal(work: Promise<unknown>): Promise<ClientError> {
   );
 }
 
-test('makes, lists, describes, renames and drops tables, page by page', async () => {
+test('creates, lists, describes, renames and drops tables, page by page', async () => {
   await createNamespace(client, ['eu']);
   for (const path of [['t1'], ['t2'], ['t3'], ['eu', 'orders'], ['eu', 'a$b']] as const) {
     await createTable(client, path, sampleStream(4), { properties: { made: 'by test' } });
@@ -175,7 +175,7 @@ test('gives refusals with what was wrong, what would be right, and the id of the
   assert.match(strange.title, /credentials/);
 });
 
-test('asks the database that it was made for', async () => {
+test('sends requests to the database that it was created for', async () => {
   await client.json('/v1/database/create', { json: { name: 'other' } });
   const other = client.withDatabase('other');
   assert.deepEqual(await collect(listTables(other)), []);
@@ -197,7 +197,7 @@ test('says why no answer came', async () => {
   });
 });
 
-test('gives up an answer that takes too long, follows no redirect, and understands a proxy that refuses', async (t) => {
+test('gives up on a slow reply, follows no redirect, and understands a proxy that refuses', async (t) => {
   const silent = createServer((request, response) => {
     if (request.url === '/moved') response.writeHead(302, { location: server.url }).end();
     if (request.url === '/proxy') response.writeHead(502, { 'content-type': 'text/html' }).end('<h1>Bad</h1>');

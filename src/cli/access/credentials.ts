@@ -1,4 +1,5 @@
 import { generateApiKey, generateClientSecret } from '../../auth/keys/secrets.ts';
+import { generateSigningKey } from '../../auth/keys/signing-keys.ts';
 import type { CredentialRecord } from '../../catalog/catalog.ts';
 import { findOwnIssuer } from '../../config/config.ts';
 import type { Config } from '../../config/config.ts';
@@ -7,14 +8,6 @@ import type { Command } from '../command.ts';
 import { padText, textWidth } from '../show/text.ts';
 import { defineCatalogCommand, defineListCommand, requireOneName } from './catalog-command.ts';
 import { GRANT_HELP, GRANT_OPTIONS, grantToJson, readGrant, showGrant } from './grants.ts';
-import { generateSigningKey } from '../../auth/keys/signing-keys.ts';
-
-/** The secret of a new credential, as JSON fields and as text. */
-interface Shown {
-  readonly fields: object;
-  readonly text: string;
-  readonly notice: string;
-}
 
 /** What the commands of one kind of credential say, and where the catalog keeps it. */
 interface CredentialKind {
@@ -24,7 +17,8 @@ interface CredentialKind {
   readonly createHelp: string;
   readonly generate: (config: Config) => {
     readonly digest: string;
-    readonly show: (record: CredentialRecord) => Shown;
+    /** The secret as JSON fields and as text. */
+    readonly show: (record: CredentialRecord) => { fields: object; text: string; notice: string };
   };
   readonly listSummary: string;
   readonly revokeSummary: string;

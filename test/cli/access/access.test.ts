@@ -41,7 +41,7 @@ async function json(...argv: readonly string[]): Promise<any> {
   return JSON.parse(out);
 }
 
-test('makes a client that gets tokens of a running server, until it is revoked', async (t) => {
+test('creates a client that gets tokens of a running server, until it is revoked', async (t) => {
   const server = await startServer({ folder: data });
   t.after(async () => server.close());
   const made = await json('client', 'create', 'loader', '--role=writer', '--database=default', '--port=77');
@@ -81,7 +81,7 @@ test('gives, lists and takes roles', async () => {
   assert.equal((await run('grant', 'add', 'token:https://i.example#ada', '--database=sales')).code, 0);
 });
 
-test('gives nothing to nobody, nor on what is not there', async () => {
+test('refuses grants to unknown principals and on unknown databases', async () => {
   for (const principal of [[], ['x'], ['key:'], ['token:x'], ['key:nobody'], ['client:nobody'], ['key:a', 'key:b']]) {
     assert.equal((await run('grant', 'add', ...principal, '--role=reader')).code, 2, principal.join(' '));
   }

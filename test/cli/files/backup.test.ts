@@ -74,7 +74,7 @@ test('a database comes back from its backup: namespaces, tables, metadata, index
   );
 });
 
-test('a restore leaves tables alone that are there, unless it may replace them', async () => {
+test('a restore leaves existing tables alone, unless it may replace them', async () => {
   const place = join(folder, 'again');
   assert.equal((await cli('backup', 'default', place)).code, 0);
   const refused = await cli('restore', place, 'default');

@@ -47,7 +47,7 @@ async function file(name: string, text: string): Promise<string> {
 
 const PEOPLE = 'id,name,born,vec\n1,Ada,1815-12-10,"[1, 0.5]"\n2,"Bo ""B""",,"[0, 1]"\n';
 
-test('a table that is named before its file is told from one that is named after it', async () => {
+test('an import that names the table before the file is refused, and shown the right order', async () => {
   const path = await file('turned.csv', PEOPLE);
   const { code, err } = await cli('import', 'turned', path);
   assert.equal(code, 2);
@@ -75,7 +75,7 @@ test('a CSV file becomes a table, and comes back in every format', async () => {
   assert.ok(!(await readdir(folder)).some((name) => name.endsWith('.part') || name.endsWith('.tiltyard-import')));
 });
 
-test('rows are added in the types of the table, and a table is replaced when asked', async () => {
+test('rows are added with the types of the table, and a table is replaced on request', async () => {
   const codes = await file('codes.csv', 'code,n\n007,1.5\n');
   await json('import', codes, 'codes');
   const more = await file('more.csv', 'code,n\n12,3\n');

@@ -60,7 +60,7 @@ test('says which settings are wrong, and that a folder is not there', async () =
   assert.deepEqual([code, states['data folder']], [1, 'bad']);
 });
 
-test('tells a catalog that is absent or damaged, and a key that others can read, and changes nothing', async (t) => {
+test('reports a missing or damaged catalog and a key that others can read, and changes nothing', async (t) => {
   const other = await mkdtemp(join(tmpdir(), 'tiltyard-doctor-'));
   t.after(async () => rm(other, { recursive: true, force: true }));
   assert.equal((await examine(other, '--offline')).states['catalog'], 'warning');

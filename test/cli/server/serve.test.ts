@@ -77,7 +77,7 @@ class Served {
   }
 }
 
-test('starts with one command, shows a key once, and serves with it until it is told to stop', async () => {
+test('starts with one command, shows a key once, and serves with it until it is stopped', async () => {
   const data = join(folder, 'first');
   const served = new Served([data, '--port', '0']);
   const url = await served.url();
@@ -143,7 +143,7 @@ test('leaves no worker behind when it is killed itself', async () => {
   await eventually(async () => !isAlive(worker));
 });
 
-test('finishes a running request when it is told to stop, and then exits with 0', async () => {
+test('finishes a running request after SIGTERM, and then exits with 0', async () => {
   const served = new Served([join(folder, 'drained'), '--port=0']);
   const url = await served.url();
   const stream = sampleStream();
@@ -171,7 +171,7 @@ test('finishes a running request when it is told to stop, and then exits with 0'
   assert.equal(await served.ended, 0);
 });
 
-test('lists every wrong setting and exits with 2, without a folder made', async () => {
+test('lists every wrong setting and exits with 2, without creating a folder', async () => {
   const data = join(folder, 'never');
   const served = new Served([data, '--port=99999', '--http-uploads-max=none'], { TILTYARD_LOG_FORMAT: 'xml' });
   assert.equal(await served.ended, 2);

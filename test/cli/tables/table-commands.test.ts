@@ -134,7 +134,7 @@ test('finds rows by vector, by the vector of a row, with expressions, offset and
   assert.equal((await json('query', 'orders', '--limit', 'all', '--offset', '10')).rows.length, 390);
 });
 
-test('refuses queries that are wrongly written, and marks the place in the SQL', async () => {
+test('refuses malformed queries, and marks the position in the SQL', async () => {
   const wrong: readonly (readonly [argv: readonly string[], says: RegExp])[] = [
     [['--vector', 'x'], /--vector must be a JSON list of numbers/],
     [['--vector', '[1]', '--like', '1'], /--vector or --like, not both/],
@@ -255,7 +255,7 @@ test('travels between versions, tags and branches', async () => {
   assert.deepEqual(Object.keys((await json('tag', 'list', 'orders')).tags), ['start']);
 });
 
-test('makes, lists and drops namespaces; renames, moves and drops tables', async () => {
+test('creates, lists and drops namespaces; renames, moves and drops tables', async () => {
   await done('namespace', 'create', 'us', '--property', 'owner=ada');
   await done('namespace', 'create', 'us/west');
   assert.equal(await done('namespace', 'list', 'us'), 'us/west\n');
