@@ -6,7 +6,6 @@ import type { TableLocation } from '../model/table.ts';
 import type { SyncScope } from '../storage/storage.ts';
 import type { Storages } from '../storage/storages.ts';
 import { cannotTakeBack, notKept } from './refusals.ts';
-import { runSynced } from './run-synced.ts';
 import type { WriteQueues } from './queue/write-queues.ts';
 
 export interface BackgroundParts {
@@ -24,7 +23,7 @@ export interface TimedOptimization extends Optimization {
 /**
  * Index builds and compaction commit beside the queue: they change no rows, the engine commits them over whatever was
  * committed since they began, and the queue would be kept for minutes. So they have no journal entry; they open the table
- * in the queue, and what they made is synced before it is reported. They cannot be stopped.
+ * in the queue, and their commits are synced before they are reported. They cannot be stopped.
  */
 export class BackgroundWork {
   readonly #parts: BackgroundParts;
@@ -34,7 +33,7 @@ export class BackgroundWork {
     this.#parts = parts;
   }
 
-  /** `enter` is told what comes next, and may throw to stop there. */
+  /** Calls `enter` before each phase; it may throw to stop there. */
   async buildIndex(target: WriteTarget, request: IndexRequest, enter: (phase: string) => void): Promise<IndexCommit> {
     const { engine, queues, attemptsMax } = this.#parts;
     return this.#run(target, async () => {
@@ -45,7 +44,7 @@ export class BackgroundWork {
           enter('building');
           return await opened.build(request);
         } catch (error) {
-          // An overwrite makes the work worthless, and starts it again.
+          // An overwrite makes the index worthless: it is built again.
           if (attempt >= attemptsMax || !engine.isConflict(error)) throw error;
         } finally {
           opened.close();
@@ -54,7 +53,7 @@ export class BackgroundWork {
     });
   }
 
-  /** `undefined` when a writer was faster: nothing was changed then. */
+  /** `undefined` when a writer was faster: then nothing was changed. */
   async optimize(location: TableLocation, request: OptimizeRequest): Promise<TimedOptimization | undefined> {
     const { engine, queues } = this.#parts;
     return this.#run({ location, branch: undefined }, async () => {
@@ -70,7 +69,7 @@ export class BackgroundWork {
     });
   }
 
-  /** When what runs now is over; `undefined` when nothing runs. The removal of a table waits for it. */
+  /** Settles when all work that runs now has ended; `undefined` when none runs. The removal of a table waits for it. */
   whenOver(location: TableLocation): Promise<unknown> | undefined {
     const running = this.#running.get(locationKey(location));
     return running === undefined ? undefined : Promise.allSettled(running);
@@ -140,3 +139,21 @@ export class BackgroundWork {
 }
 
 const INSPECTED_AT_ONCE = 50;
+
+/** Runs work on a table, and resolves when all that it committed is durable. */
+export async function runSynced<Value>(
+  storages: Storages,
+  location: TableLocation,
+  work: (scope: SyncScope) => Promise<Value>,
+): Promise<Value> {
+  const storage = storages.of(location.root);
+  await storage.requireRoot();
+  const scope = await storage.beginSync(location);
+  try {
+    const value = await work(scope);
+    await scope.sync();
+    return value;
+  } finally {
+    scope.end();
+  }
+}

@@ -1,7 +1,7 @@
 import type { JournalEntry, NewCommit, NewEntry } from '../catalog/catalog.ts';
 import type { CommitKind, TableRecord } from '../model/table.ts';
 import { MAIN_BRANCH } from '../model/table.ts';
-import type { Fields, FieldsRule, ResponseRef, WriteRequest } from './write.ts';
+import type { Fields, FieldsRule, ReplayableWrite, WriteRequest } from './write.ts';
 
 /** What the journal stores of a write before its commit, to find the commit by. */
 export interface Expectation {
@@ -83,8 +83,11 @@ export function readExpectation({ expected }: Pick<JournalEntry, 'expected'>): E
   return { kinds: [], rule: { from: 'nothing' }, ...(JSON.parse(expected) as Partial<Expectation>) };
 }
 
-export function toResponseRef({ id, key }: Pick<NewEntry, 'id' | 'key'>): ResponseRef {
-  return { id, key };
+/** The result of an entry that was committed before. */
+export function toReplayed({ id, key, version = 0, transactionId, outcome = '{}' }: JournalEntry): ReplayableWrite {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Only the pipeline writes it.
+  const fields = JSON.parse(outcome) as Fields;
+  return { kind: 'replayed', version, transactionId, properties: undefined, fields, response: { id, key } };
 }
 
 /** Where writes follow one another: a branch of a table. */

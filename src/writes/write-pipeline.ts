@@ -1,4 +1,4 @@
-import type { Journal, NewEntry } from '../catalog/catalog.ts';
+import type { Journal, NewEntry, RecordedCommit } from '../catalog/catalog.ts';
 import type { Coordination } from '../coordination/coordination.ts';
 import type { Engine, OpenTable, PreparedCommit, WriteTarget } from '../engine/engine.ts';
 import { ServiceError } from '../errors/service-error.ts';
@@ -6,14 +6,17 @@ import type { EngineLimits } from '../model/limits.ts';
 import type { TableRecord } from '../model/table.ts';
 import type { SyncScope } from '../storage/storage.ts';
 import type { Storages } from '../storage/storages.ts';
-import { BatchMember, prepareBatch, takeBatch } from './queue/batch.ts';
-import type { InDoubtWrites } from './recovery/in-doubt-writes.ts';
 import type { Idempotency } from './idempotency/idempotency.ts';
-import { readExpectation, toCommit, toEntry, toResponseRef } from './journal-entries.ts';
-import { inDoubt, isClearRefusal, malformed, notKept, toServiceError, versionDiffers } from './refusals.ts';
-import { findCommit, rebuildFields } from './recovery/verify.ts';
-import type { FailedWrite, Fields, OnBatch, OnWriteStep, TableWrite, WriteResult } from './write.ts';
+import type { Responses } from './idempotency/responses.ts';
+import { readExpectation, toCommit, toEntry } from './journal-entries.ts';
+import type { JournaledWrite } from './journal-entries.ts';
+import { BatchMember, prepareBatch, takeBatch } from './queue/batch.ts';
 import type { WriteQueues } from './queue/write-queues.ts';
+import type { InDoubtWrites } from './recovery/in-doubt-writes.ts';
+import { findCommit, inspectCommits, rebuildFields } from './recovery/verify.ts';
+import type { CommitRange } from './recovery/verify.ts';
+import { inDoubt, isClearRefusal, malformed, notKept, toServiceError, versionDiffers } from './refusals.ts';
+import type { FailedWrite, Fields, OnBatch, OnWriteStep, SucceededWrite, TableWrite, WriteResult } from './write.ts';
 
 export interface PipelineParts {
   readonly engine: Engine;
@@ -22,7 +25,8 @@ export interface PipelineParts {
   readonly coordination: Coordination;
   readonly queues: WriteQueues;
   readonly idempotency: Idempotency;
-  readonly doubts: InDoubtWrites;
+  readonly responses: Responses;
+  readonly inDoubtWrites: InDoubtWrites;
   readonly limits: EngineLimits;
   /** `os`: commits survive a kill of the process, not a power loss. */
   readonly sync: 'full' | 'os';
@@ -37,11 +41,11 @@ export interface PipelineParts {
  *
  * 1. A success was applied exactly once, is durable, and is recorded.
  * 2. A refusal changed nothing.
- * 3. Whatever may have been applied without a success says so, and is resolved before the same request can run again.
+ * 3. A write that may have been applied without a success says so, and is resolved before the same request can run again.
  * 4. A response is marked before its first byte leaves. A write whose response was marked is never replayed without a key.
  * 5. A commit whose reply was lost is looked for in the manifests, never guessed.
  *
- * The result is a value: nothing is thrown to say success, and nothing below calls back into this.
+ * The result is a value: nothing is thrown to report success, and nothing below calls back into this.
  */
 export class WritePipeline {
   readonly #parts: PipelineParts;
@@ -52,26 +56,12 @@ export class WritePipeline {
 
   /** Steps 1 and 2: replay, enqueue. */
   async run<Outcome>(write: TableWrite<Outcome>): Promise<WriteResult> {
-    const { idempotency, queues, onStep } = this.#parts;
-    const { request, table } = write;
-    try {
-      return await idempotency.singleWrite(request, async () => {
-        await onStep('replay');
-        const replayed = await idempotency.findReplay(request);
-        if (replayed !== undefined) return replayed;
-
-        await onStep('enqueue');
-        const member = new BatchMember(write);
-        return queues.runBatch(
-          table.location,
-          member,
-          async () => this.#runBatch(member),
-          () => request.signal(),
-        );
-      });
-    } catch (error) {
-      return { kind: 'refused', error: toServiceError(error) };
-    }
+    const { queues } = this.#parts;
+    return runReplayable(this.#parts, write, async () => {
+      const member = new BatchMember(write);
+      const run = async (): Promise<void> => this.#runBatch(member);
+      return queues.runBatch(write.table.location, member, run, () => write.request.signal());
+    });
   }
 
   /** Step 3, at the head of the table's queue: the batch. */
@@ -86,7 +76,7 @@ export class WritePipeline {
       members = await takeBatch(first, queues, async () =>
         engine.useLatest(target, async (open) => first.write.plan.startGroup?.(open)),
       );
-      queues.noteBatch(table.location, members.length);
+      queues.recordBatch(table.location, members.length);
       await this.#commitMembers(members);
     } catch (error) {
       // Nothing has begun: from then on every failure is a value.
@@ -95,43 +85,38 @@ export class WritePipeline {
   }
 
   /**
-   * Leaves the queue after the engine's commit: sync and record overlap the commit of the next batch. A batch of several
-   * that is refused falls apart, so that a fault reaches only the write that has it.
+   * Leaves the queue after the engine's commit: sync and record overlap the commit of the next batch. A refused batch of
+   * several falls apart, and a fault reaches only the write that has it.
    */
   async #commitMembers(members: readonly BatchMember[]): Promise<void> {
     const committed = await this.#commitOnce(members);
-    switch (committed.kind) {
-      case 'committed':
-        this.#parts.doubts.track(committed.entries);
-        void this.#finish(members, committed);
-        return;
-      case 'in-doubt':
-        for (const member of members) member.settle(committed);
-        return;
-      case 'refused': {
-        // An outage hits all members alike: each would only wait for it once more.
-        if (members.length === 1 || committed.error.kind === 'ServiceUnavailable') {
-          for (const member of members) member.settle(committed);
-          return;
-        }
-        const middle = Math.ceil(members.length / 2);
-        await this.#commitMembers(members.slice(0, middle));
-        await this.#commitMembers(members.slice(middle));
-      }
+    if (committed.kind === 'committed') {
+      this.#parts.inDoubtWrites.track(committed.entries);
+      void this.#finish(members, committed);
+      return;
     }
+    // An outage hits all members alike: each would only wait for it once more.
+    const isFinal = committed.kind === 'in-doubt' || committed.error.kind === 'ServiceUnavailable';
+    if (isFinal || members.length === 1) {
+      for (const member of members) member.settle(committed);
+      return;
+    }
+    const middle = Math.ceil(members.length / 2);
+    await this.#commitMembers(members.slice(0, middle));
+    await this.#commitMembers(members.slice(middle));
   }
 
   /** Steps 4 to 6: own, begin, commit; and verify, when it is not clear whether the commit was made. */
   async #commitOnce(members: readonly BatchMember[]): Promise<CommitResult> {
-    const { engine, coordination, storages, doubts, limits, onStep, onBatch } = this.#parts;
+    const { engine, coordination, storages, inDoubtWrites, limits, onStep, onBatch } = this.#parts;
     const { table: record, branch, plan } = headOf(members).write;
     const target = { location: record.location, branch };
     let scope: SyncScope | undefined;
-    let begun: Begun | undefined;
+    let entries: readonly NewEntry[] | undefined;
     try {
       await onStep('own');
       const { epoch } = await coordination.own(record);
-      doubts.requireUndone(headOf(members).write);
+      inDoubtWrites.requireUndone(headOf(members).write);
       const storage = storages.of(record.location.root);
       await storage.requireRoot();
       scope = await storage.beginSync(record.location);
@@ -139,17 +124,18 @@ export class WritePipeline {
         try {
           return await this.#withTable(target, plan.mayBeMissing === true, async (table) => {
             const base = await table.version();
-            requireVersion(headOf(members), base);
+            requireVersion(headOf(members).write, base);
             const prepared = await prepareBatch(toPlans(members), table);
             if (prepared === undefined) return refuse(cannotShare(), scope);
-            begun ??= await this.#begin(members, prepared, { base, epoch });
+            entries ??= await this.#begin(members, prepared, { base, epoch });
             await onStep('commit');
             const startedAt = performance.now();
             const { version, outcome, ...committed } = await prepared.commit();
             const fault = committed.fault ?? this.#findFault(target, { base, version }, prepared.storedRows);
-            if (fault !== undefined) return this.#takeBack(target, begun, { version, fault, scope });
+            if (fault !== undefined) return this.#takeBack(target, entries, { version, fault, scope });
             onBatch({ kind: at(plan.kinds, 0), members: members.length, startedAt, endedAt: performance.now() });
-            return { kind: 'committed', ...begun, scope, version, fields: toFields(members, outcome) };
+            const fields = members.map(({ write }, index) => write.toFields(outcome[index]));
+            return { kind: 'committed', entries, scope, version, fields };
           });
         } catch (error) {
           // A conflict commits nothing; the next attempt starts from the newest version.
@@ -157,100 +143,95 @@ export class WritePipeline {
         }
       }
     } catch (error) {
-      if (begun === undefined) return refuse(error, scope);
-      if (!isClearRefusal(error) && !engine.isConflict(error)) return this.#verify(target, begun, { error, scope });
-      this.#parts.idempotency.abort(begun.entries.map(({ id }) => id));
-      return refuse(error, scope);
+      if (entries === undefined) return refuse(error, scope);
+      if (!isClearRefusal(error) && !engine.isConflict(error)) return this.#verify(target, entries, { error, scope });
+      return this.#abort(entries, error, scope);
     }
   }
 
-  async #begin(members: readonly BatchMember[], prepared: Prepared, { base, epoch }: Base): Promise<Begun> {
-    const { idempotency, doubts, journal, makeId, onStep, sync } = this.#parts;
+  async #begin(
+    members: readonly BatchMember[],
+    prepared: Prepared,
+    { base, epoch }: Base,
+  ): Promise<readonly NewEntry[]> {
+    const { responses, makeId, onStep, sync } = this.#parts;
     await onStep('begin');
-    const generation = idempotency.startMarks();
+    const generation = responses.startMarks();
     const entries = members.map(({ write }, index) => {
-      const { plan, rule: unknown } = write;
-      const expected = prepared.expected?.[index];
-      const rule = expected === undefined ? unknown : { from: 'values' as const, fields: write.toFields(expected) };
-      const expectation = { kinds: plan.kinds, addedRows: prepared.addedRows, rule };
-      return toEntry(write, { id: makeId(), baseVersion: base, epoch, generation, expected: expectation });
+      const outcome = prepared.expected?.[index];
+      const rule = outcome === undefined ? write.rule : { from: 'values' as const, fields: write.toFields(outcome) };
+      const expected = { kinds: write.plan.kinds, addedRows: prepared.addedRows, rule };
+      return toEntry(write, { id: makeId(), baseVersion: base, epoch, generation, expected });
     });
-    const removes = idempotency.takeRemovable();
-    const bounds = doubts.unboundedOf(headOf(members).write);
-    // After a power loss no marks are trusted, so that only entries with a key must survive it.
+    // After a power loss no marks are trusted: only entries with a key must survive it.
     const isDurable = sync === 'full' && entries.some(({ key }) => key !== undefined);
     try {
-      await journal.begin(entries, { bounds, removes, isDurable });
+      await beginEntries(this.#parts, headOf(members).write, { entries, isDurable });
     } catch (error) {
-      // The entries may be there all the same, when it was the catalog's commit that failed.
-      idempotency.abort(entries.map(({ id }) => id));
+      // If the catalog's commit failed, the entries may exist all the same.
+      responses.abort(entries.map(({ id }) => id));
       throw error;
     }
-    idempotency.removed(removes);
-    doubts.bounded(bounds);
-    return { entries };
+    return entries;
   }
 
-  async #verify(target: WriteTarget, { entries }: Begun, { error, scope }: Failure): Promise<CommitResult> {
+  async #verify(target: WriteTarget, entries: readonly NewEntry[], { error, scope }: Failure): Promise<CommitResult> {
     await this.#parts.onStep('verify');
-    const verdict = await this.#findVerdict(target, entries).catch(() => undefined);
-    if (verdict?.kind === 'committed') {
-      const { commit, rowsBefore, fault } = verdict;
-      if (fault !== undefined) return this.#takeBack(target, { entries }, { version: commit.version, fault, scope });
-      const fields = entries.map((entry) => rebuildFields(readExpectation(entry).rule, commit, rowsBefore));
-      return { kind: 'committed', entries, scope, version: commit.version, fields };
+    try {
+      const verdict = await findCommit(this.#parts, target, at(entries, 0));
+      if (verdict.kind === 'not-committed') return this.#abort(entries, error, scope);
+      if (verdict.kind === 'committed') {
+        const { commit, rowsBefore } = verdict;
+        const { version } = commit;
+        const fault = this.#findFault(target, { base: version - 1, version }, undefined);
+        if (fault !== undefined) return await this.#takeBack(target, entries, { version, fault, scope });
+        const fields = entries.map((entry) => rebuildFields(readExpectation(entry).rule, commit, rowsBefore));
+        return { kind: 'committed', entries, scope, version, fields };
+      }
+    } catch {
+      // Not known, as without a verdict.
     }
-    if (verdict?.kind === 'not-committed') {
-      this.#parts.idempotency.abort(entries.map(({ id }) => id));
-      return refuse(error, scope);
-    }
-    this.#parts.doubts.add(entries);
-    scope?.end();
-    return { kind: 'in-doubt', error: inDoubt(error) };
+    return this.#leaveInDoubt(entries, error, scope);
   }
 
-  async #findVerdict(target: WriteTarget, entries: readonly NewEntry[]) {
-    const verdict = await findCommit(this.#parts, target, at(entries, 0));
-    if (verdict.kind !== 'committed') return verdict;
-    const { version } = verdict.commit;
-    return { ...verdict, fault: this.#findFault(target, { base: version - 1, version }, undefined) };
+  /** Why a commit that the engine has made is worthless: files that were cut short, or rows that are missing. */
+  #findFault(target: WriteTarget, versions: CommitRange, storedRows: number | undefined): ServiceError | undefined {
+    const { isIntact, last } = inspectCommits(this.#parts.storages, target, versions);
+    if (!isIntact) return notKept();
+    const isShort = last !== undefined && storedRows !== undefined && last.addedRows !== storedRows;
+    return isShort ? malformed() : undefined;
   }
 
-  /** What makes a commit worthless although the engine has made it: files that were cut short, or rows that are missing. */
-  #findFault(
-    { location, branch }: WriteTarget,
-    { base, version }: { readonly base: number; readonly version: number },
-    storedRows: number | undefined,
-  ): ServiceError | undefined {
-    const storage = this.#parts.storages.of(location.root);
-    // A write that adds nothing has made no version; columns may take two.
-    for (let each = base + 1; each <= version; each += 1) {
-      const inspected = storage.inspectCommit(location, branch, each);
-      if (inspected?.isIntact === false) return notKept();
-      const isOwn = each === version && inspected !== undefined && storedRows !== undefined;
-      if (isOwn && inspected.addedRows !== storedRows) return malformed();
-    }
-    return undefined;
-  }
-
-  /** No other write runs meanwhile, so that the version before becomes the latest again. */
-  async #takeBack(target: WriteTarget, { entries }: Begun, { version, fault, scope }: Fault): Promise<CommitResult> {
+  /** No other write runs meanwhile: the version before becomes the latest again. */
+  async #takeBack(
+    target: WriteTarget,
+    entries: readonly NewEntry[],
+    { version, fault, scope }: Fault,
+  ): Promise<CommitResult> {
     try {
       await this.#parts.engine.restoreVersion(target, version - 1);
       // Durable before the entries go: nothing else would take the commit back after a power loss.
       await scope?.sync();
-      this.#parts.idempotency.abort(entries.map(({ id }) => id));
-      return refuse(fault, scope);
+      return this.#abort(entries, fault, scope);
     } catch (error) {
-      this.#parts.doubts.add(entries);
-      scope?.end();
-      return { kind: 'in-doubt', error: inDoubt(error) };
+      return this.#leaveInDoubt(entries, error, scope);
     }
+  }
+
+  #abort(entries: readonly NewEntry[], error: unknown, scope: SyncScope | undefined): FailedWrite {
+    this.#parts.responses.abort(entries.map(({ id }) => id));
+    return refuse(error, scope);
+  }
+
+  #leaveInDoubt(entries: readonly NewEntry[], error: unknown, scope: SyncScope | undefined): FailedWrite {
+    this.#parts.inDoubtWrites.add(entries);
+    scope?.end();
+    return { kind: 'in-doubt', error: inDoubt(error) };
   }
 
   /** Steps 7 and 8: sync, record. The HTTP layer marks and sends the response. */
   async #finish(members: readonly BatchMember[], { entries, scope, version, fields }: CommittedBatch): Promise<void> {
-    const { journal, doubts, onStep, onCommit, sync } = this.#parts;
+    const { journal, inDoubtWrites, onStep, onCommit, sync } = this.#parts;
     let isSynced = false;
     try {
       await onStep('sync');
@@ -261,28 +242,23 @@ export class WritePipeline {
         toCommit(write, at(entries, index), version, at(fields, index)),
       );
       const recorded = await journal.record(commits, sync === 'full');
-      doubts.untrack(entries);
+      inDoubtWrites.untrack(entries);
       onCommit(headOf(members).write.table);
       for (const [index, member] of members.entries()) {
-        const { transactionId, properties = member.write.table.properties } = recorded[index] ?? {};
-        const entry = at(entries, index);
-        // The table was dropped meanwhile: nothing is left that could be asked for again.
-        if (recorded[index] === undefined) this.#parts.idempotency.abort([entry.id]);
-        const response = recorded[index] === undefined ? undefined : toResponseRef(entry);
-        const success = { transactionId, properties, fields: at(fields, index), response };
-        member.settle({ kind: 'committed', version, ...success });
+        const committed = { version, fields: at(fields, index), recorded: recorded[index] };
+        member.settle(toSuccess(this.#parts, member.write, at(entries, index), committed));
       }
     } catch (error) {
-      // It is committed, but not known to be durable, or not recorded. The storage says by itself what that means.
-      doubts.add(entries);
-      const told = isSynced ? inDoubt(error) : toServiceError(error);
-      for (const member of members) member.settle({ kind: 'in-doubt', error: told });
+      // Committed, but not known to be durable, or not recorded. The storage's own error says what that means.
+      inDoubtWrites.add(entries);
+      const reported = isSynced ? inDoubt(error) : toServiceError(error);
+      for (const member of members) member.settle({ kind: 'in-doubt', error: reported });
     } finally {
       scope?.end();
     }
   }
 
-  /** The latest state of the table. After a failure nothing that is known of it holds. */
+  /** The latest state of the table. After a failure nothing that is cached of it holds. */
   async #withTable<Value>(
     target: WriteTarget,
     mayBeMissing: boolean,
@@ -309,10 +285,6 @@ interface Base {
   readonly epoch: number;
 }
 
-interface Begun {
-  readonly entries: readonly NewEntry[];
-}
-
 interface Failure {
   readonly error: unknown;
   readonly scope: SyncScope | undefined;
@@ -324,8 +296,9 @@ interface Fault {
   readonly scope: SyncScope | undefined;
 }
 
-interface CommittedBatch extends Begun {
+interface CommittedBatch {
   readonly kind: 'committed';
+  readonly entries: readonly NewEntry[];
   readonly scope: SyncScope | undefined;
   readonly version: number;
   /** Of each member's reply, in order. */
@@ -345,25 +318,71 @@ const MISSING: OpenTable = {
   forget: () => {},
 };
 
-function refuse(error: unknown, scope: SyncScope | undefined): FailedWrite {
-  scope?.end();
-  return { kind: 'refused', error: toServiceError(error) };
+/** Step 1 of any write: the result of the same request, if it was applied before; otherwise it is enqueued. */
+export async function runReplayable(
+  { idempotency, onStep }: PipelineParts,
+  { request }: JournaledWrite,
+  enqueue: () => Promise<WriteResult>,
+): Promise<WriteResult> {
+  try {
+    return await idempotency.singleWrite(request, async () => {
+      await onStep('replay');
+      const replayed = await idempotency.findReplay(request);
+      if (replayed !== undefined) return replayed;
+      await onStep('enqueue');
+      return enqueue();
+    });
+  } catch (error) {
+    return { kind: 'refused', error: toServiceError(error) };
+  }
 }
 
 /** If-Match is about the version that the write will follow. */
-function requireVersion({ write }: BatchMember, base: number): void {
-  const { expectedVersion } = write.request;
+export function requireVersion({ request: { expectedVersion } }: JournaledWrite, base: number): void {
   if (expectedVersion !== undefined && expectedVersion !== base) throw versionDiffers(expectedVersion, base);
+}
+
+/** Step 5: one transaction. It also bounds entries in doubt and removes those that are answered. */
+export async function beginEntries(
+  { journal, responses, inDoubtWrites }: PipelineParts,
+  write: JournaledWrite,
+  { entries, isDurable }: { readonly entries: readonly NewEntry[]; readonly isDurable: boolean },
+): Promise<void> {
+  const removes = responses.takeRemovable();
+  const bounds = inDoubtWrites.unboundedOf(write);
+  await journal.begin(entries, { bounds, removes, isDurable });
+  responses.removed(removes);
+  inDoubtWrites.bounded(bounds);
+}
+
+interface Committed {
+  readonly version: number;
+  readonly fields: Fields;
+  /** `undefined`: the table was dropped meanwhile. */
+  readonly recorded: RecordedCommit | undefined;
+}
+
+export function toSuccess(
+  { responses }: PipelineParts,
+  { table }: JournaledWrite,
+  { id, key }: NewEntry,
+  { version, fields, recorded }: Committed,
+): SucceededWrite {
+  if (recorded === undefined) responses.abort([id]);
+  const { transactionId, properties = table.properties } = recorded ?? {};
+  const response = recorded === undefined ? undefined : { id, key };
+  return { kind: 'committed', version, transactionId, properties, fields, response };
+}
+
+function refuse(error: unknown, scope: SyncScope | undefined): FailedWrite {
+  scope?.end();
+  return { kind: 'refused', error: toServiceError(error) };
 }
 
 function toPlans(members: readonly BatchMember[]) {
   const [first, ...others] = members.map(({ write }) => write.plan);
   if (first === undefined) throw new Error('A batch has at least one member.');
   return [first, ...others] as const;
-}
-
-function toFields(members: readonly BatchMember[], outcomes: readonly unknown[]): readonly Fields[] {
-  return members.map(({ write }, index) => write.toFields(outcomes[index]));
 }
 
 function headOf(members: readonly BatchMember[]): BatchMember {

@@ -66,6 +66,9 @@ export interface SucceededWrite {
   readonly response: ResponseRef | undefined;
 }
 
+/** A success that a repeated request gets. */
+export type ReplayableWrite = SucceededWrite & { readonly response: ResponseRef };
+
 /** `refused` changed nothing. `in-doubt` may have been applied, and says so. */
 export interface FailedWrite {
   readonly kind: 'refused' | 'in-doubt';

@@ -1,30 +1,28 @@
-import { readFileSync } from 'node:fs';
 import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import type { CheckedStream } from '../arrow/stream/checked-stream.ts';
 import type { Catalog, CompletedRequest, Reservation } from '../catalog/catalog.ts';
-import type { Coordination } from '../coordination/coordination.ts';
-import type { Engine, WriteOutcome } from '../engine/engine.ts';
+import type { WriteOutcome } from '../engine/engine.ts';
 import type { Limits } from '../model/limits.ts';
 import type { TableLocation, TableRecord } from '../model/table.ts';
-import type { Storages } from '../storage/storages.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
-import { BackgroundWork } from './background-work.ts';
-import { InDoubtWrites } from './recovery/in-doubt-writes.ts';
+import { BackgroundWork, runSynced } from './background-work.ts';
 import { Idempotency } from './idempotency/idempotency.ts';
-import { Inserts } from './uploads/inserts.ts';
-import type { RowsWrite } from './uploads/inserts.ts';
-import { MultiCommitPipeline } from './multi-commit.ts';
-import { recoverResponses } from './idempotency/recover-responses.ts';
-import { notKept } from './refusals.ts';
 import { ResponseMarks } from './idempotency/response-marks.ts';
 import type { PastMarks } from './idempotency/response-marks.ts';
-import { runSynced } from './run-synced.ts';
+import { Responses } from './idempotency/responses.ts';
+import { MultiCommitPipeline } from './multi-commit.ts';
+import { WriteQueues } from './queue/write-queues.ts';
+import { InDoubtWrites } from './recovery/in-doubt-writes.ts';
+import { inspectCommits } from './recovery/verify.ts';
+import { notKept } from './refusals.ts';
+import { Inserts } from './uploads/inserts.ts';
+import type { RowsWrite } from './uploads/inserts.ts';
 import { Spool } from './uploads/spool.ts';
 import { Uploads } from './uploads/uploads.ts';
 import type { PartOptions, UploadKey } from './uploads/uploads.ts';
 import type {
   Fields,
-  OnBatch,
   OnWriteStep,
   ResponseRef,
   SucceededWrite,
@@ -33,7 +31,7 @@ import type {
   WriteResult,
 } from './write.ts';
 import { WritePipeline } from './write-pipeline.ts';
-import { WriteQueues } from './queue/write-queues.ts';
+import type { PipelineParts } from './write-pipeline.ts';
 
 export type { BackgroundWork, TimedOptimization } from './background-work.ts';
 export type { RowsWrite } from './uploads/inserts.ts';
@@ -50,19 +48,17 @@ export type {
   WriteStep,
 } from './write.ts';
 
-export interface WritesSettings {
-  readonly engine: Engine;
-  readonly storages: Storages;
+export interface WritesSettings extends Pick<
+  PipelineParts,
+  'engine' | 'storages' | 'coordination' | 'sync' | 'onBatch'
+> {
   readonly catalog: Catalog;
-  readonly coordination: Coordination;
   readonly telemetry: Telemetry;
   readonly limits: Limits;
-  readonly sync: 'full' | 'os';
   /** Where responses are marked. */
   readonly marksFile: string;
-  /** For data that has not arrived whole yet. */
+  /** For data that has not arrived completely. */
   readonly spoolFolder: string;
-  readonly onBatch: OnBatch;
   readonly onStep?: OnWriteStep | undefined;
   /** Milliseconds since 1970. */
   readonly now: () => number;
@@ -76,7 +72,7 @@ export interface WriteCounts {
   readonly queuesWaiting: number;
 }
 
-/** How often forgotten uploads and keys past their time are removed. */
+/** How often idle uploads and expired keys are removed. */
 const EXPIRY_MILLISECONDS = 60_000;
 
 /** All that changes a table. Each table is written by one write at a time; what is reported is durable. */
@@ -84,48 +80,45 @@ export class Writes {
   readonly background: BackgroundWork;
   readonly #settings: WritesSettings;
   readonly #queues: WriteQueues;
-  readonly #idempotency: Idempotency;
   readonly #marks: ResponseMarks;
-  readonly #doubts: InDoubtWrites;
+  readonly #responses: Responses;
+  readonly #idempotency: Idempotency;
+  readonly #inDoubtWrites: InDoubtWrites;
   readonly #pipeline: WritePipeline;
   readonly #inserts: Inserts;
   readonly #spool: Spool;
   readonly #uploads: Uploads;
   readonly #expiry: NodeJS.Timeout;
-  readonly #onStep: OnWriteStep;
   #onCommit: (table: TableRecord) => void = () => {};
   #past: { readonly marks: PastMarks | undefined } | undefined;
 
   private constructor(settings: WritesSettings, spool: Spool) {
-    const { engine, storages, catalog, limits, telemetry, now, onStep = () => {} } = settings;
+    const { engine, storages, catalog, limits, onStep = () => {} } = settings;
     const { journal } = catalog;
     this.#settings = settings;
     this.#spool = spool;
-    this.#onStep = onStep;
-    this.#queues = new WriteQueues(limits.engine);
-    this.#marks = new ResponseMarks(settings.marksFile, readBootId());
-    this.#idempotency = new Idempotency({ journal, marks: this.#marks, limits: limits.journal, now });
-    const shared = { engine, storages, queues: this.#queues, idempotency: this.#idempotency };
-    this.#doubts = new InDoubtWrites({ ...shared, catalog, telemetry });
-    const parts = {
+    const queues = (this.#queues = new WriteQueues(limits.engine));
+    const marks = (this.#marks = new ResponseMarks(settings.marksFile, readBootId()));
+    const responses = (this.#responses = new Responses({ journal, marks, limits: limits.journal, now: settings.now }));
+    const idempotency = (this.#idempotency = new Idempotency({ journal, responses }));
+    const shared = { engine, storages, queues, idempotency };
+    this.#inDoubtWrites = new InDoubtWrites({ ...shared, catalog, telemetry: settings.telemetry });
+    const parts: PipelineParts = {
       ...shared,
       journal,
-      doubts: this.#doubts,
+      responses,
+      inDoubtWrites: this.#inDoubtWrites,
       coordination: settings.coordination,
       limits: limits.engine,
       sync: settings.sync,
       makeId: randomUUID,
       onStep,
       onBatch: settings.onBatch,
-      onCommit: (table: TableRecord) => this.#onCommit(table),
+      onCommit: (table) => this.#onCommit(table),
     };
     this.#pipeline = new WritePipeline(parts);
-    this.#inserts = new Inserts({
-      engine,
-      pipeline: this.#pipeline,
-      multiCommit: new MultiCommitPipeline(parts),
-      spool,
-    });
+    const multiCommit = new MultiCommitPipeline(parts);
+    this.#inserts = new Inserts({ engine, pipeline: this.#pipeline, multiCommit, spool });
     this.background = new BackgroundWork({ ...shared, attemptsMax: limits.engine.writeAttemptsMax });
     this.#uploads = new Uploads({
       limits: limits.engine,
@@ -141,22 +134,21 @@ export class Writes {
   }
 
   /**
-   * Looks for the commits of writes that the process before this one left pending. To be called before the first write.
-   * What failed is tried again in the background; gives why.
+   * Verifies writes that the former process left pending. To be called before the first write. Those that cannot be
+   * resolved are retried in the background; gives the failures.
    */
   async resolvePending(): Promise<readonly unknown[]> {
-    return this.#doubts.resolvePending();
+    return this.#inDoubtWrites.resolvePending();
   }
 
   /** Next: which of its responses were never begun. May be called again after a failure. */
   async recoverResponses(): Promise<void> {
-    // Read once: then the marks of this process take their place.
+    // Read once: then the marks of this process replace them.
     this.#past ??= { marks: this.#marks.readPast() };
-    const { journal } = this.#settings.catalog;
-    await recoverResponses({ journal, idempotency: this.#idempotency, past: this.#past.marks });
+    await this.#responses.recover(this.#past.marks);
   }
 
-  /** Told of each commit. */
+  /** Called after each commit. */
   onCommit(listener: (table: TableRecord) => void): void {
     this.#onCommit = listener;
   }
@@ -209,7 +201,7 @@ export class Writes {
 
   /** A request that is one catalog transaction, of which it is not known whether it was committed. */
   addInDoubt({ id, key, digest }: CompletedRequest, { fills, tableId }: Reservation): void {
-    this.#doubts.add([{ id, key, digest, tableId: fills ?? tableId, branch: undefined, expected: '{}' }]);
+    this.#inDoubtWrites.add([{ id, key, digest, tableId: fills ?? tableId, branch: undefined, expected: '{}' }]);
   }
 
   /** Whether the key of the request is kept; its body need not have been read. */
@@ -219,7 +211,7 @@ export class Writes {
 
   /** The entry of a request that is one catalog transaction, to be written by it. */
   toCompleted(request: WriteRequest, fields: Fields): CompletedRequest {
-    const generation = request.key === undefined ? this.#idempotency.startMarks() : undefined;
+    const generation = request.key === undefined ? this.#responses.startMarks() : undefined;
     const { key } = request;
     return { id: randomUUID(), key, digest: request.digest(), generation, outcome: JSON.stringify(fields) };
   }
@@ -234,9 +226,8 @@ export class Writes {
     // In the queue, because its namespace may be dropped meanwhile: the removal must not run into the writing.
     return this.exclusive(location, async () => {
       const outcome = await engine.createTable(location, stream, storageOptions);
-      for (let version = 1; version <= outcome.version; version += 1) {
-        if (storages.of(location.root).inspectCommit(location, undefined, version)?.isIntact === false) throw notKept();
-      }
+      const range = { base: 0, version: outcome.version };
+      if (!inspectCommits(storages, { location, branch: undefined }, range).isIntact) throw notKept();
       return outcome;
     });
   }
@@ -267,16 +258,16 @@ export class Writes {
 
   /** Right before the first byte of a response leaves. Rejects when it must not be sent. */
   mark(response: ResponseRef): Promise<void> | undefined {
-    return this.#idempotency.mark(response);
+    return this.#responses.mark(response);
   }
 
   /** No response will be sent: the next request of the same words gets the result. */
   release(response: ResponseRef): void {
-    this.#idempotency.release(response);
+    this.#responses.release(response);
   }
 
   step(step: 'mark' | 'send' | 'sent'): void | Promise<void> {
-    return this.#onStep(step);
+    return this.#settings.onStep?.(step);
   }
 
   counts(): WriteCounts {
@@ -294,8 +285,8 @@ export class Writes {
 
   async close(): Promise<void> {
     clearInterval(this.#expiry);
-    this.#doubts.close();
-    await this.#idempotency.close();
+    this.#inDoubtWrites.close();
+    await this.#responses.close();
     await this.#spool.close();
   }
 

@@ -1,3 +1,4 @@
+import type { Reservation } from '../../catalog/catalog.ts';
 import { locationUri } from '../../model/table.ts';
 import type { TableRecord } from '../../model/table.ts';
 import { CreateTableQuery, CreateTableReply } from '../../wire/tables.ts';
@@ -8,7 +9,7 @@ import { toTableState } from '../shared/table-state.ts';
 import { describeWrite, replyToWrite, requireSuccess, toFrame } from '../shared/write-reply.ts';
 import { readCreateSettings } from './create-settings.ts';
 import type { CreateSettings } from './create-settings.ts';
-import { alreadyExists, claimName, writeNewTable } from './new-table.ts';
+import { alreadyExists, claimName, publishData, writeData } from './new-table.ts';
 
 export const createTable = defineNewTableIngest({
   id: 'create_table',
@@ -45,10 +46,7 @@ export const createNamedTable: Operation = {
 
 async function create(request: IngestRequest, settings: CreateSettings, services: Services): Promise<Reply> {
   const claim = await claimName(request, settings.mode, services);
-  if (claim.kind === 'reserved') {
-    const { reply, result } = await writeNewTable(claim.reservation, request, settings, services);
-    return { ...objectReply<CreateTableReply>(reply), ...toFrame(result) };
-  }
+  if (claim.kind === 'reserved') return createNew(claim.reservation, request, settings, services);
   switch (settings.mode) {
     case 'create':
       throw alreadyExists(request);
@@ -57,6 +55,22 @@ async function create(request: IngestRequest, settings: CreateSettings, services
     case 'overwrite':
       return overwrite(claim.table, request, settings, services);
   }
+}
+
+async function createNew(
+  reservation: Reservation,
+  request: IngestRequest,
+  settings: CreateSettings,
+  services: Services,
+): Promise<Reply> {
+  const { shownOptions, properties = {} } = settings;
+  const shown = { location: locationUri(reservation.location), storage_options: shownOptions, properties };
+  const { version } = await writeData(reservation, request, settings, services);
+  // A create that is sent again without a key is refused, because the table exists.
+  const isKept = request.write.key !== undefined;
+  const result = await publishData(reservation, request, { version, properties, fields: shown, isKept }, services);
+  const reply = objectReply<CreateTableReply>({ ...shown, version, transaction_id: result.transactionId });
+  return { ...reply, ...toFrame(result) };
 }
 
 async function overwrite(

@@ -2,10 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { PublishEntry, Reservation } from '../../catalog/catalog.ts';
 import { ServiceError } from '../../errors/service-error.ts';
 import { formatPath, quoteForMessage } from '../../model/identifier.ts';
-import { locationUri } from '../../model/table.ts';
 import type { TableRecord } from '../../model/table.ts';
-import type { CreateTableReply } from '../../wire/tables.ts';
-import type { Fields, SucceededWrite } from '../../writes/writes.ts';
+import type { Fields, SucceededWrite, WriteResult } from '../../writes/writes.ts';
 import type { IngestRequest, TableIngestRequest } from '../operation.ts';
 import type { Services } from '../services.ts';
 import { toNameEntry } from '../shared/record-commit.ts';
@@ -64,52 +62,52 @@ async function tryClaim(request: IngestRequest, services: Services): Promise<Nam
   }
 }
 
-export interface NewTableSettings extends CreateSettings {
-  /** For rows that fill a declared table: the fields of their reply. */
-  readonly toFields?: (outcome: { readonly rows: number }) => Fields;
-}
+type Outcome = { readonly version: number; readonly rows: number };
 
-export interface NewTable {
-  readonly reply: CreateTableReply;
-  readonly result: SucceededWrite;
-}
-
-/**
- * Writes the data under the reserved name, then publishes the table. Until then it is invisible, and a crash leaves only
- * data to sweep: the transaction that publishes the table is the commit, and also writes the journal entry.
- */
-export async function writeNewTable(
-  reservation: Reservation,
-  request: IngestRequest,
-  settings: NewTableSettings,
-  services: Services,
-): Promise<NewTable> {
-  const { toFields, shownOptions, properties = {} } = settings;
-  const shown = { location: locationUri(reservation.location), storage_options: shownOptions, properties };
-  const { version, rows } = await writeData(reservation, request, settings, services);
-  const fields = toFields?.({ rows }) ?? shown;
-  // A create that is sent again without a key is refused, because the table exists; rows would be added twice.
-  const isRepeatable = request.write.key === undefined && toFields === undefined;
-  const completes = isRepeatable ? undefined : services.writes.toCompleted(request.write, fields);
-  const entry = { ...toNameEntry(request, 'create_table'), version };
-  const transactionId = await publish(reservation, { ...entry, properties, completes }, services);
-  return {
-    reply: { ...shown, version, ...(transactionId === undefined ? {} : { transaction_id: transactionId }) },
-    result: { kind: 'committed', version, transactionId, properties, fields, response: completes },
-  };
-}
-
-async function writeData(
+/** Writes the data under the reserved name. It is invisible until it is published, and a crash leaves only data to sweep. */
+export async function writeData(
   reservation: Reservation,
   request: IngestRequest,
   { storageOptions }: CreateSettings,
   services: Services,
-) {
-  try {
+): Promise<Outcome> {
+  return orDiscard(reservation, services, async () => {
     const stream = await request.openStream();
-    const outcome = await services.writes.createTable(reservation.location, stream, storageOptions);
-    if (reservation.fills !== undefined) await refuseFilled(request, services);
-    return outcome;
+    return services.writes.createTable(reservation.location, stream, storageOptions);
+  });
+}
+
+interface Publication {
+  readonly version: number;
+  readonly fields: Fields;
+  readonly properties?: Readonly<Record<string, string>>;
+  /** Whether a repeated request gets the result. */
+  readonly isKept: boolean;
+}
+
+/** The transaction that publishes the table is the commit, and also writes the journal entry. */
+export async function publishData(
+  reservation: Reservation,
+  request: IngestRequest,
+  { version, fields, properties = {}, isKept }: Publication,
+  services: Services,
+): Promise<SucceededWrite> {
+  if (reservation.fills !== undefined) {
+    await orDiscard(reservation, services, async () => refuseFilled(request, services));
+  }
+  const completes = isKept ? services.writes.toCompleted(request.write, fields) : undefined;
+  const entry = { ...toNameEntry(request, 'create_table'), version };
+  const transactionId = await publish(reservation, { ...entry, properties, completes }, services);
+  return { kind: 'committed', version, transactionId, properties, fields, response: completes };
+}
+
+async function orDiscard<Value>(
+  reservation: Reservation,
+  services: Services,
+  work: () => Promise<Value>,
+): Promise<Value> {
+  try {
+    return await work();
   } catch (error) {
     await discard(reservation, services);
     throw error;
@@ -135,6 +133,7 @@ export async function publish(
     const isPublished = await tables.isPublished(reservation).catch(() => 'unknown' as const);
     if (isPublished === true) return undefined;
     if (isPublished === 'unknown') {
+      if (entry.completes !== undefined) services.writes.addInDoubt(entry.completes, reservation);
       // The next start publishes nothing more: it removes the data, or finds the table published.
       throw new ServiceError('ServiceUnavailable', 'It is not known whether the table was created.', {
         hint: 'Ask for the table again in a moment.',
@@ -161,12 +160,12 @@ export async function discard(reservation: Reservation, services: Services): Pro
 /** The table that rows are for; or, when it was only declared, the result of creating it from them. */
 export type Filled =
   | { readonly kind: 'existing'; readonly table: TableRecord }
-  | { readonly kind: 'filled'; readonly result: SucceededWrite };
+  | { readonly kind: 'filled'; readonly result: WriteResult };
 
 export async function fillIfDeclared(
   request: TableIngestRequest,
   services: Services,
-  toFields: NonNullable<NewTableSettings['toFields']>,
+  toFields: (outcome: { readonly rows: number }) => Fields,
 ): Promise<Filled> {
   const { table } = request;
   // A declared table has only the main branch.
@@ -176,8 +175,15 @@ export async function fillIfDeclared(
   try {
     const claim = await claimName(ingest, 'exist_ok', services);
     if (claim.kind === 'taken') return { kind: 'existing', table: claim.table };
-    const settings = { ...readCreateSettings({}, services), toFields };
-    const { result } = await writeNewTable(claim.reservation, ingest, settings, services);
+    const { reservation } = claim;
+    const { version, rows } = await writeData(reservation, ingest, readCreateSettings({}, services), services);
+    const publication = { version, fields: toFields({ rows }), isKept: true };
+    const result = await services.writes.singleWrite(request.write, async () => {
+      const replayed = await orDiscard(reservation, services, async () => services.writes.findReplay(request.write));
+      if (replayed === undefined) return publishData(reservation, ingest, publication, services);
+      await discard(reservation, services);
+      return replayed;
+    });
     return { kind: 'filled', result };
   } catch (error) {
     if (!(error instanceof ServiceError) || error.kind !== 'TableAlreadyExists') throw error;

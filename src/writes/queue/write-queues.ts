@@ -137,7 +137,7 @@ export class WriteQueues {
   }
 
   /** For the write at the head: how many shared its commit. */
-  noteBatch(location: TableLocation, members: number): void {
+  recordBatch(location: TableLocation, members: number): void {
     const key = locationKey(location);
     this.#pastBatches.delete(key);
     if (members < 2) return;

@@ -3,16 +3,16 @@ import type { Engine, WriteTarget } from '../../engine/engine.ts';
 import type { TableRecord } from '../../model/table.ts';
 import type { Storages } from '../../storage/storages.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
-import { findCommit, rebuildFields } from './verify.ts';
 import type { Idempotency } from '../idempotency/idempotency.ts';
 import { branchNameOf, readExpectation } from '../journal-entries.ts';
 import type { JournaledWrite } from '../journal-entries.ts';
+import type { WriteQueues } from '../queue/write-queues.ts';
 import { notUndoneYet } from '../refusals.ts';
 import { UndoCommits } from './undo-commits.ts';
+import { findCommit, rebuildFields } from './verify.ts';
 import type { Verdict } from './verify.ts';
-import type { WriteQueues } from '../queue/write-queues.ts';
 
-export interface DoubtParts {
+export interface InDoubtParts {
   readonly catalog: Pick<Catalog, 'journal' | 'tables'>;
   readonly engine: Engine;
   readonly storages: Storages;
@@ -21,80 +21,81 @@ export interface DoubtParts {
   readonly telemetry: Telemetry;
 }
 
-type DoubtfulEntry = Pick<NewEntry, 'id' | 'tableId' | 'branch' | 'digest' | 'key' | 'expected'>;
+type InDoubtEntry = Pick<NewEntry, 'id' | 'tableId' | 'branch' | 'digest' | 'key' | 'expected'>;
 
-interface Doubt {
-  readonly entry: DoubtfulEntry;
-  /** Begun by this process. */
-  readonly isOwn: boolean;
+interface Tracked {
+  readonly entry: InDoubtEntry;
   /** A later write has begun on its branch: commits from then on are not its own. */
   isBounded: boolean;
 }
 
+interface InDoubtWrite extends Tracked {
+  /** Begun by this process. */
+  readonly isOwn: boolean;
+}
+
+type Branch = Pick<JournaledWrite, 'table' | 'branch'>;
+
 const RETRY_MILLISECONDS_MIN = 200;
 const RETRY_MILLISECONDS_MAX = 10_000;
 
-/** Writes of which it is not known whether they were committed, or that are committed and not recorded. */
+/** Writes that may have been committed, or that are committed and not recorded. */
 export class InDoubtWrites {
-  readonly #parts: DoubtParts;
-  readonly #doubts = new Map<string, Doubt>();
-  readonly #inFlight = new Map<string, Pick<Doubt, 'entry' | 'isBounded'>>();
+  readonly #parts: InDoubtParts;
+  readonly #inDoubt = new Map<string, InDoubtWrite>();
+  /** Committed, and about to be recorded. */
+  readonly #tracked = new Map<string, Tracked>();
   #timer: NodeJS.Timeout | undefined;
   #waitMilliseconds = RETRY_MILLISECONDS_MIN;
   #isClosed = false;
-  /** One loop at a time: what another has ended must not be ended again. */
+  /** One loop at a time: a write that another loop has resolved must not be resolved again. */
   #isResolving = false;
 
-  constructor(parts: DoubtParts) {
+  constructor(parts: InDoubtParts) {
     this.#parts = parts;
   }
 
-  /** They are looked for in the background until they are resolved. */
-  add(entries: readonly DoubtfulEntry[], isOwn = true): void {
+  /** They are verified in the background until they are resolved. */
+  add(entries: readonly InDoubtEntry[], isOwn = true): void {
     for (const entry of entries) {
-      const isBounded = this.#inFlight.get(entry.id)?.isBounded === true;
-      this.#inFlight.delete(entry.id);
-      this.#doubts.set(entry.id, { entry, isOwn, isBounded });
-      this.#parts.idempotency.addDoubt(entry);
+      const isBounded = this.#tracked.get(entry.id)?.isBounded === true;
+      this.#tracked.delete(entry.id);
+      this.#inDoubt.set(entry.id, { entry, isOwn, isBounded });
+      this.#parts.idempotency.addInDoubt(entry);
     }
     this.#retryLater();
   }
 
   /** Refuses while a write of several commits has yet to be undone: what is committed now would be undone with it. */
-  requireUndone({ table, branch }: Pick<JournaledWrite, 'table' | 'branch'>): void {
-    if (this.#doubts.size === 0) return;
-    const name = branchNameOf({ tableId: table.id, branch });
-    for (const { entry } of this.#doubts.values()) {
-      if (branchNameOf(entry) === name && readExpectation(entry).isMultiCommit === true) throw notUndoneYet();
+  requireUndone(branch: Branch): void {
+    for (const { entry } of this.#listOf(branch, this.#inDoubt)) {
+      if (readExpectation(entry).isMultiCommit === true) throw notUndoneYet();
     }
   }
 
   /** Entries of the branch that the next begin must bound. */
-  unboundedOf({ table, branch }: Pick<JournaledWrite, 'table' | 'branch'>): readonly string[] {
-    if (this.#doubts.size === 0 && this.#inFlight.size === 0) return [];
-    const name = branchNameOf({ tableId: table.id, branch });
-    return [...this.#doubts.values(), ...this.#inFlight.values()]
-      .filter(({ entry, isBounded }) => !isBounded && branchNameOf(entry) === name)
-      .map(({ entry }) => entry.id);
+  unboundedOf(branch: Branch): readonly string[] {
+    const all = [...this.#listOf(branch, this.#inDoubt), ...this.#listOf(branch, this.#tracked)];
+    return all.filter(({ isBounded }) => !isBounded).map(({ entry }) => entry.id);
   }
 
   bounded(ids: readonly string[]): void {
     for (const id of ids) {
-      const entry = this.#doubts.get(id) ?? this.#inFlight.get(id);
-      if (entry !== undefined) entry.isBounded = true;
+      const write = this.#inDoubt.get(id) ?? this.#tracked.get(id);
+      if (write !== undefined) write.isBounded = true;
     }
   }
 
-  /** They are committed and not recorded yet. The next write begins meanwhile: what it commits must not be taken for theirs. */
-  track(entries: readonly DoubtfulEntry[]): void {
-    for (const entry of entries) this.#inFlight.set(entry.id, { entry, isBounded: false });
+  /** The next write begins before these are recorded: its commit must not be taken for theirs. */
+  track(entries: readonly InDoubtEntry[]): void {
+    for (const entry of entries) this.#tracked.set(entry.id, { entry, isBounded: false });
   }
 
-  untrack(entries: readonly DoubtfulEntry[]): void {
-    for (const { id } of entries) this.#inFlight.delete(id);
+  untrack(entries: readonly InDoubtEntry[]): void {
+    for (const { id } of entries) this.#tracked.delete(id);
   }
 
-  /** Of what the process before this one left pending. What cannot be resolved now is tried again later; gives why. */
+  /** Those that the former process left pending. Those that cannot be resolved now are retried; gives the failures. */
   async resolvePending(): Promise<readonly unknown[]> {
     const pending = await this.#parts.catalog.journal.pending();
     this.#isResolving = true;
@@ -112,23 +113,32 @@ export class InDoubtWrites {
     clearTimeout(this.#timer);
   }
 
+  #listOf<Write extends Tracked>({ table, branch }: Branch, writes: ReadonlyMap<string, Write>): readonly Write[] {
+    if (writes.size === 0) return [];
+    const name = branchNameOf({ tableId: table.id, branch });
+    return [...writes.values()].filter(({ entry }) => branchNameOf(entry) === name);
+  }
+
   #retryLater(): void {
-    if (this.#isClosed || this.#isResolving || this.#timer !== undefined || this.#doubts.size === 0) return;
+    if (this.#isClosed || this.#isResolving || this.#timer !== undefined || this.#inDoubt.size === 0) return;
     this.#timer = setTimeout(() => void this.#retry(), this.#waitMilliseconds).unref();
   }
 
   async #retry(): Promise<void> {
     try {
       const pending = await this.#parts.catalog.journal.pending();
-      await this.#endAllBut(pending);
-      await this.#resolveAll(pending.filter(({ id }) => this.#doubts.has(id)));
+      const pendingIds = new Set(pending.map(({ id }) => id));
+      // The transaction that ended the others was committed, and its reply lost.
+      for (const id of this.#inDoubt.keys()) if (!pendingIds.has(id)) await this.#end(id);
+      await this.#resolveAll(pending.filter(({ id }) => this.#inDoubt.has(id)));
     } catch (error) {
       this.#report(error);
     }
     this.#timer = undefined;
-    const { size } = this.#doubts;
-    this.#waitMilliseconds =
-      size === 0 ? RETRY_MILLISECONDS_MIN : Math.min(2 * this.#waitMilliseconds, RETRY_MILLISECONDS_MAX);
+    const isDone = this.#inDoubt.size === 0;
+    this.#waitMilliseconds = isDone
+      ? RETRY_MILLISECONDS_MIN
+      : Math.min(2 * this.#waitMilliseconds, RETRY_MILLISECONDS_MAX);
     this.#retryLater();
   }
 
@@ -147,10 +157,10 @@ export class InDoubtWrites {
 
   /** In the table's queue, where no other write commits meanwhile. */
   async #resolveBranch(entries: readonly [JournalEntry, ...JournalEntry[]]): Promise<void> {
-    const { catalog, queues } = this.#parts;
+    const { catalog, queues, storages } = this.#parts;
     const table = await catalog.tables.findById(entries[0].tableId);
     if (table === undefined) {
-      await this.#end(entries, []);
+      await this.#record(entries, []);
       return;
     }
     await queues.run(table.location, async () => {
@@ -166,9 +176,9 @@ export class InDoubtWrites {
       }
       if (committed.length > 0) {
         const since = Math.min(...committed.map(({ entry }) => entry.since));
-        await this.#parts.storages.of(table.location.root).syncSince(table.location, since);
+        await storages.of(table.location.root).syncSince(table.location, since);
       }
-      await this.#end(
+      await this.#record(
         ended,
         committed.map(({ entry, verdict }) => toRecovered(table, entry, verdict)),
       );
@@ -176,13 +186,13 @@ export class InDoubtWrites {
   }
 
   async #judge(table: TableRecord, entry: JournalEntry, entries: readonly JournalEntry[]): Promise<Verdict> {
+    const { engine, storages, catalog } = this.#parts;
     const target = { location: table.location, branch: entry.branch };
     if (readExpectation(entry).isMultiCommit === true) {
-      const { engine, storages, catalog } = this.#parts;
       await new UndoCommits({ engine, storages, journal: catalog.journal }, table, entry).run();
       return { kind: 'not-committed' };
     }
-    // The rows of a table that is made by the write were never published.
+    // The rows of a table that the write creates were never published.
     if (entry.baseVersion === 0 && table.isDeclared === true) return { kind: 'not-committed' };
     const next = entries.find(({ baseVersion }) => baseVersion > entry.baseVersion)?.baseVersion;
     const boundVersion = Math.min(next ?? Infinity, entry.boundVersion ?? Infinity);
@@ -195,35 +205,28 @@ export class InDoubtWrites {
     const { engine, storages } = this.#parts;
     const { version } = verdict.commit;
     const storage = storages.of(target.location.root);
-    const inspected = storage.inspectCommit(target.location, target.branch, version);
-    if (inspected?.isIntact !== false) return verdict;
+    if (storage.inspectCommit(target.location, target.branch, version)?.isIntact !== false) return verdict;
     if ((await engine.findLatestVersion(target)) !== version) return { kind: 'unknown' };
     await engine.restoreVersion(target, version - 1);
     await storage.syncSince(target.location, since);
     return { kind: 'not-committed' };
   }
 
-  async #end(entries: readonly JournalEntry[], commits: readonly NewCommit[]): Promise<void> {
-    const { catalog } = this.#parts;
-    if (commits.length > 0) await catalog.journal.record(commits, true);
+  /** Records the commits, and removes the other entries. */
+  async #record(entries: readonly JournalEntry[], commits: readonly NewCommit[]): Promise<void> {
+    const { journal } = this.#parts.catalog;
+    if (commits.length > 0) await journal.record(commits, true);
     const recorded = new Set(commits.map(({ entry }) => entry?.id));
-    const failed = entries.filter(({ id }) => !recorded.has(id));
-    await catalog.journal.remove(failed.map(({ id }) => id));
-    for (const { id } of entries) await this.#endDoubt(id);
+    await journal.remove(entries.map(({ id }) => id).filter((id) => !recorded.has(id)));
+    for (const { id } of entries) await this.#end(id);
   }
 
-  /** The transaction that ended the others was committed, and its reply lost. */
-  async #endAllBut(pending: readonly JournalEntry[]): Promise<void> {
-    const pendingIds = new Set(pending.map(({ id }) => id));
-    for (const id of this.#doubts.keys()) if (!pendingIds.has(id)) await this.#endDoubt(id);
-  }
-
-  async #endDoubt(id: string): Promise<void> {
+  async #end(id: string): Promise<void> {
     const entry = await this.#parts.catalog.journal.find(id);
     if (entry?.state === 'pending') return;
-    const isOwn = this.#doubts.get(id)?.isOwn === true;
-    this.#doubts.delete(id);
-    this.#parts.idempotency.endDoubt(id, entry, isOwn);
+    const isOwn = this.#inDoubt.get(id)?.isOwn === true;
+    this.#inDoubt.delete(id);
+    this.#parts.idempotency.endInDoubt(id, entry, isOwn);
   }
 
   #report(cause: unknown): void {
@@ -245,18 +248,13 @@ function byBranch(entries: readonly JournalEntry[]): readonly [JournalEntry, ...
 }
 
 function toRecovered(table: TableRecord, entry: JournalEntry, { commit, rowsBefore }: Committed): NewCommit {
-  const { operation, caller, requestId, branch } = entry;
+  const { id, epoch, operation, caller, requestId, branch } = entry;
+  const { version } = commit;
   const { rule, recordedAs = operation, properties } = readExpectation(entry);
   return {
     table,
     properties,
-    commit: {
-      operation: recordedAs,
-      caller,
-      requestId,
-      version: commit.version,
-      ...(branch === undefined ? {} : { branch }),
-    },
-    entry: { id: entry.id, epoch: entry.epoch, outcome: JSON.stringify(rebuildFields(rule, commit, rowsBefore)) },
+    commit: { operation: recordedAs, caller, requestId, version, ...(branch === undefined ? {} : { branch }) },
+    entry: { id, epoch, outcome: JSON.stringify(rebuildFields(rule, commit, rowsBefore)) },
   };
 }

@@ -9,14 +9,16 @@ export interface UndoParts {
   readonly journal: Journal;
 }
 
-/** Makes the base version of a write of several commits the latest again. What is done is not done again when it is retried. */
+type UndoneEntry = Pick<NewEntry, 'id' | 'baseVersion' | 'branch'>;
+
+/** Makes the base version of a write of several commits the latest again. A retry does not repeat what is done. */
 export class UndoCommits {
   readonly #parts: UndoParts;
   readonly #table: TableRecord;
-  readonly #entry: Pick<NewEntry, 'id' | 'baseVersion' | 'branch'>;
+  readonly #entry: UndoneEntry;
   #isRestored = false;
 
-  constructor(parts: UndoParts, table: TableRecord, entry: Pick<NewEntry, 'id' | 'baseVersion' | 'branch'>) {
+  constructor(parts: UndoParts, table: TableRecord, entry: UndoneEntry) {
     this.#parts = parts;
     this.#table = table;
     this.#entry = entry;
@@ -24,33 +26,33 @@ export class UndoCommits {
 
   async run(): Promise<void> {
     const { storages, engine, journal } = this.#parts;
-    const { location } = this.#table;
+    const { location, id } = this.#table;
     const storage = storages.of(location.root);
     await storage.requireRoot();
     // Refuses a table whose disk failed, before anything is restored.
     const scope = await storage.beginSync(location);
     try {
-      await this.#restore();
+      if (!this.#isRestored) await this.#restore();
+      this.#isRestored = true;
       // Durable before the entry goes: nothing else would undo the commits after a power loss.
       await scope.sync();
     } finally {
       scope.end();
     }
-    // The latest version is like the base version again, so that our own readers need no hold whatever the catalog says.
+    // The latest version equals the base version again, so readers need no hold whatever the catalog says.
     engine.releaseReaders({ location, branch: this.#entry.branch });
-    await journal.abortHeld(this.#entry.id, this.#table.id);
+    await journal.abortHeld(this.#entry.id, id);
   }
 
   async #restore(): Promise<void> {
     const { engine } = this.#parts;
     const { baseVersion, branch } = this.#entry;
     const { location } = this.#table;
-    const target = { location, branch };
     // Not tracked for each chunk: another latest version than the base means that something was committed.
-    const latest = this.#isRestored ? baseVersion : ((await engine.findLatestVersion(target)) ?? 0);
-    if (latest !== baseVersion && baseVersion > 0) await engine.restoreVersion(target, baseVersion);
+    const latest = (await engine.findLatestVersion({ location, branch })) ?? 0;
+    if (latest === baseVersion) return;
+    if (baseVersion > 0) await engine.restoreVersion({ location, branch }, baseVersion);
     // There was no data.
-    if (latest !== baseVersion && baseVersion === 0) await engine.dropTable(location);
-    this.#isRestored = true;
+    else await engine.dropTable(location);
   }
 }

@@ -1,6 +1,7 @@
 import type { JournalEntry, NewEntry } from '../../catalog/catalog.ts';
 import type { Engine, WriteTarget } from '../../engine/engine.ts';
 import type { Commit } from '../../model/table.ts';
+import type { InspectedCommit } from '../../storage/storage.ts';
 import type { Storages } from '../../storage/storages.ts';
 import { readExpectation } from '../journal-entries.ts';
 import type { Expectation } from '../journal-entries.ts';
@@ -43,6 +44,23 @@ export async function findCommit(
 function unseen(version: number): Commit {
   const nothing = { restoredVersion: undefined, transactionId: undefined, addedRows: undefined, rows: undefined };
   return { version, kind: 'unknown', readVersion: version - 1, ...nothing };
+}
+
+/** The commits after the base version, up to this one. */
+export interface CommitRange {
+  readonly base: number;
+  readonly version: number;
+}
+
+/** Whether all files of the commits are there and whole. A write that adds nothing makes none; columns may take two. */
+export function inspectCommits(storages: Storages, { location, branch }: WriteTarget, { base, version }: CommitRange) {
+  const storage = storages.of(location.root);
+  let last: InspectedCommit | undefined;
+  for (let each = base + 1; each <= version; each += 1) {
+    last = storage.inspectCommit(location, branch, each);
+    if (last?.isIntact === false) return { isIntact: false, last };
+  }
+  return { isIntact: true, last };
 }
 
 /**

@@ -5,6 +5,7 @@ import { suite, test } from 'node:test';
 import type { TestContext } from 'node:test';
 import type { Catalog, Journal, JournalEntry, NewEntry } from '../../../src/catalog/catalog.ts';
 import { Idempotency } from '../../../src/writes/idempotency/idempotency.ts';
+import { Responses } from '../../../src/writes/idempotency/responses.ts';
 import { ResponseMarks } from '../../../src/writes/idempotency/response-marks.ts';
 import type { ResponseRef, SucceededWrite, WriteRequest } from '../../../src/writes/write.ts';
 import { createTable, temporaryCatalog } from '../../catalog/temporary-catalog.ts';
@@ -41,9 +42,10 @@ async function openIdempotency(t: TestContext, watch: (journal: Journal) => Jour
   const marksFile = join(dirname(file), 'marks');
   const marks = new ResponseMarks(marksFile, 'boot');
   const limits = { windowSeconds: WINDOW_SECONDS, keySeconds: 3600, keysMax: 100 };
-  const idempotency = new Idempotency({ journal, marks, limits, now: () => clock.now });
-  t.after(async () => idempotency.close());
-  idempotency.startMarks();
+  const responses = new Responses({ journal, marks, limits, now: () => clock.now });
+  const idempotency = new Idempotency({ journal, responses });
+  t.after(async () => responses.close());
+  responses.startMarks();
   let entries = 0;
   /** The entry of a write that is committed and recorded. */
   const record = async (request: WriteRequest): Promise<AnsweredWrite> => {
@@ -62,7 +64,7 @@ async function openIdempotency(t: TestContext, watch: (journal: Journal) => Jour
       baseVersion: entries,
       epoch: 0,
       requestId: 'request',
-      generation: idempotency.startMarks(),
+      generation: responses.startMarks(),
       expected: '{}',
       holdsReaders: false,
     };
@@ -84,16 +86,16 @@ async function openIdempotency(t: TestContext, watch: (journal: Journal) => Jour
     return written.response;
   };
   const find = async (id: string): Promise<JournalEntry | undefined> => catalog.journal.find(id);
-  return { idempotency, marks, marksFile, clock, record, commit, find, journal: catalog.journal };
+  return { idempotency, responses, marks, marksFile, clock, record, commit, find, journal: catalog.journal };
 }
 
 suite('with a key', () => {
   test('the same request gets the stored result, as often as it is sent', async (t) => {
-    const { idempotency, commit } = await openIdempotency(t);
+    const { idempotency, responses, commit } = await openIdempotency(t);
     const request = toRequest({ key: 'k' });
     assert.equal(await idempotency.findReplay(request), undefined);
     const response = await commit(request);
-    await idempotency.mark(response);
+    await responses.mark(response);
     for (let round = 0; round < 3; round += 1) {
       const replayed = await idempotency.findReplay(request);
       assert.deepEqual(
@@ -147,14 +149,14 @@ suite('with a key', () => {
   });
 
   test('while it is in doubt whether it was applied, it is refused', async (t) => {
-    const { idempotency, commit, journal } = await openIdempotency(t);
+    const { idempotency, responses, commit, journal } = await openIdempotency(t);
     const request = toRequest({ key: 'k' });
     const { id } = await commit(request);
     await journal.remove([id]);
     const entry = { ...(await pendingEntry(journal, commit)), key: 'k', digest: 'd', id: 'pending' };
     await journal.begin([entry], { bounds: [], removes: [], isDurable: false });
     await assert.rejects(idempotency.findReplay(request), refusal('ServiceUnavailable', /not known yet/));
-    idempotency.abort(['pending']);
+    responses.abort(['pending']);
     assert.equal(await idempotency.findReplay(request), undefined, 'it came to nothing');
     await eventually(async () => (await journal.find('pending')) === undefined);
   });
@@ -172,52 +174,52 @@ async function pendingEntry(
 
 suite('without a key', () => {
   test('a request whose response was never begun is answered once, and then it is a new one', async (t) => {
-    const { idempotency, commit } = await openIdempotency(t);
+    const { idempotency, responses, commit } = await openIdempotency(t);
     const request = toRequest();
-    idempotency.release(await commit(request));
+    responses.release(await commit(request));
     const replayed = await idempotency.findReplay(request);
     assert.deepEqual([replayed?.kind, replayed?.fields], ['replayed', { num_inserted_rows: 1 }]);
     assert.equal(await idempotency.findReplay(request), undefined);
   });
 
   test('two that were never answered answer two', async (t) => {
-    const { idempotency, commit } = await openIdempotency(t);
+    const { idempotency, responses, commit } = await openIdempotency(t);
     const request = toRequest();
-    for (let round = 0; round < 2; round += 1) idempotency.release(await commit(request));
+    for (let round = 0; round < 2; round += 1) responses.release(await commit(request));
     const versions = [];
     for (let round = 0; round < 3; round += 1) versions.push((await idempotency.findReplay(request))?.version);
     assert.deepEqual(versions, [2, 3, undefined]);
   });
 
   test('a request of other words, or a marked one, is a new one', async (t) => {
-    const { idempotency, commit, marks, find, journal } = await openIdempotency(t);
+    const { idempotency, responses, commit, marks, find, journal } = await openIdempotency(t);
     const request = toRequest();
     const response = await commit(request);
-    assert.equal(idempotency.mark(response), undefined, 'without waiting');
+    assert.equal(responses.mark(response), undefined, 'without waiting');
     assert.equal(await idempotency.findReplay(request), undefined);
     assert.equal(marks.readPast()?.marked.has(response.id), true);
     assert.notEqual(await find(response.id), undefined);
-    assert.deepEqual(idempotency.takeRemovable(), [response.id], 'the next transaction removes its entry');
-    idempotency.release(await commit(toRequest({ digest: 'one' })));
+    assert.deepEqual(responses.takeRemovable(), [response.id], 'the next transaction removes its entry');
+    responses.release(await commit(toRequest({ digest: 'one' })));
     assert.equal(await idempotency.findReplay(toRequest({ digest: 'two' })), undefined);
     assert.equal((await journal.keyless()).length, 2);
   });
 
   test('the window is bounded: after it, it is a new request', async (t) => {
-    const { idempotency, commit, clock } = await openIdempotency(t);
+    const { idempotency, responses, commit, clock } = await openIdempotency(t);
     const [early, late] = [toRequest({ digest: 'early' }), toRequest({ digest: 'late' })];
-    idempotency.release(await commit(early));
+    responses.release(await commit(early));
     clock.now += (WINDOW_SECONDS - 1) * 1000;
-    idempotency.release(await commit(late));
+    responses.release(await commit(late));
     clock.now += 1000;
     assert.equal(await idempotency.findReplay(early), undefined);
     assert.notEqual(await idempotency.findReplay(late), undefined);
   });
 
   test('what nobody asks for within the window is removed from the journal, so that a restart does not bring it back', async (t) => {
-    const { idempotency, commit, clock, find } = await openIdempotency(t);
+    const { responses, commit, clock, find } = await openIdempotency(t);
     const response = await commit(toRequest());
-    idempotency.release(response);
+    responses.release(response);
     clock.now += WINDOW_SECONDS * 1000;
     await eventually(async () => (await find(response.id)) === undefined);
   });
@@ -226,32 +228,32 @@ suite('without a key', () => {
     const { idempotency, commit, find } = await openIdempotency(t);
     const request = toRequest();
     const response = await commit(request);
-    idempotency.addDoubt({ ...response, digest: 'd' });
+    idempotency.addInDoubt({ ...response, digest: 'd' });
     await assert.rejects(idempotency.findReplay(request), refusal('ServiceUnavailable', /not known yet/));
     assert.equal(await idempotency.findReplay(toRequest({ digest: 'other' })), undefined);
-    idempotency.endDoubt(response.id, await find(response.id), true);
+    idempotency.endInDoubt(response.id, await find(response.id), true);
     assert.equal((await idempotency.findReplay(request))?.version, 2);
   });
 
   test('what a doubt of a past process comes to is replayed only when its marks are known', async (t) => {
-    const { idempotency, commit, find } = await openIdempotency(t);
+    const { idempotency, responses, commit, find } = await openIdempotency(t);
     const request = toRequest();
     for (const [generation, isReplayed] of [
       [undefined, false],
       ['another', false],
-      [idempotency.startMarks(), true],
+      [responses.startMarks(), true],
     ] as const) {
       const response = await commit(request);
       const entry = await find(response.id);
       assert.ok(entry !== undefined);
-      idempotency.addDoubt({ ...response, digest: 'd' });
-      idempotency.endDoubt(response.id, { ...entry, generation }, false);
+      idempotency.addInDoubt({ ...response, digest: 'd' });
+      idempotency.endInDoubt(response.id, { ...entry, generation }, false);
       assert.equal((await idempotency.findReplay(request)) !== undefined, isReplayed);
     }
   });
 
   test('requests of the same words at once do not wait for each other, but for one whose client has gone', async (t) => {
-    const { idempotency, record } = await openIdempotency(t);
+    const { idempotency, responses, record } = await openIdempotency(t);
     const client = new AbortController();
     const first = toRequest({ signal: client.signal });
     const events: string[] = [];
@@ -268,15 +270,15 @@ suite('without a key', () => {
     });
     await new Promise(setImmediate);
     assert.deepEqual(events, ['beside it']);
-    idempotency.release(result.response);
+    responses.release(result.response);
     assert.equal((await again)?.kind, 'replayed');
   });
 
   test('a request is over when its response is marked, not before', async (t) => {
-    const { idempotency, commit } = await openIdempotency(t);
+    const { idempotency, responses, commit } = await openIdempotency(t);
     const response = await commit(toRequest());
     assert.equal(idempotency.runningCount, 1);
-    await idempotency.mark(response);
+    await responses.mark(response);
     assert.equal(idempotency.runningCount, 0);
   });
 });
@@ -288,24 +290,24 @@ suite('a mark that cannot be written', () => {
   }
 
   test('ends the generation: after a restart nothing of it is replayed without a key', async (t) => {
-    const { idempotency, commit, marks, marksFile } = await openIdempotency(t);
+    const { idempotency, responses, commit, marks, marksFile } = await openIdempotency(t);
     const response = await commit(toRequest());
     const { generation } = marks;
     useUp(marks);
-    assert.equal(idempotency.mark(response), undefined);
+    assert.equal(responses.mark(response), undefined);
     assert.equal(marks.generation, undefined);
     await assert.rejects(access(marksFile));
     assert.equal(await idempotency.findReplay(toRequest()), undefined);
-    assert.notEqual(idempotency.startMarks(), generation);
+    assert.notEqual(responses.startMarks(), generation);
   });
 
   test('removes the entry when the generation cannot be ended either', async (t) => {
-    const { idempotency, commit, marks, marksFile, find } = await openIdempotency(t);
+    const { idempotency, responses, commit, marks, marksFile, find } = await openIdempotency(t);
     const response = await commit(toRequest());
     useUp(marks);
     await rm(marksFile);
     await mkdir(marksFile);
-    await idempotency.mark(response);
+    await responses.mark(response);
     assert.equal(await find(response.id), undefined);
     assert.equal(await idempotency.findReplay(toRequest()), undefined);
   });
@@ -315,53 +317,53 @@ suite('a mark that cannot be written', () => {
       ...journal,
       remove: async () => Promise.reject(new Error('the disk is full')),
     });
-    const { idempotency, commit, marks, marksFile } = await openIdempotency(t, failing);
+    const { idempotency, responses, commit, marks, marksFile } = await openIdempotency(t, failing);
     const response = await commit(toRequest());
     useUp(marks);
     await rm(marksFile);
     await mkdir(marksFile);
-    await assert.rejects(Promise.resolve(idempotency.mark(response)), refusal('ServiceUnavailable', /was applied/));
+    await assert.rejects(Promise.resolve(responses.mark(response)), refusal('ServiceUnavailable', /was applied/));
     assert.equal((await idempotency.findReplay(toRequest()))?.version, 2);
     assert.equal(await idempotency.findReplay(toRequest()), undefined);
   });
 
   test('is not missed where there is no generation: nothing is replayed after a restart then', async (t) => {
-    const { idempotency, commit, marks } = await openIdempotency(t);
+    const { responses, commit, marks } = await openIdempotency(t);
     marks.invalidate();
     const response = await commit(toRequest());
-    assert.equal(idempotency.mark(response), undefined);
-    assert.deepEqual(idempotency.takeRemovable(), [response.id]);
+    assert.equal(responses.mark(response), undefined);
+    assert.deepEqual(responses.takeRemovable(), [response.id]);
   });
 
   test('of a generation that ended is followed by the next one, but not at once again and again', async (t) => {
-    const { idempotency, marks, marksFile, clock } = await openIdempotency(t);
+    const { responses, marks, marksFile, clock } = await openIdempotency(t);
     marks.invalidate();
     await mkdir(`${marksFile}.next`);
     clock.now += 1000;
-    assert.equal(idempotency.startMarks(), undefined);
+    assert.equal(responses.startMarks(), undefined);
     await rm(`${marksFile}.next`, { recursive: true });
-    assert.equal(idempotency.startMarks(), undefined, 'a full disk is not asked with each write');
+    assert.equal(responses.startMarks(), undefined, 'a full disk is not asked with each write');
     clock.now += 1000;
-    assert.notEqual(idempotency.startMarks(), undefined);
+    assert.notEqual(responses.startMarks(), undefined);
   });
 });
 
 suite('entries that were answered', () => {
   test('go in one transaction when many wait, and free their slots', async (t) => {
-    const { idempotency, commit, marks, journal } = await openIdempotency(t);
-    const responses = [];
-    for (let index = 0; index < 500; index += 1) responses.push(await commit(toRequest({ digest: `d${index}` })));
-    for (const response of responses) idempotency.mark(response);
+    const { responses, commit, marks, journal } = await openIdempotency(t);
+    const sent: ResponseRef[] = [];
+    for (let index = 0; index < 500; index += 1) sent.push(await commit(toRequest({ digest: `d${index}` })));
+    for (const response of sent) responses.mark(response);
     await eventually(async () => (await journal.keyless()).length === 0);
-    await eventually(async () => idempotency.takeRemovable().length === 0);
+    await eventually(async () => responses.takeRemovable().length === 0);
     for (let index = 0; index < SLOTS; index += 1) assert.equal(marks.mark(`later-${index}`), true);
   });
 
   test('are removed at the end of the process', async (t) => {
-    const { idempotency, commit, find } = await openIdempotency(t);
+    const { responses, commit, find } = await openIdempotency(t);
     const response = await commit(toRequest());
-    await idempotency.mark(response);
-    await idempotency.close();
+    await responses.mark(response);
+    await responses.close();
     assert.equal(await find(response.id), undefined);
   });
 });

@@ -247,13 +247,13 @@ suite('gathering', () => {
     const queues = new WriteQueues(GATHERING);
     for (let round = 0; round < 3; round += 1) {
       assert.ok((await gather(queues)) < 100);
-      queues.noteBatch(toPlace('a'), 1);
+      queues.recordBatch(toPlace('a'), 1);
     }
   });
 
   test('after a batch of several it waits until as many are there again', async () => {
     const queues = new WriteQueues({ ...GATHERING, batchGatherMilliseconds: 60_000 });
-    queues.noteBatch(toPlace('a'), 3);
+    queues.recordBatch(toPlace('a'), 3);
     const returned: Promise<string>[] = [];
     await gather(queues, () => returned.push(enter(queues, '1'), enter(queues, '2')));
     assert.deepEqual(await Promise.all(returned), ['1 ran', '2 ran']);
@@ -261,7 +261,7 @@ suite('gathering', () => {
 
   test('those that wait already count', async () => {
     const queues = new WriteQueues({ ...GATHERING, batchGatherMilliseconds: 60_000 });
-    queues.noteBatch(toPlace('a'), 3);
+    queues.recordBatch(toPlace('a'), 3);
     const gate = new Gate();
     const first = queues.run(toPlace('a'), async () => {
       await gate.passed;
@@ -276,7 +276,7 @@ suite('gathering', () => {
 
   test('it waits no longer than the bound when fewer return', async () => {
     const queues = new WriteQueues(GATHERING);
-    queues.noteBatch(toPlace('a'), 3);
+    queues.recordBatch(toPlace('a'), 3);
     const returned: Promise<string>[] = [];
     const milliseconds = await gather(queues, () => returned.push(enter(queues, '1')));
     assert.ok(milliseconds >= 190, `waited ${milliseconds} ms`);
@@ -285,19 +285,19 @@ suite('gathering', () => {
 
   test('it does not wait long after the batch, after a lone write, for another table, or when it is turned off', async () => {
     const queues = new WriteQueues({ ...GATHERING, batchGatherMilliseconds: 20 });
-    queues.noteBatch(toPlace('a'), 3);
+    queues.recordBatch(toPlace('a'), 3);
     await new Promise((resolve) => setTimeout(resolve, 45));
     assert.ok((await gather(queues)) < 15);
 
     const patient = new WriteQueues({ ...GATHERING, batchGatherMilliseconds: 60_000 });
-    patient.noteBatch(toPlace('b'), 3);
+    patient.recordBatch(toPlace('b'), 3);
     await gather(patient);
-    patient.noteBatch(toPlace('a'), 3);
-    patient.noteBatch(toPlace('a'), 1);
+    patient.recordBatch(toPlace('a'), 3);
+    patient.recordBatch(toPlace('a'), 1);
     await gather(patient);
 
     const off = new WriteQueues(LIMITS);
-    off.noteBatch(toPlace('a'), 3);
+    off.recordBatch(toPlace('a'), 3);
     assert.ok((await gather(off)) < 100);
   });
 });

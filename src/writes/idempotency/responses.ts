@@ -1,0 +1,218 @@
+import type { Journal, JournalEntry } from '../../catalog/catalog.ts';
+import { ServiceError } from '../../errors/service-error.ts';
+import type { JournalLimits } from '../../model/limits.ts';
+import { toReplayed } from '../journal-entries.ts';
+import type { ReplayableWrite, ResponseRef, WriteResult } from '../write.ts';
+import type { PastMarks, ResponseMarks } from './response-marks.ts';
+
+export interface ResponsesParts {
+  readonly journal: Journal;
+  readonly marks: ResponseMarks;
+  readonly limits: JournalLimits;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+/** A committed write without a key, whose response has been neither marked nor released yet. */
+interface Unsent {
+  readonly digest: string;
+  readonly result: ReplayableWrite;
+  /** Ends its request. */
+  readonly end: () => void;
+}
+
+/** A committed write without a key, of which no response was ever begun. */
+interface Unanswered {
+  readonly result: ReplayableWrite;
+  readonly until: number;
+}
+
+/** Entries that wait to be removed go with the next transaction; when so many wait, they get their own. */
+const REMOVABLE_MAX = 500;
+const PRUNE_MILLISECONDS = 1000;
+const START_MARKS_MILLISECONDS = 1000;
+
+/** Which responses were begun, which results may be replayed without a key, and which entries can be removed. */
+export class Responses {
+  readonly #parts: ResponsesParts;
+  /** By the id of the entry. */
+  readonly #unsent = new Map<string, Unsent>();
+  /** By digest, oldest first. */
+  readonly #unanswered = new Map<string, readonly Unanswered[]>();
+  readonly #removable = new Set<string>();
+  #pruning: NodeJS.Timeout | undefined;
+  #startMarksAt = 0;
+
+  constructor(parts: ResponsesParts) {
+    this.#parts = parts;
+  }
+
+  /** The generation of new entries. One that ended is followed by the next as soon as the disk has space for it. */
+  startMarks(): string | undefined {
+    const { marks, now } = this.#parts;
+    if (marks.generation === undefined && now() >= this.#startMarksAt) {
+      this.#startMarksAt = now() + START_MARKS_MILLISECONDS;
+      marks.start();
+    }
+    return marks.generation;
+  }
+
+  isOfGeneration({ generation }: Pick<JournalEntry, 'generation'>): boolean {
+    return generation !== undefined && generation === this.#parts.marks.generation;
+  }
+
+  /** Keeps the result of a write without a key until its response is marked or released. False: there is none to keep. */
+  track(digest: string, result: WriteResult, end: () => void): boolean {
+    if ('error' in result || result.response === undefined) return false;
+    const { response } = result;
+    this.#unsent.set(response.id, { digest, result: { ...result, response }, end });
+    return true;
+  }
+
+  /**
+   * Right before the first byte of the response. From then on an identical request is a new one. Rejects when the mark can
+   * neither be written nor be done without: then the response must not be sent.
+   */
+  mark(response: ResponseRef): Promise<void> | undefined {
+    const { id, key } = response;
+    if (key !== undefined) return undefined;
+    const { marks } = this.#parts;
+    if (marks.generation !== undefined && !marks.mark(id) && !marks.invalidate()) return this.#removeUnmarked(response);
+    this.#end(id);
+    this.#removable.add(id);
+    if (this.#removable.size % REMOVABLE_MAX === 0) this.#removeSoon();
+    return undefined;
+  }
+
+  /** No response will be sent: the client has gone. Its next identical request gets the result. */
+  release({ id }: ResponseRef): void {
+    const unsent = this.#unsent.get(id);
+    if (unsent === undefined) return;
+    this.addUnanswered(unsent.digest, unsent.result);
+    this.#end(id);
+  }
+
+  addUnanswered(digest: string, result: ReplayableWrite): void {
+    const until = this.#parts.now() + this.#parts.limits.windowSeconds * 1000;
+    this.#setUnanswered(digest, [...(this.#unanswered.get(digest) ?? []), { result, until }]);
+    this.#pruneLater();
+  }
+
+  /** Each answers one request: a second identical one is new. */
+  takeUnanswered(digest: string): ReplayableWrite | undefined {
+    const now = this.#parts.now();
+    const [first, ...others] = (this.#unanswered.get(digest) ?? []).filter(({ until }) => until > now);
+    this.#setUnanswered(digest, others);
+    return first === undefined ? undefined : { ...first.result, kind: 'replayed', properties: undefined };
+  }
+
+  /** The write was answered or aborted, and its entry goes with the next transaction. */
+  isRemovable(id: string): boolean {
+    return this.#removable.has(id);
+  }
+
+  takeRemovable(): readonly string[] {
+    return [...this.#removable];
+  }
+
+  /** These entries are gone from the journal. */
+  removed(ids: readonly string[]): void {
+    for (const id of ids) this.#removable.delete(id);
+    this.#parts.marks.release(ids);
+  }
+
+  /** The writes were not committed. */
+  abort(ids: readonly string[]): void {
+    for (const id of ids) this.#removable.add(id);
+    // The next write removes them, but it may come much later.
+    setImmediate(() => {
+      if (ids.some((id) => this.#removable.has(id))) this.#removeSoon();
+    });
+  }
+
+  /**
+   * At the start: committed writes without a key whose response the former process never began may be replayed once more
+   * for the length of the window. Entries of any other generation are older, or their marks are lost: identical requests
+   * are new ones. `past` is `undefined` when it is not certain what was marked.
+   */
+  async recover(past: PastMarks | undefined): Promise<void> {
+    const { journal } = this.#parts;
+    const entries = await journal.keyless();
+    const isKept = ({ id, generation }: JournalEntry): boolean =>
+      past !== undefined && generation === past.generation && !past.marked.has(id);
+    const kept = entries.filter(isKept);
+    await journal.remove(entries.filter((entry) => !isKept(entry)).map(({ id }) => id));
+    const generation = this.startMarks();
+    // Pending ones have not been answered either.
+    const pending = (await journal.pending()).filter(
+      (entry) => past !== undefined && entry.key === undefined && entry.generation === past.generation,
+    );
+    await journal.renew(
+      [...kept, ...pending].map(({ id }) => id),
+      generation,
+    );
+    for (const entry of kept) this.addUnanswered(entry.digest, toReplayed(entry));
+  }
+
+  async close(): Promise<void> {
+    clearTimeout(this.#pruning);
+    // What stays is found in the marks.
+    await this.#parts.journal.remove(this.takeRemovable()).catch(() => {});
+    this.#parts.marks.close();
+  }
+
+  #end(id: string): void {
+    this.#unsent.get(id)?.end();
+    this.#unsent.delete(id);
+  }
+
+  async #removeUnmarked(response: ResponseRef): Promise<void> {
+    try {
+      await this.#parts.journal.remove([response.id]);
+      this.#end(response.id);
+    } catch (error) {
+      // The client learns of the failure, so its next request gets the result.
+      this.release(response);
+      throw markFailed(error);
+    }
+  }
+
+  #removeSoon(): void {
+    const ids = this.takeRemovable();
+    this.#parts.journal.remove(ids).then(
+      () => this.removed(ids),
+      // They stay for the next transaction.
+      () => {},
+    );
+  }
+
+  #setUnanswered(digest: string, unanswered: readonly Unanswered[]): void {
+    if (unanswered.length > 0) this.#unanswered.set(digest, unanswered);
+    else this.#unanswered.delete(digest);
+  }
+
+  /** Entries past their window are removed from the journal too: a restart must not bring them back. */
+  #pruneLater(): void {
+    this.#pruning ??= setTimeout(() => {
+      this.#pruning = undefined;
+      const now = this.#parts.now();
+      for (const [digest, unanswered] of this.#unanswered) {
+        const expired = unanswered.filter(({ until }) => until <= now);
+        this.abort(expired.map(({ result }) => result.response.id));
+        this.#setUnanswered(
+          digest,
+          unanswered.filter(({ until }) => until > now),
+        );
+      }
+      if (this.#unanswered.size > 0) this.#pruneLater();
+    }, PRUNE_MILLISECONDS).unref();
+  }
+}
+
+function markFailed(cause: unknown): ServiceError {
+  return new ServiceError(
+    'ServiceUnavailable',
+    'The write was applied, but the disk does not let the service note that it was answered.',
+    { hint: 'Send the same request again: it is answered, not applied again.', cause, retryAfterSeconds: 5 },
+  );
+}
