@@ -15,7 +15,7 @@ async function update(engine: Engine, target: WriteTarget) {
   return commitPlan(engine, target, engine.commits.update(target, UPDATE));
 }
 
-test('brings an earlier version back as a new one', async (t) => {
+test('restores an earlier version as a new one', async (t) => {
   const { engine, location, table } = await openTable(t, toItems(3));
   await update(engine, { location: location(), branch: undefined });
   assert.equal(await engine.restoreVersion({ location: location(), branch: undefined }, 1), 3);
@@ -30,7 +30,7 @@ test('brings an earlier version back as a new one', async (t) => {
   );
 });
 
-test('refuses to bring back a version that is not there', async (t) => {
+test('refuses to restore a missing version', async (t) => {
   const { engine, location } = await openTable(t, toItems(3));
   await assert.rejects(
     engine.restoreVersion({ location: location(), branch: undefined }, 9),
@@ -38,7 +38,7 @@ test('refuses to bring back a version that is not there', async (t) => {
   );
 });
 
-test('a storage root that is missing is refused, and not made', async (t) => {
+test('refuses a missing storage root, and does not create it', async (t) => {
   const { engine, root } = await openTestEngine(t);
   const location = { kind: 'listed', root: join(root, 'data'), directory: 'table' } as const;
   const creating = engine.createTable(location, await toStream(toItems(3)), {});
@@ -57,7 +57,7 @@ test('refuses a storage root that is a file, and works once it is not', async (t
   );
 });
 
-test('drops a table, and lets go of one that is not there', async (t) => {
+test('drops a table, and accepts that one is missing', async (t) => {
   const { engine, location, root, table } = await openTable(t, toItems(3));
   await engine.dropTable(location());
   assert.deepEqual(await readdir(root), []);
@@ -70,7 +70,7 @@ test('answers a probe', async (t) => {
   await engine.probe();
 });
 
-test('refuses work after it was closed', async (t) => {
+test('refuses work after it is closed', async (t) => {
   const { engine, table, location } = await openTable(t, toItems(3));
   await engine.describeTable(table);
   await engine.close();

@@ -11,7 +11,7 @@ import type { TestEngine } from './test-engine.ts';
 import { commitPlan, openApart, openTable, readRows, sql, toQuery } from './test-engine.ts';
 import { toItems } from './sample-tables.ts';
 
-const NOBODY = { seconds: undefined, signal: new AbortController().signal };
+const NO_TIMEOUT = { seconds: undefined, signal: new AbortController().signal };
 const ALL_OLD = { blocksWriters: true, olderThanMilliseconds: 0 };
 
 type Scene = TestEngine & { readonly table: TableState };
@@ -30,7 +30,7 @@ async function optimize({ engine, table }: Scene, request: OptimizeRequest): Pro
   return (await engine.maintenance.startOptimize(table.location, request)).finish();
 }
 
-test('a merge leaves one fragment and the same rows, and the next read sees its version', async (t) => {
+test('a compaction leaves one fragment and the same rows, and the next read sees its version', async (t) => {
   const scene = await openScene(t, 50);
   const { engine, table } = scene;
   for (let id = 0; id < 10; id += 1) await update(scene, `id = ${id}`);
@@ -53,8 +53,8 @@ test('a result that is still being read pins its version; when it is over or lef
   const pinned = async () => (await engine.maintenance.readHistory(table.location)).keptFromVersion;
   assert.equal(await pinned(), Infinity);
   const [first, second] = [
-    await engine.rows.query(table, toQuery({}), NOBODY),
-    await engine.rows.query(table, toQuery({}), NOBODY),
+    await engine.rows.query(table, toQuery({}), NO_TIMEOUT),
+    await engine.rows.query(table, toQuery({}), NO_TIMEOUT),
   ];
   await update(scene);
   assert.equal(await pinned(), 1);
@@ -90,7 +90,7 @@ test('branches keep their rows when the versions that they started at are remove
   assert.equal(await side.countRows('score = 1'), 30);
 });
 
-test('what a dead writer left half written is swept once it is old; what is young or named stays', async (t) => {
+test('sweeps old unfinished files of dead writers; keeps recent files and those of a version', async (t) => {
   const { engine, table } = await openScene(t, 5);
   const folder = join(locationUri(table.location), '_versions');
   const [old, young] = ['5.manifest#1', '6.manifest#1'];

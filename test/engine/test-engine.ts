@@ -58,12 +58,12 @@ export const ENGINE_LIMITS: EngineLimits = {
   uploadIdleSeconds: 60,
 };
 
-/** Whoever lives long enough to clean up: a test, or a suite of them. */
+/** A test, or a suite, that cleans up after itself. */
 export interface Owner {
   after(work: () => unknown): void;
 }
 
-/** An engine and a storage root of its own, both gone after the test. */
+/** An engine with a temporary storage root; both are removed after the test. */
 export interface TestEngine {
   readonly root: string;
   readonly engine: Engine;
@@ -86,11 +86,11 @@ export async function openTestEngine(test: Owner, settings: TestEngineSettings =
   return { root, engine, storages, location: (directory = 'table') => ({ kind: 'listed', root, directory }) };
 }
 
-/** A room with one table in it. */
+/** An engine with one table. */
 export async function openTable(test: Owner, table: Table): Promise<TestEngine & { readonly table: TableState }> {
-  const room = await openTestEngine(test);
-  await room.engine.createTable(room.location(), await toStream(table), {});
-  return { ...room, table: latest(room.location()) };
+  const fixture = await openTestEngine(test);
+  await fixture.engine.createTable(fixture.location(), await toStream(table), {});
+  return { ...fixture, table: latest(fixture.location()) };
 }
 
 /** Commits a plan as the write pipeline would, but without queue, journal and sync. */

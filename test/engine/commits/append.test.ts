@@ -20,13 +20,13 @@ test('adds the rows in one version', async (t) => {
   assert.equal((await readRows(t, table)).length, 7);
 });
 
-test('a stream without rows adds nothing and makes no version', async (t) => {
+test('a stream without rows adds nothing and commits no version', async (t) => {
   const { engine, table } = await openTable(t, toItems(3));
   assert.deepEqual(await append(engine, table, toItems(0)), { version: 1, rows: 0 });
   assert.equal((await engine.describeTable(table)).version, 1);
 });
 
-test('a branch gets rows of its own', async (t) => {
+test('appends to a branch only', async (t) => {
   const { engine, table } = await openTable(t, toItems(3));
   await (await (await openApart(t, table)).branches()).create('trial');
   await append(engine, { ...table, branch: 'trial' }, toItems(2));

@@ -11,12 +11,12 @@ test('deletes the rows that match, and counts them', async (t) => {
   assert.equal((await readRows(t, table)).length, 7);
 });
 
-test('no match is no failure', async (t) => {
+test('accepts that no row matches', async (t) => {
   const { engine, table } = await openTable(t, toItems(2));
   assert.equal((await commitPlan(engine, table, engine.commits.delete(sql('id > 100')))).rowsDeleted, 0);
 });
 
-test('the rows that stay are as they were, null structs too', async (t) => {
+test('does not change the remaining rows, including null structs', async (t) => {
   const { engine, table } = await openTable(t, toPeople(20));
   const before = await readRows(t, table);
   await commitPlan(engine, table, engine.commits.delete(sql('person IS NOT NULL')));
@@ -34,7 +34,7 @@ test('deletes on a branch only', async (t) => {
   assert.equal((await readRows(t, table)).length, 5);
 });
 
-test('refuses an unknown column and what is no condition', async (t) => {
+test('refuses an unknown column and an expression that is not a condition', async (t) => {
   const { engine, table } = await openTable(t, toItems(5));
   await assert.rejects(
     commitPlan(engine, table, engine.commits.delete(sql('nothing = 1'))),

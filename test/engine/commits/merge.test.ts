@@ -108,7 +108,7 @@ for (const isIndexed of [false, true]) {
   });
 }
 
-test('inserts only, and leaves rows that match alone', async (t) => {
+test('inserts new rows only, and keeps matching rows', async (t) => {
   const { rows, counts } = await merge(t, toRows([2, 4], ['B', 'D']), { updateMatched: false });
   assert.deepEqual(
     rows.map(({ name }) => name),
@@ -117,7 +117,7 @@ test('inserts only, and leaves rows that match alone', async (t) => {
   assert.deepEqual(counts, [1, 0, 0]);
 });
 
-test('updates only, and drops the rows that are new', async (t) => {
+test('updates matching rows only, and drops new rows', async (t) => {
   const { rows } = await merge(t, toRows([2, 4], ['B', 'D']), { insertNew: false });
   assert.deepEqual(
     rows.map(({ name }) => name),
@@ -210,7 +210,7 @@ test('rows that are to be inserted need every column that may not be null; rows 
   assert.deepEqual(await readRows(t, table), [{ id: 1, name: 'a' }]);
 });
 
-test('merges into a branch leave the main one alone', async (t) => {
+test('merges into a branch do not change the main one', async (t) => {
   const { engine, table } = await openTable(t, toBase());
   await (await (await openApart(t, table)).branches()).create('trial');
   await mergeInto(engine, { ...table, branch: 'trial' }, toRows([4], ['D']));

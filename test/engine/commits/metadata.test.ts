@@ -15,14 +15,14 @@ const merge = (path: FieldPath, metadata: Values): FieldMetadataEntry => ({ path
 const replace = (path: FieldPath, metadata: Values): FieldMetadataEntry => ({ path, metadata, replace: true });
 
 async function openDescribed(t: TestContext, table: Table) {
-  const room = await openTable(t, table);
-  const target = { location: room.location(), branch: undefined };
+  const fixture = await openTable(t, table);
+  const target = { location: fixture.location(), branch: undefined };
   return {
-    ...room,
+    ...fixture,
     change: async (...entries: readonly FieldMetadataEntry[]) =>
-      commitPlan(room.engine, target, room.engine.commits.fieldMetadata(entries)),
+      commitPlan(fixture.engine, target, fixture.engine.commits.fieldMetadata(entries)),
     metadataOf: async (path: FieldPath) => {
-      const { schema } = await room.engine.describeTable(room.table);
+      const { schema } = await fixture.engine.describeTable(fixture.table);
       return Object.fromEntries(resolveField(schema, path)?.metadata ?? []);
     },
   };
@@ -42,7 +42,7 @@ function toDescribed(): Table {
   return new Table(new Schema([field]), { id: vectorFromArray([1], new Int32()) });
 }
 
-test('merges into what is there and answers with the whole', async (t) => {
+test('merges into the existing metadata and returns all of it', async (t) => {
   const { change, metadataOf } = await openDescribed(t, toDescribed());
   const { version, fields } = await change(merge(['id'], { unit: 'box', colour: 'red' }));
   assert.equal(version, 2);
@@ -50,7 +50,7 @@ test('merges into what is there and answers with the whole', async (t) => {
   assert.deepEqual(await metadataOf(['id']), { unit: 'box', source: 'till', colour: 'red' });
 });
 
-test('deletes a key by null, and one that is not there without a word', async (t) => {
+test('deletes a key by null, and accepts that it is missing', async (t) => {
   const { change } = await openDescribed(t, toDescribed());
   const { fields } = await change(merge(['id'], { unit: null, nothing: null }));
   assert.deepEqual(fields.get('id'), { source: 'till' });
@@ -96,7 +96,7 @@ test('changes fields inside a list', async (t) => {
   assert.deepEqual(await metadataOf(['l', 'item', 'k']), { a: 'b' });
 });
 
-test('changes nothing when one of the paths is not there', async (t) => {
+test('changes nothing when one of the paths is missing', async (t) => {
   const { change, metadataOf, engine, table } = await openDescribed(t, toDescribed());
   await assert.rejects(
     change(merge(['id'], { a: 'b' }), merge(['nope', 'deep'], { a: 'b' })),

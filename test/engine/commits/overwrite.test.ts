@@ -28,7 +28,7 @@ test('replaces rows and schema by a new version and keeps the old ones', async (
   assert.equal((await readRows(t, { ...table, version: 1 })).length, 3);
 });
 
-test('overwrites a branch and leaves the main one alone', async (t) => {
+test('overwrites a branch and does not change the main one', async (t) => {
   const { engine, table } = await openTable(t, toItems(3));
   await (await (await openApart(t, table)).branches()).create('trial');
   await overwrite(engine, { ...table, branch: 'trial' }, toItems(5));

@@ -26,7 +26,7 @@ interface Kit {
   readonly table: NativeTable;
 }
 
-/** Makes the engine fail, through the calls that the room itself uses. */
+/** Makes the engine fail, through the calls that the engine module uses. */
 type Provoke = (kit: Kit) => Promise<unknown>;
 
 const { JsFullTextQuery: FullText, Index } = loadNative();
@@ -335,13 +335,13 @@ for (const rule of ERROR_RULES.filter(({ name }) => !NOT_PROVOKED.includes(name)
   }
 }
 
-test('takes what it does not know for a fault of its own', () => {
+test('translates an unknown failure to an internal error', () => {
   const translated = toServiceError(new Error('something new, /usr/local/secret.rs:1:2'));
   assert.equal(translated.kind, 'Internal');
   assert.doesNotMatch(translated.detail, /secret/);
 });
 
-test("takes what the engine blames on the input for the caller's fault", () => {
+test('translates a failure that the engine blames on the input to invalid input', () => {
   const translated = toServiceError(new Error('lance error: Invalid user input: something new, /usr/x.rs:1:2'));
   assert.equal(translated.kind, 'InvalidInput');
 });

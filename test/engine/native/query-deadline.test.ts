@@ -5,13 +5,13 @@ import { ServiceError } from '../../../src/errors/service-error.ts';
 
 const never = new Promise<never>(() => {});
 
-test('gives what the work gives, and its failure', async () => {
+test('returns the result of the work, or its failure', async () => {
   const deadline = new QueryDeadline(60);
   assert.equal(await deadline.wait(Promise.resolve(7)), 7);
   await assert.rejects(deadline.wait(Promise.reject(new Error('broken'))), /broken/);
 });
 
-test('refuses to wait longer than it may, however often it waits', async () => {
+test('counts all waits towards one deadline', async () => {
   const deadline = new QueryDeadline(0.01);
   for (const _attempt of [1, 2]) {
     await assert.rejects(
@@ -22,7 +22,7 @@ test('refuses to wait longer than it may, however often it waits', async () => {
   }
 });
 
-test('stops at once when the caller leaves, or has left', async () => {
+test('stops at once when the caller aborts, or has aborted', async () => {
   const caller = new AbortController();
   const deadline = new QueryDeadline(3600, caller.signal);
   const waiting = assert.rejects(deadline.wait(never), /caller left/);
@@ -31,7 +31,7 @@ test('stops at once when the caller leaves, or has left', async () => {
   await assert.rejects(deadline.wait(never), /caller left/);
 });
 
-test('counts work that nobody waits for until it ends, and refuses more when there is too much of it', async () => {
+test('counts orphaned queries until they end, and refuses more at the limit', async () => {
   const orphans = new OrphanedQueries(2);
   const ends: ((outcome: Promise<void>) => void)[] = [];
   for (const _count of [1, 2]) {
@@ -42,13 +42,13 @@ test('counts work that nobody waits for until it ends, and refuses more when the
   assert.equal(orphans.count, 2);
   assert.throws(() => orphans.requireCapacity(), /2 queries .* still running/);
   ends[0]?.(Promise.resolve());
-  ends[1]?.(Promise.reject(new Error('nobody hears this')));
+  ends[1]?.(Promise.reject(new Error('ignored')));
   await new Promise((resolve) => setImmediate(resolve));
   assert.equal(orphans.count, 0);
   orphans.requireCapacity();
 });
 
-test('does not count work that ended in time, well or not', async () => {
+test('does not count work that ended in time', async () => {
   const orphans = new OrphanedQueries(1);
   const deadline = new QueryDeadline(60, new AbortController().signal, orphans);
   await deadline.wait(Promise.resolve());

@@ -19,7 +19,7 @@ async function openLate(t: TestContext): Promise<{ readonly late: NativeTable; r
   return { late, early };
 }
 
-test('tries a write again that met another, on a newer handle', async (t) => {
+test('retries a write that met a conflict, on a newer handle', async (t) => {
   const { late } = await openLate(t);
   let attempts = 0;
   const { version } = await retryConflicts(3, async () => {
@@ -31,7 +31,7 @@ test('tries a write again that met another, on a newer handle', async (t) => {
   assert.equal(version, 3);
 });
 
-test('gives up after as many attempts as are allowed', async (t) => {
+test('gives up after the allowed number of attempts', async (t) => {
   const { late } = await openLate(t);
   let attempts = 0;
   const write = async (): Promise<unknown> => {

@@ -19,7 +19,7 @@ function readNice(): { readonly engine: readonly number[]; readonly others: read
   return { engine, others };
 }
 
-test('the threads of the engine stand back behind the one that answers requests', onLinux, async (t) => {
+test('the threads of the engine have a lower priority than the event loop', onLinux, async (t) => {
   const before = readNice();
   assert.deepEqual(new Set(before.others), new Set([0]));
   const { engine, location } = await openTestEngine(t, { limits: { ...ENGINE_LIMITS, threadNice: 3 } });

@@ -19,9 +19,9 @@ describe('analysis of a search by vector and words', () => {
   const suite = { after: (work: () => unknown) => void closing.push(work) };
 
   before(async () => {
-    const room = await openTestEngine(suite);
-    engine = room.engine;
-    table = latest(room.location());
+    const fixture = await openTestEngine(suite);
+    engine = fixture.engine;
+    table = latest(fixture.location());
     await engine.createTable(table.location, await toStream(toDocuments(200)), {});
     const apart = await openApart(suite, table);
     await apart.createIndex(loadNative().Index.fts(true), 'body');
@@ -55,7 +55,7 @@ describe('analysis of a search by vector and words', () => {
   const VARIANTS: readonly (readonly [title: string, query: Partial<Query>, rows: number])[] = [
     ['without k', { vectors: [[1, 2, 3, 4]], fullText: TEXT }, 10],
     ['with a filter that leaves nothing', { filter: sql('id < 0') }, 0],
-    ['with words that nobody wrote', { fullText: { ...TEXT, terms: 'zebra' } }, 5],
+    ['with words that no row has', { fullText: { ...TEXT, terms: 'zebra' } }, 5],
     ['with names', { projection: { kind: 'names', paths: [['id']] } }, 5],
     ['with aliases', { projection: { kind: 'aliases', columns: [['twice', sql('id * 2')]] } }, 5],
     [

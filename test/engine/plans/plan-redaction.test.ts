@@ -4,7 +4,7 @@ import { redactPlan } from '../../../src/engine/plans/plan-text.ts';
 
 const PLACE = { kind: 'listed', root: '/srv/data, projection', directory: 'orders-7' } as const;
 
-test('hides the address in a step that reads, whatever the root is called', () => {
+test('hides the address in a step that reads, for any name of the root', () => {
   const line = '  LanceRead: elapsed=1ms, uri=srv/data, projection/orders-7.lance/data, projection=[id], metrics=[]';
   const redacted = redactPlan(line, PLACE);
   assert.doesNotMatch(redacted, /srv|orders-7/);

@@ -12,7 +12,7 @@ const PLAN = `AnalyzeExec verbose=true, elapsed=2.24ms, metrics=[]
       EmptyExec, metrics=[]
 `;
 
-test('reads steps, their nesting, and what they say of themselves', () => {
+test('reads steps, their nesting, details and metrics', () => {
   const root = parsePlan(PLAN);
   assert.deepEqual(outline(root), [
     'AnalyzeExec',
@@ -55,7 +55,7 @@ test('keeps a literal with line breaks and false steps in its step', () => {
   assert.equal(root.children[0]?.details, `name = ${literal}")`);
 });
 
-test('gives a single step for what is no plan', () => {
+test('returns a single step for text that is not a plan', () => {
   assert.deepEqual(parsePlan('nothing of the kind'), {
     operator: 'nothing',
     details: 'nothing of the kind',
@@ -65,7 +65,7 @@ test('gives a single step for what is no plan', () => {
   assert.equal(parsePlan('').children.length, 0);
 });
 
-test('never fails, whatever a literal holds', () => {
+test('never fails for any literal', () => {
   const fragments = fc.constantFrom('\n', '  ', 'metrics=[', ']', 'FakeExec: ', 'elapsed=1ms, ', ', ', '=', '"', 'x');
   fc.assert(
     fc.property(fc.array(fragments, { maxLength: 30 }), (parts) => {

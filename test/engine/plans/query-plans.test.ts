@@ -25,10 +25,10 @@ describe('analysis', () => {
   });
 
   before(async () => {
-    const room = await openTestEngine(suite);
-    engine = room.engine;
-    plain = latest(room.location('plain'));
-    indexed = latest(room.location('indexed'));
+    const fixture = await openTestEngine(suite);
+    engine = fixture.engine;
+    plain = latest(fixture.location('plain'));
+    indexed = latest(fixture.location('indexed'));
     await engine.createTable(plain.location, await toStream(toDocuments(600)), {});
     await engine.createTable(indexed.location, await toStream(toDocuments(600)), {});
     const table = await openApart(suite, indexed);
@@ -312,7 +312,7 @@ describe('analysis', () => {
     });
   }
 
-  test('refuses a search effort below k, which the engine would pass over', async () => {
+  test('refuses a search effort below k, which the engine would ignore', async () => {
     const query = toQuery({ vectors: [[1, 2, 3, 4, 5, 6, 7, 8]], vectorColumn: ['twin_a'], k: 50, ef: 1 });
     await assert.rejects(
       engine.analyzeQuery(indexed, query),
@@ -326,7 +326,7 @@ describe('analysis', () => {
     );
   });
 
-  test('filters after the search when asked to', async () => {
+  test('filters after the search on request', async () => {
     const { root } = await analyze({ vectors: [V4], filter: sql('id < 300'), prefilter: false, k: 5 });
     const names = operators(root);
     assert.ok(names.indexOf('FilterExec') < names.indexOf('KNNVectorDistance'));
@@ -344,7 +344,7 @@ test('analyses an empty table', async (t) => {
   assert.equal(rowsOf(root) ?? 0, 0);
 });
 
-test('stops waiting when the time is over', async (t) => {
+test('stops waiting at the deadline', async (t) => {
   const { engine: hasty, location } = await openTestEngine(t, { querySeconds: 0.00001 });
   await hasty.createTable(location(), await toStream(toItems(1000)), {});
   await assert.rejects(

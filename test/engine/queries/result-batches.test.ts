@@ -41,12 +41,12 @@ async function choose(
   return chooseBatchRows(table, { query: whole, schema: SCHEMA, vectorColumn, search: undefined }, 64 * KIBIBYTE);
 }
 
-test('takes as many rows of a known width as make a batch', async () => {
+test('fills a batch with rows of a known width', async () => {
   assert.equal(await choose({ projection: { kind: 'names', paths: [['vec'], ['id']] } }), 64);
   assert.equal(await choose({ projection: { kind: 'names', paths: [['id']] } }), 8192);
 });
 
-test('takes the average of what is stored where there is text, and never trusts that it is small', async () => {
+test('uses the average of stored rows where there is text, with a lower bound', async () => {
   const stored = (rowBytes: number) => ({ totalBytes: 100 * rowBytes, numRows: 100 });
   assert.equal(await choose({}, stored(8 * KIBIBYTE)), 8);
   assert.equal(await choose({}, stored(100 * KIBIBYTE)), 1);
@@ -54,11 +54,11 @@ test('takes the average of what is stored where there is text, and never trusts 
   assert.equal(await choose({}), 1024);
 });
 
-test('asks nothing about a result of a few rows', async () => {
+test('reads no statistics for a result of a few rows', async () => {
   assert.equal(await choose({ k: 10 }), 1024);
 });
 
-test('lets a search for a few rows look through the table in large batches', async () => {
+test('reads in large batches for a search for a few rows', async () => {
   const column = { path: ['vec'], field: field('vec', FLOAT) } as unknown as QueryPlan['vectorColumn'];
   assert.equal(await choose({ k: 10 }, undefined, column), 8192);
 });

@@ -42,7 +42,7 @@ test("finds the only vector column of the query's dimension, nested or not", () 
   assert.deepEqual(find([zeros(3), zeros(3)]), { path: ['many'], isMultiVector: true });
 });
 
-test('takes the column that is named', () => {
+test('uses the named column', () => {
   assert.deepEqual(find([zeros(8)], ['meta', 'twin.b']), { path: ['meta', 'twin.b'], isMultiVector: false });
 });
 

@@ -20,7 +20,7 @@ async function createNamespaced(connection: NativeConnection, path: readonly str
   await connection.createTable(path.at(-1) ?? '', FILE, 'create', path.slice(0, -1), {});
 }
 
-test('finds directories named *.lance, and leaves what is no table', async (t) => {
+test('finds directories named *.lance, and skips those that are not tables', async (t) => {
   const { engine, root, location } = await openTestEngine(t);
   await engine.createTable(location('orders'), await toStream(toItems(3)), {});
   await engine.createTable(location('x.y-z_1'), await toStream(toItems(3)), {});
@@ -62,7 +62,7 @@ test("finds tables in the engine's own namespaces, and opens, updates and remove
   assert.equal((await engine.findTables(root, () => false)).length, 2);
 });
 
-test('passes over what is known already', async (t) => {
+test('skips known tables', async (t) => {
   const { engine, root, location } = await openTestEngine(t);
   await engine.createTable(location('orders'), await toStream(toItems(3)), {});
   await engine.createTable(location('items'), await toStream(toItems(3)), {});
@@ -73,14 +73,14 @@ test('passes over what is known already', async (t) => {
   );
 });
 
-test("leaves a root without the engine's catalog as it is", async (t) => {
+test('creates no catalog of the engine in a root without one', async (t) => {
   const { engine, root, location } = await openTestEngine(t);
   await engine.createTable(location('orders'), await toStream(toItems(3)), {});
   await engine.findTables(root, () => false);
   assert.deepEqual(await readdir(root), ['orders.lance']);
 });
 
-test('refuses a root that is missing, and does not make it', async (t) => {
+test('refuses a missing root, and does not create it', async (t) => {
   const { engine, root } = await openTestEngine(t);
   await assert.rejects(
     engine.findTables(join(root, 'new'), () => false),

@@ -38,7 +38,7 @@ test('reads see every write of another process at once', async (t) => {
   }
 });
 
-test('many reads at once, beside another writer, never go back', async (t) => {
+test('concurrent reads beside another writer never go back', async (t) => {
   const { engine, table } = await openTable(t, toItems(3));
   const apart = await openApart(t, table);
   const writer = { acknowledged: 1, isWriting: true };
@@ -80,7 +80,7 @@ test('sees a schema that another process changed', async (t) => {
   );
 });
 
-test('sees a table that another process dropped and made again', async (t) => {
+test('sees a table that another process dropped and created again', async (t) => {
   const { engine, location, table } = await openTable(t, toItems(3));
   await engine.analyzeQuery(table, toQuery({}));
   await sleep(SETTLE_MILLISECONDS);
@@ -98,7 +98,7 @@ test('sees a table that another process dropped and made again', async (t) => {
   assert.equal((await readRows(t, table)).length, 50);
 });
 
-test('sees a table that another process made again with fewer versions', async (t) => {
+test('sees a table that another process created again with fewer versions', async (t) => {
   const { engine, location, table } = await openTable(t, toItems(3));
   const target = { location: location(), branch: undefined };
   const request = { assignments: [{ path: ['score'] as const, expression: sql('2') }], predicate: undefined };
@@ -124,7 +124,7 @@ test('says that the table is gone when another process removed it', async (t) =>
   );
 });
 
-test('a pinned version stays as it was beside writes to the latest', async (t) => {
+test('a pinned version does not change during writes to the latest', async (t) => {
   const { engine, location, table } = await openTable(t, toItems(3));
   const pinned = { ...table, version: 1 };
   const increment = { assignments: [{ path: ['score'] as const, expression: sql('score + 1') }], predicate: undefined };
@@ -140,7 +140,7 @@ test('a pinned version stays as it was beside writes to the latest', async (t) =
   await Promise.all([reads(), reads(), writes()]);
 });
 
-test('a branch has its own versions and leaves main alone', async (t) => {
+test('a branch has separate versions and does not change main', async (t) => {
   const { engine, location, table } = await openTable(t, toItems(3));
   const apart = await openApart(t, table);
   await (await apart.branches()).create('trial');
@@ -183,7 +183,7 @@ test('refuses a table without data', async (t) => {
   );
 });
 
-test('serves more tables than it keeps open, all at once', async (t) => {
+test('serves more tables than it keeps open, concurrently', async (t) => {
   const { engine, location } = await openTestEngine(t, { limits: { ...ENGINE_LIMITS, openTablesMax: 2 } });
   const names = ['a', 'b', 'c', 'd', 'e'];
   for (const name of names) await engine.createTable(location(name), await toStream(toItems(3)), {});

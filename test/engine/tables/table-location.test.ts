@@ -21,7 +21,7 @@ before(async () => {
 });
 after(async () => rm(folder, { recursive: true, force: true }));
 
-test('finds a directory below the root, written from there on or in full', async () => {
+test('finds a directory below the root, by a relative or a full path', async () => {
   const root = join(folder, 'root');
   for (const text of ['x.lance', 'x.lance/', 'a/b/x.lance', `${root}/x.lance`]) {
     const location = await locateTable(storages, `${root}/`, text);
@@ -29,7 +29,7 @@ test('finds a directory below the root, written from there on or in full', async
   }
 });
 
-test('finds what the address of an object store says, without looking', async () => {
+test('takes the address on an object store without looking', async () => {
   const location = await locateTable(storages, 's3://bucket/root', 'a/x.lance');
   assert.deepEqual(location, { kind: 'listed', root: 's3://bucket/root/a', directory: 'x' });
 });
@@ -40,7 +40,7 @@ test('follows no link out of the root, nor inside of it', async () => {
   }
 });
 
-test('whatever a caller writes, the location is below the root or refused', async () => {
+test('every location is below the root or refused', async () => {
   const segment = fc.constantFrom(
     '..',
     '.',

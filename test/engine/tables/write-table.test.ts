@@ -34,7 +34,7 @@ test('writes a stream of many chunks completely and in order', async (t) => {
   );
 });
 
-test('makes an empty table from a stream without batches', async (t) => {
+test('creates an empty table from a stream without batches', async (t) => {
   const { engine, location } = await openTestEngine(t);
   assert.deepEqual(await engine.createTable(location(), await openFixture('zerobatch'), {}), { version: 1, rows: 0 });
   const { schema } = await engine.describeTable(latest(location()));

@@ -19,7 +19,7 @@ test('sums and products of the column itself and of numbers can be repeated', ()
   assert.ok(isRepeatable(sql('n + 0.5'), FLOAT));
 });
 
-test('what a step would convert, or what reads anything else, cannot', () => {
+test('expressions with a conversion, or that read anything else, cannot be repeated', () => {
   for (const text of [
     'n + 0.5',
     'n + 12345678901',

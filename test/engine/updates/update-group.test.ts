@@ -57,18 +57,18 @@ function combine(...written: readonly Written[]): readonly unknown[] | undefined
 const PLUS = ['price', 'price + 1'] as const;
 const HALF = ['price', 'price / 2'] as const;
 
-test('makes one predicate of many, and keeps an expression that all share', () => {
+test('joins the predicates into one, and keeps a shared expression', () => {
   assert.deepEqual(combine(['id = 1', PLUS], ['-7=id', PLUS], ['((id = 002))', PLUS]), [
     '(id IN (1, -7, 2))',
     ['price', '(price + 1)'],
   ]);
 });
 
-test('tells texts apart by their value, quotes and all', () => {
+test('distinguishes texts by their value, including quotes', () => {
   assert.deepEqual(combine(["key = 'it''s'", PLUS], ["key = ''", PLUS])?.[0], "(key IN ('it''s', ''))");
 });
 
-test('keeps a name in backticks as it is', () => {
+test('keeps a name in backticks unchanged', () => {
   assert.deepEqual(combine(["`odd name` = 'a'", PLUS], ["`odd name` = 'b'", PLUS])?.[0], "(`odd name` IN ('a', 'b'))");
 });
 
@@ -149,13 +149,13 @@ for (const [title, ...written] of [
   test(`does not combine updates with ${title}`, () => assert.equal(combine(...written), undefined));
 }
 
-test('takes no more than so many characters', () => {
+test('bounds the number of characters', () => {
   const long = (id: number): Written => [`id = ${id}`, ['note', `'${String(id).repeat(3000)}'`]];
   assert.notEqual(combine(long(1), long(2)), undefined);
   assert.equal(combine(...[1, 2, 3, 4, 5, 6].map(long)), undefined);
 });
 
-test('goes on after one that did not fit', () => {
+test('accepts further updates after one that did not fit', () => {
   const group = UpdateGroup.start(toPlan(['id = 1', HALF]), SCHEMA);
   assert.equal(group?.add(toPlan(['id = 1', HALF])), false);
   assert.equal(group?.add(toPlan(['id = 2', HALF])), true);

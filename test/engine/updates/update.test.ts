@@ -32,14 +32,14 @@ function toRequest(pairs: readonly Pair[], predicate?: string): UpdateRequest {
 
 /** A table, and a way to update it and look at the rows. */
 async function openUpdated(t: TestContext, table: Table) {
-  const room = await openTable(t, table);
-  const target = { location: room.location(), branch: undefined };
+  const fixture = await openTable(t, table);
+  const target = { location: fixture.location(), branch: undefined };
   return {
-    ...room,
+    ...fixture,
     target,
     update: async (pairs: readonly Pair[], predicate?: string) =>
-      commitPlan(room.engine, target, room.engine.commits.update(target, toRequest(pairs, predicate))),
-    rows: async () => readRows(t, room.table),
+      commitPlan(fixture.engine, target, fixture.engine.commits.update(target, toRequest(pairs, predicate))),
+    rows: async () => readRows(t, fixture.table),
   };
 }
 
@@ -52,7 +52,7 @@ function refused(kind: ErrorName, pattern: RegExp): (error: unknown) => boolean 
   };
 }
 
-test('updates the rows that match and tells how many and at which version', async (t) => {
+test('updates the matching rows and returns their number and the version', async (t) => {
   const { update, rows } = await openUpdated(t, toItems(4));
   assert.deepEqual(await update([[['score'], 'score + id']], 'id >= 2'), { rowsUpdated: 2, version: 2 });
   const scores = (await rows()).toSorted(byId).map((row) => row['score']);
@@ -65,21 +65,21 @@ test('updates every row without a predicate', async (t) => {
   assert.ok((await rows()).every((row) => row['name'] === 'same'));
 });
 
-test('answers with no rows when nothing matches', async (t) => {
+test('reports no rows when nothing matches', async (t) => {
   const { update, engine, table } = await openUpdated(t, toItems(3));
   const { rowsUpdated, version } = await update([[['score'], '5']], 'id = 99');
   assert.equal(rowsUpdated, 0);
   assert.equal((await engine.describeTable(table)).version, version);
 });
 
-test('updates a field inside a struct and leaves its siblings', async (t) => {
+test('updates a field inside a struct and keeps its siblings', async (t) => {
   const { update, rows } = await openUpdated(t, toPeople(10));
   await update([[['person', 'age'], 'id * 10']], 'id = 3');
   const person = (await rows()).find((row) => row['id'] === 3)?.['person'];
   assert.deepEqual(person, { age: 30, 'nick.name': 'n3', home: { street: 's3', number: 3 } });
 });
 
-test('updates fields at several depths of one struct together', async (t) => {
+test('updates fields at several depths of one struct at once', async (t) => {
   const { update, rows } = await openUpdated(t, toPeople(10));
   await update(
     [

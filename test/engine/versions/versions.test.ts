@@ -74,7 +74,7 @@ for (const kind of ['path', 'address', 'object store'] as const) {
   });
 }
 
-test('sizes of manifests are told, and versions removed, on a local disk alone', async (t) => {
+test('reports sizes of manifests and removes versions only on a local disk', async (t) => {
   for (const kind of ['path', 'address'] as const) {
     const { versions, location, latest } = await openScene(t, kind);
     const [first] = await versions.list(latest);
@@ -107,7 +107,7 @@ test('the manifests of old tables are named by their numbers', async (t) => {
   assert.equal((await versions.list(latest)).length, 1);
 });
 
-test('readers who are held at a version are told of no later one', async (t) => {
+test('lists no later version while readers are held at one', async (t) => {
   const { versions, latest } = await openScene(t, 'path');
   const listed = await versions.list({ ...latest, version: 1 });
   assert.deepEqual(
