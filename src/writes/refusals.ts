@@ -19,6 +19,15 @@ export function inDoubt(cause: unknown): ServiceError {
   });
 }
 
+/** Whatever the catalog says of its transaction: nothing was written to the table yet. */
+export function notBegun(cause: unknown): unknown {
+  if (!(cause instanceof ServiceError) || cause.kind !== 'ServiceUnavailable') return cause;
+  return new ServiceError('ServiceUnavailable', 'The catalog is not available at the moment.', {
+    cause,
+    retryAfterSeconds: 1,
+  });
+}
+
 export function versionDiffers(expected: number, found: number): ServiceError {
   return new ServiceError('PreconditionFailed', `The latest version is ${found}, not ${expected} as If-Match says.`, {
     hint: 'Read the table again, and send the write with the version that you then see.',

@@ -15,7 +15,7 @@ import type { WriteQueues } from './queue/write-queues.ts';
 import type { InDoubtWrites } from './recovery/in-doubt-writes.ts';
 import { findCommit, inspectCommits, rebuildFields } from './recovery/verify.ts';
 import type { CommitRange } from './recovery/verify.ts';
-import { inDoubt, isClearRefusal, malformed, notKept, toServiceError, versionDiffers } from './refusals.ts';
+import { inDoubt, isClearRefusal, malformed, notBegun, notKept, toServiceError, versionDiffers } from './refusals.ts';
 import type { FailedWrite, Fields, OnBatch, OnWriteStep, SucceededWrite, TableWrite, WriteResult } from './write.ts';
 
 export interface PipelineParts {
@@ -350,7 +350,11 @@ export async function beginEntries(
 ): Promise<void> {
   const removes = responses.takeRemovable();
   const bounds = inDoubtWrites.unboundedOf(write);
-  await journal.begin(entries, { bounds, removes, isDurable });
+  try {
+    await journal.begin(entries, { bounds, removes, isDurable });
+  } catch (error) {
+    throw notBegun(error);
+  }
   responses.removed(removes);
   inDoubtWrites.bounded(bounds);
 }

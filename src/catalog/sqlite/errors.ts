@@ -61,6 +61,15 @@ export function catalogUnavailable(cause: unknown): ServiceError {
   });
 }
 
+/** The transaction is committed, but a power loss may undo it. */
+export function changeInDoubt(cause: unknown): ServiceError {
+  return new ServiceError('ServiceUnavailable', 'It is not known whether the change was made.', {
+    hint: 'Look it up before you send it again.',
+    cause,
+    retryAfterSeconds: RETRY_AFTER_SECONDS,
+  });
+}
+
 /** The low byte: the bytes above it hold the extended code. */
 function primaryCode(error: unknown): number | undefined {
   if (!(error instanceof Error) || !('rawCode' in error) || typeof error.rawCode !== 'number') return undefined;

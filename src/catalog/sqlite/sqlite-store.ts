@@ -7,7 +7,7 @@ import type { CatalogStore, Sql, TransactionOptions } from '../store.ts';
 import { connect, disconnect } from './connections.ts';
 import type { Connections } from './connections.ts';
 import { createSqliteDialect } from './driver.ts';
-import { catalogUnavailable, retryWhileBusy } from './errors.ts';
+import { catalogUnavailable, changeInDoubt, retryWhileBusy } from './errors.ts';
 import { WriteAheadLog } from './write-ahead-log.ts';
 
 export interface SqliteSettings {
@@ -94,7 +94,11 @@ class SqliteStore implements CatalogStore {
   async #transact<T>(work: (sql: Sql) => Promise<T>, isDurable: boolean): Promise<T> {
     const value = await this.#attempt(async () => this.#exclusive(async () => this.#runTransaction(work)));
     this.#checkpointSometimes();
-    if (isDurable) await this.#log.sync();
+    try {
+      if (isDurable) await this.#log.sync();
+    } catch (error) {
+      throw changeInDoubt(error);
+    }
     return value;
   }
 

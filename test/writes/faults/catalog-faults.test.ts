@@ -89,3 +89,18 @@ test('a create whose publication failed and whose removal was cut by a kill leav
   }
   assert.ok(killed > 0, 'no kill fell into a removal');
 });
+
+test('a rename that was committed but could not be synced says that it may have been made', async (t) => {
+  const server = await FaultyServer.start(t);
+  if (server === undefined) return;
+  await server.create('before', [{ id: 1, value: 1 }]);
+  server.faults.set({ calls: ['sync'], paths: CATALOG_LOG, action: 'fail', error: 'EIO', count: Infinity });
+  const answer = await server.client.post('/v1/table/before/rename', { new_table_name: 'after' });
+  server.faults.clear();
+  assert.equal(answer.status, 503, answer.text);
+  assert.match(answer.text, /not known whether the change was made/);
+  const found = await Promise.all(
+    ['before', 'after'].map(async (table) => (await server.client.post(`/v1/table/${table}/exists`, {})).status),
+  );
+  assert.deepEqual(found.toSorted(), [200, 404]);
+});
