@@ -9,7 +9,7 @@ import type { ListTablesReply } from '../../src/wire/tables.ts';
 import { apiAddress } from './session.ts';
 import type { Session } from './session.ts';
 
-/** The calls themselves stand in `src/client/`; here is how the console gets its client, and reads lists by the page. */
+/** The calls are in `src/client/`. */
 export function clientOf({ credential, database }: Session, send?: typeof fetch): ApiClient {
   const { kind, text } = credential;
   const secret = kind === 'key' ? { key: text } : { token: text };
@@ -18,7 +18,7 @@ export function clientOf({ credential, database }: Session, send?: typeof fetch)
 
 export const ClientContext = createContext<ApiClient | undefined>(undefined);
 
-/** The client of who is signed in; for every component below the frame. */
+/** For components inside the signed-in frame. */
 export function useClient(): ApiClient {
   const client = useContext(ClientContext);
   if (client === undefined) throw new Error('Only components below the frame call the server.');
@@ -27,11 +27,11 @@ export function useClient(): ApiClient {
 
 export interface Page {
   readonly names: readonly string[];
-  /** Present when there are more. */
+  /** Absent on the last page. */
   readonly next: string | undefined;
 }
 
-export interface PageWanted {
+interface PageWanted {
   readonly limit: number;
   readonly after?: string | undefined;
 }

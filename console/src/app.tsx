@@ -75,7 +75,7 @@ function Frame({ session, onSignOut, onDatabase }: FrameProps): JSX.Element {
   );
 }
 
-/** The address belongs to the router, so that the link must not change it. */
+/** The hash belongs to the router: the link must not change it. */
 function skipToMain(event: Event): void {
   event.preventDefault();
   document.querySelector<HTMLElement>('#main')?.focus();

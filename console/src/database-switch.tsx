@@ -27,7 +27,7 @@ export function DatabaseSwitch({ database, onChange }: DatabaseSwitchProps): JSX
   );
 }
 
-/** Those that may be seen; any other can be typed. */
+/** Lists the visible databases; others can be entered. */
 function Choice({ database, onChange }: DatabaseSwitchProps): JSX.Element {
   const client = useClient();
   const [typed, setTyped] = useState('');

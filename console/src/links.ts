@@ -5,18 +5,18 @@ import { toHash } from './router.ts';
 export const TABS = ['rows', 'schema', 'versions', 'indexes', 'maintenance'] as const;
 export type Tab = (typeof TABS)[number];
 
-/** A state of a table's history: the latest of the main branch unless it says otherwise. */
+/** By default the latest version of the main branch. */
 export interface At {
   readonly version?: number;
   readonly branch?: string;
 }
 
-/** The same as an address says it: a tag stands for the version that it names when it is looked at. */
+/** As in the URL, where a tag may replace the version. */
 export interface AskedAt extends At {
   readonly tag?: string;
 }
 
-/** Which rows are looked at: the first page of all, in the order of the table, unless it says otherwise. */
+/** By default the first page of all rows, unsorted. */
 export interface RowsPage {
   readonly filter?: string;
   readonly sort?: GridSort | undefined;
@@ -69,7 +69,7 @@ function readCount(text: string | null): number | undefined {
   return text !== null && /^[1-9]\d{0,14}$/.test(text) ? Number(text) : undefined;
 }
 
-/** Where a file is loaded, with the place it goes to filled in. */
+/** The import view with its target filled in. */
 export function loadHash(namespace: NamespacePath, table?: string): string {
   return toHash('load', namespace, table === undefined ? {} : { table });
 }

@@ -2,9 +2,9 @@ import { useEffect, useState } from 'preact/hooks';
 import type { Session } from './session.ts';
 
 export interface Route {
-  /** The first word of the address behind the `#/`. */
+  /** The first segment after `#/`. */
   readonly view: string;
-  /** What follows it, decoded. */
+  /** The other segments, decoded. */
   readonly words: readonly string[];
   readonly query: URLSearchParams;
 }
@@ -14,8 +14,8 @@ export interface ViewProps {
   readonly route: Route;
 }
 
-/** Addresses look like `#/table/spaces%24name/rows?version=3`: every state of the console can be linked to. */
-export function readRoute(hash: string): Route {
+/** URLs look like `#/table/spaces%24name/rows?version=3`: every state can be linked to. */
+function readRoute(hash: string): Route {
   const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?', 2);
   const [view = '', ...words] = path.split('/').filter((word) => word !== '');
   return { view, words: words.map(decodeURIComponent), query: new URLSearchParams(query) };

@@ -1,4 +1,4 @@
-/** Who is signed in, for as long as the tab is open: closing it forgets the credential. */
+/** Kept in session storage: closing the tab forgets the credential. */
 export interface Credential {
   readonly kind: 'key' | 'token';
   readonly text: string;
@@ -11,7 +11,7 @@ export interface Session {
 
 const STORED_AS = 'tiltyard-session';
 
-/** The API stands beside the console's own folder, whatever path the server is mounted at. */
+/** Relative to the folder of the console: works under any base path. */
 export function apiAddress(): string {
   return new URL('..', document.baseURI.split('#', 1)[0]).href.replace(/\/$/, '');
 }

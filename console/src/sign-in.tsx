@@ -89,7 +89,7 @@ export function SignIn({ onSignedIn }: SignInProps): JSX.Element {
   );
 }
 
-/** Asks the server something that needs the credential and the database, so that a wrong one is told here. */
+/** Sends a request that needs both, to report a wrong credential or database here. */
 async function openSession(credential: Credential, wanted: string): Promise<Session> {
   const database = wanted === '' ? await firstDatabase(credential) : wanted;
   const session = { credential, database };
@@ -97,7 +97,7 @@ async function openSession(credential: Credential, wanted: string): Promise<Sess
   return session;
 }
 
-/** The usual one if it can be seen, else the first that can. */
+/** The default database if visible, else the first visible one. */
 async function firstDatabase(credential: Credential): Promise<string> {
   try {
     const names = await listDatabases(clientOf({ credential, database: USUAL_DATABASE }));

@@ -8,7 +8,7 @@ type Theme = (typeof THEMES)[number];
 const STORED_AS = 'tiltyard-theme';
 const ICONS = { system: 'system', light: 'sun', dark: 'moon' } as const;
 
-/** Before anything is drawn, so that a dark page does not begin white. */
+/** Runs before the first render, to avoid a white flash. */
 export function applyStoredTheme(): void {
   applyTheme(storedTheme());
 }
@@ -23,7 +23,7 @@ function applyTheme(theme: Theme): void {
   else document.documentElement.dataset['theme'] = theme;
 }
 
-/** System, light, dark, and round again. */
+/** Cycles through system, light and dark. */
 export function ThemeSwitch(): JSX.Element {
   const [theme, setTheme] = useState(storedTheme);
   const next = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length] ?? 'system';

@@ -2,13 +2,13 @@ import type { ComponentType } from 'preact';
 import type { ViewProps } from './router.ts';
 
 export interface View {
-  /** The first word of its address. */
+  /** The first segment of its URL. */
   readonly id: string;
-  /** As the navigation shows it; views without one are reached from others. */
+  /** Absent for views that are not in the navigation. */
   readonly label: string | undefined;
-  /** The view whose entry of the navigation it belongs to, and whose component it shares. */
+  /** The view that it belongs to in the navigation, and whose component it shares. */
   readonly under?: string;
-  /** Each view is a part of the script by itself, loaded when it is first shown. */
+  /** Loads the code of the view on first use. */
   readonly load: () => Promise<ComponentType<ViewProps>>;
 }
 

@@ -1,7 +1,7 @@
 import type { ApiClient } from '../../../src/client/api-client.ts';
 import type { Credential, GivenGrant, GrantShape } from '../../../src/wire/access.ts';
 
-/** Keys and clients are made, listed and revoked alike. */
+/** Keys and clients have the same calls. */
 export type CredentialKind = 'key' | 'client';
 
 interface CredentialPage {
@@ -51,7 +51,7 @@ export interface NewCredential {
   readonly days: number | undefined;
 }
 
-/** What is shown once. */
+/** Shown once. */
 export interface Secret {
   readonly name: string;
   readonly lines: readonly { readonly label: string; readonly text: string }[];

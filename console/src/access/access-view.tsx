@@ -12,7 +12,6 @@ const TABS = [
   ['grants', 'Grants'],
 ] as const;
 
-/** Who may do what. */
 export function AccessView({ route, session }: ViewProps): JSX.Element {
   useDocumentTitle('Access');
   const client = useClient();

@@ -2,11 +2,11 @@ import type { JSX } from 'preact';
 import type { GrantShape } from '../../../src/wire/access.ts';
 import { SelectField, TextField } from '../parts/forms/field.tsx';
 
-export interface GrantForm {
+interface GrantForm {
   readonly role: string;
-  /** Empty for every database. */
+  /** Empty: all databases. */
   readonly database: string;
-  /** Names with slashes; no name has one in it. */
+  /** Names joined by slashes, which no name contains. */
   readonly path: string;
 }
 

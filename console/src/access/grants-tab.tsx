@@ -20,7 +20,7 @@ interface GrantsTabProps {
 
 interface Known {
   readonly grants: readonly GivenGrant[];
-  /** Names by principal, of those whose credential is still valid. */
+  /** Names of valid credentials, by principal. */
   readonly names: ReadonlyMap<string, string>;
 }
 

@@ -11,7 +11,7 @@ interface SecretDialogProps {
   readonly onClose: () => void;
 }
 
-/** The only time that a secret is seen. */
+/** The secret is shown only here. */
 export function SecretDialog({ secret, onClose }: SecretDialogProps): JSX.Element {
   return (
     <Dialog title={`${secret.name} is made`} onClose={onClose}>
@@ -34,7 +34,7 @@ function SecretLine({ label, text }: { readonly label: string; readonly text: st
   const input = useRef<HTMLInputElement>(null);
   const copy = (): void => {
     input.current?.select();
-    // Only pages of https and of this machine have the clipboard; elsewhere the text is selected for Ctrl and C.
+    // Without a secure context there is no clipboard: select the text for Ctrl+C.
     void navigator.clipboard?.writeText(text).then(() => toast(`${label} copied.`));
   };
   return (

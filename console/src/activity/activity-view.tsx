@@ -14,10 +14,9 @@ import { LineChart } from './line-chart.tsx';
 import { SlowQueries } from './slow-queries.tsx';
 import { useSamples } from './use-activity.ts';
 
-/** A minute; the charts begin with as much, and grow. */
+/** One minute: the initial width of the charts. */
 const SAMPLES_MIN = 30;
 
-/** What the server is doing now, and who did what. */
 export function ActivityView(): JSX.Element {
   useDocumentTitle('Activity');
   const [isPaused, setIsPaused] = useState(false);
@@ -81,7 +80,7 @@ function Figures({ isPaused, asTable }: FiguresProps): JSX.Element {
   );
 }
 
-/** The same figures in words: now, and over the time that was seen. */
+/** The figures as text: current, and over the observed time. */
 function FigureTable({ charts }: { readonly charts: readonly Chart[] }): JSX.Element {
   return (
     <table class="entries">

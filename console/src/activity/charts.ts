@@ -3,7 +3,6 @@ import { formatTime } from '../../../src/plans/format-figure.ts';
 import { quantileBetween, sumOf } from './prometheus-text.ts';
 import type { Reading } from './prometheus-text.ts';
 
-/** The metrics of one moment. */
 export interface Sample {
   readonly at: number;
   readonly readings: readonly Reading[];
@@ -21,7 +20,7 @@ export interface Chart {
   readonly format: (value: number) => string;
 }
 
-/** How a line's value comes from a sample and the one before it. */
+/** Computes a value from a sample and the previous one. */
 type Measure = (now: Sample, before: Sample) => number | undefined;
 
 interface LineSpec {
@@ -40,7 +39,7 @@ const perSecond =
   (name: string, labels: Readonly<Record<string, RegExp>> = {}): Measure =>
   (now, before) => {
     const seconds = (now.at - before.at) / 1000;
-    // A worker that was replaced counts from nothing again.
+    // A replaced worker starts its counters at 0.
     return Math.max(0, sumOf(now.readings, name, labels) - sumOf(before.readings, name, labels)) / seconds;
   };
 
@@ -108,7 +107,7 @@ const SPECS: readonly ChartSpec[] = [
   },
 ];
 
-/** What the samples show; each value stands between a sample and the one before it. */
+/** One value for each pair of consecutive samples. */
 export function toCharts(samples: readonly Sample[]): readonly Chart[] {
   return SPECS.map(({ title, format, lines }) => ({
     title,

@@ -6,11 +6,11 @@ const HEIGHT = 96;
 
 interface LineChartProps {
   readonly chart: Chart;
-  /** How many values fit from edge to edge. */
+  /** The number of values across the width. */
   readonly capacity: number;
 }
 
-/** Lines over time, the newest at the right. What it shows is also in the words below it. */
+/** The newest value is at the right. The text below has the same figures. */
 export function LineChart({ chart, capacity }: LineChartProps): JSX.Element {
   const { title, lines, format } = chart;
   const known = lines.flatMap(({ values }) => values).filter((value) => value !== undefined);

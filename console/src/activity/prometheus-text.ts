@@ -4,7 +4,7 @@ export interface Reading {
   readonly value: number;
 }
 
-/** The lines of a page of metrics, in the text format of Prometheus; comments and what cannot be read are passed over. */
+/** Parses the Prometheus text format; skips comments and malformed lines. */
 export function parseMetricsText(text: string): readonly Reading[] {
   return text.split('\n').flatMap((line) => {
     const [, name, labels = '', figure = ''] = /^([A-Za-z_:][\w:]*)(?:\{(.*)\})? (\S+)/.exec(line) ?? [];
@@ -20,7 +20,7 @@ function parseLabels(text: string): Readonly<Record<string, string>> {
 
 export type Labels = Readonly<Record<string, string | RegExp>>;
 
-/** The sum of all readings of a name whose labels fit. */
+/** The sum over all matching labels. */
 export function sumOf(readings: readonly Reading[], name: string, labels: Labels = {}): number {
   return readings
     .filter((each) => each.name === name && fits(each.labels, labels))
@@ -34,10 +34,7 @@ function fits(given: Readonly<Record<string, string>>, wanted: Labels): boolean 
   });
 }
 
-/**
- * The value below which a part of what was counted between two pages lies; between the bounds of a bucket it is taken to
- * be spread evenly. `undefined` when nothing was counted.
- */
+/** A quantile of the values counted between two samples, interpolated linearly within its bucket. */
 export function quantileBetween(
   earlier: readonly Reading[],
   later: readonly Reading[],
@@ -57,7 +54,7 @@ export function quantileBetween(
   return low.bound + ((high.bound - low.bound) * (wanted - low.count)) / Math.max(1, high.count - low.count);
 }
 
-/** Counts up to each bound, over all labels. */
+/** Cumulative counts by bound, over all labels. */
 function bucketsOf(readings: readonly Reading[], histogram: string): ReadonlyMap<number, number> {
   const buckets = new Map<number, number>();
   for (const { name, labels, value } of readings) {

@@ -23,7 +23,7 @@ import { toHash } from '../router.ts';
 const SHOWN_MAX = 50;
 const DELIMITER = '$';
 
-/** Queries that took long, each with what its steps cost when it was run again; for administrators of the database. */
+/** Slow queries with the cost of their steps; for administrators of the database. */
 export function SlowQueries({ isPaused }: { readonly isPaused: boolean }): JSX.Element | null {
   const client = useClient();
   const [open, setOpen] = useState<SlowQuery>();
@@ -112,7 +112,7 @@ function Line({ slow, caller, onOpen }: LineProps): JSX.Element {
   );
 }
 
-/** How it searched; the server keeps neither literals nor vectors. */
+/** The server stores neither literals nor vectors. */
 function Shape({ slow }: { readonly slow: SlowQuery }): JSX.Element {
   const entries = Object.entries(slow.query);
   return (
@@ -185,10 +185,10 @@ function planOf(slow: SlowQuery): PlanStep | undefined {
 export type SlowQuery = ListSlowQueriesReply['slow_queries'][number];
 
 /**
- * Where the lab analyses the same query again. The list keeps neither literals nor vectors: a random vector is as good as
- * the caller's, but a condition or a search for words without theirs is another query, and has no address.
+ * The query in the lab. Without the caller's vector a random one will do; without literals a filter or text search would
+ * be another query, and has no link.
  */
-export function labAddress(slow: SlowQuery, table: TablePath): string | undefined {
+function labAddress(slow: SlowQuery, table: TablePath): string | undefined {
   const query: Readonly<Record<string, unknown>> = { ...slow.query };
   const text = (name: string): string => {
     const value = query[name];

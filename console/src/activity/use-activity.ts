@@ -11,12 +11,12 @@ import type { Load } from '../parts/use-load.ts';
 const SAMPLES_MAX = 150;
 const EVERY_MILLISECONDS = 2000;
 
-export interface Samples {
+interface Samples {
   readonly samples: readonly Sample[];
   readonly error: unknown;
 }
 
-/** Reads the metrics every two seconds, while the page can be seen and nobody paused. */
+/** Polls the metrics while the page is visible and not paused. */
 export function useSamples(isPaused: boolean): Samples {
   const client = useClient();
   const [state, setState] = useState<Samples>({ samples: [], error: undefined });
@@ -45,7 +45,7 @@ export function useSamples(isPaused: boolean): Samples {
 
 const NONE: ReadonlyMap<string, string> = new Map();
 
-/** Keys and clients by name, as far as who is signed in may see them. */
+/** Names of the keys and clients that the user may see, by principal. */
 export function useCallerNames(): ReadonlyMap<string, string> {
   const client = useClient();
   return useLoad(async () => namesOfCallers(client), [client]).value ?? NONE;
@@ -62,7 +62,7 @@ async function namesOfCallers(client: ApiClient): Promise<ReadonlyMap<string, st
 
 const RELOAD_MILLISECONDS = 5000;
 
-/** The same list again every few seconds, while the page can be seen and nobody paused. */
+/** Reloads while the page is visible and not paused. */
 export function useRepeated<Value>(load: Load<Value>, isPaused: boolean): void {
   useEffect(() => {
     if (isPaused) return;

@@ -13,7 +13,7 @@ import type { TablePath } from '../../../src/model/identifier.ts';
 
 const ROW_HEIGHT = 28;
 
-/** What the search finds, in place of the tree. */
+/** Replaces the tree during a search. */
 export function SearchList({ text }: { readonly text: string }): JSX.Element {
   const client = useClient();
   const box = useRef<HTMLDivElement>(null);
@@ -48,16 +48,16 @@ export function SearchList({ text }: { readonly text: string }): JSX.Element {
   );
 }
 
-/** More tables than this are not looked through; the list says so. */
-export const NAMES_MAX = 50_000;
+/** The search reads no more tables than this, and says so. */
+const NAMES_MAX = 50_000;
 
-export interface AllNames {
+interface AllNames {
   readonly tables: readonly TablePath[];
   readonly isCut: boolean;
 }
 
-/** Every table that the caller may see: a name is found wherever it stands. */
-export async function readAllNames(client: ApiClient): Promise<AllNames> {
+/** All visible tables of the database. */
+async function readAllNames(client: ApiClient): Promise<AllNames> {
   const tables: TablePath[] = [];
   for await (const table of listTables(client)) {
     if (tables.length >= NAMES_MAX) return { tables, isCut: true };
@@ -66,8 +66,8 @@ export async function readAllNames(client: ApiClient): Promise<AllNames> {
   return { tables, isCut: false };
 }
 
-/** Tables whose path contains every word; those whose own name begins with the text come first. */
-export function findNames(tables: readonly TablePath[], text: string): readonly TablePath[] {
+/** Tables whose path contains every word; those whose name starts with the text come first. */
+function findNames(tables: readonly TablePath[], text: string): readonly TablePath[] {
   const words = text
     .toLowerCase()
     .split(/[\s/$]+/)
@@ -83,13 +83,13 @@ export function findNames(tables: readonly TablePath[], text: string): readonly 
 
 export interface Window {
   readonly first: number;
-  /** The index behind the last. */
+  /** Exclusive. */
   readonly end: number;
 }
 
 const MARGIN_ROWS = 8;
 
-/** Which rows of equal height can be seen in a box that scrolls; only those need to be drawn. */
+/** Virtual scrolling: the visible range of rows of equal height. */
 export function useWindow(box: RefObject<HTMLElement | null>, count: number, rowHeight: number): Window {
   const [place, setPlace] = useState({ top: 0, height: 800 });
   useLayoutEffect(() => {

@@ -4,7 +4,6 @@ import { describeTable, tableStats } from '../../../src/client/tables.ts';
 import type { TablePath } from '../../../src/model/identifier.ts';
 import { wordsOf } from '../parts/error-box.tsx';
 
-/** What is told of a table at a glance. */
 export interface TableFacts {
   readonly version?: number | undefined;
   readonly rows?: number;
@@ -17,7 +16,7 @@ export interface TableFacts {
 
 const AT_ONCE = 4;
 
-/** The facts of the tables of one page, one after the other as they come. */
+/** Fills in the facts of one page of tables as they arrive. */
 export function useTableFacts(client: ApiClient, tables: readonly TablePath[]): ReadonlyMap<string, TableFacts> {
   const [facts, setFacts] = useState<ReadonlyMap<string, TableFacts>>(new Map());
   useEffect(() => {
@@ -50,8 +49,8 @@ async function readFacts(client: ApiClient, table: TablePath): Promise<TableFact
   }
 }
 
-/** Works through items a few at a time; ends early when the signal says so. */
-export async function forEachBounded<Item>(
+/** Runs with a concurrency limit, until aborted. */
+async function forEachBounded<Item>(
   items: readonly Item[],
   { width, signal }: { readonly width: number; readonly signal: AbortSignal },
   work: (item: Item) => Promise<void>,

@@ -16,12 +16,10 @@ const PAGE_ROWS = 50;
 interface TableListProps {
   readonly namespace: NamespacePath;
   readonly inside: Inside;
-  /** Part of the names that are shown. */
   readonly part: string;
   readonly onEnd: () => void;
 }
 
-/** Namespaces first, then tables with their numbers. */
 export function TableList({ namespace, inside, part, onEnd }: TableListProps): JSX.Element {
   const client = useClient();
   const [offset, setOffset] = useState(0);

@@ -10,7 +10,6 @@ import { SearchList } from './search-list.tsx';
 import { TreeContext, TreeStore, keyOf } from './tree-store.ts';
 import { Tree } from './tree.tsx';
 
-/** The tree at the left, and what was chosen in it at the right. */
 export function TablesView({ session, route }: ViewProps): JSX.Element {
   const client = useClient();
   const store = useMemo(() => new TreeStore(client), [client]);

@@ -5,14 +5,13 @@ import type { TreeStore } from './tree-store.ts';
 export interface TreeRow {
   readonly kind: 'namespace' | 'table' | 'more' | 'note';
   readonly key: string;
-  /** Of the namespace or table; of the namespace that holds it for the other kinds. */
+  /** The namespace or table; for other kinds the parent namespace. */
   readonly path: readonly string[];
   readonly label: string;
   readonly level: number;
   readonly isOpen: boolean;
 }
 
-/** The rows that are shown, from top to bottom. */
 export function listRows(store: TreeStore, inside: NamespacePath = []): readonly TreeRow[] {
   const rows: TreeRow[] = [];
   addRows(store, inside, rows);

@@ -4,7 +4,7 @@ import { pageOfNamespaces, pageOfTables } from '../api.ts';
 import { createContext } from 'preact';
 import { useContext, useEffect, useState } from 'preact/hooks';
 
-/** What is known of the inside of a namespace. */
+/** The loaded part of a namespace. */
 export interface Inside {
   readonly namespaces: readonly string[];
   readonly tables: readonly string[];
@@ -25,7 +25,7 @@ const UNKNOWN: Inside = {
   error: undefined,
 };
 
-/** The tree of a database as far as it was looked at. No name holds a slash, which joins names to keys. */
+/** The loaded part of a database. Keys are names joined by slashes, which no name contains. */
 export class TreeStore {
   readonly #client: ApiClient;
   readonly #insides = new Map<string, Inside>();
@@ -43,7 +43,7 @@ export class TreeStore {
     };
   }
 
-  /** What is known, and a request for what is not. */
+  /** Returns what is loaded, and starts loading the rest. */
   inside(namespace: NamespacePath): Inside {
     const known = this.#insides.get(keyOf(namespace));
     if (known !== undefined) return known;
@@ -63,7 +63,7 @@ export class TreeStore {
     this.#tell();
   }
 
-  /** So that a table or namespace that was opened by its address can be seen. */
+  /** Expands the parents of what the URL opened. */
   reveal(path: readonly string[]): void {
     for (let depth = 1; depth < path.length; depth += 1) this.setOpen(path.slice(0, depth), true);
   }
@@ -75,7 +75,7 @@ export class TreeStore {
     void this.#load(namespace, known);
   }
 
-  /** Reads a namespace anew, and shows what was known until then. */
+  /** Shows the old contents until the new ones arrive. */
   async refresh(namespace: NamespacePath): Promise<void> {
     this.#change(namespace, { ...this.inside(namespace), isLoading: true });
     await this.#load(namespace, UNKNOWN);
@@ -123,7 +123,7 @@ export function keyOf(path: readonly string[]): string {
 
 export const TreeContext = createContext<TreeStore | undefined>(undefined);
 
-/** The tree, for components that show it: they are drawn again whenever it changes. */
+/** Renders the component again when the tree changes. */
 export function useTree(): TreeStore {
   const store = useContext(TreeContext);
   if (store === undefined) throw new Error('Only components of the view of tables read the tree.');

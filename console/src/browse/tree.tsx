@@ -12,11 +12,11 @@ import type { TreeStore } from './tree-store.ts';
 const ROW_HEIGHT = 28;
 
 interface TreeProps {
-  /** The key of the row whose namespace or table is shown beside the tree. */
+  /** The key of the open namespace or table. */
   readonly chosen: string;
 }
 
-/** Namespaces and tables. The focus stays on the tree, and arrow keys move a mark in it, so that rows may come and go. */
+/** The tree keeps the focus and arrow keys move an active row, because virtual rows come and go. */
 export function Tree({ chosen }: TreeProps): JSX.Element {
   const store = useTree();
   const box = useRef<HTMLDivElement>(null);
@@ -30,7 +30,7 @@ export function Tree({ chosen }: TreeProps): JSX.Element {
     for (const row of shown) if (row.kind === 'more') store.loadMore(row.path);
   }, [shown]);
   useEffect(() => {
-    // Rows that come in above the mark would push it out of sight.
+    // Rows that load above the active one would push it out of view.
     if (document.activeElement === box.current) scrollTo(box.current, at);
   }, [rows.length]);
   const moveTo = (index: number): void => {
@@ -114,7 +114,7 @@ interface KeyPlace {
   readonly store: TreeStore;
 }
 
-/** What a key does; the row that it leads to, or `undefined` when the key is not for the tree. */
+/** The new active row; `undefined` for other keys. */
 function onTreeKey(key: string, { rows, at, store }: KeyPlace): number | undefined {
   const row = rows[at];
   if (row === undefined) return undefined;

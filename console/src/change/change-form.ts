@@ -9,13 +9,13 @@ export interface Assignment {
 export interface ChangeForm {
   readonly kind: 'update' | 'delete';
   readonly assignments: readonly Assignment[];
-  /** The condition; all rows when empty, which a delete does not take. */
+  /** Empty: all rows, which a delete refuses. */
   readonly where: string;
-  /** The main branch when empty. */
+  /** Empty: the main branch. */
   readonly branch: string;
 }
 
-/** Each assignment is a `set` of the address: `set=price:price * 2`, with the path before the first colon. */
+/** In the URL: `set=price:price * 2`, with the path before the first colon. */
 export function readChange(query: URLSearchParams): ChangeForm {
   const assignments = query.getAll('set').map((text) => {
     const colon = text.indexOf(':');
@@ -38,19 +38,17 @@ export function toChangeQuery({ kind, assignments, where, branch }: ChangeForm):
   return query.toString();
 }
 
-/** As requests name the branch that the change is for. */
 export function branchOf({ branch }: ChangeForm): { readonly branch?: string } {
   return branch === '' ? {} : { branch };
 }
 
-/** What is still missing, in words; `undefined` when the change can be previewed. */
+/** What is missing; `undefined` when the form is complete. */
 export function findGap({ kind, assignments, where }: ChangeForm): string | undefined {
   if (kind === 'delete') return where.trim() === '' ? 'Say which rows go.' : undefined;
   const isWhole = assignments.every(({ path, expression }) => path !== '' && expression.trim() !== '');
   return isWhole ? undefined : 'Choose a column and write what it becomes.';
 }
 
-/** A column as it is, for a projection. */
 export function beforeOf(path: string): string {
   return sqlFieldReference(parseFieldPath(path));
 }
@@ -66,7 +64,7 @@ const SQL_TYPES: Readonly<Record<string, string>> = {
   bool: 'BOOLEAN',
 };
 
-/** What an update would store: the value, converted to the column's type where SQL has a word for it. */
+/** The value that an update would store, cast to the type of the column where SQL has the type. */
 export function afterOf({ path, expression }: Assignment, columns: readonly ColumnFact[]): string {
   const type = SQL_TYPES[columns.find((column) => column.path === path)?.type.type ?? ''];
   return type === undefined ? expression : `CAST((${expression}) AS ${type})`;

@@ -58,7 +58,7 @@ interface ChangeFacts {
   readonly branches: readonly string[];
 }
 
-/** A branch may have columns of its own. */
+/** Branches may have different columns. */
 async function readFacts(client: ApiClient, table: TablePath, branch: string | undefined): Promise<ChangeFacts> {
   const [described, branches] = await Promise.all([
     describeTable(client, table, branch === undefined ? {} : { branch }),

@@ -13,10 +13,10 @@ import { afterOf, beforeOf, branchOf } from './change-form.ts';
 import type { ChangeForm } from './change-form.ts';
 
 export const ROWS_SHOWN = 20;
-/** Columns beside those that change, by which a row is recognised. */
+/** Unchanged columns that identify a row. */
 const OTHERS_SHOWN = 4;
 
-export interface ChangedCell {
+interface ChangedCell {
   readonly path: string;
   readonly before: JsonValue | undefined;
   readonly after: JsonValue | undefined;
@@ -27,7 +27,6 @@ export interface ChangedRow {
   readonly cells: readonly ChangedCell[];
 }
 
-/** What a change would do to one version of the table. */
 export interface Preview {
   readonly form: ChangeForm;
   readonly version: number;
@@ -95,10 +94,7 @@ export interface Done {
   readonly version: number;
 }
 
-/**
- * Runs what was previewed, and only on the version that was looked at: it is compared just before, and the server is
- * told it too, which then refuses a table that has changed in between.
- */
+/** Runs the change only on the previewed version, which is compared first and sent as a precondition. */
 export async function runChange(client: ApiClient, table: TablePath, { form, version }: Preview): Promise<Done> {
   const branch = branchOf(form);
   const now = await describeTable(client, table, branch);
@@ -122,7 +118,7 @@ export async function runChange(client: ApiClient, table: TablePath, { form, ver
   }
 }
 
-/** Somebody else wrote to the table meanwhile. */
+/** Another writer committed after the preview. */
 export class StalePreview extends FormError {
   constructor(seen: number, now: number | undefined) {
     super(

@@ -17,7 +17,7 @@ import type { ChangedRow, Done, Preview } from './preview-change.ts';
 interface PreviewPaneProps {
   readonly table: TablePath;
   readonly preview: Preview;
-  /** The form still says what was previewed. */
+  /** The form has not changed since the preview. */
   readonly isCurrent: boolean;
   readonly onPreview: () => void;
 }

@@ -8,7 +8,7 @@ import { Empty } from '../parts/states.tsx';
 
 const TEXT_SHOWN_MAX = 200;
 
-/** The rows of a query, with what the search added first. */
+/** Columns that the search added come first. */
 export function LabResults({ rows }: { readonly rows: readonly JsonRow[] }): JSX.Element {
   const columns = useMemo(() => toColumns(rows), [rows]);
   if (rows.length === 0) {
@@ -38,7 +38,7 @@ function toColumns(rows: readonly JsonRow[]): readonly GridColumn<JsonRow>[] {
   });
 }
 
-/** What the search says of a row: its distance, its score, and which of several vectors found it. */
+/** Distance, score, and the index of the query vector. */
 function isAdded(name: string): boolean {
   return name.startsWith('_') || name === 'query_index';
 }
@@ -49,7 +49,6 @@ function widthOf(name: string, values: readonly (JsonValue | undefined)[]): numb
   return Math.min(420, Math.max(80, longest * 7.4 + 24));
 }
 
-/** One value of a row. */
 export function ResultValue({ value }: { readonly value: JsonValue | undefined }): JSX.Element {
   if (value === null || value === undefined) return <span class="muted">null</span>;
   if (isVector(value)) {

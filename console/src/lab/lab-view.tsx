@@ -65,7 +65,7 @@ function Bench({ table, query, facts, onTableChanged }: BenchProps): JSX.Element
   const [draft, setDraft] = useState<LabForm>(asked);
   const [round, setRound] = useState(0);
   const address = query.toString();
-  // The address is what was run: a link, a reload and the way back run the same again.
+  // The URL holds the query that ran: links, reload and back run it again.
   useEffect(() => setDraft(readForm(query)), [address]);
   const outcome = useLoad<Outcome>(
     async () => runLab({ client, table, facts }, asked),

@@ -30,22 +30,21 @@ export interface Rows {
   readonly milliseconds: number;
 }
 
-/** One analysis. */
 export interface Run {
   readonly title: string;
   readonly plan: PlanStep;
   readonly text: string;
-  /** Of a search by vector through an index. */
+  /** For vector searches through an index. */
   readonly recall: number | undefined;
   readonly findings: readonly Finding[];
 }
 
-export interface OnePlan {
+interface OnePlan {
   readonly kind: 'plan';
   readonly run: Run;
 }
 
-export interface TwoPlans {
+interface TwoPlans {
   readonly kind: 'compare';
   readonly first: Run;
   readonly second: Run;
@@ -59,7 +58,6 @@ export interface Lab {
   readonly facts: TableFacts;
 }
 
-/** Does what the form's tab shows. */
 export async function runLab(lab: Lab, form: LabForm): Promise<Outcome> {
   switch (form.tab) {
     case 'results': {
@@ -75,7 +73,7 @@ export async function runLab(lab: Lab, form: LabForm): Promise<Outcome> {
   }
 }
 
-/** Each is run once before it is measured, so that neither pays for what the other finds in memory. */
+/** Runs each query once before measuring: both find warm caches. */
 async function compare(lab: Lab, form: LabForm): Promise<TwoPlans> {
   const rival = toRivalForm(form);
   await analyze(lab, form);
@@ -95,13 +93,12 @@ async function analyze(lab: Lab, form: LabForm): Promise<Run> {
   return { title: describeForm(form), plan, text, recall, findings };
 }
 
-/** A search of every row of a great table is not run unasked; whoever compares has asked. */
+/** An exact search of a large table runs only in an explicit comparison. */
 function isMeasured(form: LabForm, { stats }: TableFacts): boolean {
   if (!hasVector(form) || hasText(form)) return false;
   return form.tab === 'compare' || stats.num_rows <= MEASURED_ROWS_MAX;
 }
 
-/** The row ids of the query against those of the same query without an index. */
 async function measureRecall(lab: Lab, body: QueryTableBody): Promise<number | undefined> {
   const found = await rowIds(lab, body);
   const exact = body.bypass_vector_index === true ? found : await rowIds(lab, toExactBody(body));

@@ -8,7 +8,6 @@ import type { IndexContent } from '../../../src/wire/indexes.ts';
 import type { SchemaJson } from '../../../src/wire/schema/schema-json.ts';
 import type { TableStatsReply } from '../../../src/wire/tables.ts';
 
-/** What the lab knows of its table. */
 export interface TableFacts {
   readonly schema: SchemaJson;
   readonly columns: readonly ColumnFact[];
@@ -46,7 +45,7 @@ export async function loadFacts(client: ApiClient, table: TablePath): Promise<Ta
   };
 }
 
-/** The schema of a reply, whose shape leaves it open. */
+/** The wire type of the reply does not include the schema. */
 export function toSchema(value: object | undefined): SchemaJson {
   if (value === undefined || !('fields' in value) || !Array.isArray(value.fields)) return { fields: [] };
   return { fields: value.fields };

@@ -7,7 +7,7 @@ interface ColumnChoicesProps {
   readonly onChange: (columns: readonly ChosenColumn[]) => void;
 }
 
-/** Offered for a start; any type that the server knows can be typed. */
+/** Suggestions: any type of the server can be entered. */
 const TYPES = [
   'bool',
   'int32',

@@ -3,7 +3,6 @@ import { useRef, useState } from 'preact/hooks';
 import { Button } from '../parts/button.tsx';
 import { Icon } from '../parts/icon.tsx';
 
-/** A file is dropped here, or chosen. */
 export function DropZone({ onFile }: { readonly onFile: (file: File) => void }): JSX.Element {
   const input = useRef<HTMLInputElement>(null);
   const [isOver, setIsOver] = useState(false);

@@ -16,7 +16,6 @@ import { PreviewGrid } from './preview-grid.tsx';
 import type { Loaded } from './send-file.ts';
 import { TargetForm } from './target-form.tsx';
 
-/** From a file to a table, in three steps on one page. */
 export function LoadView({ session, route }: ViewProps): JSX.Element {
   const [opened, setOpened] = useState<OpenedFile>();
   const [isOpening, setIsOpening] = useState(false);

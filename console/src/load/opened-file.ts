@@ -1,7 +1,6 @@
 import type { JsonRow } from '../../../src/client/rows.ts';
 import type { Reader } from '../../../src/formats/open-reader.ts';
 
-/** A column of the file, and what becomes of it. */
 export interface ChosenColumn {
   readonly source: string;
   readonly sourceType: string;
@@ -24,7 +23,7 @@ export interface Preview {
 
 const PREVIEW_ROWS = 20;
 
-/** The readers are large, and come when the first file is opened. */
+/** The parsers are large: loaded with the first file. */
 async function openWith(file: File, columns: readonly ChosenColumn[]): Promise<Reader> {
   const [{ openReader }, { blobInput }] = await Promise.all([
     import('../../../src/formats/open-reader.ts'),
@@ -57,7 +56,7 @@ export async function previewFile({ file, columns }: OpenedFile): Promise<Previe
   return { columns: reader.columns, rows: rows as readonly JsonRow[] };
 }
 
-export interface Converted {
+interface Converted {
   readonly stream: Blob;
   readonly rows: number;
 }
@@ -80,7 +79,7 @@ export async function convertFile({ file, columns }: OpenedFile, { onRead, signa
       rows += count;
       onRead(endByte / Math.max(1, file.size));
       yield batch;
-      // Lets the page draw and hear clicks while a long file is read.
+      // Yields to the event loop: the page stays responsive.
       await new Promise((resolve) => setTimeout(resolve));
     }
   };

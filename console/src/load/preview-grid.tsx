@@ -9,7 +9,6 @@ import { useLoad } from '../parts/use-load.ts';
 import { previewFile } from './opened-file.ts';
 import type { OpenedFile, Preview } from './opened-file.ts';
 
-/** The first rows, as they will be in the table. */
 export function PreviewGrid({ opened }: { readonly opened: OpenedFile }): JSX.Element {
   const { value, error, isLoading } = useLoad(async () => previewFile(opened), [opened]);
   return (

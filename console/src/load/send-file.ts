@@ -8,7 +8,7 @@ import type { OpenedFile } from './opened-file.ts';
 
 export type LoadMode = 'create' | 'append' | 'overwrite';
 
-export interface LoadTarget {
+interface LoadTarget {
   readonly table: TablePath;
   readonly mode: LoadMode;
 }
@@ -49,11 +49,11 @@ export async function sendFile(opened: OpenedFile, { table, mode }: LoadTarget, 
   return { table, rows, version: reply.version };
 }
 
-/** How much of a body has left the browser, from 0 to 1. */
-export type OnSent = (share: number) => void;
+/** The share of the body that has been sent, from 0 to 1. */
+type OnSent = (share: number) => void;
 
-/** `fetch` does not tell how much it has sent; the older way does. Only what an upload needs is here. */
-export function uploadFetch(onSent: OnSent): typeof fetch {
+/** A minimal `fetch` on XMLHttpRequest, which reports upload progress. */
+function uploadFetch(onSent: OnSent): typeof fetch {
   return async (address, init = {}) =>
     new Promise<Response>((resolve, reject) => {
       const request = new XMLHttpRequest();

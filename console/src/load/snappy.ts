@@ -1,9 +1,6 @@
 import { snappyUncompress as uncompressInto } from 'hyparquet';
 
-/**
- * In place of `hysnappy`, which the Parquet reader's package brings: that one is WebAssembly, which the console's content
- * security policy does not let run.
- */
+/** Replaces `hysnappy`: the content security policy of the console forbids WebAssembly. */
 export function snappyUncompress(input: Uint8Array, outputLength: number): Uint8Array {
   const output = new Uint8Array(outputLength);
   uncompressInto(input, output);

@@ -15,7 +15,6 @@ interface TargetFormProps {
   readonly opened: OpenedFile;
   readonly session: Session;
   readonly namespace: NamespacePath;
-  /** A table that is there already. */
   readonly table: string | undefined;
   readonly onLoaded: (loaded: Loaded) => void;
 }

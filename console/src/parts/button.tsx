@@ -6,7 +6,7 @@ interface ButtonProps {
   readonly children?: ComponentChildren;
   readonly kind?: 'plain' | 'primary' | 'danger' | 'quiet';
   readonly icon?: IconName;
-  /** For buttons that show an icon alone. */
+  /** For icon-only buttons. */
   readonly label?: string;
   readonly isBusy?: boolean;
   readonly isDisabled?: boolean;
@@ -43,7 +43,7 @@ interface LinkButtonProps {
   readonly icon?: IconName;
 }
 
-/** Looks like a button, and goes somewhere. */
+/** A link that looks like a button. */
 export function LinkButton({ href, children, kind = 'plain', icon }: LinkButtonProps): JSX.Element {
   return (
     <a class={`button ${kind}`} href={href}>

@@ -12,7 +12,7 @@ interface DialogProps {
   readonly isWide?: boolean;
 }
 
-/** The browser's own dialog: it keeps the focus inside, closes with Escape and gives the focus back. */
+/** Uses `<dialog>`, which traps the focus, closes with Escape and restores the focus. */
 export function Dialog({ title, onClose, children, isWide = false }: DialogProps): JSX.Element {
   const titleId = useId();
   const dialog = useRef<HTMLDialogElement>(null);
@@ -36,7 +36,7 @@ interface FormDialogProps {
   readonly kind?: 'primary' | 'danger';
   readonly isReady?: boolean;
   readonly isWide?: boolean;
-  /** The dialog closes when it is done, and shows what went wrong otherwise. */
+  /** The dialog closes on success and shows errors. */
   readonly onSubmit: () => Promise<void>;
   readonly onClose: () => void;
   readonly children: ComponentChildren;
@@ -71,7 +71,7 @@ export function FormDialog(props: FormDialogProps): JSX.Element {
 interface ConfirmDialogProps {
   readonly title: string;
   readonly action: string;
-  /** To be typed before the action can be taken, for what cannot be undone. */
+  /** Text to type as confirmation of an irreversible action. */
   readonly wantedText?: string;
   readonly isDangerous?: boolean;
   readonly onConfirm: () => Promise<void>;

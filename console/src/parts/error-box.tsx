@@ -8,7 +8,7 @@ interface ErrorBoxProps {
   readonly onRetry?: () => void;
 }
 
-/** What was wrong, what would be right, and the id under which the server's log tells more. */
+/** Message, hint, and the request id for the server's log. */
 export function ErrorBox({ error, onRetry }: ErrorBoxProps): JSX.Element | null {
   if (error === undefined) return null;
   const { title, message, hint, requestId } = wordsOf(error);

@@ -7,7 +7,7 @@ export function formatCount(count: number | bigint): string {
   return COUNTS.format(count);
 }
 
-/** `1 row`, `2 rows`; `indexes` and the like are given whole. */
+/** `1 row`, `2 rows`; irregular plurals are passed in. */
 export function formatCountOf(count: number, one: string, many = `${one}s`): string {
   return `${formatCount(count)} ${count === 1 ? one : many}`;
 }
@@ -39,7 +39,7 @@ const STEPS: readonly (readonly [Intl.RelativeTimeFormatUnit, number])[] = [
 
 const DAYS_MAX = 30;
 
-/** `3 minutes ago`; what is long past is a date. */
+/** `3 minutes ago`, or a date. */
 export function formatAgo(milliseconds: number, now = Date.now()): string {
   const past = now - milliseconds;
   if (past > DAYS_MAX * 86_400_000) return new Date(milliseconds).toISOString().slice(0, 10);

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 
-/** Drawn on a grid of 16, with lines of 1.5. */
+/** On a 16-pixel grid with strokes of 1.5. */
 const SHAPES = {
   add: 'M8 3v10M3 8h10',
   branch:
@@ -41,7 +41,7 @@ interface IconProps {
   readonly class?: string;
 }
 
-/** Beside words, or in a control that has a label: it says nothing to a screen reader by itself. */
+/** Hidden from screen readers: always beside text or in a labelled control. */
 export function Icon({ name, class: extra = '' }: IconProps): JSX.Element {
   return (
     <svg class={`icon ${extra}`} viewBox="0 0 16 16" width="16" height="16" aria-hidden="true">

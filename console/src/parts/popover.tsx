@@ -6,14 +6,14 @@ import type { IconName } from './icon.tsx';
 interface PopoverProps {
   readonly label: string;
   readonly icon?: IconName;
-  /** In the button; the icon alone when absent. */
+  /** The text of the button, if any. */
   readonly text?: ComponentChildren;
   readonly kind?: 'plain' | 'quiet';
   readonly side?: 'left' | 'right';
   readonly children: (close: () => void) => ComponentChildren;
 }
 
-/** A panel below its button; Escape, a click elsewhere or leaving it with the keyboard closes it. */
+/** Closes with Escape, an outside click, or when the focus leaves. */
 export function Popover({ label, icon, text, kind = 'plain', side = 'left', children }: PopoverProps): JSX.Element {
   const [isOpen, setIsOpen] = useState(false);
   const root = useRef<HTMLDivElement>(null);

@@ -7,7 +7,6 @@ import { namespaceHash } from '../links.ts';
 interface EmptyProps {
   readonly icon: IconName;
   readonly title: string;
-  /** The next step. */
   readonly children?: ComponentChildren;
 }
 
@@ -21,7 +20,7 @@ export function Empty({ icon, title, children }: EmptyProps): JSX.Element {
   );
 }
 
-/** Grey lines in the place of what is coming. They show after a moment only, so that quick answers do not flicker. */
+/** Appears after a delay, to avoid flicker. */
 export function Skeleton({ lines = 4 }: { readonly lines?: number }): JSX.Element {
   return (
     <div class="skeleton" role="status" aria-label="Loading">
@@ -50,12 +49,11 @@ export function Badge({ kind = 'plain', icon, title, children }: BadgeProps): JS
 
 interface MeterProps {
   readonly label: string;
-  /** From 0 to 1; absent while it is not known. */
+  /** From 0 to 1; absent when unknown. */
   readonly share?: number | undefined;
   readonly kind?: 'accent' | 'good' | 'warn';
 }
 
-/** A bar for coverage and for progress. */
 export function Meter({ label, share, kind = 'accent' }: MeterProps): JSX.Element {
   const percent = share === undefined ? undefined : Math.round(Math.min(Math.max(share, 0), 1) * 100);
   return (
@@ -77,7 +75,6 @@ interface BreadcrumbsProps {
   readonly namespace: NamespacePath;
 }
 
-/** The way down to what is shown. */
 export function Breadcrumbs({ database, namespace }: BreadcrumbsProps): JSX.Element {
   return (
     <nav class="breadcrumbs" aria-label="Place">

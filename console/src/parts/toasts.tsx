@@ -22,7 +22,6 @@ function change(toasts: readonly Toast[]): void {
   for (const listener of listeners) listener();
 }
 
-/** A word on what was done; it goes away by itself. */
 export function toast(text: string, kind: Toast['kind'] = 'good'): void {
   lastId += 1;
   const id = lastId;
@@ -30,7 +29,7 @@ export function toast(text: string, kind: Toast['kind'] = 'good'): void {
   setTimeout(() => close(id), kind === 'good' ? GOOD_MILLISECONDS : BAD_MILLISECONDS);
 }
 
-/** For work whose place on the page is gone by the time it fails. */
+/** For tasks that fail after their component is gone. */
 export function toastError(error: unknown): void {
   const { message, hint } = wordsOf(error);
   toast(hint === undefined ? message : `${message} ${hint}`, 'bad');

@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useState } from 'preact/hooks';
 
 export interface Load<Value> {
-  /** What came last; it stays while newer values are on their way. */
+  /** The last value, kept while a newer one loads. */
   readonly value: Value | undefined;
   readonly error: unknown;
   readonly isLoading: boolean;
@@ -14,7 +14,7 @@ interface State<Value> {
   readonly isLoading: boolean;
 }
 
-/** Loads a value when the component appears and whenever one of `inputs` changes; late answers are thrown away. */
+/** Loads on mount and when `inputs` change; ignores outdated results. */
 export function useLoad<Value>(load: (signal: AbortSignal) => Promise<Value>, inputs: readonly unknown[]): Load<Value> {
   const [state, setState] = useState<State<Value>>({ value: undefined, error: undefined, isLoading: true });
   const [round, setRound] = useState(0);
@@ -31,13 +31,13 @@ export function useLoad<Value>(load: (signal: AbortSignal) => Promise<Value>, in
   return { ...state, reload };
 }
 
-export interface Task {
+interface Task {
   readonly isRunning: boolean;
   readonly error: unknown;
   readonly run: () => void;
 }
 
-/** Work that a person starts: one at a time, and what went wrong stays until the next try. */
+/** A user action: one at a time; its error stays until the next attempt. */
 export function useTask(work: () => Promise<void>): Task {
   const [state, setState] = useState<{ isRunning: boolean; error: unknown }>({ isRunning: false, error: undefined });
   const run = (): void => {

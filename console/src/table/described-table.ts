@@ -7,7 +7,7 @@ import type { SchemaJson } from '../../../src/wire/schema/schema-json.ts';
 import type { TagShape } from '../../../src/wire/history/tags.ts';
 import type { AskedAt, At } from '../links.ts';
 
-/** A table at a place of its history, and the places that it can be looked at. */
+/** A table at a version, with its tags and branches. */
 export interface DescribedTable {
   readonly path: TablePath;
   readonly at: At;
@@ -21,9 +21,7 @@ export interface DescribedTable {
 
 export interface TabProps {
   readonly table: DescribedTable;
-  /** The table's part of the address, for what else is in it. */
   readonly query: URLSearchParams;
-  /** Reads the description anew, after a change. */
   readonly onChanged: () => void;
 }
 

@@ -73,7 +73,7 @@ export function TableHead({ path, database, query, table }: TableHeadProps): JSX
   );
 }
 
-/** The same filter and order; another state has pages of its own. */
+/** Keeps filter and order, but not the page. */
 function latestRows(query: URLSearchParams): RowsPage {
   return { ...readRowsPage(query), page: 1 };
 }

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { CheckField, TextField } from '../../parts/forms/field.tsx';
 
-/** How hard a search tries, as texts of the form. */
+/** Search effort, as text. */
 export interface Effort {
   readonly nprobes: string;
   readonly refine: string;
@@ -12,7 +12,7 @@ export interface Effort {
 
 interface EffortFieldsProps {
   readonly effort: Effort;
-  /** Whose effort it is, where the form has two: ` of B`. */
+  /** Distinguishes two sets of fields: ` of B`. */
   readonly whose?: string;
   readonly onChange: (change: Partial<Effort>) => void;
 }

@@ -2,34 +2,34 @@ import type { Settings } from '../../../../src/plans/advice.ts';
 import type { TableFacts } from '../table-facts.ts';
 
 export const TABS = ['results', 'plan', 'compare'] as const;
-export type LabTab = (typeof TABS)[number];
+type LabTab = (typeof TABS)[number];
 
 export const SEARCHES = ['none', 'vector', 'text', 'hybrid'] as const;
 export type Search = (typeof SEARCHES)[number];
 
 export const SOURCES = ['random', 'row', 'paste'] as const;
-export type VectorSource = (typeof SOURCES)[number];
+type VectorSource = (typeof SOURCES)[number];
 
 export const RIVALS = ['exact', 'settings', 'version'] as const;
-export type Rival = (typeof RIVALS)[number];
+type Rival = (typeof RIVALS)[number];
 
-/** The whole state of the lab as it stands in the address: texts, so that half-typed values are kept as they are. */
+/** The state of the lab, stored in the URL. All values are text, because partial input is kept. */
 export interface LabForm {
   readonly tab: LabTab;
   readonly search: Search;
   readonly source: VectorSource;
-  /** The number that random vectors are made of, so that a link finds the same rows. */
+  /** The seed of random vectors: a link returns the same rows. */
   readonly seed: string;
-  /** A condition; the first row that meets it lends its vector. */
+  /** A filter: the vector of the first matching row is used. */
   readonly like: string;
   readonly paste: string;
-  /** How many vectors are searched for at once, where they are not pasted. */
+  /** The number of vectors, unless they are pasted. */
   readonly vectors: string;
   readonly column: string;
   readonly words: string;
   readonly wordsColumn: string;
   readonly filter: string;
-  /** Paths with commas; all columns when empty. */
+  /** Comma-separated paths; all columns when empty. */
   readonly columns: string;
   /** `price desc, id`. */
   readonly order: string;
@@ -100,14 +100,13 @@ export function readForm(query: URLSearchParams): LabForm {
   };
 }
 
-/** What differs from the empty form. */
+/** Only values that differ from the defaults. */
 export function toParameters(form: LabForm): Record<string, string> {
   return Object.fromEntries(
     Object.entries(form).filter(([name, value]) => !(name in EMPTY_FORM) || !isDefault(name, value)),
   );
 }
 
-/** A finding's settings, put into the form. */
 export function withSettings(form: LabForm, settings: Settings): LabForm {
   const { prefilter, refine_factor, nprobes, ef, columns, distance_type, bypass_vector_index } = settings;
   return {
@@ -130,7 +129,6 @@ function oneOf<Word extends string>(words: readonly [Word, ...Word[]], text: str
   return words.find((word) => word === text) ?? words[0];
 }
 
-/** What every part of the lab's form is given. */
 export interface FormProps {
   readonly form: LabForm;
   readonly facts: TableFacts;

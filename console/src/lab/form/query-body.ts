@@ -7,7 +7,6 @@ import type { QueryTableBody } from '../../../../src/wire/data.ts';
 import type { LabForm } from './lab-form.ts';
 import type { TableFacts } from '../table-facts.ts';
 
-/** A form that cannot be sent, with what to change. */
 export class FormError extends Error {
   readonly hint: string;
 
@@ -17,7 +16,7 @@ export class FormError extends Error {
   }
 }
 
-/** The body of the query that the form describes; a vector by row is looked up. */
+/** Reads the vector of a row from the table if needed. */
 export async function toQueryBody(
   client: ApiClient,
   table: TablePath,
@@ -45,7 +44,6 @@ export function hasText({ search }: LabForm): boolean {
   return search === 'text' || search === 'hybrid';
 }
 
-/** The column that a form's vector is compared with. */
 export function searchedColumn(form: LabForm, facts: TableFacts): ColumnFact | undefined {
   return facts.vectorColumns.find(({ path }) => path === form.column) ?? facts.vectorColumns[0];
 }
@@ -76,7 +74,7 @@ function toQueryVector(vectors: readonly number[][]): NonNullable<QueryTableBody
   return vectors.length === 1 && first !== undefined ? { single_vector: first } : { multi_vector: [...vectors] };
 }
 
-/** Whether it is more than one search, whose rows have a `query_index`. */
+/** Rows of several searches have a `query_index`. */
 export function hasManyVectors({ vector }: QueryTableBody): boolean {
   return vector?.multi_vector !== undefined;
 }
@@ -149,8 +147,8 @@ function parseVectors(text: string, dimension: number): readonly number[][] {
   throw new FormError(`The pasted vector holds ${seen}.`, `The column has vectors of ${dimension} numbers.`);
 }
 
-/** The same numbers for the same seed, between −1 and 1; for vectors of bytes, between 0 and 255. */
-export function randomVector(seed: number, dimension: number, isBytes: boolean): number[] {
+/** Deterministic for a seed: from −1 to 1, or bytes from 0 to 255. */
+function randomVector(seed: number, dimension: number, isBytes: boolean): number[] {
   let state = (Math.trunc(seed) * 2_654_435_761 + 12_345) % 2_147_483_648;
   return Array.from({ length: dimension }, () => {
     state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
@@ -184,8 +182,8 @@ function toNumber(name: string, text: string): number {
   throw new FormError(`${name} is not a whole number.`, `It reads “${text}”.`);
 }
 
-/** `price desc, id` as a query says it. */
-export function toOrderBy(text: string): Pick<QueryTableBody, 'order_by'> {
+/** Parses `price desc, id`. */
+function toOrderBy(text: string): Pick<QueryTableBody, 'order_by'> {
   const orders = splitPaths(text).map((part) => {
     const [, path = part, direction = ''] = /^(.+?)(?:\s+(asc|desc))?$/is.exec(part) ?? [];
     return { column_name: path, ascending: direction.toLowerCase() !== 'desc' };
@@ -193,7 +191,7 @@ export function toOrderBy(text: string): Pick<QueryTableBody, 'order_by'> {
   return orders.length === 0 ? {} : { order_by: orders };
 }
 
-/** The query that the form's own is compared with: the same but for what the form says. */
+/** Query B: the form with the changes to compare. */
 export function toRivalForm(form: LabForm): LabForm {
   switch (form.rival) {
     case 'exact':
@@ -213,7 +211,7 @@ export function toRivalForm(form: LabForm): LabForm {
   }
 }
 
-/** In a few words, for the heads of the two sides. */
+/** A short title for each side of a comparison. */
 export function describeForm(form: LabForm): string {
   const parts = [
     form.exact === '' ? '' : 'exact',
@@ -227,13 +225,12 @@ export function describeForm(form: LabForm): string {
   return parts.length === 0 ? 'as it is' : parts.join(', ');
 }
 
-/** The measure of a search: the same without an index. */
+/** The same search without an index, to measure recall. */
 export function toExactBody(body: QueryTableBody): QueryTableBody {
   const { nprobes: _probes, refine_factor: _refine, ef: _ef, ...rest } = body;
   return { ...rest, bypass_vector_index: true };
 }
 
-/** The parts of a list with commas. */
 export function splitPaths(text: string): string[] {
   return text
     .split(',')

@@ -9,7 +9,7 @@ const RIVALS = [
   ['version', 'Version'],
 ] as const;
 
-/** What B, the query that A is compared with, does otherwise. */
+/** How query B differs from query A. */
 export function RivalForm({ form, facts, onChange }: Pick<FormProps, 'form' | 'facts' | 'onChange'>): JSX.Element {
   return (
     <fieldset class="rival">

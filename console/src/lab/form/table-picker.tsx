@@ -19,7 +19,6 @@ interface TablePickerProps {
 const TABLES_READ_MAX = 5000;
 const TABLES_SHOWN_MAX = 100;
 
-/** A view that needs a table and has none yet. */
 export function TablePicker({ title, onPick, children }: TablePickerProps): JSX.Element {
   const client = useClient();
   const [text, setText] = useState('');

@@ -15,7 +15,6 @@ const SOURCES = [
 
 const DISTANCES = ['', 'l2', 'cosine', 'dot', 'hamming'];
 
-/** The vectors that are searched for. */
 export function VectorFields({ form, facts, onChange, onRun }: FormProps): JSX.Element {
   const column = searchedColumn(form, facts);
   const dimension = column === undefined ? 0 : (findDimension(column.type) ?? 0);
@@ -95,7 +94,7 @@ export function VectorFields({ form, facts, onChange, onRun }: FormProps): JSX.E
   );
 }
 
-/** In a column of several vectors a row they are one search; else each is its own. */
+/** One search in a multi-vector column, else one search for each vector. */
 function manyWords(column: ColumnFact | undefined): string {
   return column?.type.type === 'list'
     ? 'One search: each finds its nearest in the vectors of a row.'

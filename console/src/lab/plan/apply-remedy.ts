@@ -6,8 +6,8 @@ import type { Remedy } from '../../../../src/plans/advice.ts';
 import type { JobReply } from '../../../../src/wire/jobs.ts';
 import { FormError } from '../form/query-body.ts';
 
-/** What a remedy does to the table; `set` changes the query only, and is the form's business. */
-export type TableRemedy = Exclude<Remedy, { readonly kind: 'set' }>;
+/** Remedies that change the table; `set` changes only the form. */
+type TableRemedy = Exclude<Remedy, { readonly kind: 'set' }>;
 
 export interface Progress {
   readonly onPhase: (phase: string) => void;

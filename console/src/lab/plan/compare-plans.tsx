@@ -12,7 +12,7 @@ interface CompareProps {
   readonly second: Run;
 }
 
-/** Two plans side by side, what they cost, and how much of the exact result each found. */
+/** Two plans side by side, with costs and recall. */
 export function ComparePlans({ first, second }: CompareProps): JSX.Element {
   const compared = comparePlans(first.plan, second.plan);
   return (

@@ -16,7 +16,7 @@ interface FindingsProps {
   readonly findings: readonly Finding[];
   readonly table: TablePath;
   readonly onSettings: (remedy: Extract<Remedy, { kind: 'set' }>) => void;
-  /** The table has changed: ask again. */
+  /** Called after a remedy changed the table. */
   readonly onMended: () => void;
 }
 
@@ -26,7 +26,7 @@ const LOOKS: Readonly<Record<Severity, { kind: 'bad' | 'warn' | 'plain'; word: s
   hint: { kind: 'plain', word: 'Hint' },
 };
 
-/** What could be better, in plain words, each with the button that mends it. */
+/** Findings, each with a button that applies its remedy. */
 export function Findings({ findings, table, onSettings, onMended }: FindingsProps): JSX.Element {
   return (
     <section class="findings" aria-label="Findings">

@@ -16,13 +16,13 @@ import type { DrawnStep } from './plan-layout.ts';
 interface PlanDrawingProps {
   readonly label: string;
   readonly plan: PlanStep;
-  /** Steps with findings, which are marked. */
+  /** Steps with findings. */
   readonly marked?: readonly PlanStep[];
-  /** The step whose details are shown before one is chosen. */
+  /** The step that is selected at first. */
   readonly first?: PlanStep | undefined;
 }
 
-/** The plan as a tree. Arrow keys walk along its lines; the step under the pointer or the focus is told in full below. */
+/** Arrow keys move along the edges; the details of the focused or hovered step are below the tree. */
 export function PlanDrawing({ label, plan, marked = [], first }: PlanDrawingProps): JSX.Element {
   const layout = useMemo(() => layOutPlan(plan), [plan]);
   const slowest = layout.steps.reduce<DrawnStep | undefined>(
@@ -77,7 +77,7 @@ export function PlanDrawing({ label, plan, marked = [], first }: PlanDrawingProp
   );
 }
 
-/** Up to what a step feeds, down to what feeds it, sideways between steps of one parent. */
+/** Up to the parent, down to the first child, sideways between siblings. */
 function walk(key: string, { parent, children, step }: DrawnStep): DrawnStep | undefined {
   const siblings = parent?.children ?? [];
   const at = siblings.findIndex((each) => each.step === step);
@@ -95,7 +95,7 @@ function walk(key: string, { parent, children, step }: DrawnStep): DrawnStep | u
   }
 }
 
-/** From a step to the one that takes its rows; the more rows, the thicker. */
+/** The width grows with the number of rows. */
 function Line({ step: { step, parent, x, y, width } }: { readonly step: DrawnStep }): JSX.Element | null {
   if (parent === undefined) return null;
   const rows = figureOf(step, 'output_rows');
@@ -191,8 +191,7 @@ function toSentence({ step, share, nanoseconds }: DrawnStep): string {
   return parts.join('; ');
 }
 
-/** Everything that the engine told of one step. */
-export function StepDetails({ drawn }: { readonly drawn: DrawnStep }): JSX.Element {
+function StepDetails({ drawn }: { readonly drawn: DrawnStep }): JSX.Element {
   const { step, share, nanoseconds } = drawn;
   const figures = Object.entries(step.metrics).filter(([name]) => !/^expr_\d+/.test(name));
   return (

@@ -15,7 +15,7 @@ export interface DrawnStep {
   readonly children: readonly DrawnStep[];
 }
 
-export interface PlanLayout {
+interface PlanLayout {
   readonly steps: readonly DrawnStep[];
   readonly width: number;
   readonly height: number;
@@ -26,10 +26,10 @@ const GAP_Y = 30;
 const MARGIN = 12;
 const WIDTH = { small: 196, least: 216, more: 90 };
 const HEIGHT = { small: 30, large: 76 };
-/** Steps with less of the time, and that read nothing, are drawn as one line. */
+/** Steps with a smaller share of the time and without reads are drawn compactly. */
 const SMALL_SHARE = 0.03;
 
-/** The result on top, what it was made of below; a parent stands in the middle above its children. */
+/** The root is at the top, each parent centred above its children. */
 export function layOutPlan(root: PlanStep): PlanLayout {
   const times = ownTimes(root);
   const shares = timeShares(root);
@@ -87,7 +87,7 @@ function visibleChildren(step: PlanStep): readonly PlanStep[] {
   return step.children.map(skipFrames);
 }
 
-/** The steps that hold an analysis say nothing of the query. */
+/** Wrapper steps carry no information about the query. */
 function skipFrames(step: PlanStep): PlanStep {
   const [only] = step.children;
   return isFrameStep(step) && only !== undefined ? skipFrames(only) : step;

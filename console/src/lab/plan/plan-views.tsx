@@ -17,11 +17,11 @@ import { Heads, right } from '../../parts/grid/pager.tsx';
 
 interface PlanViewsProps {
   readonly plan: PlanStep;
-  /** The same as the engine wrote it. */
+  /** The engine's own text. */
   readonly text: string;
-  /** Steps with findings, of which the first is shown in full. */
+  /** Steps with findings; the first is selected. */
   readonly marked?: readonly PlanStep[];
-  /** What else is to be said beside the time. */
+  /** Shown after the time. */
   readonly children?: ComponentChildren;
 }
 
@@ -31,7 +31,7 @@ const LOOKS = [
   ['text', 'Text'],
 ] as const;
 
-/** An analysis: what it cost in all, and its steps as a drawing, a table or a text. */
+/** An analysed plan as a drawing, a table or text. */
 export function PlanViews({ plan, text, marked = [], children }: PlanViewsProps): JSX.Element {
   const [look, setLook] = useState<'drawing' | 'outline' | 'text'>('drawing');
   return (
@@ -51,8 +51,7 @@ export function PlanViews({ plan, text, marked = [], children }: PlanViewsProps)
   );
 }
 
-/** The same plan as a table, for those who read it rather than look at it. */
-export function PlanOutline({ plan }: { readonly plan: PlanStep }): JSX.Element {
+function PlanOutline({ plan }: { readonly plan: PlanStep }): JSX.Element {
   const times = ownTimes(plan);
   const shares = timeShares(plan);
   return (

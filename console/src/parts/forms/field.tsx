@@ -4,12 +4,11 @@ import { useId } from 'preact/hooks';
 interface FieldProps {
   readonly label: string;
   readonly hint?: string | undefined;
-  /** What is wrong with the value, shown in place of the hint. */
+  /** Replaces the hint. */
   readonly fault?: string | undefined;
   readonly children: (ids: { readonly id: string; readonly hintId: string }) => ComponentChildren;
 }
 
-/** A label above its control, and a line below it. */
 export function Field({ label, hint, fault, children }: FieldProps): JSX.Element {
   const id = useId();
   const hintId = `${id}-hint`;
@@ -125,7 +124,6 @@ interface SegmentsProps<Value extends string> {
   readonly onChange: (value: Value) => void;
 }
 
-/** One of a few, side by side. */
 export function Segments<Value extends string>(props: SegmentsProps<Value>): JSX.Element {
   const { label, value, options, onChange } = props;
   const name = useId();

@@ -12,7 +12,7 @@ interface PairsEditorProps {
   readonly onChange: (pairs: readonly Pair[]) => void;
 }
 
-/** Names with texts, such as properties and metadata. */
+/** For properties and metadata. */
 export function PairsEditor({ label, pairs, onChange }: PairsEditorProps): JSX.Element {
   const change = (at: number, pair: Pair): void => onChange(pairs.map((each, index) => (index === at ? pair : each)));
   return (
@@ -47,7 +47,7 @@ export function PairsEditor({ label, pairs, onChange }: PairsEditorProps): JSX.E
   );
 }
 
-/** Pairs without a name are left out; of two with one name the later counts. */
+/** Ignores pairs without a name; a later pair wins. */
 export function toRecord(pairs: readonly Pair[]): Record<string, string> {
   return Object.fromEntries(pairs.filter(({ name }) => name !== '').map(({ name, value }) => [name, value]));
 }

@@ -8,17 +8,17 @@ interface SqlBoxProps {
   readonly label: string;
   readonly value: string;
   readonly onChange: (value: string) => void;
-  /** By Enter; Shift and Enter begin a new line. */
+  /** On Enter; Shift+Enter inserts a line break. */
   readonly onSubmit: () => void;
   readonly placeholder?: string;
-  /** The refusal of the text that was sent last. */
+  /** The error of the last request. */
   readonly error?: unknown;
-  /** How the server calls this text in its refusals. */
+  /** The name of this text in error messages. */
   readonly place: string;
   readonly fields: readonly string[];
 }
 
-/** A text of SQL, the help for its dialect, and a mark under the place that the server does not like. */
+/** SQL input with help, and an underline at the position of the error. */
 export function SqlBox(props: SqlBoxProps): JSX.Element {
   const { label, value, onChange, onSubmit, error, place, fields } = props;
   const id = useId();
@@ -80,7 +80,7 @@ function faultOf(error: unknown, place: string): Fault | undefined {
   return { message: error.message, hint: error.hint, character };
 }
 
-/** The same text once more behind the first, in which only the mark can be seen. */
+/** A copy of the text behind the input, of which only the underline is visible. */
 function Mark({ text, character }: { readonly text: string; readonly character: number }): JSX.Element {
   const characters = Array.from(text);
   const at = Math.min(character - 1, characters.length);

@@ -18,7 +18,6 @@ const FORMS: readonly (readonly [string, string])[] = [
 
 const FIELDS_MAX = 40;
 
-/** A small reference of the server's SQL dialect, with the fields at hand. */
 export function SqlHelp({ fields }: { readonly fields: readonly string[] }): JSX.Element {
   return (
     <Popover label="Help on filters" icon="help" kind="quiet" side="right">

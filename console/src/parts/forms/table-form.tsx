@@ -7,13 +7,12 @@ import { LinkButton } from '../button.tsx';
 interface TableFormProps {
   readonly label: string;
   readonly table: TablePath;
-  /** The view that it belongs to, where another table can be chosen. */
+  /** The view in which another table can be chosen. */
   readonly view: string;
   readonly onSubmit: () => void;
   readonly children: ComponentChildren;
 }
 
-/** A form about one table, under the table's name. */
 export function TableForm({ label, table, view, onSubmit, children }: TableFormProps): JSX.Element {
   const submit = (event: Event): void => {
     event.preventDefault();

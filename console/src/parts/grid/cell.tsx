@@ -6,13 +6,13 @@ import { formatBytes } from '../format.ts';
 
 interface CellProps {
   readonly value: JsonValue | undefined;
-  /** Absent for columns that the table does not have, such as a distance. */
+  /** Absent for computed columns, such as a distance. */
   readonly type?: TypeJson | undefined;
 }
 
 const CHARACTERS_MAX = 160;
 
-/** A value in a line: vectors as a curve, pictures small, long texts cut. */
+/** Vectors as a sparkline, thumbnails of images, truncated text. */
 export function Cell({ value, type }: CellProps): JSX.Element {
   if (value === null || value === undefined) return <span class="null">null</span>;
   const numbers = type === undefined || isVector(type) ? toNumbers(value) : undefined;
@@ -46,7 +46,7 @@ function BytesCell({ base64 }: { readonly base64: string }): JSX.Element {
   );
 }
 
-/** Begins of the base 64 text of pictures that browsers show; SVG is left out, because it is a document. */
+/** Base64 prefixes of image formats, without SVG, which is a document. */
 const IMAGES: readonly (readonly [string, string])[] = [
   ['iVBORw0KGgo', 'image/png'],
   ['/9j/', 'image/jpeg'],
@@ -69,7 +69,7 @@ export function toNumbers(value: JsonValue): readonly number[] | undefined {
   return numbers.every((each) => !Number.isNaN(each)) ? numbers : undefined;
 }
 
-/** JSON, with whole numbers of any length as they are. */
+/** JSON with exact big integers. */
 export function toText(value: JsonValue, indent?: number): string {
   const text = JSON.stringify(
     value,
@@ -92,7 +92,7 @@ interface SparklineProps {
   readonly height?: number;
 }
 
-/** More points than pixels are joined to the least and the greatest of each step. */
+/** Reduces more points than pixels to the minimum and maximum of each step. */
 const POINTS_MAX = 96;
 
 export function Sparkline({ values, width = 96, height = 20 }: SparklineProps): JSX.Element {

@@ -8,7 +8,7 @@ import type { GridPlace } from './grid-keys.ts';
 export interface GridColumn<Row> {
   readonly id: string;
   readonly label: string;
-  /** A quiet second line of the head, such as a type. */
+  /** A second line of the head, such as a type. */
   readonly note?: string;
   readonly width: number;
   readonly align?: 'left' | 'right';
@@ -23,15 +23,15 @@ interface DataGridProps<Row> {
   readonly keyOf: (row: Row, index: number) => string;
   readonly sort?: GridSort | undefined;
   readonly onSort?: (sort: GridSort | undefined) => void;
-  /** By Enter or a double click on a cell. */
+  /** On Enter or double click. */
   readonly onOpen?: (row: Row, column: GridColumn<Row>) => void;
-  /** Of the first row among all, for those who hear the grid. */
+  /** The index of the first row, for screen readers. */
   readonly firstRow?: number;
   readonly rowCount?: number | undefined;
   readonly isDim?: boolean;
 }
 
-/** Rows and columns; arrow keys walk from cell to cell, Enter opens one, the edge of a head resizes its column. */
+/** Arrow keys move between cells, Enter opens one, dragging the edge of a head resizes its column. */
 export function DataGrid<Row>(props: DataGridProps<Row>): JSX.Element {
   const { label, columns, rows, keyOf, firstRow = 0, rowCount, isDim = false } = props;
   const [widths, setWidths] = useState<Readonly<Record<string, number>>>({});

@@ -8,7 +8,7 @@ const FLOATS = new Set(['float16', 'float32', 'float64']);
 const NUMBERS = /^(?:u?int\d+|float\d+|decimal.*)$/;
 const NESTED = new Set(['list', 'large_list', 'fixed_size_list', 'struct', 'map']);
 
-/** As people write it: `float32[64]`, `list<utf8>`, `timestamp[us, UTC]`. */
+/** `float32[64]`, `list<utf8>`, `timestamp[us, UTC]`. */
 export function typeText(type: TypeJson): string {
   const item = type.fields?.[0]?.type;
   if (type.type === 'fixed_size_list' && item !== undefined) return `${typeText(item)}[${type.length ?? 0}]`;
@@ -43,12 +43,12 @@ export function isSortable(type: TypeJson): boolean {
 export interface PlacedField {
   readonly field: FieldShape;
   readonly names: FieldPath;
-  /** As the server writes it, with quotes where they are needed. */
+  /** A field path with quotes where needed. */
   readonly path: string;
   readonly level: number;
 }
 
-/** All fields from top to bottom; what is inside a list has no path of its own to call it by, and is left out. */
+/** All fields, depth first, without those inside lists, which have no path. */
 export function listFields(fields: readonly FieldShape[], above: readonly string[] = []): readonly PlacedField[] {
   return fields.flatMap((field) => {
     const names = toFieldPath(above, field.name);

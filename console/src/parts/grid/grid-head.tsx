@@ -67,7 +67,7 @@ function Words({ column }: { readonly column: HeadColumn }): JSX.Element {
   );
 }
 
-/** Smallest first, greatest first, and back to the order of the table. */
+/** Ascending, descending, unsorted. */
 function nextSort(sort: GridSort | undefined, column: string): GridSort | undefined {
   if (sort?.column !== column) return { column, isAscending: true };
   return sort.isAscending ? { column, isAscending: false } : undefined;
@@ -86,7 +86,6 @@ function drag(event: PointerEvent, width: number, onWidth: (width: number) => vo
   addEventListener('pointerup', stop);
 }
 
-/** The order of the grid as a query says it. */
 export function toOrder({ column, isAscending }: GridSort): { column_name: string; ascending: boolean } {
   return { column_name: formatFieldPath([column]), ascending: isAscending };
 }

@@ -10,7 +10,7 @@ interface GridSize {
 
 const PAGE_ROWS = 10;
 
-/** Where a key leads to; `undefined` for keys that do not move. */
+/** `undefined` for keys that do not move the focus. */
 export function moveInGrid(event: KeyboardEvent, from: GridPlace, size: GridSize): GridPlace | undefined {
   const step = stepOf(event, size);
   if (step === undefined) return undefined;

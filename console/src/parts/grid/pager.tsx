@@ -6,14 +6,12 @@ interface PagerProps {
   readonly label: string;
   readonly offset: number;
   readonly pageSize: number;
-  /** Absent while it is not known. */
+  /** Absent when unknown. */
   readonly total: number | undefined;
-  /** How many are shown now. */
   readonly count: number;
   readonly onOffset: (offset: number) => void;
 }
 
-/** `101–200 of 12,000`, and the way to the neighbours. */
 export function Pager({ label, offset, pageSize, total, count, onOffset }: PagerProps): JSX.Element {
   const hasNext = total === undefined ? count === pageSize : offset + count < total;
   const range = count === 0 ? 'none' : `${formatCount(offset + 1)}–${formatCount(offset + count)}`;
@@ -34,14 +32,13 @@ export function Pager({ label, offset, pageSize, total, count, onOffset }: Pager
   );
 }
 
-export interface Head {
+interface Head {
   readonly label: ComponentChildren;
   readonly isRight?: boolean;
-  /** For columns whose contents speak for themselves; those who hear the table are told it. */
+  /** For screen readers only. */
   readonly isHidden?: boolean;
 }
 
-/** The first row of a table. */
 export function Heads({ heads }: { readonly heads: readonly (Head | string)[] }): JSX.Element {
   return (
     <thead>

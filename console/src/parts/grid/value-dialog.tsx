@@ -17,7 +17,6 @@ interface ValueDialogProps {
 
 const SHOWN_CHARACTERS_MAX = 100_000;
 
-/** A value in full. */
 export function ValueDialog({ title, value = null, type, onClose }: ValueDialogProps): JSX.Element {
   const text = typeof value === 'string' ? value : toText(value, 2);
   const copy = (): void => {

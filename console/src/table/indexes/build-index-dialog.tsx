@@ -19,7 +19,7 @@ interface BuildIndexDialogProps {
 
 type Values = Readonly<Record<string, string>>;
 
-/** The column first; what can be built on it, and how, follows from its type. */
+/** The type of the column determines the offered index types and parameters. */
 export function BuildIndexDialog({ table, onStarted, onClose }: BuildIndexDialogProps): JSX.Element {
   const client = useClient();
   const fields = listFields(table.schema.fields).filter(({ field }) => kindsFor(field).length > 0);
@@ -106,7 +106,7 @@ function ParameterField({ parameter, value, onChange }: ParameterFieldProps): JS
   }
 }
 
-/** Only what was said; the rest is left to the engine. */
+/** The engine chooses parameters that were not entered. */
 function toParameters(kind: IndexKind, values: Values): Partial<CreateIndexBody> {
   const given = kind.parameters.flatMap(({ name, kind: form }) => {
     const text = values[name]?.trim() ?? '';

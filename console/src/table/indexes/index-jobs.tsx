@@ -20,7 +20,7 @@ interface IndexJobsProps {
   readonly onGone: (id: string) => void;
 }
 
-/** Builds under way, until each has ended. */
+/** Running index builds. */
 export function IndexJobs({ jobs, onDone, onGone }: IndexJobsProps): JSX.Element {
   return (
     <>

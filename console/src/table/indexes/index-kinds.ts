@@ -16,7 +16,6 @@ export interface Parameter {
   readonly kind: 'number' | 'choice' | 'flag';
   readonly hint?: string;
   readonly choices?: readonly string[];
-  /** Of a flag. */
   readonly isUsual?: boolean;
 }
 
@@ -44,7 +43,7 @@ const isTexts = (field: FieldShape): boolean =>
   isText(field.type) || (isList(field) && field.type.fields?.[0] !== undefined && isText(field.type.fields[0].type));
 const isVectors = ({ type }: FieldShape): boolean => isVector(type);
 
-export const INDEX_KINDS: readonly IndexKind[] = [
+const INDEX_KINDS: readonly IndexKind[] = [
   {
     type: 'IVF_PQ',
     label: 'IVF_PQ: vectors, compact',

@@ -17,7 +17,7 @@ interface ExportMenuProps {
   readonly sort: GridSort | undefined;
 }
 
-/** All rows that pass the filter, in the order of the grid, as a file. */
+/** Exports all rows of the filter in the order of the grid. */
 export function ExportMenu({ table, filter, sort }: ExportMenuProps): JSX.Element {
   const client = useClient();
   const [bytes, setBytes] = useState<number>();

@@ -18,7 +18,7 @@ interface Exporting {
   readonly onBytes: (bytes: number) => void;
 }
 
-/** The rows as a file. Arrow and NDJSON come from the server as they are, the others are made of its Arrow stream. */
+/** The server sends Arrow and NDJSON; other formats are converted from Arrow. */
 export async function exportRows(
   client: ApiClient,
   table: TablePath,
@@ -58,7 +58,7 @@ async function convert(stream: Blob, format: 'csv' | 'parquet'): Promise<Blob> {
   return new Blob(parts);
 }
 
-/** Hands a file to the browser, as if a link to it had been followed. */
+/** Starts a download. */
 export function saveFile(file: Blob, name: string): void {
   const address = URL.createObjectURL(file);
   const link = document.createElement('a');

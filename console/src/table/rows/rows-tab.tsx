@@ -30,7 +30,6 @@ interface OpenCell {
   readonly column: string;
 }
 
-/** A page of rows, filtered and sorted by the server. */
 export function RowsTab({ table, query }: TabProps): JSX.Element {
   const { filter = '', sort, page: number = 1 } = readRowsPage(query);
   const offset = (number - 1) * PAGE_ROWS;
@@ -38,14 +37,14 @@ export function RowsTab({ table, query }: TabProps): JSX.Element {
   useEffect(() => setTyped(filter), [filter]);
   const [open, setOpen] = useState<OpenCell>();
   const { page, count } = useRows(table, { filter, sort, offset });
-  // The address says what is shown: a link, a reload and the way back show the same again.
+  // The URL holds the state: links, reload and back show the same rows.
   const show = (place: RowsPage): void => go(tableHash(table.path, 'rows', readAt(query), { filter, sort, ...place }));
   const apply = (text: string): void => {
     setTyped(text);
     if (text.trim() === filter && number === 1) page.reload();
     else show({ filter: text.trim() });
   };
-  // While another page is on its way, what stands there is still the one before.
+  // The previous page stays while the next one loads.
   const { rows, offset: shown } = page.value ?? { rows: [], offset };
   const type = table.schema.fields.find(({ name }) => name === open?.column)?.type;
   return (
@@ -157,7 +156,7 @@ function widthOf({ type, name }: FieldShape): number {
   return 170;
 }
 
-/** Such an error stands at the filter itself. */
+/** Such an error is shown at the filter. */
 function isAboutFilter(error: unknown, filter: string): boolean {
   return filter !== '' && error instanceof Error && 'status' in error && error.status === 400;
 }
@@ -165,7 +164,7 @@ function isAboutFilter(error: unknown, filter: string): boolean {
 interface NoRowsProps {
   readonly table: DescribedTable;
   readonly filter: string;
-  /** The address asks for a page behind the last. */
+  /** The URL asks for a page beyond the last. */
   readonly isBehind: boolean;
   readonly onFirst: () => void;
 }

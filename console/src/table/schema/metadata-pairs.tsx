@@ -6,28 +6,28 @@ import { PairFault, PairForm } from './pair-form.tsx';
 import type { MetadataChange } from './pair-form.tsx';
 
 interface MetadataPairsProps {
-  /** Whose metadata they are, for those who hear the page. */
+  /** The label for screen readers. */
   readonly owner: string;
   readonly record: Readonly<Record<string, string>> | undefined;
-  /** Absent where nothing can be changed. */
+  /** Absent when read-only. */
   readonly onSave: ((change: MetadataChange) => Promise<void>) | undefined;
 }
 
-/** No key is empty, so that this one can stand for the pair that is being added. */
+/** Marks the new pair: real keys are not empty. */
 const NEW = '';
 
-/** Keys and values, edited where they stand: Enter or a click opens a value, Enter saves it, Escape gives up. */
+/** Edited in place: Enter or a click opens a value, Enter saves, Escape cancels. */
 export function MetadataPairs({ owner, record, onSave }: MetadataPairsProps): JSX.Element {
   const root = useRef<HTMLSpanElement>(null);
   const [open, setOpen] = useState<string>();
-  // What was saved is shown at once; the table is read anew meanwhile.
+  // Optimistic: shows the saved values while the table reloads.
   const [saved, setSaved] = useState<MetadataChange>({});
   useEffect(() => setSaved({}), [record]);
   const pairs = new Map(Object.entries({ ...record, ...saved }).filter(isKept));
   if (onSave === undefined) return <FixedPairs pairs={pairs} />;
   const close = (name: string): void => {
     setOpen(undefined);
-    // The button that opened it comes back with the next drawing.
+    // The button reappears with the next render.
     requestAnimationFrame(() => focusPair(root.current, name));
   };
   const save = async (change: MetadataChange): Promise<void> => {

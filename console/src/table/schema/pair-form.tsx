@@ -10,13 +10,13 @@ export type MetadataChange = Readonly<Record<string, string | null>>;
 interface PairFormProps {
   readonly owner: string;
   readonly pairs: ReadonlyMap<string, string>;
-  /** The key whose value is edited; absent for a new pair. */
+  /** Absent for a new pair. */
   readonly name?: string;
   readonly onSave: (change: MetadataChange) => Promise<void>;
   readonly onClose: (name: string) => void;
 }
 
-/** A pair while it is edited, in its own place. It stays when the focus leaves it, so that nothing typed is lost. */
+/** Stays open when the focus leaves: no input is lost. */
 export function PairForm({ owner, pairs, name, onSave, onClose }: PairFormProps): JSX.Element {
   const before = name === undefined ? '' : (pairs.get(name) ?? '');
   const [key, setKey] = useState(name ?? '');
@@ -70,7 +70,6 @@ export function PairForm({ owner, pairs, name, onSave, onClose }: PairFormProps)
   );
 }
 
-/** What was wrong, right below the pair. */
 export function PairFault({ error, id }: { readonly error: unknown; readonly id?: string }): JSX.Element | null {
   if (error === undefined) return null;
   const { message, hint } = wordsOf(error);

@@ -49,7 +49,7 @@ interface Edits {
   readonly schema: (change: MetadataChange) => Promise<void>;
 }
 
-/** How metadata is saved; `undefined` for a version of the past. */
+/** Absent for old versions, which are read-only. */
 function useEdits(table: DescribedTable, onChanged: () => void): Edits | undefined {
   const client = useClient();
   const { path: id, at, schema } = table;

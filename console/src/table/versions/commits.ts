@@ -2,7 +2,7 @@ import type { ApiClient } from '../../../../src/client/api-client.ts';
 import type { TablePath } from '../../../../src/model/identifier.ts';
 import type { ListTransactionsReply, Transaction } from '../../../../src/wire/history/transactions.ts';
 
-/** Pages of the feed that are looked through; older versions then show no operation. */
+/** Versions beyond these pages of the feed show no operation. */
 const PAGES_MAX = 5;
 const PAGE_RECORDS = 1000;
 const CLOCK_SLACK_MILLISECONDS = 1000;
@@ -13,7 +13,7 @@ interface Span {
   readonly branch: string | undefined;
 }
 
-/** Which operation made which version, as far as this server made it: by the version's number. */
+/** The operations of this server by version. */
 export async function readCommits(
   client: ApiClient,
   table: TablePath,
@@ -34,7 +34,7 @@ export async function readCommits(
   return found;
 }
 
-/** Tags and branches are recorded with the version that they name, which others made. */
+/** Tags and branches are recorded with the version that they refer to, and did not create. */
 function isCommitOf({ id, branch, operation }: Transaction, table: TablePath, wanted: string | undefined): boolean {
   return branch === wanted && id.join('/') === table.join('/') && !/_(?:tag|branch|versions)$/.test(operation);
 }
@@ -43,7 +43,7 @@ const DIGITS = '0123456789abcdefghjkmnpqrstvwxyz';
 const TIME_DIGITS = 10;
 const ID_DIGITS = 26;
 
-/** Ids sort by their time, so that the feed can be entered at a moment. */
+/** Ids sort by time: the feed can start at any moment. */
 function firstIdAt(milliseconds: number): string {
   let rest = Math.max(0, Math.trunc(milliseconds));
   let digits = '';

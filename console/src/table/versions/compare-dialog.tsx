@@ -99,15 +99,15 @@ function Differences({ differences }: { readonly differences: readonly FieldDiff
   );
 }
 
-export interface FieldDifference {
+interface FieldDifference {
   readonly path: string;
   readonly kind: 'added' | 'removed' | 'changed';
   readonly before: string;
   readonly after: string;
 }
 
-/** Fields by their paths: a renamed one shows as removed and added. */
-export function compareSchemas(older: SchemaJson, newer: SchemaJson): readonly FieldDifference[] {
+/** By path: a renamed field is removed and added. */
+function compareSchemas(older: SchemaJson, newer: SchemaJson): readonly FieldDifference[] {
   const [before, after] = [textsOf(older), textsOf(newer)];
   const paths = [...new Set([...before.keys(), ...after.keys()])];
   return paths.flatMap((path): FieldDifference[] => {

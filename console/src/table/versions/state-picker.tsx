@@ -15,7 +15,6 @@ interface StatePickerProps {
   readonly table: DescribedTable | undefined;
 }
 
-/** As of when, and on which branch, the table is looked at. */
 export function StatePicker({ path, query, table }: StatePickerProps): JSX.Element {
   const asked = readAt(query);
   const { branch = 'main', version } = table?.at ?? asked;

@@ -3,18 +3,17 @@ import type { Transaction } from '../../../../src/wire/history/transactions.ts';
 import type { TableVersionShape } from '../../../../src/wire/history/versions.ts';
 import type { DescribedTable } from '../described-table.ts';
 
-/** A point of the timeline, with all that is known of it. */
 export interface VersionEntry {
   readonly version: number;
   readonly milliseconds: number;
   readonly rows: number | undefined;
   readonly bytes: number | undefined;
   readonly fragments: number | undefined;
-  /** How many rows more than the version before. */
+  /** Compared with the previous version. */
   readonly change: number | undefined;
   readonly commit: Transaction | undefined;
   readonly tags: readonly string[];
-  /** Branches that begin here. */
+  /** Branches created from this version. */
   readonly branches: readonly string[];
 }
 

@@ -24,7 +24,6 @@ import type { VersionAction } from './version-row.tsx';
 
 const PAGE_VERSIONS = 100;
 
-/** The history as a line, the latest first. */
 export function VersionsTab({ table, onChanged }: TabProps): JSX.Element {
   const [limit, setLimit] = useState(PAGE_VERSIONS);
   const [chosen, setChosen] = useState<readonly number[]>([]);
@@ -89,7 +88,7 @@ function useEntries(table: DescribedTable, limit: number) {
     const { branch } = at;
     const versions = await listVersions(client, path, { limit, ...(branch === undefined ? {} : { branch }) });
     const [newest, oldest] = [versions[0]?.timestamp_millis ?? 0, versions.at(-1)?.timestamp_millis ?? 0];
-    // Who may see the table may not see the feed; the line is then without operations.
+    // Readers of the table may lack access to the feed: show versions without operations.
     const commits = await readCommits(client, path, { oldest, newest, branch }).catch(() => new Map());
     return toEntries(versions, commits, table);
   }, [client, path.join('/'), at.branch, table, limit]);
