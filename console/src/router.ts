@@ -5,7 +5,7 @@ export interface Route {
   /** The first segment after `#/`. */
   readonly view: string;
   /** The other segments, decoded. */
-  readonly words: readonly string[];
+  readonly segments: readonly string[];
   readonly query: URLSearchParams;
 }
 
@@ -17,16 +17,16 @@ export interface ViewProps {
 /** URLs look like `#/table/spaces%24name/rows?version=3`: every state can be linked to. */
 function readRoute(hash: string): Route {
   const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?', 2);
-  const [view = '', ...words] = path.split('/').filter((word) => word !== '');
-  return { view, words: words.map(decodeURIComponent), query: new URLSearchParams(query) };
+  const [view = '', ...segments] = path.split('/').filter((word) => word !== '');
+  return { view, segments: segments.map(decodeURIComponent), query: new URLSearchParams(query) };
 }
 
 export function toHash(
   view: string,
-  words: readonly string[] = [],
+  segments: readonly string[] = [],
   query: Readonly<Record<string, string>> = {},
 ): string {
-  const path = [view, ...words.map(encodeURIComponent)].join('/');
+  const path = [view, ...segments.map(encodeURIComponent)].join('/');
   const search = new URLSearchParams(query).toString();
   return `#/${path}${search === '' ? '' : `?${search}`}`;
 }

@@ -72,14 +72,14 @@ export async function createCredential(
   { name, grant, days }: NewCredential,
 ): Promise<Secret> {
   const expiry = days === undefined ? {} : { expires_in_seconds: Math.round(days * DAY_SECONDS) };
-  const made: CreatedCredential = await client.json(`/v1/access/${kind}/create`, {
+  const created: CreatedCredential = await client.json(`/v1/access/${kind}/create`, {
     json: { name, grants: [grant], ...expiry },
   });
   const lines: readonly (readonly [string, string | undefined])[] = [
-    ['API key', made.key],
-    ['Client id', made.client_id],
-    ['Client secret', made.client_secret],
-    ['Issuer', made.issuer_url],
+    ['API key', created.key],
+    ['Client id', created.client_id],
+    ['Client secret', created.client_secret],
+    ['Issuer', created.issuer_url],
   ];
   return { name, lines: lines.flatMap(([label, text]) => (text === undefined ? [] : [{ label, text }])) };
 }

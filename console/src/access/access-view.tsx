@@ -16,7 +16,7 @@ export function AccessView({ route, session }: ViewProps): JSX.Element {
   useDocumentTitle('Access');
   const client = useClient();
   const databases = useLoad(async () => listDatabases(client), [client]);
-  const shown = TABS.find(([id]) => id === route.words[0])?.[0] ?? 'keys';
+  const shown = TABS.find(([id]) => id === route.segments[0])?.[0] ?? 'keys';
   const given = { database: session.database, databases: databases.value ?? [session.database] };
   return (
     <div class="view">

@@ -58,8 +58,8 @@ export function CredentialsTab({ kind, database, databases }: CredentialsTabProp
           kind={kind}
           database={database}
           databases={databases}
-          onMade={(made) => {
-            setSecret(made);
+          onMade={(created) => {
+            setSecret(created);
             list.reload();
           }}
           onClose={() => setIsMaking(false)}

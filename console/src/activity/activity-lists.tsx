@@ -10,7 +10,7 @@ import { Badge, Empty } from '../parts/states.tsx';
 import { toast, toastError } from '../parts/toasts.tsx';
 import { useLoad } from '../parts/use-load.ts';
 import { toHash } from '../router.ts';
-import { useCallerNames, useRepeated } from './use-activity.ts';
+import { useCallerNames, usePolling } from './use-activity.ts';
 
 const SHOWN_MAX = 50;
 
@@ -26,7 +26,7 @@ export function JobsList({ isPaused }: { readonly isPaused: boolean }): JSX.Elem
     async () => client.json<ListJobsReply>('/v1/jobs/list', { json: { limit: SHOWN_MAX } }),
     [client],
   );
-  useRepeated(jobs, isPaused);
+  usePolling(jobs, isPaused);
   const cancel = async (id: string): Promise<void> => {
     try {
       await cancelJob(client, id);
@@ -74,7 +74,7 @@ export function CommitsList({ isPaused }: { readonly isPaused: boolean }): JSX.E
       client.json<ListTransactionsReply>('/v1/transaction/list', { query: { limit: SHOWN_MAX, newest_first: true } }),
     [client],
   );
-  useRepeated(commits, isPaused);
+  usePolling(commits, isPaused);
   const names = useCallerNames();
   return (
     <section class="card feed" aria-label="Who did what">

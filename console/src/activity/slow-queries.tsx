@@ -15,7 +15,7 @@ import { formatAgo, formatMilliseconds, formatMoment } from '../parts/format.ts'
 import { Heads, hidden, right } from '../parts/grid/pager.tsx';
 import { Empty } from '../parts/states.tsx';
 import { useLoad } from '../parts/use-load.ts';
-import { useCallerNames, useRepeated } from './use-activity.ts';
+import { useCallerNames, usePolling } from './use-activity.ts';
 import { EMPTY_FORM, toParameters } from '../lab/form/lab-form.ts';
 import type { LabForm } from '../lab/form/lab-form.ts';
 import { toHash } from '../router.ts';
@@ -32,7 +32,7 @@ export function SlowQueries({ isPaused }: { readonly isPaused: boolean }): JSX.E
     async () => client.json<ListSlowQueriesReply>('/v1/slow_queries/list', { json: { limit: SHOWN_MAX } }),
     [client],
   );
-  useRepeated(slow, isPaused);
+  usePolling(slow, isPaused);
   if (slow.error instanceof ClientError && slow.error.status === 403) return null;
   const found = slow.value?.slow_queries;
   return (

@@ -22,21 +22,21 @@ export function useSamples(isPaused: boolean): Samples {
   const [state, setState] = useState<Samples>({ samples: [], error: undefined });
   useEffect(() => {
     if (isPaused) return;
-    const gone = new AbortController();
+    const unmounted = new AbortController();
     const read = async (): Promise<void> => {
       if (document.visibilityState !== 'visible') return;
       try {
-        const readings = parseMetricsText(await client.text('/metrics', { signal: gone.signal }));
+        const readings = parseMetricsText(await client.text('/metrics', { signal: unmounted.signal }));
         const sample = { at: performance.now(), readings };
         setState(({ samples }) => ({ samples: [...samples, sample].slice(-SAMPLES_MAX), error: undefined }));
       } catch (error) {
-        if (!gone.signal.aborted) setState(({ samples }) => ({ samples, error }));
+        if (!unmounted.signal.aborted) setState(({ samples }) => ({ samples, error }));
       }
     };
     void read();
     const timer = setInterval(() => void read(), EVERY_MILLISECONDS);
     return () => {
-      gone.abort();
+      unmounted.abort();
       clearInterval(timer);
     };
   }, [client, isPaused]);
@@ -63,7 +63,7 @@ async function namesOfCallers(client: ApiClient): Promise<ReadonlyMap<string, st
 const RELOAD_MILLISECONDS = 5000;
 
 /** Reloads while the page is visible and not paused. */
-export function useRepeated<Value>(load: Load<Value>, isPaused: boolean): void {
+export function usePolling<Value>(load: Load<Value>, isPaused: boolean): void {
   useEffect(() => {
     if (isPaused) return;
     const timer = setInterval(() => {

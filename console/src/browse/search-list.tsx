@@ -91,11 +91,11 @@ const MARGIN_ROWS = 8;
 
 /** Virtual scrolling: the visible range of rows of equal height. */
 export function useWindow(box: RefObject<HTMLElement | null>, count: number, rowHeight: number): Window {
-  const [place, setPlace] = useState({ top: 0, height: 800 });
+  const [scroll, setScroll] = useState({ top: 0, height: 800 });
   useLayoutEffect(() => {
     const element = box.current;
     if (element === null) return;
-    const measure = (): void => setPlace({ top: element.scrollTop, height: element.clientHeight });
+    const measure = (): void => setScroll({ top: element.scrollTop, height: element.clientHeight });
     const sizes = new ResizeObserver(measure);
     sizes.observe(element);
     element.addEventListener('scroll', measure, { passive: true });
@@ -104,7 +104,7 @@ export function useWindow(box: RefObject<HTMLElement | null>, count: number, row
       element.removeEventListener('scroll', measure);
     };
   }, [box]);
-  const first = Math.max(0, Math.floor(place.top / rowHeight) - MARGIN_ROWS);
-  const end = Math.min(count, Math.ceil((place.top + place.height) / rowHeight) + MARGIN_ROWS);
+  const first = Math.max(0, Math.floor(scroll.top / rowHeight) - MARGIN_ROWS);
+  const end = Math.min(count, Math.ceil((scroll.top + scroll.height) / rowHeight) + MARGIN_ROWS);
   return { first: Math.min(first, end), end };
 }

@@ -20,14 +20,14 @@ const AT_ONCE = 4;
 export function useTableFacts(client: ApiClient, tables: readonly TablePath[]): ReadonlyMap<string, TableFacts> {
   const [facts, setFacts] = useState<ReadonlyMap<string, TableFacts>>(new Map());
   useEffect(() => {
-    const gone = new AbortController();
+    const unmounted = new AbortController();
     const found = new Map<string, TableFacts>();
     const work = async (table: TablePath): Promise<void> => {
       found.set(table.join('/'), await readFacts(client, table));
-      if (!gone.signal.aborted) setFacts(new Map(found));
+      if (!unmounted.signal.aborted) setFacts(new Map(found));
     };
-    void forEachBounded(tables, { width: AT_ONCE, signal: gone.signal }, work);
-    return () => gone.abort();
+    void forEachConcurrent(tables, { width: AT_ONCE, signal: unmounted.signal }, work);
+    return () => unmounted.abort();
   }, [client, tables.map((table) => table.join('/')).join('\n')]);
   return facts;
 }
@@ -50,7 +50,7 @@ async function readFacts(client: ApiClient, table: TablePath): Promise<TableFact
 }
 
 /** Runs with a concurrency limit, until aborted. */
-async function forEachBounded<Item>(
+async function forEachConcurrent<Item>(
   items: readonly Item[],
   { width, signal }: { readonly width: number; readonly signal: AbortSignal },
   work: (item: Item) => Promise<void>,

@@ -15,10 +15,10 @@ export function TablesView({ session, route }: ViewProps): JSX.Element {
   const store = useMemo(() => new TreeStore(client), [client]);
   const [text, setText] = useState('');
   const kind = route.view === 'table' ? 'table' : 'namespace';
-  const key = keyOf(route.words);
+  const key = keyOf(route.segments);
   useEffect(() => {
-    store.reveal(route.words);
-    if (kind === 'namespace' && route.words.length > 0) store.setOpen(route.words, true);
+    store.reveal(route.segments);
+    if (kind === 'namespace' && route.segments.length > 0) store.setOpen(route.segments, true);
   }, [store, kind, key]);
   return (
     <TreeContext.Provider value={store}>
@@ -50,10 +50,10 @@ interface ChosenProps {
 }
 
 function Chosen({ route, database }: ChosenProps): JSX.Element {
-  const [name, ...rest] = route.words;
-  const key = keyOf(route.words);
+  const [name, ...rest] = route.segments;
+  const key = keyOf(route.segments);
   if (route.view === 'table' && name !== undefined) {
     return <TableView key={key} table={[name, ...rest]} database={database} query={route.query} />;
   }
-  return <NamespaceView key={key} namespace={route.words} database={database} />;
+  return <NamespaceView key={key} namespace={route.segments} database={database} />;
 }

@@ -60,7 +60,7 @@ export class TreeStore {
     if (this.isOpen(namespace) === isOpen) return;
     if (isOpen) this.#open.add(keyOf(namespace));
     else this.#open.delete(keyOf(namespace));
-    this.#tell();
+    this.#notify();
   }
 
   /** Expands the parents of what the URL opened. */
@@ -107,10 +107,10 @@ export class TreeStore {
 
   #change(namespace: NamespacePath, inside: Inside): void {
     this.#insides.set(keyOf(namespace), inside);
-    this.#tell();
+    this.#notify();
   }
 
-  #tell(): void {
+  #notify(): void {
     for (const listener of this.#listeners) listener();
   }
 }

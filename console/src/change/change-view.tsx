@@ -22,8 +22,8 @@ import { previewChange } from './preview-change.ts';
 import { PreviewPane } from './preview-pane.tsx';
 
 export function ChangeView({ route }: ViewProps): JSX.Element {
-  const [first, ...rest] = route.words;
-  useDocumentTitle(first === undefined ? 'Change rows' : `Change rows: ${route.words.join(' / ')}`);
+  const [first, ...rest] = route.segments;
+  useDocumentTitle(first === undefined ? 'Change rows' : `Change rows: ${route.segments.join(' / ')}`);
   if (first === undefined) {
     return (
       <TablePicker title="Change rows safely" onPick={(table) => go(toHash('change', table))}>
@@ -31,7 +31,7 @@ export function ChangeView({ route }: ViewProps): JSX.Element {
       </TablePicker>
     );
   }
-  return <ChangeOfTable key={route.words.join('/')} table={[first, ...rest]} query={route.query} />;
+  return <ChangeOfTable key={route.segments.join('/')} table={[first, ...rest]} query={route.query} />;
 }
 
 interface ChangeOfTableProps {

@@ -17,7 +17,7 @@ interface LabOutcomeProps {
   readonly isLoading: boolean;
   readonly table: TablePath;
   readonly onSettings: (remedy: Extract<Remedy, { kind: 'set' }>) => void;
-  readonly onMended: () => void;
+  readonly onRemedyApplied: () => void;
 }
 
 export function LabOutcome(props: LabOutcomeProps): JSX.Element {
@@ -33,7 +33,7 @@ export function LabOutcome(props: LabOutcomeProps): JSX.Element {
 
 type ShownProps = LabOutcomeProps & { readonly outcome: Outcome };
 
-function Shown({ outcome, table, onSettings, onMended }: ShownProps): JSX.Element {
+function Shown({ outcome, table, onSettings, onRemedyApplied }: ShownProps): JSX.Element {
   switch (outcome.kind) {
     case 'results':
       return (
@@ -48,15 +48,15 @@ function Shown({ outcome, table, onSettings, onMended }: ShownProps): JSX.Elemen
         </>
       );
     case 'plan':
-      return <PlanOfRun run={outcome.run} table={table} onSettings={onSettings} onMended={onMended} />;
+      return <PlanOfRun run={outcome.run} table={table} onSettings={onSettings} onRemedyApplied={onRemedyApplied} />;
     case 'compare':
       return <ComparePlans first={outcome.first} second={outcome.second} />;
   }
 }
 
-type PlanOfRunProps = Pick<LabOutcomeProps, 'table' | 'onSettings' | 'onMended'> & { readonly run: Run };
+type PlanOfRunProps = Pick<LabOutcomeProps, 'table' | 'onSettings' | 'onRemedyApplied'> & { readonly run: Run };
 
-function PlanOfRun({ run, table, onSettings, onMended }: PlanOfRunProps): JSX.Element {
+function PlanOfRun({ run, table, onSettings, onRemedyApplied }: PlanOfRunProps): JSX.Element {
   const { plan, recall, findings, text } = run;
   return (
     <div class="plan-and-findings">
@@ -67,7 +67,7 @@ function PlanOfRun({ run, table, onSettings, onMended }: PlanOfRunProps): JSX.El
           </Badge>
         )}
       </PlanViews>
-      <Findings findings={findings} table={table} onSettings={onSettings} onMended={onMended} />
+      <Findings findings={findings} table={table} onSettings={onSettings} onRemedyApplied={onRemedyApplied} />
     </div>
   );
 }

@@ -21,8 +21,8 @@ import type { TableFacts } from './table-facts.ts';
 import { TablePicker } from './form/table-picker.tsx';
 
 export function LabView({ route }: ViewProps): JSX.Element {
-  const [first, ...rest] = route.words;
-  useDocumentTitle(first === undefined ? 'Lab' : `Lab: ${route.words.join(' / ')}`);
+  const [first, ...rest] = route.segments;
+  useDocumentTitle(first === undefined ? 'Lab' : `Lab: ${route.segments.join(' / ')}`);
   if (first === undefined) {
     return (
       <TablePicker title="Query and plan lab" onPick={(table) => go(toHash('lab', table))}>
@@ -30,7 +30,7 @@ export function LabView({ route }: ViewProps): JSX.Element {
       </TablePicker>
     );
   }
-  return <LabOfTable key={route.words.join('/')} table={[first, ...rest]} query={route.query} />;
+  return <LabOfTable key={route.segments.join('/')} table={[first, ...rest]} query={route.query} />;
 }
 
 interface LabOfTableProps {
@@ -115,7 +115,7 @@ function Bench({ table, query, facts, onTableChanged }: BenchProps): JSX.Element
           isLoading={outcome.isLoading}
           table={table}
           onSettings={(remedy) => run(withSettings(asked, remedy.settings))}
-          onMended={onTableChanged}
+          onRemedyApplied={onTableChanged}
         />
       </div>
     </div>

@@ -59,7 +59,7 @@ export function LoadView({ session, route }: ViewProps): JSX.Element {
           <TargetForm
             opened={opened}
             session={session}
-            namespace={route.words}
+            namespace={route.segments}
             table={route.query.get('table') ?? undefined}
             onLoaded={setLoaded}
           />

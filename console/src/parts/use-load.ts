@@ -19,13 +19,13 @@ export function useLoad<Value>(load: (signal: AbortSignal) => Promise<Value>, in
   const [state, setState] = useState<State<Value>>({ value: undefined, error: undefined, isLoading: true });
   const [round, setRound] = useState(0);
   useEffect(() => {
-    const gone = new AbortController();
+    const unmounted = new AbortController();
     setState((before) => (before.isLoading ? before : { ...before, isLoading: true }));
-    load(gone.signal).then(
-      (value) => gone.signal.aborted || setState({ value, error: undefined, isLoading: false }),
-      (error: unknown) => gone.signal.aborted || setState({ value: undefined, error, isLoading: false }),
+    load(unmounted.signal).then(
+      (value) => unmounted.signal.aborted || setState({ value, error: undefined, isLoading: false }),
+      (error: unknown) => unmounted.signal.aborted || setState({ value: undefined, error, isLoading: false }),
     );
-    return () => gone.abort();
+    return () => unmounted.abort();
   }, [...inputs, round]);
   const reload = useCallback(() => setRound((before) => before + 1), []);
   return { ...state, reload };

@@ -17,7 +17,7 @@ interface FindingsProps {
   readonly table: TablePath;
   readonly onSettings: (remedy: Extract<Remedy, { kind: 'set' }>) => void;
   /** Called after a remedy changed the table. */
-  readonly onMended: () => void;
+  readonly onRemedyApplied: () => void;
 }
 
 const LOOKS: Readonly<Record<Severity, { kind: 'bad' | 'warn' | 'plain'; word: string }>> = {
@@ -27,7 +27,7 @@ const LOOKS: Readonly<Record<Severity, { kind: 'bad' | 'warn' | 'plain'; word: s
 };
 
 /** Findings, each with a button that applies its remedy. */
-export function Findings({ findings, table, onSettings, onMended }: FindingsProps): JSX.Element {
+export function Findings({ findings, table, onSettings, onRemedyApplied }: FindingsProps): JSX.Element {
   return (
     <section class="findings" aria-label="Findings">
       <h2>Findings</h2>
@@ -44,7 +44,12 @@ export function Findings({ findings, table, onSettings, onMended }: FindingsProp
               <p>{finding.seen}</p>
               <p class="hint">{finding.why}</p>
               {finding.remedy === undefined ? null : (
-                <Mend remedy={finding.remedy} table={table} onSettings={onSettings} onMended={onMended} />
+                <RemedyButton
+                  remedy={finding.remedy}
+                  table={table}
+                  onSettings={onSettings}
+                  onRemedyApplied={onRemedyApplied}
+                />
               )}
             </li>
           ))}
@@ -54,20 +59,20 @@ export function Findings({ findings, table, onSettings, onMended }: FindingsProp
   );
 }
 
-interface MendProps extends Omit<FindingsProps, 'findings'> {
+interface RemedyButtonProps extends Omit<FindingsProps, 'findings'> {
   readonly remedy: Remedy;
 }
 
-function Mend({ remedy, table, onSettings, onMended }: MendProps): JSX.Element {
+function RemedyButton({ remedy, table, onSettings, onRemedyApplied }: RemedyButtonProps): JSX.Element {
   const client = useClient();
   const [phase, setPhase] = useState('');
-  const gone = useRef(new AbortController());
-  useEffect(() => () => gone.current.abort(), []);
+  const unmounted = useRef(new AbortController());
+  useEffect(() => () => unmounted.current.abort(), []);
   const task = useTask(async () => {
     if (remedy.kind === 'set') return onSettings(remedy);
-    await applyRemedy(client, table, remedy, { onPhase: setPhase, signal: gone.current.signal });
+    await applyRemedy(client, table, remedy, { onPhase: setPhase, signal: unmounted.current.signal });
     toast(`Done: ${describeRemedy(remedy)}.`);
-    onMended();
+    onRemedyApplied();
   });
   return (
     <div class="mend">

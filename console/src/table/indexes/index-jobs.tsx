@@ -42,16 +42,16 @@ function JobLine({ job, onDone, onGone }: JobLineProps): JSX.Element {
   const [state, setState] = useState<JobReply>();
   const [error, setError] = useState<unknown>();
   useEffect(() => {
-    const gone = new AbortController();
+    const unmounted = new AbortController();
     const follow = async (): Promise<void> => {
-      const ended = await waitForJob(client, job.id, { onProgress: setState, signal: gone.signal });
+      const ended = await waitForJob(client, job.id, { onProgress: setState, signal: unmounted.signal });
       if (ended.failure !== undefined) throw new Error(ended.failure.message);
       if (ended.job_state === 'DONE') toast(`The index ${job.name} was built.`);
       onDone();
       onGone();
     };
-    follow().catch((failure: unknown) => gone.signal.aborted || setError(failure));
-    return () => gone.abort();
+    follow().catch((failure: unknown) => unmounted.signal.aborted || setError(failure));
+    return () => unmounted.abort();
   }, [job.id]);
   const seconds = state === undefined ? 0 : Date.now() - state.creation_ms;
   if (error !== undefined) return <ErrorBox error={error} />;
