@@ -84,7 +84,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   'hyparquet-writer': ['formats'],
   kysely: ['catalog'],
   libsql: ['catalog', 'coordination'],
-  'lru-cache': ['auth', 'catalog', 'engine', 'http', 'maintenance'],
+  'lru-cache': ['auth', 'catalog', 'engine', 'http', 'maintenance', 'writes'],
   'p-limit': ['catalog', 'engine', 'operations'],
   jose: ['auth'],
   'oidc-provider': ['auth'],

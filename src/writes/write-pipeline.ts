@@ -127,12 +127,12 @@ export class WritePipeline {
             requireVersion(headOf(members).write, base);
             const prepared = await prepareBatch(toPlans(members), table);
             if (prepared === undefined) return refuse(cannotShare(), scope);
-            entries ??= await this.#begin(members, prepared, { base, epoch });
+            entries ??= await this.#begin(members, prepared, { baseVersion: base, epoch });
             await onStep('commit');
             const startedAt = performance.now();
             const { version, outcome, ...committed } = await prepared.commit();
             const fault = committed.fault ?? this.#findFault(target, { base, version }, prepared.storedRows);
-            if (fault !== undefined) return this.#takeBack(target, entries, { version, fault, scope });
+            if (fault !== undefined) return this.#takeBack(target, { entries, scope }, version, fault);
             onBatch({ kind: at(plan.kinds, 0), members: members.length, startedAt, endedAt: performance.now() });
             const fields = members.map(({ write }, index) => write.toFields(outcome[index]));
             return { kind: 'committed', entries, scope, version, fields };
@@ -144,24 +144,24 @@ export class WritePipeline {
       }
     } catch (error) {
       if (entries === undefined) return refuse(error, scope);
-      if (!isClearRefusal(error) && !engine.isConflict(error)) return this.#verify(target, entries, { error, scope });
-      return this.#abort(entries, error, scope);
+      const isRefused = isClearRefusal(error) || engine.isConflict(error);
+      return isRefused ? this.#abort({ entries, scope }, error) : this.#verify(target, { entries, scope }, error);
     }
   }
 
   async #begin(
     members: readonly BatchMember[],
-    prepared: Prepared,
-    { base, epoch }: Base,
+    { expected: outcomes, addedRows }: PreparedCommit<readonly unknown[]>,
+    base: { readonly baseVersion: number; readonly epoch: number },
   ): Promise<readonly NewEntry[]> {
     const { responses, makeId, onStep, sync } = this.#parts;
     await onStep('begin');
     const generation = responses.startMarks();
     const entries = members.map(({ write }, index) => {
-      const outcome = prepared.expected?.[index];
+      const outcome = outcomes?.[index];
       const rule = outcome === undefined ? write.rule : { from: 'values' as const, fields: write.toFields(outcome) };
-      const expected = { kinds: write.plan.kinds, addedRows: prepared.addedRows, rule };
-      return toEntry(write, { id: makeId(), baseVersion: base, epoch, generation, expected });
+      const expected = { kinds: write.plan.kinds, addedRows, rule };
+      return toEntry(write, { ...base, id: makeId(), generation, expected });
     });
     // After a power loss no marks are trusted: only entries with a key must survive it.
     const isDurable = sync === 'full' && entries.some(({ key }) => key !== undefined);
@@ -175,23 +175,24 @@ export class WritePipeline {
     return entries;
   }
 
-  async #verify(target: WriteTarget, entries: readonly NewEntry[], { error, scope }: Failure): Promise<CommitResult> {
+  async #verify(target: WriteTarget, begun: Begun, error: unknown): Promise<CommitResult> {
+    const { entries } = begun;
     await this.#parts.onStep('verify');
     try {
       const verdict = await findCommit(this.#parts, target, at(entries, 0));
-      if (verdict.kind === 'not-committed') return this.#abort(entries, error, scope);
+      if (verdict.kind === 'not-committed') return this.#abort(begun, error);
       if (verdict.kind === 'committed') {
         const { commit, rowsBefore } = verdict;
         const { version } = commit;
         const fault = this.#findFault(target, { base: version - 1, version }, undefined);
-        if (fault !== undefined) return await this.#takeBack(target, entries, { version, fault, scope });
+        if (fault !== undefined) return await this.#takeBack(target, begun, version, fault);
         const fields = entries.map((entry) => rebuildFields(readExpectation(entry).rule, commit, rowsBefore));
-        return { kind: 'committed', entries, scope, version, fields };
+        return { kind: 'committed', ...begun, version, fields };
       }
     } catch {
-      // Not known, as without a verdict.
+      // Without a verdict it is not known either.
     }
-    return this.#leaveInDoubt(entries, error, scope);
+    return this.#leaveInDoubt(begun, error);
   }
 
   /** Why a commit that the engine has made is worthless: files that were cut short, or rows that are missing. */
@@ -203,27 +204,23 @@ export class WritePipeline {
   }
 
   /** No other write runs meanwhile: the version before becomes the latest again. */
-  async #takeBack(
-    target: WriteTarget,
-    entries: readonly NewEntry[],
-    { version, fault, scope }: Fault,
-  ): Promise<CommitResult> {
+  async #takeBack(target: WriteTarget, begun: Begun, version: number, fault: ServiceError): Promise<CommitResult> {
     try {
       await this.#parts.engine.restoreVersion(target, version - 1);
       // Durable before the entries go: nothing else would take the commit back after a power loss.
-      await scope?.sync();
-      return this.#abort(entries, fault, scope);
+      await begun.scope?.sync();
+      return this.#abort(begun, fault);
     } catch (error) {
-      return this.#leaveInDoubt(entries, error, scope);
+      return this.#leaveInDoubt(begun, error);
     }
   }
 
-  #abort(entries: readonly NewEntry[], error: unknown, scope: SyncScope | undefined): FailedWrite {
+  #abort({ entries, scope }: Begun, error: unknown): FailedWrite {
     this.#parts.responses.abort(entries.map(({ id }) => id));
     return refuse(error, scope);
   }
 
-  #leaveInDoubt(entries: readonly NewEntry[], error: unknown, scope: SyncScope | undefined): FailedWrite {
+  #leaveInDoubt({ entries, scope }: Begun, error: unknown): FailedWrite {
     this.#parts.inDoubtWrites.add(entries);
     scope?.end();
     return { kind: 'in-doubt', error: inDoubt(error) };
@@ -278,28 +275,14 @@ export class WritePipeline {
   }
 }
 
-type Prepared = PreparedCommit<readonly unknown[]>;
-
-interface Base {
-  readonly base: number;
-  readonly epoch: number;
-}
-
-interface Failure {
-  readonly error: unknown;
-  readonly scope: SyncScope | undefined;
-}
-
-interface Fault {
-  readonly version: number;
-  readonly fault: ServiceError;
-  readonly scope: SyncScope | undefined;
-}
-
-interface CommittedBatch {
-  readonly kind: 'committed';
+/** A batch whose journal entries are written. */
+interface Begun {
   readonly entries: readonly NewEntry[];
   readonly scope: SyncScope | undefined;
+}
+
+interface CommittedBatch extends Begun {
+  readonly kind: 'committed';
   readonly version: number;
   /** Of each member's reply, in order. */
   readonly fields: readonly Fields[];

@@ -36,17 +36,7 @@ import type { PipelineParts } from './write-pipeline.ts';
 export type { BackgroundWork, TimedOptimization } from './background-work.ts';
 export type { RowsWrite } from './uploads/inserts.ts';
 export type { InsertMode, UploadKey } from './uploads/uploads.ts';
-export type {
-  Fields,
-  FieldsRule,
-  OnWriteStep,
-  ResponseRef,
-  SucceededWrite,
-  TableWrite,
-  WriteRequest,
-  WriteResult,
-  WriteStep,
-} from './write.ts';
+export type * from './write.ts';
 
 export interface WritesSettings extends Pick<
   PipelineParts,

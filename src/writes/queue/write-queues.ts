@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { ServiceError } from '../../errors/service-error.ts';
 import type { EngineLimits } from '../../model/limits.ts';
 import { locationKey } from '../../model/table.ts';
@@ -21,14 +22,16 @@ interface Queued {
   readonly signal?: () => AbortSignal;
 }
 
+type Start = 'alone' | 'in batch';
+
 interface Waiter {
   readonly candidate: BatchCandidate<unknown> | undefined;
-  readonly start: (how: 'alone' | 'in batch') => void;
-  /** Nothing ends the wait any more but the start itself. */
+  readonly start: (how: Start) => void;
+  /** Ends the time limit of the wait, and the watch for the client's disconnect. */
   readonly stop: () => void;
 }
 
-/** A queue exists only while somebody writes. */
+/** Exists only while its table is written. */
 interface Queue {
   /** When the write at its head began. */
   startedAt: number;
@@ -52,7 +55,7 @@ export class WriteQueues {
   readonly #limits: QueueLimits;
   readonly #queues = new Map<string, Queue>();
   /** Of tables whose last batch had several members. */
-  readonly #pastBatches = new Map<string, PastBatch>();
+  readonly #pastBatches = new LRUCache<string, PastBatch>({ max: PAST_BATCHES_MAX });
 
   constructor(limits: QueueLimits) {
     this.#limits = limits;
@@ -107,15 +110,14 @@ export class WriteQueues {
     return [...this.#queues.values()].reduce((sum, { waiting }) => sum + waiting.length, 0);
   }
 
-  /** Whether anyone waits behind the write at the head. */
+  /** Whether a write waits behind the one at the head. */
   isAwaited(location: TableLocation): boolean {
     return (this.#queues.get(locationKey(location))?.waiting ?? []).length > 0;
   }
 
   /**
    * For the write at the head, right after a batch of several: waits briefly for the members of that batch to return.
-   * Clients that send one write after the other would otherwise alternate between small and large batches. A lone writer
-   * never waits.
+   * Closed-loop clients would otherwise alternate between small and large batches. A lone writer never waits.
    */
   async gather(location: TableLocation): Promise<void> {
     const key = locationKey(location);
@@ -139,12 +141,8 @@ export class WriteQueues {
   /** For the write at the head: how many shared its commit. */
   recordBatch(location: TableLocation, members: number): void {
     const key = locationKey(location);
-    this.#pastBatches.delete(key);
-    if (members < 2) return;
-    this.#pastBatches.set(key, { members, endedAt: performance.now() });
-    if (this.#pastBatches.size <= PAST_BATCHES_MAX) return;
-    const oldest = this.#pastBatches.keys().next();
-    if (oldest.done !== true) this.#pastBatches.delete(oldest.value);
+    if (members < 2) this.#pastBatches.delete(key);
+    else this.#pastBatches.set(key, { members, endedAt: performance.now() });
   }
 
   /** Refuses while a write has kept others waiting for so long that the engine must have lost it. */
@@ -152,7 +150,10 @@ export class WriteQueues {
     const { queueHoldSeconds } = this.#limits;
     const stuckSince = performance.now() - queueHoldSeconds * 1000;
     for (const { startedAt, waiting } of this.#queues.values()) {
-      if (waiting.length > 0 && startedAt < stuckSince) throw stuck(queueHoldSeconds);
+      if (waiting.length > 0 && startedAt < stuckSince) {
+        const message = `A write has kept others waiting for more than ${queueHoldSeconds} seconds.`;
+        throw new ServiceError('ServiceUnavailable', message);
+      }
     }
   }
 
@@ -168,18 +169,20 @@ export class WriteQueues {
     return candidate;
   }
 
-  async #enter(key: string, queued: Queued): Promise<'alone' | 'in batch'> {
+  async #enter(key: string, queued: Queued): Promise<Start> {
     const queue = this.#queues.get(key);
     if (queue === undefined) {
       this.#queues.set(key, { startedAt: performance.now(), waiting: [], onArrival: () => {} });
       return 'alone';
     }
-    const isFull = queue.waiting.length >= this.#limits.queueWaitingMax;
-    if (isFull && queued.isNext !== true) throw queueFull(this.#limits.queueWaitingMax);
+    const { queueWaitingMax } = this.#limits;
+    if (queue.waiting.length >= queueWaitingMax && queued.isNext !== true) {
+      throw overloaded(`${queueWaitingMax} writes are already waiting for this table.`);
+    }
     return this.#wait(queue, queued);
   }
 
-  async #wait(queue: Queue, { candidate, signal, isNext }: Queued): Promise<'alone' | 'in batch'> {
+  async #wait(queue: Queue, { candidate, signal, isNext }: Queued): Promise<Start> {
     const { waiting } = queue;
     const { queueWaitSeconds } = this.#limits;
     const gone = signal?.();
@@ -191,8 +194,9 @@ export class WriteQueues {
         reject(error);
       };
       const onGone = (): void => giveUp(clientGone());
-      const wait = isNext === true ? undefined : queueWaitSeconds * 1000;
-      const timer = wait === undefined ? undefined : setTimeout(() => giveUp(waitedTooLong(queueWaitSeconds)), wait);
+      const onLate = (): void =>
+        giveUp(overloaded(`The write waited ${queueWaitSeconds} seconds for its turn at this table.`));
+      const timer = isNext === true ? undefined : setTimeout(onLate, queueWaitSeconds * 1000);
       const stop = (): void => {
         clearTimeout(timer);
         gone?.removeEventListener('abort', onGone);
@@ -212,7 +216,7 @@ export class WriteQueues {
   }
 }
 
-function startNext(queue: Queue, how: 'alone' | 'in batch'): boolean {
+function startNext(queue: Queue, how: Start): boolean {
   const next = queue.waiting.shift();
   if (next === undefined) return false;
   if (how === 'alone') queue.startedAt = performance.now();
@@ -225,20 +229,6 @@ export function clientGone(): ServiceError {
   return new ServiceError('ServiceUnavailable', 'The client left before its write began; nothing was written.');
 }
 
-function queueFull(waitingMax: number): ServiceError {
-  return new ServiceError('ServiceUnavailable', `${waitingMax} writes are already waiting for this table.`, {
-    hint: 'Send fewer writes at once.',
-    retryAfterSeconds: 1,
-  });
-}
-
-function waitedTooLong(seconds: number): ServiceError {
-  return new ServiceError('ServiceUnavailable', `The write waited ${seconds} seconds for its turn at this table.`, {
-    hint: 'Send fewer writes at once.',
-    retryAfterSeconds: 1,
-  });
-}
-
-function stuck(seconds: number): ServiceError {
-  return new ServiceError('ServiceUnavailable', `A write has kept others waiting for more than ${seconds} seconds.`);
+function overloaded(message: string): ServiceError {
+  return new ServiceError('ServiceUnavailable', message, { hint: 'Send fewer writes at once.', retryAfterSeconds: 1 });
 }

@@ -20,14 +20,14 @@ export interface SpooledChunk {
 }
 
 /**
- * Chunks that wait on disk until all of their stream, or all of its sisters, have arrived. So a slow sender keeps nobody
- * waiting for the table, and one that breaks off has committed nothing.
+ * Chunks that wait on disk until all of their stream, or all parts of their upload, have arrived. A slow client then keeps
+ * no other writer waiting, and one that breaks off has committed nothing.
  */
 export class Spool {
   readonly #bytesMax: number;
-  /** Each process has a folder of its own, named by its number. */
+  /** One per process, named by its id. */
   readonly #folder: string;
-  #made: Promise<unknown> | undefined;
+  #created: Promise<unknown> | undefined;
   #usedBytes = 0;
   #files = 0;
 
@@ -86,13 +86,14 @@ export class Spool {
       this.#files += 1;
       const path = join(this.#folder, `${this.#files}.arrow`);
       try {
-        this.#made ??= mkdir(this.#folder, { recursive: true });
-        await this.#made;
+        this.#created ??= mkdir(this.#folder, { recursive: true });
+        await this.#created;
         await writeFile(path, file);
         return { path, bytes, rows, batches };
       } catch (cause) {
         await this.remove([{ path, bytes, rows, batches }]);
-        throw notWritten(cause);
+        const message = 'The rows could not be kept until all of them have arrived.';
+        throw new ServiceError('ServiceUnavailable', message, { cause, retryAfterSeconds: 30 });
       }
     } finally {
       chunk.release();
@@ -101,8 +102,16 @@ export class Spool {
 
   #reserve(bytes: number, taken: readonly SpooledChunk[]): void {
     const ownBytes = taken.reduce((sum, chunk) => sum + chunk.bytes, bytes);
-    if (ownBytes > this.#bytesMax) throw tooLarge(this.#bytesMax);
-    if (this.#usedBytes + bytes > this.#bytesMax) throw full();
+    if (ownBytes > this.#bytesMax) {
+      const message = `The rows take more than ${this.#bytesMax} bytes until they are written.`;
+      const hint = 'Send them in several requests, or ask the operator to raise engine.spoolBytesMax.';
+      throw new ServiceError('PayloadTooLarge', message, { hint });
+    }
+    if (this.#usedBytes + bytes > this.#bytesMax) {
+      const message = 'Too much data of other requests is waiting to be written.';
+      const hint = 'Try again when they have finished.';
+      throw new ServiceError('ServiceUnavailable', message, { hint, retryAfterSeconds: 5 });
+    }
     this.#usedBytes += bytes;
   }
 }
@@ -114,7 +123,7 @@ async function* readChunks(chunks: readonly SpooledChunk[]): AsyncGenerator<Arro
   }
 }
 
-/** Folders of processes that are no more; one of our own number is left from a machine that was started again. */
+/** Folders of processes that have ended; one with our own id is from before a reboot. */
 async function sweep(folder: string): Promise<void> {
   const names = await readdir(folder).catch(() => []);
   for (const name of names) {
@@ -131,24 +140,4 @@ function isRunning(pid: number): boolean {
   } catch {
     return false;
   }
-}
-
-function tooLarge(bytesMax: number): ServiceError {
-  return new ServiceError('PayloadTooLarge', `The rows take more than ${bytesMax} bytes until they are written.`, {
-    hint: 'Send them in several requests, or ask the operator to raise engine.spoolBytesMax.',
-  });
-}
-
-function full(): ServiceError {
-  return new ServiceError('ServiceUnavailable', 'Too much data of other requests is waiting to be written.', {
-    hint: 'Try again when they have finished.',
-    retryAfterSeconds: 5,
-  });
-}
-
-function notWritten(cause: unknown): ServiceError {
-  return new ServiceError('ServiceUnavailable', 'The rows could not be kept until all of them have arrived.', {
-    cause,
-    retryAfterSeconds: 30,
-  });
 }

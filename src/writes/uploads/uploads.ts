@@ -34,10 +34,8 @@ export interface PartOptions {
   readonly name: string | undefined;
 }
 
-export type UploadLimits = Pick<EngineLimits, 'uploadSessionsMax' | 'uploadPartsMax' | 'uploadIdleSeconds'>;
-
 export interface UploadSettings {
-  readonly limits: UploadLimits;
+  readonly limits: Pick<EngineLimits, 'uploadSessionsMax' | 'uploadPartsMax' | 'uploadIdleSeconds'>;
   /** Milliseconds on a clock that only runs forward. */
   readonly now: () => number;
   /** Removes chunks that are no longer needed. */
@@ -74,7 +72,12 @@ export class Uploads {
     await this.expire();
     const { uploadSessionsMax } = this.#settings.limits;
     const running = [...this.#sessions.values()].filter(({ state }) => state === 'open' || state === 'completing');
-    if (running.length >= uploadSessionsMax) throw tooManyUploads(uploadSessionsMax);
+    if (running.length >= uploadSessionsMax) {
+      throw new ServiceError('ServiceUnavailable', `${uploadSessionsMax} uploads are already open.`, {
+        hint: 'Complete or abort one, or try again later.',
+        retryAfterSeconds: 5,
+      });
+    }
     const id = randomUUID();
     this.#sessions.set(id, {
       owner,
@@ -91,8 +94,9 @@ export class Uploads {
 
   /** The part counts only when all of it has arrived before the upload ends. */
   async addPart(key: UploadKey, options: PartOptions, receive: () => Promise<UploadPart>): Promise<UploadPart> {
-    const session = this.#requireOpen(key);
-    this.#requireRoom(session, options);
+    const session = this.#require(key);
+    if (session.state !== 'open') throw notOpen(session.state);
+    this.#requireAcceptable(session, options);
     session.mode = options.mode;
     session.arriving += 1;
     let part: UploadPart;
@@ -118,7 +122,11 @@ export class Uploads {
     const session = this.#require(key);
     if (session.outcome !== undefined) return session.outcome;
     if (session.state !== 'open') throw notOpen(session.state);
-    if (session.arriving > 0) throw stillArriving(session.arriving);
+    if (session.arriving > 0) {
+      throw new ServiceError('InvalidInput', `${session.arriving} parts of the upload are still arriving.`, {
+        hint: 'Complete it when all of them are answered.',
+      });
+    }
     session.state = 'completing';
     session.outcome = this.#commit(session, commit);
     return session.outcome;
@@ -145,20 +153,17 @@ export class Uploads {
   }
 
   async #commit(session: Session, commit: CommitUpload): Promise<WriteResult> {
-    const reopen = (): void => {
-      session.state = 'open';
-      session.outcome = undefined;
-    };
-    const result = await commit({ mode: session.mode, parts: [...session.parts.values()] }).catch((error: unknown) => {
-      reopen();
-      throw error;
-    });
-    session.touchedAt = this.#settings.now();
-    if (result.kind === 'committed' || result.kind === 'replayed') {
-      session.state = 'completed';
-      await this.#empty(session);
-    } else reopen();
-    return result;
+    let isCommitted = false;
+    try {
+      const result = await commit({ mode: session.mode, parts: [...session.parts.values()] });
+      session.touchedAt = this.#settings.now();
+      isCommitted = result.kind === 'committed' || result.kind === 'replayed';
+      return result;
+    } finally {
+      session.state = isCommitted ? 'completed' : 'open';
+      if (isCommitted) await this.#empty(session);
+      else session.outcome = undefined;
+    }
   }
 
   async #empty(session: Session): Promise<void> {
@@ -167,59 +172,31 @@ export class Uploads {
     await this.#settings.discard(chunks);
   }
 
-  #requireRoom(session: Session, options: PartOptions): void {
+  #requireAcceptable({ parts, arriving, mode }: Session, options: PartOptions): void {
     const { uploadPartsMax } = this.#settings.limits;
-    if (session.parts.size + session.arriving >= uploadPartsMax) throw tooManyParts(uploadPartsMax);
-    if (session.mode !== undefined && session.mode !== options.mode) throw otherMode(session.mode);
-  }
-
-  #requireOpen(key: UploadKey): Session {
-    const session = this.#require(key);
-    if (session.state !== 'open') throw notOpen(session.state);
-    return session;
+    if (parts.size + arriving >= uploadPartsMax) {
+      throw new ServiceError('InvalidInput', `An upload has at most ${uploadPartsMax} parts.`, {
+        hint: 'Send fewer and larger parts.',
+      });
+    }
+    if (mode === undefined || mode === options.mode) return;
+    throw new ServiceError('InvalidInput', `The upload began with the mode ${mode}, which all of its parts must have.`);
   }
 
   #require({ id, owner, target }: UploadKey): Session {
     const session = this.#sessions.get(id);
     const isTheirs = session?.owner === owner && session.tableKey === branchKey(target.location, target.branch);
-    if (session === undefined || !isTheirs) throw unknownUpload();
+    if (session === undefined || !isTheirs) {
+      throw new ServiceError('InvalidInput', 'The table has no such upload of this caller.', {
+        hint: 'Begin one with multipart_write/create; one that was left alone for long, or while the service was restarted, is gone.',
+      });
+    }
     session.touchedAt = this.#settings.now();
     return session;
   }
 }
 
-function unknownUpload(): ServiceError {
-  return new ServiceError('InvalidInput', 'The table has no such upload of this caller.', {
-    hint: 'Begin one with multipart_write/create; one that was left alone for long, or while the service was restarted, is gone.',
-  });
-}
-
 function notOpen(state: Session['state']): ServiceError {
-  return new ServiceError(
-    'InvalidInput',
-    `The upload is ${state === 'completing' ? 'being completed' : state} and takes nothing more.`,
-  );
-}
-
-function stillArriving(count: number): ServiceError {
-  return new ServiceError('InvalidInput', `${count} parts of the upload are still arriving.`, {
-    hint: 'Complete it when all of them are answered.',
-  });
-}
-
-function otherMode(mode: InsertMode): ServiceError {
-  return new ServiceError('InvalidInput', `The upload began with the mode ${mode}, which all of its parts must have.`);
-}
-
-function tooManyParts(partsMax: number): ServiceError {
-  return new ServiceError('InvalidInput', `An upload has at most ${partsMax} parts.`, {
-    hint: 'Send fewer and larger parts.',
-  });
-}
-
-function tooManyUploads(sessionsMax: number): ServiceError {
-  return new ServiceError('ServiceUnavailable', `${sessionsMax} uploads are already open.`, {
-    hint: 'Complete or abort one, or try again later.',
-    retryAfterSeconds: 5,
-  });
+  const shown = state === 'completing' ? 'being completed' : state;
+  return new ServiceError('InvalidInput', `The upload is ${shown} and takes nothing more.`);
 }
