@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Engine, IndexCommit, Optimization, OptimizeRequest, WriteTarget } from '../engine/engine.ts';
 import type { IndexRequest } from '../model/index-spec.ts';
 import { isMaintenance, locationKey } from '../model/table.ts';
-import type { TableLocation } from '../model/table.ts';
+import type { Commit, TableLocation } from '../model/table.ts';
 import type { SyncScope } from '../storage/storage.ts';
 import type { Storages } from '../storage/storages.ts';
 import { cannotTakeBack, notKept } from './refusals.ts';
@@ -104,6 +104,7 @@ export class BackgroundWork {
     const { location, branch } = target;
     await queues.runNext(location, async () => {
       const later = (await storages.of(location.root).readCommits(location, branch, torn.version)) ?? [];
+      if (later.some((commit) => replaces(commit, torn.version))) return;
       if (later.every(({ kind }) => isMaintenance(kind))) await engine.restoreVersion(target, torn.version - 1);
       // A restore would lose the writes that have followed it; they do not depend on the index.
       else if (torn.indexNames.length > 0) await this.#dropIndexes(target, torn.indexNames);
@@ -139,6 +140,11 @@ export class BackgroundWork {
 }
 
 const INSPECTED_AT_ONCE = 50;
+
+/** Whether a later commit no longer refers to the files of a version. */
+function replaces({ kind, restoredVersion = Infinity }: Commit, version: number): boolean {
+  return kind === 'overwrite' || (kind === 'restore' && restoredVersion < version);
+}
 
 /** Runs work on a table, and resolves when all that it committed is durable. */
 export async function runSynced<Value>(

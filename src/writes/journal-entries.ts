@@ -1,7 +1,7 @@
 import type { JournalEntry, NewCommit, NewEntry } from '../catalog/catalog.ts';
-import type { CommitKind, TableRecord } from '../model/table.ts';
+import type { CommitKind } from '../model/table.ts';
 import { MAIN_BRANCH } from '../model/table.ts';
-import type { Fields, FieldsRule, ReplayableWrite, WriteRequest } from './write.ts';
+import type { Fields, FieldsRule, JournaledWrite, ReplayableWrite } from './write.ts';
 
 /** What the journal stores of a write before its commit, to find the commit by. */
 export interface Expectation {
@@ -18,42 +18,25 @@ export interface Expectation {
   readonly properties?: Readonly<Record<string, string>> | undefined;
 }
 
-/** What the entry of any write is made of, whether it is one commit or several. */
-export interface JournaledWrite {
-  readonly request: WriteRequest;
-  readonly table: TableRecord;
-  readonly branch: string | undefined;
-  readonly recordedAs: string;
-  readonly properties?: Readonly<Record<string, string>> | undefined;
-}
+type EntryFacts = Pick<NewEntry, 'id' | 'baseVersion' | 'epoch' | 'generation'> & { readonly expected: Expectation };
 
-export interface EntryFacts {
-  readonly id: string;
-  readonly baseVersion: number;
-  readonly epoch: number;
-  readonly generation: string | undefined;
-  readonly expected: Expectation;
-}
-
-export function toEntry(write: JournaledWrite, facts: EntryFacts): NewEntry {
+export function toEntry(write: JournaledWrite, { expected, ...facts }: EntryFacts): NewEntry {
   const { request, table, branch, recordedAs, properties } = write;
   const { operation, caller, requestId, key } = request;
   return {
-    id: facts.id,
-    caller,
-    digest: request.digest(),
-    key,
+    ...facts,
     operation,
+    caller,
+    requestId,
+    key,
+    digest: request.digest(),
     databaseId: table.databaseId,
     tableId: table.id,
     path: table.path,
     branch,
-    baseVersion: facts.baseVersion,
-    epoch: facts.epoch,
-    requestId,
     generation: key === undefined ? facts.generation : undefined,
-    expected: JSON.stringify({ ...facts.expected, recordedAs, properties }),
-    holdsReaders: facts.expected.isMultiCommit === true,
+    expected: JSON.stringify({ ...expected, recordedAs, properties }),
+    holdsReaders: expected.isMultiCommit === true,
   };
 }
 
@@ -62,19 +45,15 @@ const OUTCOME_CHARACTERS_MAX = 65_536;
 
 export function toCommit(write: JournaledWrite, entry: NewEntry, version: number, fields: Fields): NewCommit {
   const { request, table, branch, recordedAs, properties } = write;
+  const { caller, requestId } = request;
+  const { id, epoch, holdsReaders } = entry;
   const outcome = JSON.stringify(fields);
   return {
     table,
-    commit: {
-      operation: recordedAs,
-      caller: request.caller,
-      requestId: request.requestId,
-      version,
-      ...(branch === undefined ? {} : { branch }),
-    },
+    commit: { operation: recordedAs, caller, requestId, version, ...(branch === undefined ? {} : { branch }) },
     properties,
-    entry: { id: entry.id, epoch: entry.epoch, outcome: outcome.length > OUTCOME_CHARACTERS_MAX ? '{}' : outcome },
-    releasesReaders: entry.holdsReaders,
+    entry: { id, epoch, outcome: outcome.length > OUTCOME_CHARACTERS_MAX ? '{}' : outcome },
+    releasesReaders: holdsReaders,
   };
 }
 

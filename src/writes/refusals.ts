@@ -1,6 +1,6 @@
 import { ServiceError } from '../errors/service-error.ts';
 
-/** The engine or the service refused the write, and nothing was committed. A time-out tells nothing of that. */
+/** The engine or the service refused the write, and nothing was committed. A timeout is no clear refusal. */
 export function isClearRefusal(error: unknown): boolean {
   return error instanceof ServiceError && error.row.status < 500 && error.kind !== 'RequestTimeout';
 }
@@ -36,25 +36,16 @@ export function versionDiffers(expected: number, found: number): ServiceError {
 
 /** The storage has taken the data of a commit and cut it short, or lost it. The commit was taken back. */
 export function notKept(): ServiceError {
-  return new ServiceError(
-    'ServiceUnavailable',
-    'The storage did not keep the data of the write; nothing was changed.',
-    {
-      hint: 'Send it again when the storage has space and works.',
-      retryAfterSeconds: 30,
-    },
-  );
+  const message = 'The storage did not keep the data of the write; nothing was changed.';
+  const hint = 'Send it again when the storage has space and works.';
+  return new ServiceError('ServiceUnavailable', message, { hint, retryAfterSeconds: 30 });
 }
 
 /** The torn commit of a compaction that other writes have followed: a restore would lose them. */
 export function cannotTakeBack(version: number): ServiceError {
-  return new ServiceError(
-    'Internal',
-    `The storage cut short files of version ${version}, which other writes followed.`,
-    {
-      hint: 'Restore the version before it, and write again what was written since.',
-    },
-  );
+  const message = `The storage cut short files of version ${version}, which other writes followed.`;
+  const hint = 'Restore the version before it, and write again what was written since.';
+  return new ServiceError('Internal', message, { hint });
 }
 
 /** A malformed batch can end the engine's reading early without an error. The commit was taken back. */
@@ -63,12 +54,7 @@ export function malformed(): ServiceError {
 }
 
 export function notUndoneYet(): ServiceError {
-  return new ServiceError(
-    'ServiceUnavailable',
-    'An earlier write of the table failed and has yet to be undone. This write was not made.',
-    {
-      hint: 'Send it again later: the service keeps trying.',
-      retryAfterSeconds: 1,
-    },
-  );
+  const message = 'An earlier write of the table failed and has yet to be undone. This write was not made.';
+  const hint = 'Send it again later: the service keeps trying.';
+  return new ServiceError('ServiceUnavailable', message, { hint, retryAfterSeconds: 1 });
 }

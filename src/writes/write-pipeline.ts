@@ -9,14 +9,22 @@ import type { Storages } from '../storage/storages.ts';
 import type { Idempotency } from './idempotency/idempotency.ts';
 import type { Responses } from './idempotency/responses.ts';
 import { readExpectation, toCommit, toEntry } from './journal-entries.ts';
-import type { JournaledWrite } from './journal-entries.ts';
 import { BatchMember, prepareBatch, takeBatch } from './queue/batch.ts';
 import type { WriteQueues } from './queue/write-queues.ts';
 import type { InDoubtWrites } from './recovery/in-doubt-writes.ts';
 import { findCommit, inspectCommits, rebuildFields } from './recovery/verify.ts';
 import type { CommitRange } from './recovery/verify.ts';
 import { inDoubt, isClearRefusal, malformed, notBegun, notKept, toServiceError, versionDiffers } from './refusals.ts';
-import type { FailedWrite, Fields, OnBatch, OnWriteStep, SucceededWrite, TableWrite, WriteResult } from './write.ts';
+import type {
+  FailedWrite,
+  Fields,
+  JournaledWrite,
+  OnBatch,
+  OnWriteStep,
+  SucceededWrite,
+  TableWrite,
+  WriteResult,
+} from './write.ts';
 
 export interface PipelineParts {
   readonly engine: Engine;

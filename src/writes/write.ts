@@ -2,7 +2,7 @@ import type { CommitPlan, MultiCommitPlan } from '../engine/engine.ts';
 import type { CommitKind, TableRecord } from '../model/table.ts';
 import type { ServiceError } from '../errors/service-error.ts';
 
-/** What tells a request from others, and a repeated one from a new one. */
+/** Identifies a request, and tells a repeated one from a new one. */
 export interface WriteRequest {
   readonly operation: string;
   readonly caller: string;
@@ -17,26 +17,30 @@ export interface WriteRequest {
   signal(): AbortSignal;
 }
 
-/** Fields of a reply, kept in the journal so that the reply can be given again. */
+/** Fields of a reply, kept in the journal for a repeated request. */
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** How the fields follow from the commit, for when the engine's own reply was lost. */
+/** How to rebuild the fields from the commit when the engine's reply was lost. */
 export type FieldsRule =
   | { readonly from: 'values'; readonly fields: Fields }
   | { readonly from: 'added-rows' | 'removed-rows'; readonly names: readonly string[] }
   | { readonly from: 'upsert' }
   | { readonly from: 'nothing' };
 
-interface WriteOf<Plan, Outcome> {
+/** What the journal entry of any write contains. */
+export interface JournaledWrite {
   readonly request: WriteRequest;
   readonly table: TableRecord;
   /** The main one when absent. */
   readonly branch: string | undefined;
   /** Its name in the transaction feed. */
   readonly recordedAs: string;
-  readonly plan: Plan;
   /** Added to the table's properties by the transaction that records the write. */
   readonly properties?: Readonly<Record<string, string>> | undefined;
+}
+
+interface WriteOf<Plan, Outcome> extends JournaledWrite {
+  readonly plan: Plan;
   toFields(outcome: Outcome): Fields;
 }
 
@@ -92,7 +96,7 @@ export type WriteStep =
   | 'send'
   | 'sent';
 
-/** Told of each commit of the engine: what it was, how many writes shared it, and when it ran. */
+/** Called after each commit of the engine, with the number of writes that shared it. */
 export type OnBatch = (commit: {
   readonly kind: CommitKind;
   readonly members: number;

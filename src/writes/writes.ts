@@ -21,15 +21,7 @@ import type { RowsWrite } from './uploads/inserts.ts';
 import { Spool } from './uploads/spool.ts';
 import { Uploads } from './uploads/uploads.ts';
 import type { PartOptions, UploadKey } from './uploads/uploads.ts';
-import type {
-  Fields,
-  OnWriteStep,
-  ResponseRef,
-  SucceededWrite,
-  TableWrite,
-  WriteRequest,
-  WriteResult,
-} from './write.ts';
+import type { Fields, OnWriteStep, TableWrite, WriteRequest, WriteResult } from './write.ts';
 import { WritePipeline } from './write-pipeline.ts';
 import type { PipelineParts } from './write-pipeline.ts';
 
@@ -68,11 +60,11 @@ const EXPIRY_MILLISECONDS = 60_000;
 /** All that changes a table. Each table is written by one write at a time; what is reported is durable. */
 export class Writes {
   readonly background: BackgroundWork;
+  readonly idempotency: Idempotency;
+  readonly responses: Responses;
   readonly #settings: WritesSettings;
   readonly #queues: WriteQueues;
   readonly #marks: ResponseMarks;
-  readonly #responses: Responses;
-  readonly #idempotency: Idempotency;
   readonly #inDoubtWrites: InDoubtWrites;
   readonly #pipeline: WritePipeline;
   readonly #inserts: Inserts;
@@ -89,8 +81,8 @@ export class Writes {
     this.#spool = spool;
     const queues = (this.#queues = new WriteQueues(limits.engine));
     const marks = (this.#marks = new ResponseMarks(settings.marksFile, readBootId()));
-    const responses = (this.#responses = new Responses({ journal, marks, limits: limits.journal, now: settings.now }));
-    const idempotency = (this.#idempotency = new Idempotency({ journal, responses }));
+    const responses = (this.responses = new Responses({ journal, marks, limits: limits.journal, now: settings.now }));
+    const idempotency = (this.idempotency = new Idempotency({ journal, responses }));
     const shared = { engine, storages, queues, idempotency };
     this.#inDoubtWrites = new InDoubtWrites({ ...shared, catalog, telemetry: settings.telemetry });
     const parts: PipelineParts = {
@@ -135,7 +127,7 @@ export class Writes {
   async recoverResponses(): Promise<void> {
     // Read once: then the marks of this process replace them.
     this.#past ??= { marks: this.#marks.readPast() };
-    await this.#responses.recover(this.#past.marks);
+    await this.responses.recover(this.#past.marks);
   }
 
   /** Called after each commit. */
@@ -166,7 +158,7 @@ export class Writes {
 
   async completeUpload(upload: UploadKey, write: Omit<RowsWrite, 'mode'>): Promise<WriteResult> {
     // The upload itself does not survive a restart, its result does.
-    const replayed = await this.#idempotency.findReplay(write.request);
+    const replayed = await this.idempotency.findReplay(write.request);
     if (replayed !== undefined) return replayed;
     return this.#uploads.complete(upload, async (data) => this.#inserts.insertParts(write, data));
   }
@@ -175,33 +167,14 @@ export class Writes {
     await this.#uploads.abort(upload);
   }
 
-  /** The result of the same request, if it was applied before. */
-  async findReplay(request: WriteRequest): Promise<SucceededWrite | undefined> {
-    return this.#idempotency.findReplay(request);
-  }
-
-  async single<Value>(request: WriteRequest, run: () => Promise<Value>): Promise<Value> {
-    return this.#idempotency.single(request, run);
-  }
-
-  /** The same for a write. Without a key it is over when its response is marked or released, not before. */
-  async singleWrite(request: WriteRequest, run: () => Promise<WriteResult>): Promise<WriteResult> {
-    return this.#idempotency.singleWrite(request, run);
-  }
-
   /** A request that is one catalog transaction, of which it is not known whether it was committed. */
   addInDoubt({ id, key, digest }: CompletedRequest, { fills, tableId }: Reservation): void {
     this.#inDoubtWrites.add([{ id, key, digest, tableId: fills ?? tableId, branch: undefined, expected: '{}' }]);
   }
 
-  /** Whether the key of the request is kept; its body need not have been read. */
-  async hasKey(request: WriteRequest): Promise<boolean> {
-    return this.#idempotency.hasKey(request);
-  }
-
   /** The entry of a request that is one catalog transaction, to be written by it. */
   toCompleted(request: WriteRequest, fields: Fields): CompletedRequest {
-    const generation = request.key === undefined ? this.#responses.startMarks() : undefined;
+    const generation = request.key === undefined ? this.responses.startMarks() : undefined;
     const { key } = request;
     return { id: randomUUID(), key, digest: request.digest(), generation, outcome: JSON.stringify(fields) };
   }
@@ -246,23 +219,13 @@ export class Writes {
     });
   }
 
-  /** Right before the first byte of a response leaves. Rejects when it must not be sent. */
-  mark(response: ResponseRef): Promise<void> | undefined {
-    return this.#responses.mark(response);
-  }
-
-  /** No response will be sent: the next request of the same words gets the result. */
-  release(response: ResponseRef): void {
-    this.#responses.release(response);
-  }
-
   step(step: 'mark' | 'send' | 'sent'): void | Promise<void> {
     return this.#settings.onStep?.(step);
   }
 
   counts(): WriteCounts {
     return {
-      inFlight: this.#idempotency.runningCount,
+      inFlight: this.idempotency.runningCount,
       queuesRunning: this.#queues.running,
       queuesWaiting: this.#queues.waiting,
     };
@@ -276,7 +239,7 @@ export class Writes {
   async close(): Promise<void> {
     clearInterval(this.#expiry);
     this.#inDoubtWrites.close();
-    await this.#responses.close();
+    await this.responses.close();
     await this.#spool.close();
   }
 

@@ -85,12 +85,12 @@ export async function sendWrite(
   const { writes } = http.services;
   await writes.step('mark');
   if (context.hasClientLeft) {
-    writes.release(mark);
+    writes.responses.release(mark);
     return;
   }
   writeHead(context, reply, http, Buffer.byteLength(reply.body));
   try {
-    const marking = writes.mark(mark);
+    const marking = writes.responses.mark(mark);
     if (marking !== undefined) await marking;
     const sending = writes.step('send');
     if (sending !== undefined) await sending;

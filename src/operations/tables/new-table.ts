@@ -178,8 +178,10 @@ export async function fillIfDeclared(
     const { reservation } = claim;
     const { version, rows } = await writeData(reservation, ingest, readCreateSettings({}, services), services);
     const publication = { version, fields: toFields({ rows }), isKept: true };
-    const result = await services.writes.singleWrite(request.write, async () => {
-      const replayed = await orDiscard(reservation, services, async () => services.writes.findReplay(request.write));
+    const result = await services.writes.idempotency.singleWrite(request.write, async () => {
+      const replayed = await orDiscard(reservation, services, async () =>
+        services.writes.idempotency.findReplay(request.write),
+      );
       if (replayed === undefined) return publishData(reservation, ingest, publication, services);
       await discard(reservation, services);
       return replayed;

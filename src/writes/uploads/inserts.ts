@@ -3,11 +3,10 @@ import type { ChunkSource } from '../../arrow/stream/chunk-source.ts';
 import type { CheckedStream } from '../../arrow/stream/checked-stream.ts';
 import type { AppendedRows, Engine, WriteTarget } from '../../engine/engine.ts';
 import type { Schema } from '../../model/schema.ts';
-import type { JournaledWrite } from '../journal-entries.ts';
 import type { MultiCommitPipeline } from '../multi-commit.ts';
 import type { Spool } from './spool.ts';
 import type { InsertMode, UploadData, UploadPart } from './uploads.ts';
-import type { WriteResult } from '../write.ts';
+import type { JournaledWrite, WriteResult } from '../write.ts';
 import type { WritePipeline } from '../write-pipeline.ts';
 
 /** Rows for a table that exists: added to it, or in place of all that it has. */

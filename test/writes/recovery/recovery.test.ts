@@ -238,7 +238,7 @@ suite('a response of the process before', () => {
     await room.create(toItems(3));
     const { response } = await room.insert(toItems(2), KEYLESS);
     assert.ok(response !== undefined);
-    if (isMarked) await room.writes.mark(response);
+    if (isMarked) await room.writes.responses.mark(response);
     return room;
   }
 
