@@ -20,7 +20,7 @@ export function parseStrictJson(bytes: Uint8Array, bounds: JsonBounds): unknown 
 
 export function parseStrictText(text: string, { depthMax, what = 'The body' }: JsonBounds): unknown {
   try {
-    new Scanner(text, depthMax, what).run();
+    checkText(text, depthMax, what);
     return JSON.parse(text);
   } catch (error) {
     if (error instanceof ServiceError) throw error;
@@ -40,98 +40,74 @@ function malformed(message: string, cause?: unknown): ServiceError {
   return new ServiceError('InvalidInput', message, { hint: 'Send one JSON object (RFC 8259) in UTF-8.', cause });
 }
 
+/** An open array, or the keys of an open object; a set is created for the first key only. */
+type Holder = 'array' | 'empty object' | Set<string>;
+
+/** Checks depth, keys and surrogates in one pass; `JSON.parse` checks the grammar. */
+function checkText(text: string, depthMax: number, what: string): void {
+  const open: Holder[] = [];
+  let parts = 0;
+  const countPart = (): void => {
+    parts += 1;
+    if (parts > PARTS_MAX) throw invalidInput(`${what} has more than ${PARTS_MAX} objects, arrays and keys.`);
+  };
+  // Numbers make up most of a large body; the search skips them.
+  const mark = /["{}[\]]/g;
+  for (let found = mark.exec(text); found !== null; found = mark.exec(text)) {
+    const [character] = found;
+    if (character === '"') {
+      const end = findStringEnd(text, found.index);
+      if (end === undefined) throw malformed(`${what} is not valid JSON: a string does not end.`);
+      const value = readString(text.slice(found.index, end), what);
+      const holder = open.at(-1);
+      if (holder !== undefined && holder !== 'array' && hasColonAt(text, end)) {
+        countPart();
+        open[open.length - 1] = addKey(holder, value);
+      }
+      mark.lastIndex = end;
+    } else if (character === '{' || character === '[') {
+      countPart();
+      open.push(character === '[' ? 'array' : 'empty object');
+      if (open.length > depthMax) throw invalidInput(`${what} is nested more than ${depthMax} deep.`);
+    } else {
+      open.pop();
+    }
+  }
+}
+
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COLON = 0x3a;
 const SPACE = 0x20;
 
-/** An open array, or the keys of an open object; a set is created for the first key only. */
-type Holder = 'array' | 'empty object' | Set<string>;
-
-/** Checks depth, keys and surrogates in one pass; `JSON.parse` checks the grammar. */
-class Scanner {
-  readonly #text: string;
-  readonly #depthMax: number;
-  readonly #what: string;
-  readonly #open: Holder[] = [];
-  #parts = 0;
-
-  constructor(text: string, depthMax: number, what: string) {
-    this.#text = text;
-    this.#depthMax = depthMax;
-    this.#what = what;
+/** The offset after the closing quote. */
+function findStringEnd(text: string, start: number): number | undefined {
+  for (let at = start + 1; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) return at + 1;
+    if (code === BACKSLASH) at += 1;
   }
+  return undefined;
+}
 
-  run(): void {
-    // Numbers make up most of a large body; the search skips them.
-    const mark = /["{}[\]]/g;
-    for (let found = mark.exec(this.#text); found !== null; found = mark.exec(this.#text)) {
-      const [character] = found;
-      if (character === '"') mark.lastIndex = this.#readString(found.index);
-      else if (character === '{') this.#enter('empty object');
-      else if (character === '[') this.#enter('array');
-      else this.#open.pop();
-    }
-  }
+/** UTF-8 has no unpaired surrogates: one can only come from an escape, and would change when stored. */
+function readString(literal: string, what: string): string {
+  if (!literal.includes('\\')) return literal.slice(1, -1);
+  const value = String(JSON.parse(literal));
+  if (!/\p{Surrogate}/u.test(value)) return value;
+  throw invalidInput(`${what} holds half of a surrogate pair.`, 'Send well-formed Unicode.');
+}
 
-  #enter(holder: Holder): void {
-    this.#countPart();
-    this.#open.push(holder);
-    if (this.#open.length > this.#depthMax) {
-      throw invalidInput(`${this.#what} is nested more than ${this.#depthMax} deep.`);
-    }
-  }
+/** `JSON.parse` refuses the characters that are skipped here and are no space in JSON. */
+function hasColonAt(text: string, offset: number): boolean {
+  let at = offset;
+  while (text.charCodeAt(at) <= SPACE) at += 1;
+  return text.charCodeAt(at) === COLON;
+}
 
-  #countPart(): void {
-    this.#parts += 1;
-    if (this.#parts > PARTS_MAX) {
-      throw invalidInput(`${this.#what} has more than ${PARTS_MAX} objects, arrays and keys.`);
-    }
-  }
-
-  /** Returns the offset after the string. */
-  #readString(start: number): number {
-    const end = this.#findEnd(start);
-    const holder = this.#open.at(-1);
-    const isKey = holder !== undefined && holder !== 'array' && this.#hasColonAfter(end);
-    const literal = this.#text.slice(start, end);
-    const hasEscapes = literal.includes('\\');
-    const value = hasEscapes ? this.#unescape(literal) : literal.slice(1, -1);
-    if (isKey) this.#addKey(value, holder);
-    return end;
-  }
-
-  #findEnd(start: number): number {
-    for (let at = start + 1; at < this.#text.length; at += 1) {
-      const code = this.#text.charCodeAt(at);
-      if (code === QUOTE) return at + 1;
-      if (code === BACKSLASH) at += 1;
-    }
-    throw malformed(`${this.#what} is not valid JSON: a string does not end.`);
-  }
-
-  #addKey(key: string, holder: Set<string> | 'empty object'): void {
-    this.#countPart();
-    if (key === '__proto__') throw invalidInput('The key "__proto__" is not allowed.');
-    if (holder === 'empty object') {
-      this.#open[this.#open.length - 1] = new Set([key]);
-      return;
-    }
-    if (holder.has(key)) throw invalidInput(`The key ${quoteForMessage(key)} is given twice.`);
-    holder.add(key);
-  }
-
-  /** UTF-8 has no unpaired surrogates: one can only come from an escape, and would change when stored. */
-  #unescape(literal: string): string {
-    const value = String(JSON.parse(literal));
-    if (!/\p{Surrogate}/u.test(value)) return value;
-    throw invalidInput(`${this.#what} holds half of a surrogate pair.`, 'Send well-formed Unicode.');
-  }
-
-  /** `JSON.parse` refuses the characters that are skipped here and are no space in JSON. */
-  #hasColonAfter(end: number): boolean {
-    let at = end;
-    while (this.#text.charCodeAt(at) <= SPACE) at += 1;
-    return this.#text.charCodeAt(at) === COLON;
-  }
+function addKey(holder: Set<string> | 'empty object', key: string): Set<string> {
+  if (key === '__proto__') throw invalidInput('The key "__proto__" is not allowed.');
+  if (holder === 'empty object') return new Set([key]);
+  if (holder.has(key)) throw invalidInput(`The key ${quoteForMessage(key)} is given twice.`);
+  return holder.add(key);
 }

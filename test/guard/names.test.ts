@@ -22,7 +22,7 @@ test('takes branches in parts', () => {
   for (const name of ['trial', 'team/feature-1', 'a/b/c', 'main', 'v1.2']) assert.equal(guardNewBranchName(name), name);
 });
 
-test('refuses a branch with a part that is no name, wherever it stands', () => {
+test('refuses a branch with an invalid part at any position', () => {
   for (const bad of BAD_SEGMENTS) {
     for (const name of [bad, `${bad}/x`, `x/${bad}`, `x/${bad}/y`]) {
       assert.match(refusalOf(() => guardNewBranchName(name)).message, /name for a branch/);
@@ -55,7 +55,7 @@ test('no name that passes leaves its folder', () => {
   );
 });
 
-test('a name that can stand in an address passes, with or without the delimiter of tables', () => {
+test('accepts an index name that is valid in a URL, even with the delimiter of tables', () => {
   for (const name of ['vec_idx', 'st.n_idx', 'a b', 'é', 'a$b', 'a:b']) checkIndexName(name);
 });
 

@@ -102,7 +102,7 @@ describe('isPermitted', () => {
     assert.ok(!isPermitted(caller, 'write', 'main', ['hr']));
   });
 
-  it('lets nobody do anything without a grant', () => {
+  it('permits nothing without a grant', () => {
     for (const [permission] of NEEDS) assert.ok(!isPermitted(callerWith(), permission, 'main', []));
     assert.ok(!isPermitted(callerWith(), 'see', 'main', []));
   });

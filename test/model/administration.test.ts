@@ -22,7 +22,7 @@ const grants = fc.array(grant, { maxLength: 4 });
 
 const callerWith = (given: readonly Grant[]): Caller => ({ id: 'key:k', kind: 'key', grants: given });
 
-test('nobody can give what they do not administer: whatever a grant permits, its giver may administer', () => {
+test('a caller can grant roles only on what it administers', () => {
   const place = fc.record({ database: fc.constantFrom(...DATABASES, 'new'), path });
   fc.assert(
     fc.property(grants, grant, place, (held, given, at) => {

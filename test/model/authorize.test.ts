@@ -83,7 +83,7 @@ suite('permissions', () => {
     assert.equal(authorize(caller, 'read', namespace('main', 'sales')), 'forbidden');
   });
 
-  test('of several grants add up, without lending a role from one place to another', () => {
+  test('of several grants add up, without transferring a role to another path', () => {
     const caller = callerWith(
       { role: 'reader', database: 'main', path: [] },
       { role: 'writer', database: 'main', path: ['sales'] },

@@ -40,7 +40,7 @@ test('reads texts with every escape as the same texts', () => {
   );
 });
 
-test('refuses every text that is no JSON, and nothing else is ever thrown', () => {
+test('refuses every text that is not JSON, always with a ServiceError', () => {
   const piece = fc.constantFrom(
     '{',
     '}',
@@ -78,7 +78,7 @@ test('refuses a JSON text that is cut off anywhere', () => {
   for (let length = 0; length < text.length; length += 1) refusedText(text.slice(0, length));
 });
 
-test('never quotes the body when it is no JSON', () => {
+test('never quotes a body that is not JSON', () => {
   assert.equal(refusedText('{"secret": hunter2}'), 'The body is not valid JSON.');
 });
 
@@ -156,7 +156,7 @@ test('reads large bodies in time that grows with their length alone', () => {
   }
 });
 
-test('refuses a body of millions of objects before they are made', () => {
+test('refuses a body of millions of objects before parsing it', () => {
   for (const piece of ['{},', '[],', '{"a":1},']) {
     assert.match(refusedText(`[${piece.repeat(1_000_001)}1]`), /more than 1000000 objects, arrays and keys/);
   }

@@ -14,7 +14,7 @@ after(async () => table.close());
 
 const SEARCH = { vector: VECTOR, k: 20, columns: { column_names: ['id'] } };
 
-test('two plans are aligned step by step, and what only one has stands alone', async () => {
+test('aligns two plans step by step; a step of only one plan has no counterpart', async () => {
   const [exact, indexed] = [await table.analyze({ ...SEARCH, bypass_vector_index: true }), await table.analyze(SEARCH)];
   const { steps, rows, bytesRead, time } = comparePlans(exact, indexed);
   assert.deepEqual(rows, { first: 20, second: 20, ratio: 1 });

@@ -52,7 +52,7 @@ suite('of a table without indexes', () => {
     assert.deepEqual(remedy, { kind: 'create-index', column: 'title', indexType: 'BTREE' });
   });
 
-  test('a filter that keeps most rows is well as it is', async () => {
+  test('a filter that keeps most rows has no finding', async () => {
     assert.deepEqual(await kinds({ filter: 'id >= 10', columns: ID }), []);
   });
 
@@ -71,7 +71,7 @@ suite('of a table without indexes', () => {
     assert.deepEqual(remedy, { kind: 'create-index', column: 'title', indexType: 'FTS' });
   });
 
-  test('vectors that nobody asked for are named, and the columns without them', async () => {
+  test('suggests the columns without vectors that were not requested', async () => {
     const { severity, remedy } = await find('wide-columns', { k: 5 });
     assert.equal(severity, 'hint');
     assert.deepEqual(remedy, { kind: 'set', settings: { columns: { column_names: ['id', 'shelf', 'title'] } } });
@@ -82,7 +82,7 @@ suite('of a table without indexes', () => {
     assert.equal(severity, 'notable');
   });
 
-  test('a plain read has nothing to mend', async () => {
+  test('a plain read has no finding', async () => {
     assert.deepEqual(await kinds({ k: 5, columns: ID }), []);
   });
 });
@@ -96,7 +96,7 @@ suite('of a table with indexes', () => {
   });
   after(async () => table.close());
 
-  test('the first search has read the index from storage, the second has nothing to mend', async () => {
+  test('a cold index is a finding of the first search only', async () => {
     const query = { vector: VECTOR, k: 5, nprobes: 4, columns: ID };
     const { remedy, seen } = await find('cold-index', query);
     assert.deepEqual(remedy, { kind: 'prewarm-index', index: 'vec_idx' });
@@ -104,13 +104,13 @@ suite('of a table with indexes', () => {
     assert.deepEqual(await kinds(query), []);
   });
 
-  test('a filter on an indexed column is well, behind a calculation it cannot use the index', async () => {
+  test('a filter on an indexed column has no finding; on a calculation it cannot use the index', async () => {
     assert.deepEqual(await kinds({ filter: 'shelf = 7', columns: ID }), []);
     const { remedy } = await find('index-not-usable', { filter: 'shelf + 1 = 8', columns: ID });
     assert.equal(remedy, undefined);
   });
 
-  test('full text with its index is well', async () => {
+  test('full text with an index has no finding', async () => {
     assert.deepEqual(await kinds({ full_text_query: { string_query: { query: 'amber' } }, k: 5, columns: ID }), []);
   });
 
@@ -121,12 +121,12 @@ suite('of a table with indexes', () => {
     assert.deepEqual(remedy, { kind: 'set', settings: { refine_factor: 12 } });
   });
 
-  test('a search of every partition is told to probe fewer', async () => {
+  test('a search of every partition suggests fewer probes', async () => {
     const { remedy } = await find('every-partition', { vector: VECTOR, k: 5, nprobes: 16, columns: ID });
     assert.deepEqual(remedy, { kind: 'set', settings: { nprobes: 4 } });
   });
 
-  test('another distance than that of the index is told', async () => {
+  test('a distance that the index was not built with is a finding', async () => {
     const query = { vector: VECTOR, k: 5, distance_type: 'cosine', columns: ID };
     const { seen, remedy } = await find('other-distance', query);
     assert.match(seen, /for the distance l2, and the query asks for cosine/);

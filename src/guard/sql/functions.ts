@@ -1,3 +1,5 @@
+import { named } from './keywords.ts';
+
 /** How a function may be called. Names are matched in lower case, quoted or not. */
 export interface FunctionRule {
   /** The reason why every call is refused. */
@@ -108,9 +110,7 @@ function special(words: string, rule: Partial<FunctionRule> = {}): FunctionRule 
 }
 
 const RULES: ReadonlyMap<string, FunctionRule> = new Map<string, FunctionRule>([
-  ...REFUSED.flatMap(([refused, hint, names]) =>
-    names.split(/\s+/).map((name): [string, FunctionRule] => [name, { ...LINEAR, refused, hint }]),
-  ),
+  ...REFUSED.flatMap(([refused, hint, names]) => named(names, { ...LINEAR, refused, hint })),
   ...named('levenshtein strpos contains_tokens find_in_set', quadratic),
   ...named('instr position substr_index substring_index', quadraticAlias),
   ...named('regexp_like regexp_match regexp_count regexp_instr', pattern),
@@ -141,7 +141,3 @@ const RULES: ReadonlyMap<string, FunctionRule> = new Map<string, FunctionRule>([
     },
   ],
 ]);
-
-function named(names: string, rule: FunctionRule): readonly [string, FunctionRule][] {
-  return names.split(' ').map((name): [string, FunctionRule] => [name, rule]);
-}

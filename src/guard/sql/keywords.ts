@@ -41,21 +41,20 @@ const PATTERN: WordRefusal = {
 
 /** Refused where a value is expected. */
 export const REFUSED_VALUE_WORDS: ReadonlyMap<string, WordRefusal> = new Map([
-  ...'SELECT FROM WHERE UNION INTERSECT EXCEPT HAVING EXISTS ANY ALL SOME'
-    .split(' ')
-    .map((word): [string, WordRefusal] => [word, STATEMENT]),
+  ...named('SELECT FROM WHERE UNION INTERSECT EXCEPT HAVING EXISTS ANY ALL SOME', STATEMENT),
   ['CASE', { reason: 'the engine cannot evaluate CASE', hint: 'Use coalesce, nullif or nvl2.' }],
   ['DISTINCT', CLAUSE],
 ]);
 
 /** Refused where an operator is expected, with a reason that says more than the usual one. */
 export const REFUSED_OPERATOR_WORDS: ReadonlyMap<string, WordRefusal> = new Map([
-  ...'SELECT FROM WHERE UNION INTERSECT EXCEPT GROUP HAVING LIMIT OFFSET'
-    .split(' ')
-    .map((word): [string, WordRefusal] => [word, STATEMENT]),
-  ...'OVER FILTER WITHIN ORDER IGNORE RESPECT FORMAT ARRAY COLLATE'
-    .split(' ')
-    .map((word): [string, WordRefusal] => [word, CLAUSE]),
-  ...'SIMILAR RLIKE REGEXP'.split(' ').map((word): [string, WordRefusal] => [word, PATTERN]),
+  ...named('SELECT FROM WHERE UNION INTERSECT EXCEPT GROUP HAVING LIMIT OFFSET', STATEMENT),
+  ...named('OVER FILTER WITHIN ORDER IGNORE RESPECT FORMAT ARRAY COLLATE', CLAUSE),
+  ...named('SIMILAR RLIKE REGEXP', PATTERN),
   ['AS', { reason: 'a name cannot be given here', hint: ONE_EXPRESSION }],
 ]);
+
+/** The same value for each of the names, which spaces separate. */
+export function named<Value>(names: string, value: Value): readonly (readonly [string, Value])[] {
+  return names.split(/\s+/).map((name) => [name, value] as const);
+}

@@ -56,7 +56,7 @@ function readToken(text: string, start: number): SqlToken {
   throw refusedCharacter(character, start);
 }
 
-/** A doubled quote stands for itself; the engine gives the backslash no meaning here. */
+/** A doubled quote is an escaped one; the backslash has no meaning to the engine here. */
 function quoted(kind: 'string' | 'quoted-name', text: string, start: number): SqlToken {
   const quote = text.charAt(start);
   let close = text.indexOf(quote, start + 1);
@@ -84,14 +84,14 @@ function readWord(text: string, start: number, word: string): SqlToken {
   if (follower === '$' || follower === '@' || follower === '#') {
     throw refuseAt(start, `a name contains ${follower}`, 'Write such a name in backticks.');
   }
-  // Letters such as the long s become ASCII in upper case: to the engine the word might be a keyword.
+  // Letters such as ſ become ASCII in upper case: the engine could read the word as a keyword.
   if (!ASCII_WORD.test(word) && ASCII_WORD.test(word.toUpperCase())) {
     throw refuseAt(start, 'a name looks like a word of SQL', 'Write such a name in backticks.');
   }
   return { kind: 'word', text: word, start, end };
 }
 
-/** The engine reads a backslash as an escape in `X'…'` alone, and makes NULL of wrong digits: only whole bytes pass. */
+/** Only in `X'…'` the engine takes a backslash for an escape, and invalid digits for NULL: only whole bytes pass. */
 function readPrefixedLiteral(text: string, start: number, word: string): SqlToken {
   if (word !== 'x' && word !== 'X') {
     const hint = "Only X'…' may stand before a quote; put a space between a word and a text.";
@@ -114,7 +114,7 @@ function readSymbol(text: string, start: number, run: string): SqlToken {
   return { kind: 'symbol', text: symbol, start, end: start + symbol.length };
 }
 
-/** Of a run such as `<=-`, where a sign follows the operator without a space. */
+/** The operator in a run such as `<=-`, which ends with a sign. */
 function symbolBeforeSign(run: string, start: number): string {
   const comment = /--|\/\*/.exec(run);
   if (comment !== null) throw refuseAt(start + comment.index, 'comments are not accepted', 'Leave the comment out.');
@@ -166,7 +166,7 @@ function skipSpace(text: string, offset: number): number {
   return offset + (matchAt(SPACE, text, offset)?.length ?? 0);
 }
 
-/** The pattern is sticky: the rest of the text is neither searched nor copied. */
+/** With a sticky pattern, the rest of the text is neither searched nor copied. */
 function matchAt(pattern: RegExp, text: string, offset: number): string | undefined {
   pattern.lastIndex = offset;
   return pattern.test(text) ? text.slice(offset, pattern.lastIndex) : undefined;

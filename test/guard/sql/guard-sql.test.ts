@@ -55,7 +55,7 @@ describe('guardSql', () => {
     passesThenRefuses((count) => `name = '${'a'.repeat(count)}'`, 91, 'characters', { charactersMax: 100 });
   });
 
-  it('counts the depth of levels that stand side by side once', () => {
+  it('counts the depth of adjacent levels once', () => {
     guard(list(20, 'coalesce(flag, true)', ' AND '));
     guard(list(60, 'id BETWEEN 1 AND 2', ' OR '));
     guard(list(40, '(NOT -id = 1)', ' AND '));
@@ -144,7 +144,7 @@ describe('guardSql', () => {
     );
   });
 
-  it('passes what it made, while there is room for one more level', () => {
+  it('accepts its own output up to the depth limit', () => {
     fc.assert(
       fc.property(sqlTexts.condition, (text) => {
         const once = passesGuard(text);

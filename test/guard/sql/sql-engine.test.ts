@@ -61,7 +61,7 @@ describe('guarded SQL in the engine', () => {
     assert.ok(ran >= 700, `the engine ran only ${ran} of ${passed.length}`);
   });
 
-  it('survives expressions that are made of every piece of SQL', async () => {
+  it('survives expressions composed of every piece of SQL', async () => {
     const pieces = fc.oneof(sqlTexts.number, sqlTexts.text);
     const texts = fc.sample(fc.oneof(pieces, mutated(pieces)), { numRuns: 1500, seed: 7 });
     for (const text of texts) {
