@@ -82,7 +82,7 @@ export class ServerLock {
     }
   }
 
-  /** For roots that turn up while the server runs: without waiting. Costs nothing once the root is locked. */
+  /** For a root that is added while the server runs: without waiting. Free of cost once the root is locked. */
   requireRoot(root: string): void {
     if (this.#isOurs(root)) return;
     const usedBy = attempt(`storage root ${root}`, () => this.#lockRoot(root));
@@ -137,7 +137,7 @@ export class ServerLock {
    */
   #lockRoot(root: string): string | undefined {
     if (!existsSync(root)) {
-      // Only a first start makes it: one that is missing later was moved away, or is not mounted.
+      // Only a first start creates it: one that is missing later was moved away, or is not mounted.
       if (existsSync(this.#settings.catalogFile)) return undefined;
       mkdirSync(root, { recursive: true });
     }

@@ -179,7 +179,7 @@ export class Writes {
     return { id: randomUUID(), key, digest: request.digest(), generation, outcome: JSON.stringify(fields) };
   }
 
-  /** Makes a table at a fresh location. It is invisible until the catalog publishes it, so there is nothing to journal. */
+  /** Creates a table at a new location. It is invisible until the catalog publishes it: there is nothing to journal. */
   async createTable(
     location: TableLocation,
     stream: CheckedStream,
@@ -196,8 +196,8 @@ export class Writes {
   }
 
   /**
-   * Work that makes no version of the table and is atomic by itself, such as a tag, which is one file; or that is undone by
-   * its caller. It has the table for itself, and is durable when it is reported.
+   * Atomic work that creates no version, such as a tag, which is one file; or that its caller undoes. No other
+   * write of the table runs meanwhile, and it is durable when it is reported.
    */
   async exclusive<Value>(location: TableLocation, work: () => Promise<Value>): Promise<Value> {
     return this.#queues.run(location, async () => runSynced(this.#settings.storages, location, work));

@@ -20,7 +20,7 @@ export async function watchVersions(table: string): Promise<VersionWatch> {
 function readStamp(folder: string): Stamp | undefined {
   const found = statSync(folder, { throwIfNoEntry: false });
   if (found === undefined) return undefined;
-  // A folder that was removed and made again may get the same number; it does not get the same time of change.
+  // A folder that was removed and created again may get the same inode, but not the same time of change.
   const text = `${found.dev}:${found.ino}:${found.mtimeMs}:${found.ctimeMs}`;
   return { text, isSettled: isSettled(found.mtimeMs) };
 }

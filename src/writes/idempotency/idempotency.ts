@@ -91,7 +91,7 @@ export class Idempotency {
     this.#inDoubt.set(entry.id, entry);
   }
 
-  /** The write was committed, and its client was told that this was in doubt; or it was not committed. */
+  /** `committed`: the entry of a write whose client got an error. `undefined`: it was not committed. */
   endInDoubt(id: string, committed: JournalEntry | undefined, isOwn: boolean): void {
     this.#inDoubt.delete(id);
     if (committed === undefined || committed.key !== undefined) return;

@@ -45,7 +45,7 @@ export class ResponseMarks {
     }
   }
 
-  /** Starts a generation, in a file of its own that takes the place of the one before. False when it cannot be made. */
+  /** Starts a generation, in a new file that replaces the former one. False when the file cannot be written. */
   start(): boolean {
     const generation = randomUUID();
     const next = `${this.#path}.next`;

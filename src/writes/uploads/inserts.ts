@@ -9,7 +9,7 @@ import type { InsertMode, UploadData, UploadPart } from './uploads.ts';
 import type { JournaledWrite, WriteResult } from '../write.ts';
 import type { WritePipeline } from '../write-pipeline.ts';
 
-/** Rows for a table that exists: added to it, or in place of all that it has. */
+/** Rows for an existing table: appended, or replacing all that it has. */
 export interface RowsWrite extends JournaledWrite {
   readonly mode: InsertMode;
   /** Of an overwrite. */

@@ -30,7 +30,7 @@ export interface UploadData {
 
 export interface PartOptions {
   readonly mode: InsertMode;
-  /** A part that comes again under its name takes the place of the first. */
+  /** A part that is sent again under its name replaces the first. */
   readonly name: string | undefined;
 }
 
