@@ -68,7 +68,7 @@ test('leaves nothing of a stream that fails', async (t) => {
   await spool.take({ pulled: [], rest: over(toChunks([100]).chunks) });
 });
 
-test('refuses a stream larger than itself, and one for which others leave no room', async (t) => {
+test('refuses a stream larger than itself, and one for which others leave no space', async (t) => {
   const spool = await Spool.open({ folder: await temporaryFolder(t), bytesMax: 100 });
   const large = { pulled: [], rest: over(toChunks([60, 50]).chunks) };
   await assert.rejects(spool.take(large), refusal('PayloadTooLarge', /spoolBytesMax/));
