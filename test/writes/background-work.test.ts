@@ -17,8 +17,8 @@ import { openWriteFixture } from './write-fixture.ts';
 import type { WriteFixture } from './write-fixture.ts';
 
 async function openTable(t: TestContext, data: Table) {
-  const room = await openWriteFixture(t);
-  return { room, engine: room.engine, background: room.writes.background, table: await room.create(data) };
+  const fixture = await openWriteFixture(t);
+  return { fixture, engine: fixture.engine, background: fixture.writes.background, table: await fixture.create(data) };
 }
 
 const BTREE: IndexSpec = { kind: 'scalar', type: 'BTREE' };
@@ -64,14 +64,14 @@ function phases() {
 
 suite('a build', () => {
   test('lets every kind of write through, keeps them all, and is usable afterwards', async (t) => {
-    const { room, engine, background, table } = await openTable(t, toVectors(4000));
+    const { fixture, engine, background, table } = await openTable(t, toVectors(4000));
     const { enter, isBuilding } = phases();
     const build = background.buildIndex(table, request('vec', SLOW), enter);
     await isBuilding;
-    await room.update([['id', 'id + 100000']], 'id < 10');
-    await room.addColumn('more', 'id * 2');
+    await fixture.update([['id', 'id + 100000']], 'id < 10');
+    await fixture.addColumn('more', 'id * 2');
     await background.buildIndex(table, request('id', BTREE), () => {});
-    await room.fieldMetadata([{ path: ['id'], metadata: { unit: 'one' }, replace: false }]);
+    await fixture.fieldMetadata([{ path: ['id'], metadata: { unit: 'one' }, replace: false }]);
     const { version } = await build;
 
     const indexes = await engine.indexes.list(table);
@@ -94,11 +94,11 @@ suite('a build', () => {
   });
 
   test('begins again when its table is overwritten', async (t) => {
-    const { room, engine, background, table } = await openTable(t, toVectors(3000));
+    const { fixture, engine, background, table } = await openTable(t, toVectors(3000));
     const { enter, entered, isBuilding } = phases();
     const build = background.buildIndex(table, request('vec', SLOW), enter);
     await isBuilding;
-    await room.insert(toVectors(300), { mode: 'overwrite' });
+    await fixture.insert(toVectors(300), { mode: 'overwrite' });
     await build;
     assert.deepEqual(entered, ['opening', 'building', 'opening', 'building']);
     assert.equal((await engine.indexes.list(table))[0]?.indexedRows, 300);
@@ -115,14 +115,14 @@ suite('a build', () => {
   });
 
   test('leaves nothing behind when its table is removed meanwhile', async (t) => {
-    const { room, background, table } = await openTable(t, toVectors(3000));
+    const { fixture, background, table } = await openTable(t, toVectors(3000));
     const { enter, isBuilding } = phases();
     const build = background.buildIndex(table, request('vec', SLOW), enter).then(
       () => undefined,
       (error: unknown) => error,
     );
     await isBuilding;
-    await room.writes.removeTable(table.location);
+    await fixture.writes.removeTable(table.location);
     const failure = await build;
     assert.ok(failure === undefined || failure instanceof ServiceError);
     assert.equal(await isThere(locationUri(table.location)), false);
@@ -138,8 +138,8 @@ async function isThere(folder: string): Promise<boolean> {
 
 suite('compaction', () => {
   test('lets writers beside it succeed; it is done or, when one was faster, not done at all', async (t) => {
-    const { room, background, table } = await openTable(t, toItems(50));
-    const increment = async (id: number) => room.update([['score', 'score + 1']], `id = ${id}`);
+    const { fixture, background, table } = await openTable(t, toItems(50));
+    const increment = async (id: number) => fixture.update([['score', 'score + 1']], `id = ${id}`);
     for (const blocksWriters of [true, false]) {
       for (let id = 0; id < 10; id += 1) await increment(id);
       const writes = Array.from({ length: 20 }, async (_, turn) => increment(turn % 4));
@@ -154,22 +154,22 @@ suite('compaction', () => {
   });
 
   test('tells how long it kept writers waiting', async (t) => {
-    const { room, background, table } = await openTable(t, toItems(50));
-    await room.update([['score', '2']], 'id = 1');
+    const { fixture, background, table } = await openTable(t, toItems(50));
+    await fixture.update([['score', '2']], 'id = 1');
     const done = await background.optimize(table.location, { blocksWriters: true, olderThanMilliseconds: undefined });
     assert.ok(done !== undefined && done.laneMilliseconds > 0);
   });
 });
 
 suite('a commit of maintenance whose files were cut short', () => {
-  const truncateIndexes = async (room: WriteFixture): Promise<void> => {
-    const folder = join(locationUri(room.location()), '_indices');
+  const truncateIndexes = async (fixture: WriteFixture): Promise<void> => {
+    const folder = join(locationUri(fixture.location()), '_indices');
     for (const name of await readdir(folder, { recursive: true })) {
       if (name.endsWith('.lance')) await truncate(join(folder, name), 100);
     }
   };
   /** Cuts the files of an index right after its commit. */
-  const openCutting = async (t: TestContext, afterwards: (room: WriteFixture) => Promise<unknown>) => {
+  const openCutting = async (t: TestContext, afterwards: (fixture: WriteFixture) => Promise<unknown>) => {
     let opened: WriteFixture | undefined;
     const native = watchCommits(async (call, name) => {
       const reply = await call();
@@ -178,26 +178,26 @@ suite('a commit of maintenance whose files were cut short', () => {
       await afterwards(opened);
       return reply;
     });
-    const room = (opened = await openWriteFixture(t, { native }));
-    return { room, table: await room.create(toItems(50)) };
+    const fixture = (opened = await openWriteFixture(t, { native }));
+    return { fixture, table: await fixture.create(toItems(50)) };
   };
-  const build = async (room: WriteFixture, table: TableState) =>
+  const build = async (fixture: WriteFixture, table: TableState) =>
     assert.rejects(
-      room.writes.background.buildIndex(table, request('id', BTREE), () => {}),
+      fixture.writes.background.buildIndex(table, request('id', BTREE), () => {}),
       refusal('ServiceUnavailable', /did not keep the data/),
     );
 
   test('is taken back', async (t) => {
-    const { room, table } = await openCutting(t, async () => {});
-    await build(room, table);
-    assert.deepEqual(await room.engine.indexes.list(table), []);
-    assert.deepEqual([await room.version(), (await readRows(t, table)).length], [3, 50]);
+    const { fixture, table } = await openCutting(t, async () => {});
+    await build(fixture, table);
+    assert.deepEqual(await fixture.engine.indexes.list(table), []);
+    assert.deepEqual([await fixture.version(), (await readRows(t, table)).length], [3, 50]);
   });
 
   test('costs none of the writes that followed it: its index is dropped', async (t) => {
-    const { room, table } = await openCutting(t, async (fixture) => fixture.insert(toItems(5)));
-    await build(room, table);
-    assert.deepEqual(await room.engine.indexes.list(table), []);
+    const { fixture, table } = await openCutting(t, async (fixture) => fixture.insert(toItems(5)));
+    await build(fixture, table);
+    assert.deepEqual(await fixture.engine.indexes.list(table), []);
     assert.equal((await readRows(t, table)).length, 55);
   });
 });

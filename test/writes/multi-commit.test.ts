@@ -21,26 +21,26 @@ async function openLong(): Promise<CheckedStream> {
   return openFixture('multi', { chunkBytes: 2048 });
 }
 
-/** A room with a table of the same rows, in one version. */
+/** A fixture with a table of the same rows, in one version. */
 async function openMulti(t: TestContext, settings: WriteFixtureSettings = {}): Promise<WriteFixture> {
-  const room = await openWriteFixture(t, settings);
-  await room.create(await openFixture('multi'));
-  return room;
+  const fixture = await openWriteFixture(t, settings);
+  await fixture.create(await openFixture('multi'));
+  return fixture;
 }
 
-async function countRows(t: TestContext, room: WriteFixture, branch?: string): Promise<number> {
-  return (await readRows(t, room.state('table', branch))).length;
+async function countRows(t: TestContext, fixture: WriteFixture, branch?: string): Promise<number> {
+  return (await readRows(t, fixture.state('table', branch))).length;
 }
 
 async function assertSpoolEmpty({ folder }: WriteFixture): Promise<void> {
   assert.deepEqual(await readdir(join(folder, 'uploads', String(process.pid))), []);
 }
 
-async function assertUndone(t: TestContext, room: WriteFixture): Promise<void> {
-  assert.equal(await countRows(t, room), ROWS);
-  assert.equal((await room.table()).heldVersion, undefined);
-  assert.deepEqual(await room.catalog.journal.pending(), []);
-  await assertSpoolEmpty(room);
+async function assertUndone(t: TestContext, fixture: WriteFixture): Promise<void> {
+  assert.equal(await countRows(t, fixture), ROWS);
+  assert.equal((await fixture.table()).heldVersion, undefined);
+  assert.deepEqual(await fixture.catalog.journal.pending(), []);
+  await assertSpoolEmpty(fixture);
 }
 
 function withChunks(stream: CheckedStream, change: (chunk: ArrowChunk) => ArrowChunk): CheckedStream {
@@ -75,100 +75,103 @@ function failingFrom(count: number) {
 /** What readers see at each step: the version through the service, and that of the engine itself. */
 async function watchSteps(t: TestContext, mode: 'append' | 'overwrite') {
   const seen: Partial<Record<WriteStep, { served: number; held: number | undefined; latest: number }>> = {};
-  const opened: { room?: WriteFixture } = {};
+  const opened: { fixture?: WriteFixture } = {};
   const onStep = async (step: WriteStep): Promise<void> => {
-    const { room } = opened;
-    if (room === undefined || (step !== 'commit' && step !== 'sync' && step !== 'record')) return;
-    const apart = await openApart(t, room.state());
-    const { heldVersion: held } = await room.table();
-    seen[step] = { served: await room.version(), held, latest: await apart.version() };
+    const { fixture } = opened;
+    if (fixture === undefined || (step !== 'commit' && step !== 'sync' && step !== 'record')) return;
+    const apart = await openApart(t, fixture.state());
+    const { heldVersion: held } = await fixture.table();
+    seen[step] = { served: await fixture.version(), held, latest: await apart.version() };
   };
-  const room = await openMulti(t, { onStep });
-  opened.room = room;
-  const success = await room.insert(await openLong(), { mode });
-  return { room, success, seen };
+  const fixture = await openMulti(t, { onStep });
+  opened.fixture = fixture;
+  const success = await fixture.insert(await openLong(), { mode });
+  return { fixture, success, seen };
 }
 
 for (const mode of ['append', 'overwrite'] as const) {
   suite(`a long ${mode}`, () => {
     test('is seen all at once: readers stay at the base version until it is recorded', async (t) => {
-      const { room, success, seen } = await watchSteps(t, mode);
+      const { fixture, success, seen } = await watchSteps(t, mode);
       assert.ok(success.version > 3, 'the stream was one commit');
       assert.deepEqual(success.fields, { num_inserted_rows: ROWS });
       assert.deepEqual(seen.commit, { served: 1, held: 1, latest: 1 });
       assert.deepEqual(seen.record, { served: 1, held: 1, latest: success.version });
-      assert.equal(await room.version(), success.version);
-      assert.equal((await room.table()).heldVersion, undefined);
-      assert.equal(await countRows(t, room), mode === 'append' ? 2 * ROWS : ROWS);
-      await assertSpoolEmpty(room);
+      assert.equal(await fixture.version(), success.version);
+      assert.equal((await fixture.table()).heldVersion, undefined);
+      assert.equal(await countRows(t, fixture), mode === 'append' ? 2 * ROWS : ROWS);
+      await assertSpoolEmpty(fixture);
     });
 
     test('that breaks off commits nothing and leaves nothing on disk', async (t) => {
-      const room = await openMulti(t);
+      const fixture = await openMulti(t);
       const failure = new Error('the sender went away');
-      await assert.rejects(room.insert(cutAfter(await openLong(), 3, failure), { mode }), failure);
-      assert.equal(await room.version(), 1);
-      await assertUndone(t, room);
+      await assert.rejects(fixture.insert(cutAfter(await openLong(), 3, failure), { mode }), failure);
+      assert.equal(await fixture.version(), 1);
+      await assertUndone(t, fixture);
     });
 
     for (const count of mode === 'append' ? [1, 2, 3] : [1, 2]) {
       test(`whose commit ${count} fails is undone, and the table goes on`, async (t) => {
-        const room = await openMulti(t, { native: failingFrom(count) });
-        await assert.rejects(room.insert(await openLong(), { mode }), refusal('Internal'));
-        await assertUndone(t, room);
-        assert.equal((await room.update([['id', 'id']])).fields['updated_rows'], ROWS);
-        assert.equal(await countRows(t, room), ROWS);
+        const fixture = await openMulti(t, { native: failingFrom(count) });
+        await assert.rejects(fixture.insert(await openLong(), { mode }), refusal('Internal'));
+        await assertUndone(t, fixture);
+        assert.equal((await fixture.update([['id', 'id']])).fields['updated_rows'], ROWS);
+        assert.equal(await countRows(t, fixture), ROWS);
       });
     }
 
     test('of which the engine stored fewer rows than were sent is undone', async (t) => {
-      const room = await openMulti(t);
+      const fixture = await openMulti(t);
       const lying = withChunks(await openLong(), (chunk) => ({ ...chunk, rows: chunk.rows + 1 }));
-      await assert.rejects(room.insert(lying, { mode }), refusal('InvalidInput'));
-      await assertUndone(t, room);
+      await assert.rejects(fixture.insert(lying, { mode }), refusal('InvalidInput'));
+      await assertUndone(t, fixture);
     });
 
     test('gives a branch rows of its own', async (t) => {
-      const room = await openMulti(t);
-      await room.engine.versions.createBranch(room.state(), 'trial');
-      await room.insert(await openLong(), { mode, branch: 'trial' });
-      assert.equal(await countRows(t, room, 'trial'), mode === 'append' ? 2 * ROWS : ROWS);
-      assert.equal(await room.version(), 1);
+      const fixture = await openMulti(t);
+      await fixture.engine.versions.createBranch(fixture.state(), 'trial');
+      await fixture.insert(await openLong(), { mode, branch: 'trial' });
+      assert.equal(await countRows(t, fixture, 'trial'), mode === 'append' ? 2 * ROWS : ROWS);
+      assert.equal(await fixture.version(), 1);
     });
 
     test('heeds If-Match', async (t) => {
-      const room = await openMulti(t);
-      await assert.rejects(room.insert(await openLong(), { mode, expectedVersion: 7 }), refusal('PreconditionFailed'));
-      assert.equal(await room.version(), 1);
-      assert.equal((await room.insert(await openLong(), { mode, expectedVersion: 1 })).kind, 'committed');
+      const fixture = await openMulti(t);
+      await assert.rejects(
+        fixture.insert(await openLong(), { mode, expectedVersion: 7 }),
+        refusal('PreconditionFailed'),
+      );
+      assert.equal(await fixture.version(), 1);
+      assert.equal((await fixture.insert(await openLong(), { mode, expectedVersion: 1 })).kind, 'committed');
     });
 
     test('is applied once with a key', async (t) => {
-      const room = await openMulti(t);
-      const first = await room.insert(await openLong(), { mode, key: 'k', digest: 'd' });
-      const again = await room.insert(await openLong(), { mode, key: 'k', digest: 'd' });
+      const fixture = await openMulti(t);
+      const first = await fixture.insert(await openLong(), { mode, key: 'k', digest: 'd' });
+      const again = await fixture.insert(await openLong(), { mode, key: 'k', digest: 'd' });
       assert.deepEqual([first.kind, again.kind], ['committed', 'replayed']);
       assert.deepEqual([again.version, again.fields], [first.version, first.fields]);
-      assert.equal(await room.version(), first.version);
+      assert.equal(await fixture.version(), first.version);
     });
 
     test('that the catalog does not let begin changes nothing', async (t) => {
       const catalogAway = new Error('the catalog is away');
-      const room = await openMulti(t, withJournal({ begin: async () => Promise.reject(catalogAway) }));
-      await assert.rejects(room.insert(await openLong(), { mode }), refusal('Internal'));
-      assert.equal(await room.version(), 1);
-      await assertUndone(t, room);
+      const fixture = await openMulti(t, withJournal({ begin: async () => Promise.reject(catalogAway) }));
+      await assert.rejects(fixture.insert(await openLong(), { mode }), refusal('Internal'));
+      assert.equal(await fixture.version(), 1);
+      await assertUndone(t, fixture);
     });
 
     test('that cannot be recorded is undone', async (t) => {
       const catalogAway = new Error('the catalog is away');
-      const room = await openMulti(t, withJournal({ record: async () => Promise.reject(catalogAway) }));
-      await assert.rejects(room.insert(await openLong(), { mode }), refusal('Internal'));
-      await assertUndone(t, room);
+      const fixture = await openMulti(t, withJournal({ record: async () => Promise.reject(catalogAway) }));
+      await assert.rejects(fixture.insert(await openLong(), { mode }), refusal('Internal'));
+      await assertUndone(t, fixture);
     });
 
     test('whose recording succeeded and only its reply was lost is a success', async (t) => {
-      const room = await openMulti(t, {
+      const fixture = await openMulti(t, {
         watchCatalog: (catalog) => {
           const record: Journal['record'] = async (...args) => {
             await catalog.journal.record(...args);
@@ -177,15 +180,15 @@ for (const mode of ['append', 'overwrite'] as const) {
           return { ...catalog, journal: { ...catalog.journal, record } };
         },
       });
-      const success = await room.insert(await openLong(), { mode });
+      const success = await fixture.insert(await openLong(), { mode });
       assert.deepEqual([success.kind, success.fields], ['committed', { num_inserted_rows: ROWS }]);
-      assert.equal(await room.version(), success.version);
-      assert.equal((await room.table()).heldVersion, undefined);
+      assert.equal(await fixture.version(), success.version);
+      assert.equal((await fixture.table()).heldVersion, undefined);
     });
 
     test('whose undoing fails is told as failed at once, and other writers wait until it is undone', async (t) => {
       const away = { refusals: 3 };
-      const room = await openMulti(t, {
+      const fixture = await openMulti(t, {
         native: failingFrom(2),
         watchCatalog: (catalog) => {
           const abortHeld: Journal['abortHeld'] = async (...args) => {
@@ -196,13 +199,13 @@ for (const mode of ['append', 'overwrite'] as const) {
           return { ...catalog, journal: { ...catalog.journal, abortHeld } };
         },
       });
-      await assert.rejects(room.insert(await openLong(), { mode }), refusal('Internal'));
+      await assert.rejects(fixture.insert(await openLong(), { mode }), refusal('Internal'));
       assert.ok(away.refusals > 0, 'the caller waited for the catalog');
-      assert.equal(await countRows(t, room), ROWS);
-      const { version } = await room.update([['id', 'id + 1000']]);
+      assert.equal(await countRows(t, fixture), ROWS);
+      const { version } = await fixture.update([['id', 'id + 1000']]);
       assert.equal(away.refusals, -1);
-      assert.equal(await room.version(), version, 'what a writer is told of must be seen');
-      await assertUndone(t, room);
+      assert.equal(await fixture.version(), version, 'what a writer is told of must be seen');
+      await assertUndone(t, fixture);
     });
   });
 }
@@ -212,43 +215,43 @@ function withJournal(failing: Partial<Journal>): WriteFixtureSettings {
 }
 
 test('writes wait for a long insert, and follow it', async (t) => {
-  const room = await openMulti(t);
-  const long = room.insert(await openLong());
-  await eventually(async () => room.writes.counts().queuesRunning === 1);
-  const [{ version }, update] = await Promise.all([long, room.update([['id', 'id']])]);
+  const fixture = await openMulti(t);
+  const long = fixture.insert(await openLong());
+  await eventually(async () => fixture.writes.counts().queuesRunning === 1);
+  const [{ version }, update] = await Promise.all([long, fixture.update([['id', 'id']])]);
   assert.equal(update.version, version + 1);
   assert.equal(update.fields['updated_rows'], 2 * ROWS);
 });
 
 test('an overwrite of data that is not there is written as if the table were new', async (t) => {
-  const room = await openWriteFixture(t);
-  await room.create(toItems(3));
-  await room.writes.removeTable(room.location());
-  const short = await room.insert(toItems(4), { mode: 'overwrite' });
+  const fixture = await openWriteFixture(t);
+  await fixture.create(toItems(3));
+  await fixture.writes.removeTable(fixture.location());
+  const short = await fixture.insert(toItems(4), { mode: 'overwrite' });
   assert.deepEqual([short.version, short.fields], [1, { num_inserted_rows: 4 }]);
-  assert.equal(await countRows(t, room), 4);
+  assert.equal(await countRows(t, fixture), 4);
 });
 
 test('a long overwrite of data that is not there is written as if the table were new, and leaves nothing when it fails', async (t) => {
-  const room = await openMulti(t, { native: failingFrom(6) });
-  await room.writes.removeTable(room.location());
-  await assert.rejects(room.insert(await openLong(), { mode: 'overwrite' }), refusal('Internal'));
-  assert.deepEqual(await readdir(room.root), []);
-  assert.deepEqual(await room.catalog.journal.pending(), []);
-  const next = await openWriteFixture(t, { folder: room.folder });
+  const fixture = await openMulti(t, { native: failingFrom(6) });
+  await fixture.writes.removeTable(fixture.location());
+  await assert.rejects(fixture.insert(await openLong(), { mode: 'overwrite' }), refusal('Internal'));
+  assert.deepEqual(await readdir(fixture.root), []);
+  assert.deepEqual(await fixture.catalog.journal.pending(), []);
+  const next = await openWriteFixture(t, { folder: fixture.folder });
   await next.insert(await openLong(), { mode: 'overwrite' });
   assert.equal(await countRows(t, next), ROWS);
 });
 
 test('an overwrite in one commit holds no readers', async (t) => {
   const held: unknown[] = [];
-  const opened: { room?: WriteFixture } = {};
+  const opened: { fixture?: WriteFixture } = {};
   const onStep = async (step: WriteStep): Promise<void> => {
-    if (step === 'record') held.push((await opened.room?.table())?.heldVersion);
+    if (step === 'record') held.push((await opened.fixture?.table())?.heldVersion);
   };
-  const room = await openWriteFixture(t, { onStep });
-  opened.room = room;
-  await room.create(toItems(3));
-  await room.insert(toItems(4), { mode: 'overwrite' });
+  const fixture = await openWriteFixture(t, { onStep });
+  opened.fixture = fixture;
+  await fixture.create(toItems(3));
+  await fixture.insert(toItems(4), { mode: 'overwrite' });
   assert.deepEqual(held, [undefined]);
 });

@@ -39,7 +39,7 @@ export interface WriteOptions {
 export type Pair = readonly [column: string, expression: string];
 
 export interface WriteFixtureSettings extends Partial<StorageSettings> {
-  /** The folder of a room before this one, as after a restart of the service. */
+  /** The folder of a fixture before this one, as after a restart of the service. */
   readonly folder?: string;
   readonly limits?: Partial<EngineLimits>;
   readonly journal?: Partial<JournalLimits>;

@@ -19,13 +19,17 @@ const TEARS: readonly (readonly [string, Tear])[] = [
   ['all zeros', async (path) => writeFile(path, Buffer.alloc((await readFile(path)).length))],
 ];
 
-async function bump(room: TestEngine, branch?: string): Promise<void> {
+async function bump(fixture: TestEngine, branch?: string): Promise<void> {
   const assignments = [{ path: ['score'], expression: sql('score + 1') }] as const;
-  const target = { location: room.location(), branch };
-  await commitPlan(room.engine, target, room.engine.commits.update(target, { assignments, predicate: undefined }));
+  const target = { location: fixture.location(), branch };
+  await commitPlan(
+    fixture.engine,
+    target,
+    fixture.engine.commits.update(target, { assignments, predicate: undefined }),
+  );
 }
 
-/** A room with a table of three versions, seen by an engine that has not opened it yet. */
+/** A fixture with a table of three versions, seen by an engine that has not opened it yet. */
 async function reopen(t: TestContext, branch?: string) {
   const first = await openTestEngine(t);
   await first.engine.createTable(first.location(), await toStream(toItems(3)), {});
@@ -40,72 +44,72 @@ async function reopen(t: TestContext, branch?: string) {
 
 for (const [name, tear] of TEARS) {
   test(`serves the version before when the newest manifest is ${name}, and goes on from there`, async (t) => {
-    const room = await reopen(t);
-    await tear(join(room.versions, manifestName(3)));
-    assert.equal((await room.engine.describeTable(latest(room.location()))).version, 2);
-    assert.deepEqual(room.quarantined, [{ directory: 'table', branch: undefined, version: 3 }]);
-    assert.equal((await readdir(join(room.folder, '_quarantine'))).length, 1);
-    await bump(room);
-    assert.equal((await room.engine.describeTable(latest(room.location()))).version, 3);
+    const fixture = await reopen(t);
+    await tear(join(fixture.versions, manifestName(3)));
+    assert.equal((await fixture.engine.describeTable(latest(fixture.location()))).version, 2);
+    assert.deepEqual(fixture.quarantined, [{ directory: 'table', branch: undefined, version: 3 }]);
+    assert.equal((await readdir(join(fixture.folder, '_quarantine'))).length, 1);
+    await bump(fixture);
+    assert.equal((await fixture.engine.describeTable(latest(fixture.location()))).version, 3);
     assert.deepEqual(
-      (await readRows(t, latest(room.location()))).map(({ score }) => score),
+      (await readRows(t, latest(fixture.location()))).map(({ score }) => score),
       [3, 3, 3],
     );
   });
 }
 
 test('a torn manifest is found by the first write as well', async (t) => {
-  const room = await reopen(t);
-  await truncate(join(room.versions, manifestName(3)));
-  await bump(room);
+  const fixture = await reopen(t);
+  await truncate(join(fixture.versions, manifestName(3)));
+  await bump(fixture);
   assert.deepEqual(
-    (await readRows(t, latest(room.location()))).map(({ score }) => score),
+    (await readRows(t, latest(fixture.location()))).map(({ score }) => score),
     [3, 3, 3],
   );
 });
 
 test('several torn manifests are moved aside one after the other', async (t) => {
-  const room = await reopen(t);
-  for (const version of [2, 3]) await truncate(join(room.versions, manifestName(version)));
-  assert.equal((await room.engine.describeTable(latest(room.location()))).version, 1);
-  assert.equal(room.quarantined.length, 2);
+  const fixture = await reopen(t);
+  for (const version of [2, 3]) await truncate(join(fixture.versions, manifestName(version)));
+  assert.equal((await fixture.engine.describeTable(latest(fixture.location()))).version, 1);
+  assert.equal(fixture.quarantined.length, 2);
 });
 
 test('the only manifest stays where it is: the table is damaged, not gone', async (t) => {
-  const room = await reopen(t);
-  for (const version of [1, 2, 3]) await truncate(join(room.versions, manifestName(version)));
-  await assert.rejects(room.engine.describeTable(latest(room.location())), refusal('Internal'));
-  assert.equal(room.quarantined.length, 2);
+  const fixture = await reopen(t);
+  for (const version of [1, 2, 3]) await truncate(join(fixture.versions, manifestName(version)));
+  await assert.rejects(fixture.engine.describeTable(latest(fixture.location())), refusal('Internal'));
+  assert.equal(fixture.quarantined.length, 2);
 });
 
 test('a branch goes back to its version before', async (t) => {
-  const room = await reopen(t, 'side');
-  await truncate(join(room.versions, manifestName(3)));
-  assert.equal((await room.engine.describeTable({ ...latest(room.location()), branch: 'side' })).version, 2);
-  assert.deepEqual(room.quarantined, [{ directory: 'table', branch: 'side', version: 3 }]);
+  const fixture = await reopen(t, 'side');
+  await truncate(join(fixture.versions, manifestName(3)));
+  assert.equal((await fixture.engine.describeTable({ ...latest(fixture.location()), branch: 'side' })).version, 2);
+  assert.deepEqual(fixture.quarantined, [{ directory: 'table', branch: 'side', version: 3 }]);
 });
 
 test('a manifest that is whole stays where it is, whatever else is wrong', async (t) => {
-  const room = await reopen(t);
-  await rm(join(room.folder, 'data'), { recursive: true });
-  await room.engine.describeTable(latest(room.location()));
+  const fixture = await reopen(t);
+  await rm(join(fixture.folder, 'data'), { recursive: true });
+  await fixture.engine.describeTable(latest(fixture.location()));
   await assert.rejects(
-    room.engine.describeTable({ ...latest(room.location()), version: 9 }),
+    fixture.engine.describeTable({ ...latest(fixture.location()), version: 9 }),
     refusal('TableVersionNotFound'),
   );
-  assert.deepEqual(room.quarantined, []);
-  assert.equal((await readdir(room.versions)).filter((name) => name.endsWith('.manifest')).length, 3);
+  assert.deepEqual(fixture.quarantined, []);
+  assert.equal((await readdir(fixture.versions)).filter((name) => name.endsWith('.manifest')).length, 3);
 });
 
 test('a name of no branch moves nothing aside, wherever it points to', async (t) => {
-  const room = await reopen(t);
-  const other = room.location('other');
-  await room.engine.createTable(other, await toStream(toItems(3)), {});
+  const fixture = await reopen(t);
+  const other = fixture.location('other');
+  await fixture.engine.createTable(other, await toStream(toItems(3)), {});
   const torn = join(locationUri(other), '_versions', manifestName(2));
-  await truncate(join(room.versions, manifestName(3)), 0);
+  await truncate(join(fixture.versions, manifestName(3)), 0);
   await writeFile(torn, '');
   for (const branch of ['../..', '../../other.lance', '..', 'a\u0000b', '/tmp']) {
-    await assert.rejects(room.engine.describeTable({ location: room.location(), branch, version: undefined }));
+    await assert.rejects(fixture.engine.describeTable({ location: fixture.location(), branch, version: undefined }));
   }
   assert.deepEqual(await readFile(torn), Buffer.alloc(0));
 });

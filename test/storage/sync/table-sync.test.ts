@@ -67,75 +67,79 @@ function isFile(path: string): boolean {
   return statSync(path).isFile();
 }
 
-type Write = (room: WriteFixture) => Promise<unknown>;
+type Write = (fixture: WriteFixture) => Promise<unknown>;
 
-function target(room: WriteFixture, branch?: string) {
-  return { location: room.location(), branch };
+function target(fixture: WriteFixture, branch?: string) {
+  return { location: fixture.location(), branch };
 }
 
-async function increment(room: WriteFixture, branch?: string, directory = 'table') {
-  return room.update([['id', 'id + 0']], 'id = 1', { directory, ...(branch === undefined ? {} : { branch }) });
+async function increment(fixture: WriteFixture, branch?: string, directory = 'table') {
+  return fixture.update([['id', 'id + 0']], 'id = 1', { directory, ...(branch === undefined ? {} : { branch }) });
 }
 
 /** Work that is one file of the engine's own, such as a tag. */
-async function exclusive(room: WriteFixture, work: () => Promise<unknown>) {
-  return room.writes.exclusive(room.location(), work);
+async function exclusive(fixture: WriteFixture, work: () => Promise<unknown>) {
+  return fixture.writes.exclusive(fixture.location(), work);
 }
 
 const WRITES: readonly (readonly [name: string, write: Write])[] = [
-  ['an update', async (room) => increment(room)],
-  ['an update again', async (room) => increment(room)],
-  ['an insert', async (room) => insert(room, 3)],
-  ['an insert of several commits', async (room) => insert(room, 5000)],
-  ['a delete', async (room) => room.delete('id = 2')],
-  ['a merge', async (room) => room.merge(toItems(2))],
-  ['an overwrite', async (room) => room.insert(toItems(6), { mode: 'overwrite' })],
-  ['an overwrite of several commits', async (room) => insert(room, 5000, 'overwrite')],
-  ['a new column', async (room) => room.addColumn('twice', 'id * 2')],
-  ['an index', async (room) => buildIndex(room)],
-  ['the same index again', async (room) => buildIndex(room)],
-  ['an update beside an index', async (room) => increment(room)],
-  ['a dropped index', async (room) => room.dropIndex('by_id')],
+  ['an update', async (fixture) => increment(fixture)],
+  ['an update again', async (fixture) => increment(fixture)],
+  ['an insert', async (fixture) => insert(fixture, 3)],
+  ['an insert of several commits', async (fixture) => insert(fixture, 5000)],
+  ['a delete', async (fixture) => fixture.delete('id = 2')],
+  ['a merge', async (fixture) => fixture.merge(toItems(2))],
+  ['an overwrite', async (fixture) => fixture.insert(toItems(6), { mode: 'overwrite' })],
+  ['an overwrite of several commits', async (fixture) => insert(fixture, 5000, 'overwrite')],
+  ['a new column', async (fixture) => fixture.addColumn('twice', 'id * 2')],
+  ['an index', async (fixture) => buildIndex(fixture)],
+  ['the same index again', async (fixture) => buildIndex(fixture)],
+  ['an update beside an index', async (fixture) => increment(fixture)],
+  ['a dropped index', async (fixture) => fixture.dropIndex('by_id')],
   [
     'a tag',
-    async (room) =>
-      exclusive(room, async () => room.engine.versions.createTag(target(room), { tag: 'first', version: 1 })),
+    async (fixture) =>
+      exclusive(fixture, async () => fixture.engine.versions.createTag(target(fixture), { tag: 'first', version: 1 })),
   ],
   [
     'a moved tag',
-    async (room) =>
-      exclusive(room, async () => room.engine.versions.updateTag(target(room), { tag: 'first', version: 2 })),
+    async (fixture) =>
+      exclusive(fixture, async () => fixture.engine.versions.updateTag(target(fixture), { tag: 'first', version: 2 })),
   ],
   [
     'a branch',
-    async (room) => exclusive(room, async () => room.engine.versions.createBranch(latest(room.location()), 'a/data')),
+    async (fixture) =>
+      exclusive(fixture, async () => fixture.engine.versions.createBranch(latest(fixture.location()), 'a/data')),
   ],
-  ['an update of a branch', async (room) => increment(room, 'a/data')],
-  ['a second update of a branch', async (room) => increment(room, 'a/data')],
-  ['restored contents', async (room) => room.restore(1)],
-  ['schema metadata', async (room) => room.schemaMetadata({ owner: 'us' })],
-  ['field metadata', async (room) => room.fieldMetadata([{ path: ['id'], metadata: { unit: 'm' }, replace: false }])],
+  ['an update of a branch', async (fixture) => increment(fixture, 'a/data')],
+  ['a second update of a branch', async (fixture) => increment(fixture, 'a/data')],
+  ['restored contents', async (fixture) => fixture.restore(1)],
+  ['schema metadata', async (fixture) => fixture.schemaMetadata({ owner: 'us' })],
+  [
+    'field metadata',
+    async (fixture) => fixture.fieldMetadata([{ path: ['id'], metadata: { unit: 'm' }, replace: false }]),
+  ],
 ];
 
-async function insert(room: WriteFixture, rows: number, mode: 'append' | 'overwrite' = 'append') {
-  return room.insert(await toStream(toItems(rows), { chunkBytes: 2048 }), { mode });
+async function insert(fixture: WriteFixture, rows: number, mode: 'append' | 'overwrite' = 'append') {
+  return fixture.insert(await toStream(toItems(rows), { chunkBytes: 2048 }), { mode });
 }
 
-async function buildIndex(room: WriteFixture) {
+async function buildIndex(fixture: WriteFixture) {
   const spec = { kind: 'scalar', type: 'BTREE' } as const;
   const request = { column: ['id'], name: 'by_id', replace: true, spec } as const;
-  return room.writes.background.buildIndex(target(room), request, () => {});
+  return fixture.writes.background.buildIndex(target(fixture), request, () => {});
 }
 
 test('every file and folder that a commit made is synced before it is told, folders after their files', async (t) => {
   const disk = new TestDisk();
-  const room = await openTestEngine(t, { disk });
-  const folder = locationUri(room.location());
+  const fixture = await openTestEngine(t, { disk });
+  const folder = locationUri(fixture.location());
   const write = async (name: string, work: Write): Promise<void> =>
     t.test(name, async () => {
       const before = await listEntries(folder);
       disk.synced.length = 0;
-      await work(room);
+      await work(fixture);
       const synced = [...disk.synced];
       assertSynced(before, await listEntries(folder), synced);
     });
@@ -147,62 +151,62 @@ test('every file and folder that a commit made is synced before it is told, fold
 
 test('an insert costs four syncs: its data, its manifest, and the folders of both', async (t) => {
   const disk = new TestDisk();
-  const room = await openTestEngine(t, { disk });
-  await room.create(toItems(3));
-  await insert(room, 1);
+  const fixture = await openTestEngine(t, { disk });
+  await fixture.create(toItems(3));
+  await insert(fixture, 1);
   disk.synced.length = 0;
-  await insert(room, 1);
+  await insert(fixture, 1);
   assert.equal(disk.synced.length, 4);
 });
 
 test('a tag that is called like the hint of versions is synced', async (t) => {
   const disk = new TestDisk();
-  const room = await openTestEngine(t, { disk });
-  await room.create(toItems(3));
+  const fixture = await openTestEngine(t, { disk });
+  await fixture.create(toItems(3));
   const tag = { tag: 'latest_version_hint', version: 1 };
-  await exclusive(room, async () => room.engine.versions.createTag(target(room), tag));
-  const path = join(locationUri(room.location()), '_refs', 'tags', 'latest_version_hint.json');
+  await exclusive(fixture, async () => fixture.engine.versions.createTag(target(fixture), tag));
+  const path = join(locationUri(fixture.location()), '_refs', 'tags', 'latest_version_hint.json');
   assert.ok(disk.synced.includes(path));
 });
 
 test('a clone is synced whole, with its own entry', async (t) => {
   const disk = new TestDisk();
-  const room = await openTestEngine(t, { disk });
-  await room.create(toItems(3));
+  const fixture = await openTestEngine(t, { disk });
+  await fixture.create(toItems(3));
   disk.synced.length = 0;
-  const clone = room.location('clone');
-  await room.writes.cloneTable(room.location(), clone, async () =>
-    room.engine.lifecycle.clone(latest(room.location()), clone),
+  const clone = fixture.location('clone');
+  await fixture.writes.cloneTable(fixture.location(), clone, async () =>
+    fixture.engine.lifecycle.clone(latest(fixture.location()), clone),
   );
   const synced = [...disk.synced];
-  assertSynced(new Map(), await listEntries(locationUri(room.location('clone'))), synced);
+  assertSynced(new Map(), await listEntries(locationUri(fixture.location('clone'))), synced);
 });
 
 test('the first write to a table of a former process is synced as well', async (t) => {
   const first = await openTestEngine(t);
   await first.create(toItems(3));
   const disk = new TestDisk();
-  const room = await openTestEngine(t, { disk, folder: first.folder });
-  const folder = locationUri(room.location());
+  const fixture = await openTestEngine(t, { disk, folder: first.folder });
+  const folder = locationUri(fixture.location());
   const before = await listEntries(folder);
-  await increment(room);
+  await increment(fixture);
   assertSynced(before, await listEntries(folder), [...disk.synced]);
 });
 
 test('the next write runs while the disk works, and is told no earlier than the one before', async (t) => {
   const disk = new TestDisk();
-  const room = await openTestEngine(t, { disk });
-  await room.create(toItems(3));
+  const fixture = await openTestEngine(t, { disk });
+  await fixture.create(toItems(3));
   let open: () => void = () => {};
   disk.gate = new Promise<void>((resolve) => {
     open = resolve;
   });
   const told: string[] = [];
   const writes = ['first', 'second', 'third'].map(async (name) => {
-    await increment(room);
+    await increment(fixture);
     told.push(name);
   });
-  while ((await room.version()) < 4) await new Promise(setImmediate);
+  while ((await fixture.version()) < 4) await new Promise(setImmediate);
   assert.deepEqual(told, []);
   open();
   await Promise.all(writes);
@@ -211,18 +215,18 @@ test('the next write runs while the disk works, and is told no earlier than the 
 
 test('a failed sync fails the write and those after it; reads go on, and so do other tables', async (t) => {
   const disk = new TestDisk();
-  const room = await openTestEngine(t, { disk });
-  await room.create(toItems(3));
-  await room.create(toItems(3), 'other');
+  const fixture = await openTestEngine(t, { disk });
+  await fixture.create(toItems(3));
+  await fixture.create(toItems(3), 'other');
   disk.fault = new Error('EIO: i/o error, fsync');
-  await assert.rejects(increment(room), refusal('ServiceUnavailable', /may have been made or not/));
+  await assert.rejects(increment(fixture), refusal('ServiceUnavailable', /may have been made or not/));
   disk.fault = undefined;
-  await assert.rejects(increment(room), refusal('ServiceUnavailable', /read-only until the service starts again/));
-  await assert.rejects(insert(room, 2), refusal('ServiceUnavailable', /read-only/));
-  await room.version();
-  await increment(room, undefined, 'other');
+  await assert.rejects(increment(fixture), refusal('ServiceUnavailable', /read-only until the service starts again/));
+  await assert.rejects(insert(fixture, 2), refusal('ServiceUnavailable', /read-only/));
+  await fixture.version();
+  await increment(fixture, undefined, 'other');
   // As after a restart.
-  await increment(await openTestEngine(t, { folder: room.folder }));
+  await increment(await openTestEngine(t, { folder: fixture.folder }));
 });
 
 /** As `open` fails when the process has no file handle left. */
@@ -232,11 +236,11 @@ function shortage(): Error {
 
 test('a sync that finds no free file handle is tried again until there is one', async (t) => {
   const disk = new TestDisk();
-  const room = await openTestEngine(t, { disk });
-  await room.create(toItems(3));
+  const fixture = await openTestEngine(t, { disk });
+  await fixture.create(toItems(3));
   disk.fault = shortage();
   const before = disk.failures;
-  const update = increment(room);
+  const update = increment(fixture);
   while (disk.failures < before + 3) await new Promise(setImmediate);
   disk.fault = undefined;
   await update;
@@ -244,42 +248,42 @@ test('a sync that finds no free file handle is tried again until there is one', 
 
 test('a lasting lack of file handles fails the write, not the table, and what it made is synced by the next', async (t) => {
   const disk = new TestDisk();
-  const room = await openTestEngine(t, { disk, shortageMilliseconds: 50 });
-  await room.create(toItems(3));
-  const folder = locationUri(room.location());
+  const fixture = await openTestEngine(t, { disk, shortageMilliseconds: 50 });
+  await fixture.create(toItems(3));
+  const folder = locationUri(fixture.location());
   const before = await listEntries(folder);
   disk.fault = shortage();
-  await assert.rejects(increment(room), refusal('ServiceUnavailable', /may have been made or not/));
+  await assert.rejects(increment(fixture), refusal('ServiceUnavailable', /may have been made or not/));
   const made = await listEntries(folder);
-  await assert.rejects(increment(room), refusal('ServiceUnavailable', /was not made/));
+  await assert.rejects(increment(fixture), refusal('ServiceUnavailable', /was not made/));
   assert.deepEqual(await listEntries(folder), made, 'a refused write leaves nothing');
   disk.fault = undefined;
   disk.synced.length = 0;
-  await increment(room);
+  await increment(fixture);
   assertSynced(before, await listEntries(folder), [...disk.synced]);
 });
 
 test('what a failed sync did not sync is kept, however many other tables are written meanwhile', async (t) => {
   const disk = new TestDisk();
-  const room = await openTestEngine(t, { disk, shortageMilliseconds: 50, watchedTablesMax: 1 });
+  const fixture = await openTestEngine(t, { disk, shortageMilliseconds: 50, watchedTablesMax: 1 });
   for (const name of ['table', 'other', 'third']) {
-    await room.create(toItems(3), name);
+    await fixture.create(toItems(3), name);
   }
-  const folder = locationUri(room.location());
+  const folder = locationUri(fixture.location());
   const before = await listEntries(folder);
   disk.fault = shortage();
-  await assert.rejects(increment(room), refusal('ServiceUnavailable'));
+  await assert.rejects(increment(fixture), refusal('ServiceUnavailable'));
   disk.fault = undefined;
-  for (const name of ['other', 'third', 'other']) await increment(room, undefined, name);
+  for (const name of ['other', 'third', 'other']) await increment(fixture, undefined, name);
   disk.synced.length = 0;
-  await increment(room);
+  await increment(fixture);
   assertSynced(before, await listEntries(folder), [...disk.synced]);
 });
 
 test('without syncs nothing is synced', async (t) => {
   const disk = new TestDisk();
-  const room = await openTestEngine(t, { disk, sync: 'os' });
-  await room.create(toItems(3));
-  await increment(room);
+  const fixture = await openTestEngine(t, { disk, sync: 'os' });
+  await fixture.create(toItems(3));
+  await increment(fixture);
   assert.deepEqual(disk.synced, []);
 });

@@ -32,12 +32,12 @@ function shortage(): Error {
 
 async function openDisk(t: TestContext, settings: WriteFixtureSettings = {}) {
   const disk = new TestDisk();
-  const room = await openWriteFixture(t, { ...settings, disk, shortageMilliseconds: 50 });
-  return { disk, room };
+  const fixture = await openWriteFixture(t, { ...settings, disk, shortageMilliseconds: 50 });
+  return { disk, fixture };
 }
 
-async function countRows(t: TestContext, room: WriteFixture): Promise<number> {
-  return (await readRows(t, room.state())).length;
+async function countRows(t: TestContext, fixture: WriteFixture): Promise<number> {
+  return (await readRows(t, fixture.state())).length;
 }
 
 async function openLong(): Promise<CheckedStream> {
@@ -46,31 +46,31 @@ async function openLong(): Promise<CheckedStream> {
 
 suite('a write whose sync fails for want of file handles', () => {
   test('is in doubt, and then recorded and replayed without being applied again', async (t) => {
-    const { disk, room } = await openDisk(t);
-    await room.create(toItems(3));
+    const { disk, fixture } = await openDisk(t);
+    await fixture.create(toItems(3));
     disk.fault = shortage();
-    const insert = async () => room.tryInsert(toItems(2), { key: 'k', digest: 'd' });
+    const insert = async () => fixture.tryInsert(toItems(2), { key: 'k', digest: 'd' });
     assert.equal((await insert()).kind, 'in-doubt');
     disk.fault = undefined;
-    await eventually(async () => (await room.catalog.journal.pending()).length === 0);
+    await eventually(async () => (await fixture.catalog.journal.pending()).length === 0);
     assert.equal((await insert()).kind, 'replayed');
-    assert.equal(await countRows(t, room), 5);
+    assert.equal(await countRows(t, fixture), 5);
   });
 
   for (const mode of ['append', 'overwrite'] as const) {
     test(`and that is a long ${mode} is undone, and costs no later write, not even at a restart`, async (t) => {
-      const { disk, room } = await openDisk(t);
-      await room.create(await openFixture('multi'));
+      const { disk, fixture } = await openDisk(t);
+      await fixture.create(await openFixture('multi'));
       disk.fault = shortage();
-      assert.ok('error' in (await room.tryInsert(await openLong(), { mode, key: 'k', digest: 'd' })));
-      await assert.rejects(room.insert(await openFixture('multi')), refusal('ServiceUnavailable', /was not made/));
+      assert.ok('error' in (await fixture.tryInsert(await openLong(), { mode, key: 'k', digest: 'd' })));
+      await assert.rejects(fixture.insert(await openFixture('multi')), refusal('ServiceUnavailable', /was not made/));
       disk.fault = undefined;
-      await eventually(async () => (await room.catalog.journal.pending()).length === 0);
-      const { version } = await room.insert(await openFixture('multi'));
-      assert.equal(await room.version(), version, 'what a writer is told of must be seen');
-      const rows = await countRows(t, room);
+      await eventually(async () => (await fixture.catalog.journal.pending()).length === 0);
+      const { version } = await fixture.insert(await openFixture('multi'));
+      assert.equal(await fixture.version(), version, 'what a writer is told of must be seen');
+      const rows = await countRows(t, fixture);
       assert.equal(rows, 100, 'the long write is undone, the short one is there');
-      const next = await openWriteFixture(t, { folder: room.folder });
+      const next = await openWriteFixture(t, { folder: fixture.folder });
       assert.equal(await countRows(t, next), rows);
       assert.equal(await next.version(), version);
     });
@@ -78,17 +78,21 @@ suite('a write whose sync fails for want of file handles', () => {
 });
 
 test('a long write whose disk fails leaves the table read-only, and is undone at the next start', async (t) => {
-  const { disk, room } = await openDisk(t);
-  await room.create(await openFixture('multi'));
+  const { disk, fixture } = await openDisk(t);
+  await fixture.create(await openFixture('multi'));
   disk.fault = new Error('EIO: i/o error, fsync');
-  assert.equal((await room.tryInsert(await openLong())).kind, 'in-doubt');
+  assert.equal((await fixture.tryInsert(await openLong())).kind, 'in-doubt');
   disk.fault = undefined;
-  await assert.rejects(room.insert(await openFixture('multi')), refusal('ServiceUnavailable'));
-  assert.equal(await room.version(), 1, 'readers see the version before');
-  const versions = (await room.engine.versions.list(room.state())).length;
+  await assert.rejects(fixture.insert(await openFixture('multi')), refusal('ServiceUnavailable'));
+  assert.equal(await fixture.version(), 1, 'readers see the version before');
+  const versions = (await fixture.engine.versions.list(fixture.state())).length;
   await new Promise((resolve) => setTimeout(resolve, 1000));
-  assert.equal((await room.engine.versions.list(room.state())).length, versions, 'nothing is committed meanwhile');
-  const next = await openWriteFixture(t, { folder: room.folder });
+  assert.equal(
+    (await fixture.engine.versions.list(fixture.state())).length,
+    versions,
+    'nothing is committed meanwhile',
+  );
+  const next = await openWriteFixture(t, { folder: fixture.folder });
   assert.equal(await countRows(t, next), 50);
   assert.equal((await next.insert(await openFixture('multi'))).kind, 'committed');
 });
@@ -130,12 +134,12 @@ suite('what takes a commit back', () => {
     test(`of ${name} is durable before the journal forgets it`, async (t) => {
       const disk = new TestDisk();
       const { forgotten, settings } = watchForgetting(disk);
-      const room = await openWriteFixture(t, { disk, ...settings });
-      await room.create(await openFixture('multi'));
+      const fixture = await openWriteFixture(t, { disk, ...settings });
+      await fixture.create(await openFixture('multi'));
       disk.synced.length = 0;
-      await assert.rejects(room.insert(await lying(await open())), refusal('InvalidInput'));
+      await assert.rejects(fixture.insert(await lying(await open())), refusal('InvalidInput'));
       await eventually(async () => forgotten.length > 0);
-      const [latest] = await room.engine.versions.list(room.state()).then((versions) => versions.toReversed());
+      const [latest] = await fixture.engine.versions.list(fixture.state()).then((versions) => versions.toReversed());
       assert.ok(latest !== undefined);
       assert.ok(
         forgotten[0]?.synced.includes(latest.manifestPath),
@@ -148,7 +152,7 @@ suite('what takes a commit back', () => {
 suite('a long write whose begin was committed, and only the reply of the catalog was lost', () => {
   test('changes nothing, holds no readers, and may be sent again with its key', async (t) => {
     let isLosing = true;
-    const room = await openWriteFixture(t, {
+    const fixture = await openWriteFixture(t, {
       watchCatalog: (catalog) => {
         const begin: Journal['begin'] = async (...args) => {
           await catalog.journal.begin(...args);
@@ -157,14 +161,14 @@ suite('a long write whose begin was committed, and only the reply of the catalog
         return { ...catalog, journal: { ...catalog.journal, begin } };
       },
     });
-    await room.create(await openFixture('multi'));
-    const insert = async () => room.tryInsert(await openLong(), { key: 'k', digest: 'd' });
+    await fixture.create(await openFixture('multi'));
+    const insert = async () => fixture.tryInsert(await openLong(), { key: 'k', digest: 'd' });
     assert.equal((await insert()).kind, 'refused');
     isLosing = false;
-    await eventually(async () => (await room.catalog.journal.pending()).length === 0);
-    assert.equal((await room.table()).heldVersion, undefined);
+    await eventually(async () => (await fixture.catalog.journal.pending()).length === 0);
+    assert.equal((await fixture.table()).heldVersion, undefined);
     assert.equal((await insert()).kind, 'committed');
-    assert.equal(await countRows(t, room), 100);
+    assert.equal(await countRows(t, fixture), 100);
   });
 });
 
@@ -179,18 +183,18 @@ function withMissingRow(stream: CheckedStream): CheckedStream {
 suite('a write of which the engine stored fewer rows than were sent', () => {
   for (const mode of ['append', 'overwrite'] as const) {
     test(`is refused, and an ${mode} is taken back durably`, async (t) => {
-      const { disk, room } = await openDisk(t);
-      await room.create(toItems(3));
+      const { disk, fixture } = await openDisk(t);
+      await fixture.create(toItems(3));
       disk.synced.length = 0;
       const short = withMissingRow(await toStream(toItems(2)));
-      await assert.rejects(room.insert(short, { mode }), refusal('InvalidInput', /malformed/));
-      assert.deepEqual([await room.version(), await countRows(t, room)], [3, 3]);
+      await assert.rejects(fixture.insert(short, { mode }), refusal('InvalidInput', /malformed/));
+      assert.deepEqual([await fixture.version(), await countRows(t, fixture)], [3, 3]);
       const restored = manifestName(3);
       assert.ok(
         disk.synced.some((path) => path.endsWith(restored)),
         'the restored version was not synced',
       );
-      await eventually(async () => (await room.catalog.journal.pending()).length === 0);
+      await eventually(async () => (await fixture.catalog.journal.pending()).length === 0);
     });
   }
 });

@@ -370,21 +370,21 @@ suite('entries that were answered', () => {
 
 suite('through the write path', () => {
   test('requests with one key at once are applied once, and all get the result', async (t) => {
-    const room = await openWriteFixture(t);
-    await room.create(toItems(3));
-    const insert = async () => room.insert(toItems(2), { key: 'k', digest: 'd' });
+    const fixture = await openWriteFixture(t);
+    await fixture.create(toItems(3));
+    const insert = async () => fixture.insert(toItems(2), { key: 'k', digest: 'd' });
     const results = await Promise.all(Array.from({ length: 5 }, insert));
     assert.deepEqual(results.map(({ kind }) => kind).toSorted(), ['committed', ...Array(4).fill('replayed')]);
     assert.equal(new Set(results.map(({ version, transactionId }) => `${version} ${transactionId}`)).size, 1);
-    assert.equal((await readRows(t, room.state())).length, 5);
+    assert.equal((await readRows(t, fixture.state())).length, 5);
   });
 
   test('another body with the key of a running request is refused when that is done', async (t) => {
-    const room = await openWriteFixture(t);
-    await room.create(toItems(3));
+    const fixture = await openWriteFixture(t);
+    await fixture.create(toItems(3));
     const [first, second] = await Promise.allSettled([
-      room.insert(toItems(2), { key: 'k', digest: 'one' }),
-      room.insert(toItems(9), { key: 'k', digest: 'two' }),
+      fixture.insert(toItems(2), { key: 'k', digest: 'one' }),
+      fixture.insert(toItems(9), { key: 'k', digest: 'two' }),
     ]);
     assert.equal(first?.status, 'fulfilled');
     assert.ok(second?.status === 'rejected');
@@ -392,15 +392,15 @@ suite('through the write path', () => {
   });
 
   test('equal requests without a key that are answered are all applied', async (t) => {
-    const room = await openWriteFixture(t);
-    await room.create(toItems(1));
+    const fixture = await openWriteFixture(t);
+    await fixture.create(toItems(1));
     for (let round = 0; round < 3; round += 1) {
-      const { kind, response } = await room.insert(toItems(1), { digest: 'd' });
+      const { kind, response } = await fixture.insert(toItems(1), { digest: 'd' });
       assert.equal(kind, 'committed');
       assert.ok(response !== undefined);
-      await room.writes.responses.mark(response);
+      await fixture.writes.responses.mark(response);
     }
-    assert.equal((await readRows(t, room.state())).length, 4);
+    assert.equal((await readRows(t, fixture.state())).length, 4);
   });
 
   test('a client that leaves during the commit and asks again at once gets the result of its first request', async (t) => {
@@ -411,17 +411,17 @@ suite('through the write path', () => {
       isFirst = false;
       client.abort();
     };
-    const room = await openWriteFixture(t, { onStep });
-    await room.create(toItems(1));
-    const first = room.insert(toItems(1), { digest: 'd', signal: client.signal }).then(async (result) => {
+    const fixture = await openWriteFixture(t, { onStep });
+    await fixture.create(toItems(1));
+    const first = fixture.insert(toItems(1), { digest: 'd', signal: client.signal }).then(async (result) => {
       assert.ok(result.response !== undefined);
-      room.writes.responses.release(result.response);
+      fixture.writes.responses.release(result.response);
       return result;
     });
     while (!client.signal.aborted) await new Promise(setImmediate);
-    const again = await room.insert(toItems(1), { digest: 'd' });
+    const again = await fixture.insert(toItems(1), { digest: 'd' });
     assert.deepEqual([again.kind, again.version], ['replayed', (await first).version]);
-    assert.equal((await readRows(t, room.state())).length, 2);
+    assert.equal((await readRows(t, fixture.state())).length, 2);
   });
 
   test('a client that leaves while the catalog cannot be read gets the result when it asks again', async (t) => {
@@ -436,16 +436,16 @@ suite('through the write path', () => {
       };
       return { ...catalog, journal: { ...catalog.journal, find } };
     };
-    const room = await openWriteFixture(t, { watchCatalog });
-    await room.create(toItems(1));
-    const first = await room.insert(toItems(1), { digest: 'd' });
+    const fixture = await openWriteFixture(t, { watchCatalog });
+    await fixture.create(toItems(1));
+    const first = await fixture.insert(toItems(1), { digest: 'd' });
     assert.ok(first.response !== undefined);
     fault.isAway = true;
-    room.writes.responses.release(first.response);
+    fixture.writes.responses.release(first.response);
     fault.isAway = false;
-    const again = await room.insert(toItems(1), { digest: 'd' });
+    const again = await fixture.insert(toItems(1), { digest: 'd' });
     assert.deepEqual([again.kind, again.version], ['replayed', first.version]);
     assert.deepEqual([again.fields, again.transactionId], [first.fields, first.transactionId]);
-    assert.equal((await readRows(t, room.state())).length, 2);
+    assert.equal((await readRows(t, fixture.state())).length, 2);
   });
 });

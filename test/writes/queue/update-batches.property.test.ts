@@ -94,43 +94,43 @@ interface Answer {
   readonly refusal?: string;
 }
 
-async function send(room: WriteFixture, directory: string, { predicate, pairs }: Update): Promise<number> {
-  return Number((await room.update(pairs, predicate, { directory })).fields['updated_rows']);
+async function send(fixture: WriteFixture, directory: string, { predicate, pairs }: Update): Promise<number> {
+  return Number((await fixture.update(pairs, predicate, { directory })).fields['updated_rows']);
 }
 
-async function answer(room: WriteFixture, directory: string, update: Update): Promise<Answer> {
+async function answer(fixture: WriteFixture, directory: string, update: Update): Promise<Answer> {
   try {
-    return { rowsUpdated: await send(room, directory, update) };
+    return { rowsUpdated: await send(fixture, directory, update) };
   } catch (error) {
     assert.ok(error instanceof ServiceError, String(error));
     return { refusal: `${error.kind}: ${error.detail}` };
   }
 }
 
-async function contentsOf(t: TestContext, room: WriteFixture, directory: string) {
-  const rows = await readRows(t, room.state(directory));
+async function contentsOf(t: TestContext, fixture: WriteFixture, directory: string) {
+  const rows = await readRows(t, fixture.state(directory));
   return rows.toSorted((one, other) => Number(one['row']) - Number(other['row']));
 }
 
 test('updates that come at once give the answers and the rows that they give one after the other', async (t) => {
-  const room = await openWriteFixture(t);
+  const fixture = await openWriteFixture(t);
   let commits = 0;
   let answered = 0;
   let rounds = 0;
   const property = fc.asyncProperty(sequences, async (sequence) => {
     rounds += 1;
     const [crowded, quiet] = [`crowded-${rounds}`, `quiet-${rounds}`];
-    for (const each of [crowded, quiet]) await room.create(toSample(), each);
+    for (const each of [crowded, quiet]) await fixture.create(toSample(), each);
     const one: Answer[] = [];
-    for (const update of sequence) one.push(await answer(room, quiet, update));
-    const together = await room.behindWrite(
-      sequence.map((update) => async () => answer(room, crowded, update)),
+    for (const update of sequence) one.push(await answer(fixture, quiet, update));
+    const together = await fixture.behindWrite(
+      sequence.map((update) => async () => answer(fixture, crowded, update)),
       crowded,
     );
     const many = together.map((each) => (each.status === 'fulfilled' ? each.value : assert.fail(String(each.reason))));
     assert.deepEqual(many, one);
-    assert.deepEqual(await contentsOf(t, room, crowded), await contentsOf(t, room, quiet));
-    commits += (await room.version(crowded)) - 1;
+    assert.deepEqual(await contentsOf(t, fixture, crowded), await contentsOf(t, fixture, quiet));
+    commits += (await fixture.version(crowded)) - 1;
     answered += many.filter(({ rowsUpdated }) => rowsUpdated !== undefined).length;
   });
   await fc.assert(property, { numRuns: 40, endOnFailure: true });
@@ -138,10 +138,10 @@ test('updates that come at once give the answers and the rows that they give one
 });
 
 test('every row counts how often it was updated, while another program adds and changes rows', async (t) => {
-  const room = await openWriteFixture(t);
+  const fixture = await openWriteFixture(t);
   const keys = [0, 1, 2, 3, 4, 5];
   const rows = toTable({ id: [new Int32(), keys], n: [new Int32(), keys.map(() => 0)] });
-  const table = await room.create(rows);
+  const table = await fixture.create(rows);
   const apart = await openApart(t, table);
   const file = Buffer.from(tableToIPC(rows, 'file'));
   const theirs = async (): Promise<void> => {
@@ -153,7 +153,9 @@ test('every row counts how often it was updated, while another program adds and 
   const updated = keys.map(() => 0);
   const ours = async (): Promise<void> => {
     for (let round = 0; round < 8; round += 1) {
-      const answers = keys.map(async (id) => send(room, 'table', { predicate: `id = ${id}`, pairs: [['n', 'n + 1']] }));
+      const answers = keys.map(async (id) =>
+        send(fixture, 'table', { predicate: `id = ${id}`, pairs: [['n', 'n + 1']] }),
+      );
       for (const [id, rowsUpdated] of (await Promise.all(answers)).entries()) {
         updated[id] = (updated[id] ?? 0) + rowsUpdated;
       }

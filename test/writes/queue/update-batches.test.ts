@@ -14,18 +14,18 @@ type Update = readonly [predicate: string, column: string, expression: string];
 
 /** Updates of a table that all wait behind a write that is running, and then have their turn. */
 async function openCrowd(t: TestContext, data: Table, settings: WriteFixtureSettings = {}) {
-  const room = await openWriteFixture(t, settings);
-  const table = await room.create(data);
+  const fixture = await openWriteFixture(t, settings);
+  const table = await fixture.create(data);
   const update = async ([predicate, column, expression]: Update, branch?: string): Promise<SucceededWrite> =>
-    room.update([[column, expression]], predicate, branch === undefined ? {} : { branch });
+    fixture.update([[column, expression]], predicate, branch === undefined ? {} : { branch });
   return {
-    room,
+    fixture,
     table,
     update,
     rows: async () => (await readRows(t, table)).toSorted((one, other) => Number(one['id']) - Number(other['id'])),
     /** Outcomes in the order of the requests; what is refused is its kind. */
     together: async (updates: readonly Update[]) => {
-      const results = await room.behindWrite(updates.map((each) => async () => update(each)));
+      const results = await fixture.behindWrite(updates.map((each) => async () => update(each)));
       return results.map((result) => (result.status === 'fulfilled' ? toOutcome(result.value) : kindOf(result.reason)));
     },
   };
@@ -146,10 +146,10 @@ test('gives a fault of one row to its update alone, though all have the same exp
 });
 
 test('refuses all of them when the column is not there', async (t) => {
-  const { together, room } = await openCrowd(t, toItems(2));
+  const { together, fixture } = await openCrowd(t, toItems(2));
   const answers = await together(range(3).map((id) => [`id = ${id}`, 'nope', '1'] as const));
   assert.deepEqual(new Set(answers), new Set(['TableColumnNotFound']));
-  assert.equal(await room.version(), 1);
+  assert.equal(await fixture.version(), 1);
 });
 
 test('keeps null structs null', async (t) => {
@@ -185,13 +185,13 @@ test('runs no more together than the limit says, and none when it is one', async
 });
 
 test('keeps updates of branches and of the main branch apart', async (t) => {
-  const { room, update, rows, table } = await openCrowd(t, toItems(4));
-  await room.engine.versions.createBranch(table, 'side');
-  const results = await room.behindWrite(
+  const { fixture, update, rows, table } = await openCrowd(t, toItems(4));
+  await fixture.engine.versions.createBranch(table, 'side');
+  const results = await fixture.behindWrite(
     range(4).map((id) => async () => update([`id = ${id}`, 'name', "'new'"], id < 2 ? 'side' : undefined)),
   );
   for (const result of results) assert.equal(result.status, 'fulfilled');
-  assert.deepEqual(room.batches, [2, 2]);
+  assert.deepEqual(fixture.batches, [2, 2]);
   assert.deepEqual(
     (await rows()).map((row) => row['name']),
     ['item 0', 'item 1', 'new', 'new'],
@@ -248,18 +248,18 @@ test('runs updates one by one that failed together before the commit', async (t)
 });
 
 test('an update with If-Match, and one of a kind that has to run alone, are in no batch', async (t) => {
-  const { room, rows } = await openCrowd(t, toItems(4));
-  const results = await room.behindWrite([
-    async () => room.update([['score', '2']], 'id = 0'),
-    async () => room.update([['score', '2']], 'id = 1', { expectedVersion: 2 }),
-    async () => room.update([['score', '2']], 'id = 2'),
-    async () => room.update([['score', 'score + 1']], 'id > 2'),
+  const { fixture, rows } = await openCrowd(t, toItems(4));
+  const results = await fixture.behindWrite([
+    async () => fixture.update([['score', '2']], 'id = 0'),
+    async () => fixture.update([['score', '2']], 'id = 1', { expectedVersion: 2 }),
+    async () => fixture.update([['score', '2']], 'id = 2'),
+    async () => fixture.update([['score', 'score + 1']], 'id > 2'),
   ]);
   assert.deepEqual(
     results.map((result) => (result.status === 'fulfilled' ? result.value.version : kindOf(result.reason))),
     [2, 3, 4, 5],
   );
-  assert.deepEqual(room.batches, [1, 1, 1, 1]);
+  assert.deepEqual(fixture.batches, [1, 1, 1, 1]);
   assert.deepEqual(
     (await rows()).map((row) => row['score']),
     [2, 2, 2, 2],
@@ -269,9 +269,9 @@ test('an update with If-Match, and one of a kind that has to run alone, are in n
 test('what an update of the batch has written is seen by the next read', async (t) => {
   const inner = new Struct([optional('a', new Utf8())]);
   const table = toTable({ id: [new Int32(), [1, 2]], s: [inner, [null, { a: 'x' }]], n: [new Int32(), [0, 0]] });
-  const { together, room } = await openCrowd(t, table);
+  const { together, fixture } = await openCrowd(t, table);
   await together([1, 2].map((id) => [`id = ${id}`, 'n', '5'] as const));
-  assert.equal(await room.version(), 2);
+  assert.equal(await fixture.version(), 2);
 });
 
 test('counts all of 32 updates of one row that come at once', async (t) => {

@@ -16,11 +16,11 @@ import { refusal } from '../../support/refusal.ts';
 import { openWriteFixture } from '../write-fixture.ts';
 import type { WriteFixture, WriteFixtureSettings } from '../write-fixture.ts';
 
-/** A room with a table of four items, in one version. */
+/** A fixture with a table of four items, in one version. */
 async function openItems(t: TestContext, settings: WriteFixtureSettings): Promise<WriteFixture> {
-  const room = await openWriteFixture(t, settings);
-  await room.create(toItems(4));
-  return room;
+  const fixture = await openWriteFixture(t, settings);
+  await fixture.create(toItems(4));
+  return fixture;
 }
 
 /** How often the engine has committed since the table was made, by its manifests. */
@@ -35,52 +35,54 @@ function shown({ kind, version, fields }: SucceededWrite) {
 
 suite('a write whose reply was lost after its commit is a success, applied once', () => {
   const WRITES: Readonly<
-    Record<string, readonly [write: (room: WriteFixture) => Promise<SucceededWrite>, fields: object]>
+    Record<string, readonly [write: (fixture: WriteFixture) => Promise<SucceededWrite>, fields: object]>
   > = {
-    'an insert': [async (room) => room.insert(toItems(3)), { num_inserted_rows: 3 }],
-    'an overwrite': [async (room) => room.insert(toItems(2), { mode: 'overwrite' }), { num_inserted_rows: 2 }],
-    'an update': [async (room) => room.update([['score', 'score + 1']], 'id < 3'), { updated_rows: 3 }],
-    'an update of no row': [async (room) => room.update([['score', '1']], 'id = 99'), { updated_rows: 0 }],
-    'a delete': [async (room) => room.delete('id >= 2'), { num_deleted_rows: 2 }],
-    'a restore': [async (room) => room.restore(1), {}],
-    'a new column': [async (room) => room.addColumn('twice', 'id * 2'), {}],
+    'an insert': [async (fixture) => fixture.insert(toItems(3)), { num_inserted_rows: 3 }],
+    'an overwrite': [async (fixture) => fixture.insert(toItems(2), { mode: 'overwrite' }), { num_inserted_rows: 2 }],
+    'an update': [async (fixture) => fixture.update([['score', 'score + 1']], 'id < 3'), { updated_rows: 3 }],
+    'an update of no row': [async (fixture) => fixture.update([['score', '1']], 'id = 99'), { updated_rows: 0 }],
+    'a delete': [async (fixture) => fixture.delete('id >= 2'), { num_deleted_rows: 2 }],
+    'a restore': [async (fixture) => fixture.restore(1), {}],
+    'a new column': [async (fixture) => fixture.addColumn('twice', 'id * 2'), {}],
   };
   for (const [name, [write, fields]] of Object.entries(WRITES)) {
     test(name, async (t) => {
       const lost = loseReplies();
-      const room = await openItems(t, { native: lost.native });
-      assert.deepEqual(shown(await write(room)), { kind: 'committed', version: 2, fields });
-      assert.equal(await countCommits(room.location()), 1);
+      const fixture = await openItems(t, { native: lost.native });
+      assert.deepEqual(shown(await write(fixture)), { kind: 'committed', version: 2, fields });
+      assert.equal(await countCommits(fixture.location()), 1);
       lost.isLosing = false;
-      assert.equal((await room.insert(toItems(1).select(await namesOf(room)))).version, 3, 'the table goes on');
+      assert.equal((await fixture.insert(toItems(1).select(await namesOf(fixture)))).version, 3, 'the table goes on');
     });
   }
 
   test('a dropped index, which is told from one that is built', async (t) => {
     const lost = loseReplies();
-    const room = await openItems(t, { native: lost.native });
+    const fixture = await openItems(t, { native: lost.native });
     const spec = { kind: 'scalar', type: 'BTREE' } as const;
     const build = async (name: string) =>
-      room.writes.background.buildIndex(room.state(), { column: ['id'], name, replace: true, spec }, () => {});
+      fixture.writes.background.buildIndex(fixture.state(), { column: ['id'], name, replace: true, spec }, () => {});
     lost.isLosing = false;
     await build('first');
     lost.isLosing = true;
-    assert.deepEqual(shown(await room.dropIndex('first')), { kind: 'committed', version: 3, fields: {} });
-    assert.deepEqual(await room.engine.indexes.list(room.state()), []);
+    assert.deepEqual(shown(await fixture.dropIndex('first')), { kind: 'committed', version: 3, fields: {} });
+    assert.deepEqual(await fixture.engine.indexes.list(fixture.state()), []);
   });
 
   test('updates that shared a commit, each with its own count', async (t) => {
     const lost = loseReplies();
-    const room = await openItems(t, { native: lost.native });
-    const results = await room.behindWrite(
-      [0, 1, 99].map((id) => async () => room.update([['score', 'score + 1']], `id = ${id}`)),
+    const fixture = await openItems(t, { native: lost.native });
+    const results = await fixture.behindWrite(
+      [0, 1, 99].map((id) => async () => fixture.update([['score', 'score + 1']], `id = ${id}`)),
     );
     assert.deepEqual(
       results.map((result) => (result.status === 'fulfilled' ? shown(result.value) : result.reason)),
       [1, 1, 0].map((count) => ({ kind: 'committed', version: 2, fields: { updated_rows: count } })),
     );
-    assert.equal(await countCommits(room.location()), 1);
-    const scores = (await readRows(t, room.state())).toSorted((one, other) => Number(one['id']) - Number(other['id']));
+    assert.equal(await countCommits(fixture.location()), 1);
+    const scores = (await readRows(t, fixture.state())).toSorted(
+      (one, other) => Number(one['id']) - Number(other['id']),
+    );
     assert.deepEqual(
       scores.map(({ score }) => score),
       [2, 2, 1, 1],
@@ -89,19 +91,19 @@ suite('a write whose reply was lost after its commit is a success, applied once'
 
   test('inserts that shared a commit, each with its own count', async (t) => {
     const lost = loseReplies();
-    const room = await openItems(t, { native: lost.native });
-    const results = await room.behindWrite([1, 2, 3].map((count) => async () => room.insert(toItems(count))));
+    const fixture = await openItems(t, { native: lost.native });
+    const results = await fixture.behindWrite([1, 2, 3].map((count) => async () => fixture.insert(toItems(count))));
     assert.deepEqual(
       results.map((result) => (result.status === 'fulfilled' ? shown(result.value) : result.reason)),
       [1, 2, 3].map((count) => ({ kind: 'committed', version: 2, fields: { num_inserted_rows: count } })),
     );
-    assert.equal(await countCommits(room.location()), 1);
-    assert.equal((await readRows(t, room.state())).length, 10);
+    assert.equal(await countCommits(fixture.location()), 1);
+    assert.equal((await readRows(t, fixture.state())).length, 10);
   });
 });
 
-async function namesOf(room: WriteFixture): Promise<string[]> {
-  const { schema } = await room.engine.describeTable(room.state());
+async function namesOf(fixture: WriteFixture): Promise<string[]> {
+  const { schema } = await fixture.engine.describeTable(fixture.state());
   return schema.fields.map(({ name }) => name).filter((name) => name !== 'twice');
 }
 
@@ -112,11 +114,11 @@ suite('a write that failed without a commit', () => {
     });
 
   test('is refused, and leaves nothing in the journal', async (t) => {
-    const room = await openItems(t, { native: failing() });
-    assert.equal((await room.tryUpdate([['score', '2']])).kind, 'refused');
-    assert.equal((await room.tryInsert(toItems(1))).kind, 'refused');
-    assert.equal(await room.version(), 1);
-    await eventually(async () => (await room.catalog.journal.pending()).length === 0);
+    const fixture = await openItems(t, { native: failing() });
+    assert.equal((await fixture.tryUpdate([['score', '2']])).kind, 'refused');
+    assert.equal((await fixture.tryInsert(toItems(1))).kind, 'refused');
+    assert.equal(await fixture.version(), 1);
+    await eventually(async () => (await fixture.catalog.journal.pending()).length === 0);
   });
 
   test('may be sent again with its key', async (t) => {
@@ -125,11 +127,11 @@ suite('a write that failed without a commit', () => {
       if (isFailing) throw new Error('The storage has gone.');
       return call();
     });
-    const room = await openItems(t, { native });
+    const fixture = await openItems(t, { native });
     const options = { key: 'k', digest: 'd' };
-    assert.equal((await room.tryUpdate([['score', '2']], undefined, options)).kind, 'refused');
+    assert.equal((await fixture.tryUpdate([['score', '2']], undefined, options)).kind, 'refused');
     isFailing = false;
-    assert.equal((await room.update([['score', '2']], undefined, options)).kind, 'committed');
+    assert.equal((await fixture.update([['score', '2']], undefined, options)).kind, 'committed');
   });
 
   test('is not taken for the commit of another program', async (t) => {
@@ -138,10 +140,10 @@ suite('a write that failed without a commit', () => {
       await rival.write?.();
       throw new Error('The storage has gone.');
     });
-    const room = await openItems(t, { native });
-    const apart = await openApart(t, room.state());
+    const fixture = await openItems(t, { native });
+    const apart = await openApart(t, fixture.state());
     rival.write = async () => apart.delete('id = 0');
-    assert.equal((await room.tryUpdate([['score', '2']])).kind, 'refused');
+    assert.equal((await fixture.tryUpdate([['score', '2']])).kind, 'refused');
   });
 });
 
@@ -154,22 +156,22 @@ async function openUnreadable(t: TestContext) {
     manifest.original = await readFile(manifest.path);
     await writeFile(manifest.path, 'unreadable');
   };
-  const room = await openItems(t, { native: lost.native, onStep });
-  const path = join(locationUri(room.location()), '_versions', manifestName(2));
+  const fixture = await openItems(t, { native: lost.native, onStep });
+  const path = join(locationUri(fixture.location()), '_versions', manifestName(2));
   manifest.path = path;
   const mend = async (): Promise<void> => {
     lost.isLosing = false;
     assert.ok(manifest.original !== undefined);
     await writeFile(path, manifest.original);
   };
-  return { room, mend };
+  return { fixture, mend };
 }
 
 suite('a write of which it is not known whether it was committed', () => {
   test('is answered as in doubt; once it is known, the same key gets its result', async (t) => {
-    const { room, mend } = await openUnreadable(t);
+    const { fixture, mend } = await openUnreadable(t);
     const options = { key: 'k', digest: 'd' };
-    const update = async () => room.tryUpdate([['score', 'score + 1']], undefined, options);
+    const update = async () => fixture.tryUpdate([['score', 'score + 1']], undefined, options);
     const first = await update();
     assert.ok(first.kind === 'in-doubt', first.kind);
     refusal('ServiceUnavailable', /not known whether the write was applied/)(first.error);
@@ -177,47 +179,47 @@ suite('a write of which it is not known whether it was committed', () => {
     assert.ok('error' in second);
     refusal('ServiceUnavailable', /not known yet/)(second.error);
     await mend();
-    await eventually(async () => (await room.catalog.journal.pending()).length === 0);
+    await eventually(async () => (await fixture.catalog.journal.pending()).length === 0);
     const third = await update();
     assert.ok(third.kind === 'replayed', third.kind);
     assert.deepEqual([third.version, third.fields], [2, { updated_rows: 4 }]);
-    assert.equal(await countCommits(room.location()), 1);
+    assert.equal(await countCommits(fixture.location()), 1);
   });
 
   test('is applied once to a request without a key as well', async (t) => {
-    const { room, mend } = await openUnreadable(t);
-    const insert = async () => room.tryInsert(toItems(2), { digest: 'd' });
+    const { fixture, mend } = await openUnreadable(t);
+    const insert = async () => fixture.tryInsert(toItems(2), { digest: 'd' });
     assert.equal((await insert()).kind, 'in-doubt');
     assert.equal((await insert()).kind, 'refused');
     await mend();
-    await eventually(async () => (await room.catalog.journal.pending()).length === 0);
+    await eventually(async () => (await fixture.catalog.journal.pending()).length === 0);
     const again = await insert();
     assert.ok(again.kind === 'replayed', again.kind);
     assert.deepEqual(again.fields, { num_inserted_rows: 2 });
     assert.equal((await insert()).kind, 'committed', 'that one is a new request');
-    assert.equal(await countCommits(room.location()), 2);
+    assert.equal(await countCommits(fixture.location()), 2);
   });
 
   test('is so for all that shared the commit', async (t) => {
-    const { room, mend } = await openUnreadable(t);
-    const work = ['a', 'b', 'c'].map((key) => async () => room.tryInsert(toItems(1), { key, digest: key }));
+    const { fixture, mend } = await openUnreadable(t);
+    const work = ['a', 'b', 'c'].map((key) => async () => fixture.tryInsert(toItems(1), { key, digest: key }));
     const kindsOf = async () =>
-      (await room.behindWrite(work)).map((each) => (each.status === 'fulfilled' ? each.value.kind : each.reason));
+      (await fixture.behindWrite(work)).map((each) => (each.status === 'fulfilled' ? each.value.kind : each.reason));
     assert.deepEqual(await kindsOf(), ['in-doubt', 'in-doubt', 'in-doubt']);
     await mend();
-    await eventually(async () => (await room.catalog.journal.pending()).length === 0);
+    await eventually(async () => (await fixture.catalog.journal.pending()).length === 0);
     assert.deepEqual(await Promise.all(work.map(async (each) => (await each()).kind)), Array(3).fill('replayed'));
-    assert.equal((await readRows(t, room.state())).length, 7);
+    assert.equal((await readRows(t, fixture.state())).length, 7);
   });
 
   test('is told from a later write of the same kind', async (t) => {
-    const { room, mend } = await openUnreadable(t);
+    const { fixture, mend } = await openUnreadable(t);
     const first = { key: 'first', digest: 'first' };
-    assert.equal((await room.tryInsert(toItems(2), first)).kind, 'in-doubt');
+    assert.equal((await fixture.tryInsert(toItems(2), first)).kind, 'in-doubt');
     await mend();
-    assert.equal((await room.insert(toItems(2), { key: 'later', digest: 'later' })).version, 3);
-    await eventually(async () => (await room.catalog.journal.pending()).length === 0);
-    const again = await room.insert(toItems(2), first);
+    assert.equal((await fixture.insert(toItems(2), { key: 'later', digest: 'later' })).version, 3);
+    await eventually(async () => (await fixture.catalog.journal.pending()).length === 0);
+    const again = await fixture.insert(toItems(2), first);
     assert.deepEqual([again.kind, again.version], ['replayed', 2]);
   });
 });
@@ -245,10 +247,10 @@ suite('a write that was committed and whose recording fails', () => {
       const title = how === 'before' ? 'is in doubt until it is recorded' : 'is in doubt when only the reply was lost';
       test(`${title}, and then replayed ${key === undefined ? 'without' : 'with'} a key`, async (t) => {
         const { failing, settings } = failRecording();
-        const room = await openItems(t, settings);
+        const fixture = await openItems(t, settings);
         failing.how = how;
         const options = { digest: 'd', ...(key === undefined ? {} : { key }) };
-        const insert = async () => room.tryInsert(toItems(2), options);
+        const insert = async () => fixture.tryInsert(toItems(2), options);
         assert.equal((await insert()).kind, 'in-doubt');
         failing.how = undefined;
         let again = await insert();
@@ -259,7 +261,7 @@ suite('a write that was committed and whose recording fails', () => {
         });
         assert.ok(again.kind === 'replayed', again.kind);
         assert.deepEqual([again.version, again.fields], [2, { num_inserted_rows: 2 }]);
-        assert.equal((await readRows(t, room.state())).length, 6);
+        assert.equal((await readRows(t, fixture.state())).length, 6);
       });
     }
   }

@@ -15,11 +15,11 @@ import type { WriteFixture, WriteFixtureSettings } from '../write-fixture.ts';
 
 /** A process that stops for good when a write comes to this step, as if it were killed there. */
 class Killed {
-  readonly room: WriteFixture;
+  readonly fixture: WriteFixture;
   readonly reached: Promise<void>;
 
-  private constructor(room: WriteFixture, reached: Promise<void>) {
-    this.room = room;
+  private constructor(fixture: WriteFixture, reached: Promise<void>) {
+    this.fixture = fixture;
     this.reached = reached;
   }
 
@@ -34,22 +34,22 @@ class Killed {
       arrive();
       await new Promise(() => {});
     };
-    const room = await openWriteFixture(t, { ...settings, onStep });
-    await room.create(toItems(3));
+    const fixture = await openWriteFixture(t, { ...settings, onStep });
+    await fixture.create(toItems(3));
     state.isArmed = true;
-    return new Killed(room, reached);
+    return new Killed(fixture, reached);
   }
 
   /** Starts the writes, and gives the process that follows when one of them was cut short. */
-  async cut(t: TestContext, writes: readonly ((room: WriteFixture) => Promise<unknown>)[]): Promise<WriteFixture> {
-    void this.room.behindWrite(writes.map((write) => async () => write(this.room)));
+  async cut(t: TestContext, writes: readonly ((fixture: WriteFixture) => Promise<unknown>)[]): Promise<WriteFixture> {
+    void this.fixture.behindWrite(writes.map((write) => async () => write(this.fixture)));
     await this.reached;
-    return openWriteFixture(t, { folder: this.room.folder });
+    return openWriteFixture(t, { folder: this.fixture.folder });
   }
 }
 
-async function countRows(t: TestContext, room: WriteFixture): Promise<number> {
-  return (await readRows(t, room.state())).length;
+async function countRows(t: TestContext, fixture: WriteFixture): Promise<number> {
+  return (await readRows(t, fixture.state())).length;
 }
 
 const KEYED = { key: 'k', digest: 'd' };
@@ -63,52 +63,52 @@ suite('a write that a crash cut short', () => {
     for (const step of ['sync', 'record'] as const) {
       test(`after its commit, at ${step}, is recorded at the start, and replayed ${name}`, async (t) => {
         const killed = await Killed.open(t, step);
-        const room = await killed.cut(t, [async (each) => each.insert(toItems(2), options)]);
-        assert.deepEqual(await room.catalog.journal.pending(), []);
-        const again = await room.insert(toItems(2), options);
+        const fixture = await killed.cut(t, [async (each) => each.insert(toItems(2), options)]);
+        assert.deepEqual(await fixture.catalog.journal.pending(), []);
+        const again = await fixture.insert(toItems(2), options);
         assert.deepEqual([again.kind, again.version, again.fields], ['replayed', 2, { num_inserted_rows: 2 }]);
-        const transaction = await room.catalog.transactions.find(again.transactionId ?? '');
+        const transaction = await fixture.catalog.transactions.find(again.transactionId ?? '');
         assert.deepEqual([transaction?.version, transaction?.operation], [2, 'insert_into_table']);
-        assert.equal(await countRows(t, room), 5);
+        assert.equal(await countRows(t, fixture), 5);
       });
     }
 
     test(`before its commit is removed at the start, and applied when it comes again ${name}`, async (t) => {
       const killed = await Killed.open(t, 'commit');
-      const room = await killed.cut(t, [async (each) => each.insert(toItems(2), options)]);
-      assert.deepEqual(await room.catalog.journal.pending(), []);
-      assert.equal(await room.version(), 1);
-      const again = await room.insert(toItems(2), options);
+      const fixture = await killed.cut(t, [async (each) => each.insert(toItems(2), options)]);
+      assert.deepEqual(await fixture.catalog.journal.pending(), []);
+      assert.equal(await fixture.version(), 1);
+      const again = await fixture.insert(toItems(2), options);
       assert.deepEqual([again.kind, again.version], ['committed', 2]);
-      assert.equal(await countRows(t, room), 5);
+      assert.equal(await countRows(t, fixture), 5);
     });
   }
 
   test('gives each of those that shared its commit its own result', async (t) => {
     const killed = await Killed.open(t, 'record');
-    const room = await killed.cut(
+    const fixture = await killed.cut(
       t,
       [1, 2, 3].map((rows) => async (each) => each.insert(toItems(rows), { key: `k${rows}`, digest: `d${rows}` })),
     );
     for (const rows of [1, 2, 3]) {
-      const again = await room.insert(toItems(rows), { key: `k${rows}`, digest: `d${rows}` });
+      const again = await fixture.insert(toItems(rows), { key: `k${rows}`, digest: `d${rows}` });
       assert.deepEqual([again.kind, again.version, again.fields], ['replayed', 2, { num_inserted_rows: rows }]);
     }
-    assert.equal(await countRows(t, room), 9);
+    assert.equal(await countRows(t, fixture), 9);
   });
 
   test('gets its counts back from its commit, for every kind of write', async (t) => {
-    const cases: readonly (readonly [write: (room: WriteFixture) => Promise<unknown>, fields: object])[] = [
-      [async (room) => room.update([['score', '2']], 'id < 2', KEYED), { updated_rows: 2 }],
-      [async (room) => room.delete('id = 0', KEYED), { num_deleted_rows: 1 }],
-      [async (room) => room.insert(toItems(1), { ...KEYED, mode: 'overwrite' }), { num_inserted_rows: 1 }],
-      [async (room) => room.restore(1, KEYED), {}],
-      [async (room) => room.addColumn('twice', 'id * 2', KEYED), {}],
+    const cases: readonly (readonly [write: (fixture: WriteFixture) => Promise<unknown>, fields: object])[] = [
+      [async (fixture) => fixture.update([['score', '2']], 'id < 2', KEYED), { updated_rows: 2 }],
+      [async (fixture) => fixture.delete('id = 0', KEYED), { num_deleted_rows: 1 }],
+      [async (fixture) => fixture.insert(toItems(1), { ...KEYED, mode: 'overwrite' }), { num_inserted_rows: 1 }],
+      [async (fixture) => fixture.restore(1, KEYED), {}],
+      [async (fixture) => fixture.addColumn('twice', 'id * 2', KEYED), {}],
     ];
     for (const [write, fields] of cases) {
       const killed = await Killed.open(t, 'record');
-      const room = await killed.cut(t, [write]);
-      const entry = await room.catalog.journal.findByKey('ann', 'k');
+      const fixture = await killed.cut(t, [write]);
+      const entry = await fixture.catalog.journal.findByKey('ann', 'k');
       assert.deepEqual([entry?.state, entry?.version, entry?.outcome], ['committed', 2, JSON.stringify(fields)]);
     }
   });
@@ -116,26 +116,26 @@ suite('a write that a crash cut short', () => {
   test('that took several commits is undone, before its first commit and after its last', async (t) => {
     for (const step of ['commit', 'sync', 'record'] as const) {
       const killed = await Killed.open(t, step);
-      const { room: before } = killed;
+      const { fixture: before } = killed;
       await before.create(await openFixture('multi'), 'long');
       const long = async (each: WriteFixture) =>
         each.insert(await openFixture('multi', { chunkBytes: 2048 }), { ...KEYED, directory: 'long' });
       void long(before);
       await killed.reached;
       assert.equal((await before.table('long')).heldVersion, 1);
-      const room = await openWriteFixture(t, { folder: before.folder });
-      assert.equal((await room.table('long')).heldVersion, undefined);
-      assert.deepEqual(await room.catalog.journal.pending(), []);
-      assert.equal((await readRows(t, room.state('long'))).length, 50);
-      const again = await long(room);
+      const fixture = await openWriteFixture(t, { folder: before.folder });
+      assert.equal((await fixture.table('long')).heldVersion, undefined);
+      assert.deepEqual(await fixture.catalog.journal.pending(), []);
+      assert.equal((await readRows(t, fixture.state('long'))).length, 50);
+      const again = await long(fixture);
       assert.deepEqual([again.kind, again.fields], ['committed', { num_inserted_rows: 50 }]);
-      assert.equal((await readRows(t, room.state('long'))).length, 100);
+      assert.equal((await readRows(t, fixture.state('long'))).length, 100);
     }
   });
 
   test('that took several commits and cannot be undone at the start keeps writers out until it is, and costs no later write', async (t) => {
     const killed = await Killed.open(t, 'record');
-    const { room: before } = killed;
+    const { fixture: before } = killed;
     await before.create(await openFixture('multi'), 'long');
     void before.insert(await openFixture('multi', { chunkBytes: 2048 }), { ...KEYED, directory: 'long' });
     await killed.reached;
@@ -144,40 +144,40 @@ suite('a write that a crash cut short', () => {
       if (name === 'restore' && fault.isAway) throw new Error('The storage has gone.');
       return call();
     });
-    const room = await openWriteFixture(t, { folder: before.folder, native });
-    const insert = async () => room.tryInsert(await openFixture('multi'), { directory: 'long' });
+    const fixture = await openWriteFixture(t, { folder: before.folder, native });
+    const insert = async () => fixture.tryInsert(await openFixture('multi'), { directory: 'long' });
     const early = await insert();
     fault.isAway = false;
-    await eventually(async () => (await room.catalog.journal.pending()).length === 0);
+    await eventually(async () => (await fixture.catalog.journal.pending()).length === 0);
     assert.equal((await insert()).kind, 'committed');
     const rows = 50 + 50 + (early.kind === 'committed' ? 50 : 0);
-    assert.equal((await readRows(t, room.state('long'))).length, rows);
-    assert.equal((await room.table('long')).heldVersion, undefined);
+    assert.equal((await readRows(t, fixture.state('long'))).length, rows);
+    assert.equal((await fixture.table('long')).heldVersion, undefined);
   });
 
   test('is told from commits of other programs', async (t) => {
     const killed = await Killed.open(t, 'commit');
-    void killed.room.delete('id = 0', KEYED);
+    void killed.fixture.delete('id = 0', KEYED);
     await killed.reached;
-    const apart = await openApart(t, killed.room.state());
+    const apart = await openApart(t, killed.fixture.state());
     await apart.update('id = 1', [['score', '9']]);
-    const room = await openWriteFixture(t, { folder: killed.room.folder });
-    assert.equal((await room.delete('id = 0', KEYED)).kind, 'committed');
-    assert.equal(await countRows(t, room), 2);
+    const fixture = await openWriteFixture(t, { folder: killed.fixture.folder });
+    assert.equal((await fixture.delete('id = 0', KEYED)).kind, 'committed');
+    assert.equal(await countRows(t, fixture), 2);
   });
 
   test('that two commits can be meant by stays in doubt, and nothing is applied twice', async (t) => {
     const killed = await Killed.open(t, 'commit');
-    const { room: before } = killed;
+    const { fixture: before } = killed;
     void before.delete('id = 0', KEYED);
     await killed.reached;
     const apart = await openApart(t, before.state());
     await apart.delete('id = 1');
     await apart.delete('id = 2');
-    const room = await openWriteFixture(t, { folder: before.folder });
-    await assert.rejects(room.delete('id = 0', KEYED), refusal('ServiceUnavailable', /not known yet/));
-    assert.equal(await countRows(t, room), 1);
-    assert.equal((await room.update([['score', '2']])).version, 4, 'other writes go on');
+    const fixture = await openWriteFixture(t, { folder: before.folder });
+    await assert.rejects(fixture.delete('id = 0', KEYED), refusal('ServiceUnavailable', /not known yet/));
+    assert.equal(await countRows(t, fixture), 1);
+    assert.equal((await fixture.update([['score', '2']])).version, 4, 'other writes go on');
   });
 
   test('before the next write was recorded is told from that one', async (t) => {
@@ -190,15 +190,15 @@ suite('a write that a crash cut short', () => {
     void before.insert(toItems(2), KEYED);
     await eventually(async () => state.records === 1);
     assert.equal((await before.insert(toItems(2), { digest: 'next' })).version, 3);
-    const room = await openWriteFixture(t, { folder: before.folder });
-    const again = await room.insert(toItems(2), KEYED);
+    const fixture = await openWriteFixture(t, { folder: before.folder });
+    const again = await fixture.insert(toItems(2), KEYED);
     assert.deepEqual([again.kind, again.version], ['replayed', 2]);
-    assert.equal(await countRows(t, room), 7);
+    assert.equal(await countRows(t, fixture), 7);
   });
 
   test('keeps the properties that it sets, and its name in the feed', async (t) => {
     const killed = await Killed.open(t, 'record');
-    const { room: before } = killed;
+    const { fixture: before } = killed;
     const plan = before.engine.commits.delete(sql('id = 0'));
     void before.writes.run({
       request: before.request('delete_from_table', KEYED),
@@ -211,21 +211,21 @@ suite('a write that a crash cut short', () => {
       toFields: ({ rowsDeleted }) => ({ num_deleted_rows: rowsDeleted }),
     });
     await killed.reached;
-    const room = await openWriteFixture(t, { folder: before.folder });
-    assert.equal((await room.table()).properties['purged'], 'yes');
-    const entry = await room.catalog.journal.findByKey(room.request('delete_from_table', KEYED).caller, 'k');
-    const transaction = await room.catalog.transactions.find(entry?.transactionId ?? '');
+    const fixture = await openWriteFixture(t, { folder: before.folder });
+    assert.equal((await fixture.table()).properties['purged'], 'yes');
+    const entry = await fixture.catalog.journal.findByKey(fixture.request('delete_from_table', KEYED).caller, 'k');
+    const transaction = await fixture.catalog.transactions.find(entry?.transactionId ?? '');
     assert.deepEqual([transaction?.operation, entry?.outcome], ['purge', '{"num_deleted_rows":1}']);
   });
 
   test('of a table that is gone since is forgotten', async (t) => {
     const killed = await Killed.open(t, 'record');
-    void killed.room.insert(toItems(2), KEYED);
+    void killed.fixture.insert(toItems(2), KEYED);
     await killed.reached;
-    const { room: before } = killed;
+    const { fixture: before } = killed;
     await before.catalog.tables.drop(await before.table(), ENTRY);
-    const room = await openWriteFixture(t, { folder: before.folder });
-    assert.deepEqual(await room.catalog.journal.pending(), []);
+    const fixture = await openWriteFixture(t, { folder: before.folder });
+    assert.deepEqual(await fixture.catalog.journal.pending(), []);
   });
 });
 
@@ -234,27 +234,27 @@ const ENTRY = { operation: 'drop_table', caller: 'ann', version: 0, requestId: '
 suite('a response of the process before', () => {
   /** A process that has committed a write without a key, and ended before it answered, or after. */
   async function openAnswered(t: TestContext, isMarked: boolean): Promise<WriteFixture> {
-    const room = await openWriteFixture(t);
-    await room.create(toItems(3));
-    const { response } = await room.insert(toItems(2), KEYLESS);
+    const fixture = await openWriteFixture(t);
+    await fixture.create(toItems(3));
+    const { response } = await fixture.insert(toItems(2), KEYLESS);
     assert.ok(response !== undefined);
-    if (isMarked) await room.writes.responses.mark(response);
-    return room;
+    if (isMarked) await fixture.writes.responses.mark(response);
+    return fixture;
   }
 
   test('that was never begun is given to the next request of the same words, once', async (t) => {
     const before = await openAnswered(t, false);
-    const room = await openWriteFixture(t, { folder: before.folder });
-    assert.equal((await room.insert(toItems(2), KEYLESS)).kind, 'replayed');
-    assert.equal((await room.insert(toItems(2), KEYLESS)).kind, 'committed');
+    const fixture = await openWriteFixture(t, { folder: before.folder });
+    assert.equal((await fixture.insert(toItems(2), KEYLESS)).kind, 'replayed');
+    assert.equal((await fixture.insert(toItems(2), KEYLESS)).kind, 'committed');
   });
 
   test('that was begun is not given again: the same words are a new request', async (t) => {
     const before = await openAnswered(t, true);
-    const room = await openWriteFixture(t, { folder: before.folder });
-    assert.equal((await room.insert(toItems(2), KEYLESS)).kind, 'committed');
+    const fixture = await openWriteFixture(t, { folder: before.folder });
+    assert.equal((await fixture.insert(toItems(2), KEYLESS)).kind, 'committed');
     assert.deepEqual(
-      (await room.catalog.journal.keyless()).map(({ version }) => version),
+      (await fixture.catalog.journal.keyless()).map(({ version }) => version),
       [3],
     );
   });
@@ -297,9 +297,9 @@ suite('a response of the process before', () => {
     test(`is a new request when it comes again without a key, and the marks are in a file ${name}`, async (t) => {
       const before = await openAnswered(t, false);
       await change(join(before.folder, 'marks'));
-      const room = await openWriteFixture(t, { folder: before.folder });
-      assert.equal((await room.insert(toItems(2), KEYLESS)).kind, 'committed');
-      assert.equal(await countRows(t, room), 7);
+      const fixture = await openWriteFixture(t, { folder: before.folder });
+      assert.equal((await fixture.insert(toItems(2), KEYLESS)).kind, 'committed');
+      assert.equal(await countRows(t, fixture), 7);
     });
   }
 
@@ -308,8 +308,8 @@ suite('a response of the process before', () => {
     await before.create(toItems(3));
     await before.insert(toItems(2), KEYED);
     await writeFile(join(before.folder, 'marks'), 'damaged');
-    const room = await openWriteFixture(t, { folder: before.folder });
-    assert.equal((await room.insert(toItems(2), KEYED)).kind, 'replayed');
+    const fixture = await openWriteFixture(t, { folder: before.folder });
+    assert.equal((await fixture.insert(toItems(2), KEYED)).kind, 'replayed');
   });
 });
 
@@ -323,11 +323,11 @@ function withHeader(text: string, change: (header: string) => string): string {
 
 test('a failure of the recovery leaves the entry in doubt, and it is resolved in the background', async (t) => {
   const killed = await Killed.open(t, 'record');
-  void killed.room.insert(toItems(2), KEYED);
+  void killed.fixture.insert(toItems(2), KEYED);
   await killed.reached;
   let isAway = true;
-  const room = await openWriteFixture(t, {
-    folder: killed.room.folder,
+  const fixture = await openWriteFixture(t, {
+    folder: killed.fixture.folder,
     watchCatalog: (catalog) => ({
       ...catalog,
       journal: {
@@ -339,8 +339,8 @@ test('a failure of the recovery leaves the entry in doubt, and it is resolved in
       },
     }),
   });
-  await assert.rejects(room.insert(toItems(2), KEYED), refusal('ServiceUnavailable', /not known yet/));
+  await assert.rejects(fixture.insert(toItems(2), KEYED), refusal('ServiceUnavailable', /not known yet/));
   isAway = false;
-  await eventually(async () => (await room.catalog.journal.pending()).length === 0);
-  assert.equal((await room.insert(toItems(2), KEYED)).kind, 'replayed');
+  await eventually(async () => (await fixture.catalog.journal.pending()).length === 0);
+  assert.equal((await fixture.insert(toItems(2), KEYED)).kind, 'replayed');
 });
