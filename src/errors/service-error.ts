@@ -33,10 +33,6 @@ export function invalidInput(message: string, hint?: string): ServiceError {
   return new ServiceError('InvalidInput', message, hint === undefined ? {} : { hint });
 }
 
-export function statusText(status: number): { readonly type: string; readonly title: string } {
-  return STATUS_TEXTS[status] ?? { type: '/errors/server-error', title: 'Internal Server Error' };
-}
-
 /** `code` is the number that Lance clients read; `retryable` means that the same request may succeed later. */
 export const ERROR_KINDS = {
   Unsupported: { code: 0, status: 406, retryable: false },
@@ -81,9 +77,10 @@ export const ERROR_KINDS = {
 } as const;
 
 export type ErrorName = keyof typeof ERROR_KINDS;
+export type ErrorStatus = (typeof ERROR_KINDS)[ErrorName]['status'];
 
 /** `type` and `title` follow the HTTP status alone, in the words of the contract where it has some. */
-export const STATUS_TEXTS: Readonly<Record<number, { readonly type: string; readonly title: string }>> = {
+export const STATUS_TEXTS: Readonly<Record<ErrorStatus, { readonly type: string; readonly title: string }>> = {
   400: { type: '/errors/bad-request', title: 'Malformed request' },
   401: { type: '/errors/unauthorized-request', title: 'No valid authentication credentials for the operation' },
   403: { type: '/errors/forbidden-request', title: 'Not authorized to make this request' },

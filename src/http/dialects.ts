@@ -1,5 +1,5 @@
 import { ERROR_KINDS } from '../errors/service-error.ts';
-import type { ErrorName } from '../errors/service-error.ts';
+import type { ErrorName, ErrorStatus } from '../errors/service-error.ts';
 import type { Dialect } from '../operations/operation.ts';
 
 /**
@@ -17,16 +17,16 @@ export function chooseDialect(path: string, userAgent: string | undefined): Dial
   return userAgent?.startsWith('LanceDB-') === true ? 'lancedb' : 'lance';
 }
 
-/**
- * The LanceDB client reads every 404 as a missing table and repeats a request after 409: it gets 400 where neither
- * is meant.
- */
-export function statusFor(kind: ErrorName, dialect: Dialect): number {
-  return dialect === 'lancedb' && PLAIN_REFUSALS.has(kind) ? 400 : ERROR_KINDS[kind].status;
+/** The status of an error. LanceDB clients get 400 for the kinds below. */
+export function statusFor(kind: ErrorName, dialect: Dialect): ErrorStatus {
+  return dialect === 'lancedb' && KINDS_WITH_400_FOR_LANCEDB.has(kind) ? 400 : ERROR_KINDS[kind].status;
 }
 
-/** That a branch exists is not among them: the client knows it by its 409. */
-const PLAIN_REFUSALS: ReadonlySet<ErrorName> = new Set([
+/**
+ * The LanceDB client reads every 404 as a missing table, and sends a request again after 409. `TableBranchAlreadyExists`
+ * keeps its 409, by which the client recognises it.
+ */
+const KINDS_WITH_400_FOR_LANCEDB: ReadonlySet<ErrorName> = new Set([
   'TableColumnNotFound',
   'TableAlreadyExists',
   'TableTagAlreadyExists',

@@ -1,7 +1,7 @@
 import type { Condition, Engine } from '../engine/engine.ts';
 import type { MaintenanceLimits } from '../model/limits.ts';
 import type { BackgroundWork } from '../writes/writes.ts';
-import { findReasons, findRetentionCutoff, isHistoryTooLarge, shouldBlockWriters } from './policy.ts';
+import { findMaintenanceReasons, findRetentionCutoff, isHistoryTooLarge, shouldBlockWriters } from './policy.ts';
 import type { Reason, TableActivity } from './table-activity.ts';
 
 export interface MaintenanceContext {
@@ -40,7 +40,7 @@ export async function planMaintenance(
   const { commits, lastCommitAt, historyAt, historyVersion } = activity;
   const isIdle = isForced || now() - lastCommitAt >= limits.quietSeconds * 1000;
   const recent = { commits, isIdle, left: isForced ? undefined : activity.left };
-  const reasons = findReasons(condition, recent, isForced ? { ...limits, smallFragmentsMax: 2 } : limits);
+  const reasons = findMaintenanceReasons(condition, recent, isForced ? { ...limits, smallFragmentsMax: 2 } : limits);
   const isHistoryDue =
     isForced ||
     (historyAt !== undefined && historyAt <= now()) ||

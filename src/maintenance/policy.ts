@@ -9,7 +9,7 @@ export interface RecentActivity extends Readonly<Pick<TableActivity, 'commits' |
   readonly isIdle: boolean;
 }
 
-export function findReasons(
+export function findMaintenanceReasons(
   condition: Condition,
   { commits, isIdle, left }: RecentActivity,
   limits: MaintenanceLimits,

@@ -1,3 +1,4 @@
+import type { ErrorStatus } from '../errors/service-error.ts';
 import { Type } from 'typebox';
 import type { CheckedStream } from '../arrow/stream/checked-stream.ts';
 import type { Caller, Permission } from '../model/access.ts';
@@ -132,7 +133,7 @@ interface Description<Body> {
   readonly query: Type.TObject;
   readonly replies: readonly ReplyShape[];
   /** Statuses that this operation may reply with beside those that all share. */
-  readonly statuses: readonly number[];
+  readonly statuses: readonly ErrorStatus[];
   /** Of tables: a path of names, or one name in the root namespace. */
   readonly identifier: 'path' | 'name';
 }

@@ -45,15 +45,8 @@ export interface PipelineParts {
 }
 
 /**
- * The commit protocol of a write that is one commit of the engine, from top to bottom. What holds for every write:
- *
- * 1. A success was applied exactly once, is durable, and is recorded.
- * 2. A refusal changed nothing.
- * 3. A write that may have been applied without a success says so, and is resolved before the same request can run again.
- * 4. A response is marked before its first byte leaves. A write whose response was marked is never replayed without a key.
- * 5. A commit whose reply was lost is looked for in the manifests, never guessed.
- *
- * The result is a value: nothing is thrown to report success, and nothing below calls back into this.
+ * The commit protocol of a write that is one commit of the engine, from top to bottom. It keeps the invariants 8 to 14 of
+ * ARCHITECTURE.md. The result is a value: nothing is thrown to report success, and nothing below calls back into this.
  */
 export class WritePipeline {
   readonly #parts: PipelineParts;
@@ -316,7 +309,7 @@ export async function runReplayable(
   enqueue: () => Promise<WriteResult>,
 ): Promise<WriteResult> {
   try {
-    return await idempotency.singleWrite(request, async () => {
+    return await idempotency.runOnePerRequest(request, async () => {
       await onStep('replay');
       const replayed = await idempotency.findReplay(request);
       if (replayed !== undefined) return replayed;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
 import type { Condition, VersionAge } from '../../src/engine/engine.ts';
-import { findRetentionCutoff, findReasons, shouldBlockWriters } from '../../src/maintenance/policy.ts';
+import { findRetentionCutoff, findMaintenanceReasons, shouldBlockWriters } from '../../src/maintenance/policy.ts';
 import type { VersionHistory, RecentActivity } from '../../src/maintenance/policy.ts';
 import { testLimits } from '../support/limits.ts';
 
@@ -24,30 +24,32 @@ const active: RecentActivity = { commits: 100, isIdle: false, left: undefined };
 
 suite('a table is maintained', () => {
   test('when small fragments, deleted rows or unindexed rows exceed their limit', () => {
-    assert.deepEqual(findReasons(fresh, active, limits), []);
-    assert.deepEqual(findReasons({ ...fresh, smallFragments: 64 }, active, limits), ['fragments']);
-    assert.deepEqual(findReasons({ ...fresh, deletedRows: 1200 }, active, limits), ['deletions']);
+    assert.deepEqual(findMaintenanceReasons(fresh, active, limits), []);
+    assert.deepEqual(findMaintenanceReasons({ ...fresh, smallFragments: 64 }, active, limits), ['fragments']);
+    assert.deepEqual(findMaintenanceReasons({ ...fresh, deletedRows: 1200 }, active, limits), ['deletions']);
     const indexes = [{ name: 'id_idx', unindexedRows: 1001 }];
-    assert.deepEqual(findReasons({ ...fresh, indexes }, active, limits), ['index']);
+    assert.deepEqual(findMaintenanceReasons({ ...fresh, indexes }, active, limits), ['index']);
   });
 
   test('not for a few rows', () => {
     const small = { ...fresh, rows: 100, deletedRows: 100, indexes: [{ name: 'id_idx', unindexedRows: 100 }] };
-    assert.deepEqual(findReasons(small, active, limits), []);
+    assert.deepEqual(findMaintenanceReasons(small, active, limits), []);
   });
 
   test('not again for what the last run could not improve', () => {
     const many = { ...fresh, smallFragments: 100 };
-    assert.deepEqual(findReasons(many, { ...active, left: { version: 8, smallFragments: 90 } }, limits), []);
-    assert.deepEqual(findReasons(many, { ...active, left: { version: 9, smallFragments: 0 } }, limits), []);
-    assert.deepEqual(findReasons(many, { ...active, left: { version: 8, smallFragments: 36 } }, limits), ['fragments']);
+    assert.deepEqual(findMaintenanceReasons(many, { ...active, left: { version: 8, smallFragments: 90 } }, limits), []);
+    assert.deepEqual(findMaintenanceReasons(many, { ...active, left: { version: 9, smallFragments: 0 } }, limits), []);
+    assert.deepEqual(findMaintenanceReasons(many, { ...active, left: { version: 8, smallFragments: 36 } }, limits), [
+      'fragments',
+    ]);
   });
 
   test('after more commits when it is large, unless it is idle', () => {
     const large = { ...fresh, smallFragments: 100, bytes: 100 * MiB };
-    assert.deepEqual(findReasons(large, { ...active, commits: 399 }, limits), []);
-    assert.deepEqual(findReasons(large, { ...active, commits: 400 }, limits), ['fragments']);
-    assert.deepEqual(findReasons(large, { ...active, commits: 1, isIdle: true }, limits), ['fragments']);
+    assert.deepEqual(findMaintenanceReasons(large, { ...active, commits: 399 }, limits), []);
+    assert.deepEqual(findMaintenanceReasons(large, { ...active, commits: 400 }, limits), ['fragments']);
+    assert.deepEqual(findMaintenanceReasons(large, { ...active, commits: 1, isIdle: true }, limits), ['fragments']);
   });
 });
 

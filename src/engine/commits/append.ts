@@ -115,7 +115,7 @@ interface Counted {
 }
 
 /** Adds the rows of a stream of many chunks, one commit for each. */
-export class LongAppend implements MultiCommitPlan<AppendedRows> {
+export class LongAppendPlan implements MultiCommitPlan<AppendedRows> {
   readonly #parts: EngineParts;
   readonly #target: WriteTarget;
   readonly #data: LongAppendData;

@@ -5,9 +5,9 @@ import { engineCall, retryConflicts } from '../native/engine-errors.ts';
 import type { EngineParts } from '../parts.ts';
 import { readVersion } from '../tables/table-handle.ts';
 import type { WriteTarget } from '../tables/table-handle.ts';
-import { UpdateCommit } from '../updates/update.ts';
+import { UpdatePlan } from '../updates/update.ts';
 import type { UpdatedRows, UpdateRequest } from '../updates/update.ts';
-import { AppendPlan, LongAppend } from './append.ts';
+import { AppendPlan, LongAppendPlan } from './append.ts';
 import type { AppendData, AppendedRows, LongAppendData } from './append.ts';
 import { planAddColumns, planAlterColumns, planDropColumns } from './columns.ts';
 import type { CommitPlan, MultiCommitPlan } from './commit-plan.ts';
@@ -27,9 +27,9 @@ export function createCommitsEngine(parts: EngineParts) {
   return {
     append: (data: AppendData): CommitPlan<AppendedRows> => new AppendPlan(parts.limits, data),
     longAppend: (target: WriteTarget, data: LongAppendData): MultiCommitPlan<AppendedRows> =>
-      new LongAppend(parts, target, data),
+      new LongAppendPlan(parts, target, data),
     update: (target: WriteTarget, request: UpdateRequest): CommitPlan<UpdatedRows> =>
-      new UpdateCommit(parts, target, request),
+      new UpdatePlan(parts, target, request),
     delete: planDelete,
     merge: planMerge,
     overwrite: (data: OverwriteData) => planOverwrite(parts, data),

@@ -6,7 +6,7 @@ import type { DataType, Field } from '../../model/schema.ts';
 import type { AssignmentTree } from './assignments.ts';
 
 /** An update with each field once. Without a predicate it changes every row. */
-export interface UpdatePlan {
+export interface UpdateParts {
   readonly tree: AssignmentTree;
   readonly predicate: GuardedSql | undefined;
 }
@@ -24,7 +24,7 @@ export interface KeyName {
   readonly sql: string;
 }
 
-export function toPointUpdate({ tree, predicate }: UpdatePlan): PointUpdate | undefined {
+export function toPointUpdate({ tree, predicate }: UpdateParts): PointUpdate | undefined {
   const condition = predicate === undefined ? undefined : toKeyCondition(predicate);
   const expressions = wholeColumns(tree);
   return condition === undefined || expressions === undefined ? undefined : { ...condition, expressions };

@@ -5,7 +5,7 @@ import type { GuardedSql } from '../../model/query.ts';
 import type { Field, Schema } from '../../model/schema.ts';
 import type { AssignmentTree } from './assignments.ts';
 import { toGroupKey, toGroupValue, toLiteralExpression, toPointUpdate } from './point-update.ts';
-import type { GroupKey, KeyName, PointUpdate, UpdatePlan } from './point-update.ts';
+import type { GroupKey, KeyName, PointUpdate, UpdateParts } from './point-update.ts';
 import { REPEATS_MAX, isRepeatable, repeatExpression } from './repeated-expression.ts';
 
 /** Of all keys and expressions in one group. The engine repeats a list of values in memory for every row. */
@@ -42,7 +42,7 @@ export class UpdateGroup {
   }
 
   /** `undefined` when the update cannot share a commit. */
-  static start(plan: UpdatePlan, schema: Schema): UpdateGroup | undefined {
+  static start(plan: UpdateParts, schema: Schema): UpdateGroup | undefined {
     const first = toPointUpdate(plan);
     const keyField = first === undefined ? undefined : findField(schema, first.key.name);
     if (first === undefined || keyField === undefined || first.expressions.has(keyField.name)) return undefined;
@@ -51,7 +51,7 @@ export class UpdateGroup {
   }
 
   /** Whether the update now belongs to the group. */
-  add(plan: UpdatePlan): boolean {
+  add(plan: UpdateParts): boolean {
     const update = toPointUpdate(plan);
     if (update === undefined || update.key.sql !== this.#keyName.sql) return false;
     const key = toGroupKey(update.literal, this.#keyField);

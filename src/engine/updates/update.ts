@@ -10,7 +10,7 @@ import type { Assignment, AssignmentTree } from './assignments.ts';
 import { countKeys, countWrittenKeys } from './key-counts.ts';
 import type { KeyCounts } from './key-counts.ts';
 import { toPointUpdate } from './point-update.ts';
-import type { UpdatePlan } from './point-update.ts';
+import type { UpdateParts } from './point-update.ts';
 import { UpdateGroup } from './update-group.ts';
 import type { GroupedUpdate } from './update-group.ts';
 
@@ -25,9 +25,9 @@ export interface UpdatedRows {
 }
 
 /** Sets columns by expressions; queued updates of other rows may share the commit. The engine commits even without a match. */
-export class UpdateCommit implements CommitPlan<UpdatedRows> {
+export class UpdatePlan implements CommitPlan<UpdatedRows> {
   readonly kinds = ['update'] as const;
-  readonly plan: UpdatePlan;
+  readonly plan: UpdateParts;
   readonly #parts: EngineParts;
   readonly #target: WriteTarget;
 
@@ -81,7 +81,7 @@ class UpdateCommitGroup implements CommitGroup<UpdatedRows> {
   }
 
   add(plan: CommitPlan<unknown>): boolean {
-    return plan instanceof UpdateCommit && this.#group.add(plan.plan);
+    return plan instanceof UpdatePlan && this.#group.add(plan.plan);
   }
 
   async prepare(table: OpenTable): Promise<PreparedCommit<readonly UpdatedRows[]> | undefined> {

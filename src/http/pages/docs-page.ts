@@ -130,7 +130,7 @@ function describeObject(shape: ShapeLike): string {
 
 function renderErrors(): string {
   const rows = Object.entries(ERROR_KINDS).map(([name, { status, code, retryable }]) => {
-    const type = STATUS_TEXTS[status]?.type ?? '';
+    const { type } = STATUS_TEXTS[status];
     return `<tr><td><code>${name}</code></td><td>${status}</td><td>${code}</td><td><code>${type}</code></td><td>${retryable ? 'yes' : ''}</td></tr>`;
   });
   return `<table><thead><tr><th>Name</th><th>Status</th><th>code</th><th>type</th><th>Try again</th></tr></thead><tbody>${rows.join('')}</tbody></table>`;

@@ -124,7 +124,7 @@ function describeErrors(operation: Operation): Json {
   const statuses = [...SHARED_STATUSES, ...operation.statuses].toSorted((one, other) => one - other);
   const entries = statuses.map((status) => {
     const content = { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } };
-    return [String(status), { description: STATUS_TEXTS[status]?.title ?? '', content }] as const;
+    return [String(status), { description: STATUS_TEXTS[status].title, content }] as const;
   });
   return Object.fromEntries(entries);
 }

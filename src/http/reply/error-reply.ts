@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { ServiceError, invalidInput, statusText } from '../../errors/service-error.ts';
+import { ServiceError, invalidInput, STATUS_TEXTS } from '../../errors/service-error.ts';
 import type { Dialect } from '../../operations/operation.ts';
 import type { ErrorBody } from '../../wire/shapes.ts';
 import { statusFor } from '../dialects.ts';
@@ -33,7 +33,7 @@ export function toRefusal(
 
 export function toErrorReply(error: ServiceError, { path, dialect }: ErrorContext): ErrorReply {
   const status = statusFor(error.kind, dialect);
-  const { type, title } = statusText(status);
+  const { type, title } = STATUS_TEXTS[status];
   return {
     status,
     headers: errorHeaders(error, status),

@@ -39,7 +39,7 @@ export class Idempotency {
   }
 
   /** Runs a request, after those that it may repeat: one with the same key, or an identical one whose client has gone. */
-  async single<Value>(request: WriteRequest, run: () => Promise<Value>): Promise<Value> {
+  async runOnePerKey<Value>(request: WriteRequest, run: () => Promise<Value>): Promise<Value> {
     // A create that overwrites a table is two operations of one request.
     if (request.key !== undefined && this.#runningLike(request).some((other) => other.request === request))
       return run();
@@ -52,8 +52,8 @@ export class Idempotency {
   }
 
   /** The same for a write. Without a key it ends when its response is marked or released, not before. */
-  async singleWrite(request: WriteRequest, run: () => Promise<WriteResult>): Promise<WriteResult> {
-    if (request.key !== undefined) return this.single(request, run);
+  async runOnePerRequest(request: WriteRequest, run: () => Promise<WriteResult>): Promise<WriteResult> {
+    if (request.key !== undefined) return this.runOnePerKey(request, run);
     const end = await this.#begin(request);
     let isUnsent = false;
     try {
@@ -77,7 +77,7 @@ export class Idempotency {
     }
     const entry = await this.#findByKey(caller, key);
     if (entry === undefined) return undefined;
-    if (entry.digest !== digest) throw keyOfAnother();
+    if (entry.digest !== digest) throw keyUsedByAnotherRequest();
     if (entry.state === 'pending') throw stillInDoubt();
     return toReplayed(entry);
   }
@@ -140,7 +140,7 @@ function nameOf(request: WriteRequest): string {
   return key === undefined ? `digest ${request.digest()}` : `key ${caller} ${key}`;
 }
 
-function keyOfAnother(): ServiceError {
+function keyUsedByAnotherRequest(): ServiceError {
   return new ServiceError('InvalidInput', 'The Idempotency-Key was used for another request.', {
     hint: 'Use a new key for each request, and the same one only to send that request again.',
   });

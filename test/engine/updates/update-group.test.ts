@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { toAssignmentTree } from '../../../src/engine/updates/assignments.ts';
-import type { UpdatePlan } from '../../../src/engine/updates/point-update.ts';
+import type { UpdateParts } from '../../../src/engine/updates/point-update.ts';
 import { UpdateGroup } from '../../../src/engine/updates/update-group.ts';
 import type { FieldPath } from '../../../src/model/field-path.ts';
 import type { DataType, Field, Schema } from '../../../src/model/schema.ts';
@@ -35,7 +35,7 @@ function field(name: string, type: DataType, metadata: Record<string, string> = 
 
 type Written = readonly [predicate: string | undefined, ...pairs: readonly (readonly [path: string, sql: string])[]];
 
-function toPlan([predicate, ...pairs]: Written): UpdatePlan {
+function toPlan([predicate, ...pairs]: Written): UpdateParts {
   const assignments = pairs.map(([path, expression]) => ({ path: toPath(path), expression: sql(expression) }));
   return { tree: toAssignmentTree(assignments), predicate: predicate === undefined ? undefined : sql(predicate) };
 }

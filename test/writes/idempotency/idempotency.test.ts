@@ -82,7 +82,7 @@ async function openIdempotency(t: TestContext, watch: (journal: Journal) => Jour
   /** A whole write, but for its response. */
   const commit = async (request: WriteRequest): Promise<ResponseRef> => {
     const written = await record(request);
-    await idempotency.singleWrite(request, async () => written);
+    await idempotency.runOnePerRequest(request, async () => written);
     return written.response;
   };
   const find = async (id: string): Promise<JournalEntry | undefined> => catalog.journal.find(id);
@@ -127,7 +127,7 @@ suite('with a key', () => {
     const { idempotency } = await openIdempotency(t);
     const events: string[] = [];
     const run = async (name: string, request: WriteRequest): Promise<void> =>
-      idempotency.single(request, async () => {
+      idempotency.runOnePerKey(request, async () => {
         events.push(`${name} starts`);
         await new Promise(setImmediate);
         events.push(`${name} ends`);
@@ -142,10 +142,10 @@ suite('with a key', () => {
     const { idempotency } = await openIdempotency(t);
     const request = toRequest({ key: 'k' });
     await assert.rejects(
-      idempotency.single(request, async () => Promise.reject(new Error('no'))),
+      idempotency.runOnePerKey(request, async () => Promise.reject(new Error('no'))),
       /no/,
     );
-    assert.equal(await idempotency.single(request, async () => 'ran'), 'ran');
+    assert.equal(await idempotency.runOnePerKey(request, async () => 'ran'), 'ran');
   });
 
   test('while it is in doubt whether it was applied, it is refused', async (t) => {
@@ -257,14 +257,14 @@ suite('without a key', () => {
     const client = new AbortController();
     const first = toRequest({ signal: client.signal });
     const events: string[] = [];
-    const result = await idempotency.singleWrite(first, async () => {
-      await idempotency.single(toRequest(), async () => void events.push('beside it'));
+    const result = await idempotency.runOnePerRequest(first, async () => {
+      await idempotency.runOnePerKey(toRequest(), async () => void events.push('beside it'));
       client.abort();
       return record(first);
     });
     assert.ok(result.kind === 'committed' && result.response !== undefined);
     // The client asks again before its first request is over.
-    const again = idempotency.single(toRequest(), async () => {
+    const again = idempotency.runOnePerKey(toRequest(), async () => {
       events.push('again');
       return idempotency.findReplay(toRequest());
     });
