@@ -1,7 +1,7 @@
 import { invalidInput } from '../errors/service-error.ts';
 import type { QueryLimits } from '../model/limits.ts';
 
-export interface IntegerRule {
+interface IntegerRule {
   readonly field: string;
   readonly minimum: number;
   readonly maximum: number;

@@ -19,13 +19,6 @@ interface MaintenanceParts extends MaintenanceContext {
   readonly telemetry: Telemetry;
 }
 
-/** Since the service started. */
-export interface MaintenanceState {
-  readonly isPaused: boolean;
-  readonly commits: number;
-  readonly lastRun: RunRecord | undefined;
-}
-
 const FORCED = { isForced: true, removeFrom: 0 } as const;
 
 /** The caller and task name of automatic runs. */
@@ -77,13 +70,10 @@ export class Maintenance {
     this.#schedule.wake();
   }
 
-  describe(table: TableRecord): MaintenanceState {
+  /** Since the service started. */
+  describe(table: TableRecord) {
     const { commits = 0, lastRun } = this.#activities.peek(table.id) ?? newActivity(table);
-    return {
-      isPaused: isMaintenancePaused(table),
-      commits,
-      lastRun: lastRun === undefined ? undefined : toRunRecord(lastRun),
-    };
+    return { isPaused: isMaintenancePaused(table), commits, lastRun: lastRun && toRunRecord(lastRun) };
   }
 
   /** What a run on request would do. Plans with a copy, because planning changes the activity. */

@@ -35,7 +35,7 @@ const LOST_RUNS_MAX = 4;
 /** Above this multiple of the size writers would wait too long in any case: only an idle table can be compacted. */
 const BLOCKING_STRETCH_MAX = 16;
 
-export interface PlannedWork extends Readonly<Pick<TableActivity, 'left' | 'lostRuns'>> {
+interface PlannedWork extends Readonly<Pick<TableActivity, 'left' | 'lostRuns'>> {
   readonly reasons: readonly Reason[];
   readonly isRemoving: boolean;
 }
