@@ -227,7 +227,7 @@ export class WritePipeline {
     return { kind: 'in-doubt', error: inDoubt(error) };
   }
 
-  /** Steps 7 and 8: sync, record. The HTTP layer marks and sends the response. */
+  /** Steps 7 and 8: sync, record (invariants 8 and 9). The HTTP layer marks and sends the response. */
   async #finish(members: readonly BatchMember[], { entries, scope, version, fields }: CommittedBatch): Promise<void> {
     const { journal, inDoubtWrites, onStep, onCommit, sync } = this.#parts;
     let isSynced = false;
@@ -321,7 +321,7 @@ export async function runReplayable(
   }
 }
 
-/** If-Match is about the version that the write will follow. */
+/** Invariant 14: If-Match is about the version that the write will follow. */
 export function requireVersion({ request: { expectedVersion } }: JournaledWrite, base: number): void {
   if (expectedVersion !== undefined && expectedVersion !== base) throw versionDiffers(expectedVersion, base);
 }

@@ -27,7 +27,7 @@ export interface TableDescription {
 
 /**
  * Keeps the latest state of the most recently used tables open. A version or a branch is opened for one piece of work
- * alone: the engine's handles are mutable, and a reader of the latest must never get one that was moved elsewhere.
+ * alone (invariant 3): the engine's handles are mutable, and a reader of the latest must never get one that was moved elsewhere.
  */
 export class OpenTables {
   readonly #connections: Connections;

@@ -12,7 +12,7 @@ import { readPieces, refuseDeclaredLength } from './body.ts';
 /** Bodies up to this size are read whole first: an invalid one then reserves no name and writes no journal entry. */
 const SHORT_BYTES = 64 * 1024;
 
-/** The Arrow stream in the body of a request. Nothing is read before the operation opens it. */
+/** The Arrow stream in the body of a request. Nothing is read before the operation opens it (invariant 1). */
 export function arrowBody(
   context: RequestContext,
   isHashed: boolean,

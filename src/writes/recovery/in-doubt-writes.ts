@@ -39,7 +39,7 @@ type Branch = Pick<JournaledWrite, 'table' | 'branch'>;
 const RETRY_MILLISECONDS_MIN = 200;
 const RETRY_MILLISECONDS_MAX = 10_000;
 
-/** Writes that may have been committed, or that are committed and not recorded. */
+/** Writes that may have been committed, or that are committed and not recorded (invariant 11). */
 export class InDoubtWrites {
   readonly #parts: InDoubtParts;
   readonly #inDoubt = new Map<string, InDoubtWrite>();

@@ -64,7 +64,7 @@ export function inspectCommits(storages: Storages, { location, branch }: WriteTa
 }
 
 /**
- * Decides from the manifests after the base version whether a write was committed. The engine exposes no transaction id,
+ * Decides from the manifests after the base version whether a write was committed (invariant 13). The engine exposes no transaction id,
  * so a commit is recognised by its kind, the version that it read, and its rows. No other write runs in the queue
  * meanwhile, but other programs may write: with more than one candidate the verdict is unknown.
  */
