@@ -231,6 +231,7 @@ export class WritePipeline {
   async #finish(members: readonly BatchMember[], { entries, scope, version, fields }: CommittedBatch): Promise<void> {
     const { journal, inDoubtWrites, onStep, onCommit, sync } = this.#parts;
     let isSynced = false;
+    let recorded: Awaited<ReturnType<Journal['record']>>;
     try {
       await onStep('sync');
       await scope?.sync();
@@ -239,21 +240,22 @@ export class WritePipeline {
       const commits = members.map(({ write }, index) =>
         toCommit(write, at(entries, index), version, at(fields, index)),
       );
-      const recorded = await journal.record(commits, sync === 'full');
-      inDoubtWrites.untrack(entries);
-      onCommit(headOf(members).write.table);
-      for (const [index, member] of members.entries()) {
-        const committed = { version, fields: at(fields, index), recorded: recorded[index] };
-        member.settle(toSuccess(this.#parts, member.write, at(entries, index), committed));
-      }
+      recorded = await journal.record(commits, sync === 'full');
     } catch (error) {
       // Committed, but not known to be durable, or not recorded. The storage's own error says what that means.
       inDoubtWrites.add(entries);
       const reported = isSynced ? inDoubt(error) : toServiceError(error);
       for (const member of members) member.settle({ kind: 'in-doubt', error: reported });
+      return;
     } finally {
       scope?.end();
     }
+    inDoubtWrites.untrack(entries);
+    for (const [index, member] of members.entries()) {
+      const committed = { version, fields: at(fields, index), recorded: recorded[index] };
+      member.settle(toSuccess(this.#parts, member.write, at(entries, index), committed));
+    }
+    onCommit(headOf(members).write.table);
   }
 
   /** The latest state of the table. After a failure nothing that is cached of it holds. */
