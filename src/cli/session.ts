@@ -122,7 +122,7 @@ export const YES_OPTION: Option = { name: 'yes', short: 'y', help: 'do it withou
 /** Whether the person at the terminal agrees; without a terminal, --yes is required. */
 export async function confirm({ given, terminal }: Session, question: string): Promise<boolean> {
   if (given.has('yes')) return true;
-  if (terminal.ask === undefined) throw new UsageError(`${question} Nobody is here to be asked: add --yes to do it.`);
+  if (terminal.ask === undefined) throw new UsageError(`${question} There is no terminal to confirm it: add --yes.`);
   const reply = await terminal.ask(`${paintForErrors(terminal).yellow(question)} [y/N] `);
   if (/^y(es)?$/i.test(reply.trim())) return true;
   terminal.err('Nothing was changed.\n');

@@ -11,7 +11,7 @@ const BUSY = 5;
 const BYTE = 0xff;
 
 /**
- * An exclusive lock on a file, or `undefined` while another holder has it. Node offers no file locks of its own, so this
+ * An exclusive lock on a file, or `undefined` while another holder has it. Node has no file locks, so this
  * is an open SQLite transaction: the operating system releases its lock when the process dies. Nothing is ever written,
  * so it also works on a full disk. The file must not be opened or removed by other code: POSIX drops all locks that a
  * process has on a file as soon as it closes any descriptor of it.

@@ -41,7 +41,7 @@ export async function* toBatches(
         try {
           values[index]?.push(converters[index]?.(cells[index]) ?? null);
         } catch (error) {
-          const hint = 'Mend the line, or give the column another type: utf8 takes everything.';
+          const hint = 'Fix the line, or give the column another type: utf8 accepts everything.';
           refuseAt(error, `Line ${line}: the value of "${source.name}"`, hint);
         }
       }

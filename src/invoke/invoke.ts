@@ -31,7 +31,9 @@ export interface InvokeDependencies {
 
 /**
  * Executes one operation for a caller, whatever the protocol: resolves and authorizes the target, checks the conditions of
- * a write, then runs the operation. Admission control and rate limits are up to the front end.
+ * a write, then runs the operation. Admission control and rate limits are up to the front end, which also marks the
+ * `response` of the reply right before it sends it, or releases it (`writes.responses`): until then an identical request
+ * of a client that has gone waits.
  */
 export async function invoke(
   operation: Operation,

@@ -139,7 +139,7 @@ function toGrantRow(principal: string, grant: Grant): GrantRow {
 export async function refuseLastAdministrator(sql: Sql, principal: string, now: number): Promise<void> {
   const administrators = await listAdministrators(sql, now);
   if (!administrators.includes(principal) || administrators.length > 1) return;
-  throw new ServiceError('LastAdministrator', 'Without this key nobody could administer the server.', {
+  throw new ServiceError('LastAdministrator', 'This is the last key that can administer the server.', {
     hint: 'Make another API key with the role admin on all databases first.',
   });
 }

@@ -10,7 +10,7 @@ export const databaseCommands: readonly Command[] = [
   defineCatalogCommand({
     words: ['database', 'create'],
     usage: 'NAME [--root FOLDER_OR_URI] [--json] [--data DIR]',
-    summary: 'create a database: a tenant with tables of its own',
+    summary: 'create a database: a tenant with separate tables',
     help: 'Without --root its tables live below the storage root, in a folder of their own.',
     own: { options: ['root'], switches: ['json'] },
     prepare({ names, options, switches }, terminal) {

@@ -38,7 +38,7 @@ interface Named {
   readonly canWrite: boolean;
 }
 
-/** An existing table: searched with vectors of its own rows, filtered as --where says. */
+/** An existing table: searched with vectors from its rows, filtered by --where. */
 export async function namedSubject(
   session: Session,
   table: TablePath,

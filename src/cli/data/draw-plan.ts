@@ -18,7 +18,7 @@ const BAR_WIDTH = 10;
 const FIGURES_WIDTH = BAR_WIDTH + 1 + 9 + 2 + 9 + 2 + 16;
 const NARROW = 80;
 
-/** The steps as a tree, each with a bar of its own time, its time, its rows and what it read. */
+/** The steps as a tree, each with a bar for its self time, its time, its rows and the bytes it read. */
 export function drawPlan(root: PlanStep, total: number, { paint, width, hasDetails }: PlanView): string {
   const times = ownTimes(root);
   const longest = Math.max(1, ...times.values());

@@ -32,7 +32,7 @@ export const TABLE_ERROR_RULES: ErrorRules = {
     message: 'Other writers changed the table at the same time.',
     retryAfterSeconds: 1,
   },
-  // The engine gives up after 30 seconds of its own retries, which takes a crowd of other processes.
+  // The engine retries a conflict for 30 seconds: it takes many other writing processes to get here.
   'commit-starved': {
     blames: 'service',
     pattern: /^[^'"]*?Too many concurrent writers/,

@@ -88,7 +88,7 @@ function parameter(
 const IDEMPOTENCY_KEY = parameter(
   'header',
   'Idempotency-Key',
-  'The same request with the same key is carried out once and gets the same answer.',
+  'A request with the same key is applied once and gets the same reply again.',
   { type: 'string', minLength: 1, maxLength: 255 },
 );
 

@@ -73,8 +73,8 @@ export function sendWhole(context: RequestContext, reply: WholeReply, http: Send
 
 /**
  * The last steps of a write (invariant 12): its response is marked before the first byte is sent, and from then on an
- * equal request is a new one. A crash between the two loses the response, so they are adjacent. Sends nothing when the client has left: its
- * next request gets the result.
+ * equal request is a new one. A crash between the two loses the response, so they are adjacent. Sends nothing when the
+ * client has left: its next request gets the result.
  */
 export async function sendWrite(
   context: RequestContext,

@@ -8,7 +8,7 @@ import { requireServerAdministrator } from './read-grant.ts';
 export const createDatabase = defineServerOperation({
   id: 'create_database',
   path: '/v1/database/create',
-  summary: 'Create a database: a tenant with tables of its own',
+  summary: 'Create a database: a tenant with separate tables',
   permission: 'administer',
   body: { kind: 'json', shape: DatabaseBody },
   replies: [json(DatabaseReply, 'The database.')],

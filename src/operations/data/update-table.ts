@@ -33,7 +33,8 @@ export const updateTable = defineTableOperation({
         toFields: ({ rowsUpdated }) => ({ updated_rows: rowsUpdated, rows_updated: rowsUpdated }),
       }),
     );
-    const { fields, version, transactionId, properties } = success;
+    // A replayed result does not keep them.
+    const { fields, version, transactionId, properties = table.properties } = success;
     const reply = { ...fields, version, properties, transaction_id: transactionId };
     return { kind: 'object', body: reply, ...toFrame(success) };
   },

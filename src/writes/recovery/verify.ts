@@ -64,9 +64,9 @@ export function inspectCommits(storages: Storages, { location, branch }: WriteTa
 }
 
 /**
- * Decides from the manifests after the base version whether a write was committed (invariant 13). The engine exposes no transaction id,
- * so a commit is recognised by its kind, the version that it read, and its rows. No other write runs in the queue
- * meanwhile, but other programs may write: with more than one candidate the verdict is unknown.
+ * Decides from the manifests after the base version whether a write was committed (invariant 13). The engine exposes no
+ * transaction id, so a commit is recognised by its kind, the version that it read, and its rows. No other write runs in
+ * the queue meanwhile, but other programs may write: with more than one candidate the verdict is unknown.
  */
 export function judge(commits: readonly Commit[], range: Range, expected: Expectation): Verdict {
   const { baseVersion, boundVersion = Infinity } = range;

@@ -265,7 +265,7 @@ test('creates, lists and drops namespaces; renames, moves and drops tables', asy
   assert.equal((await run(['namespace', 'drop', 'us'])).code, 1);
   const unasked = await run(['drop', 'us/west/there']);
   assert.equal(unasked.code, 2);
-  assert.match(unasked.err, /Drop us\/west\/there with its 2 rows and all its versions\? Nobody is here.*--yes/);
+  assert.match(unasked.err, /Drop us\/west\/there with its 2 rows and all its versions\? There is no terminal.*--yes/);
   assert.equal((await run(['drop', 'us/west/there'], { ask: async () => '' })).code, 1);
   assert.match(await done('drop', 'us/west/there', '--yes'), /is dropped, with its 2 rows/);
   await done('namespace', 'drop', 'us', '--cascade', '--yes');

@@ -109,9 +109,7 @@ suite('Idempotency-Key', () => {
     for (const _ of [1, 2]) {
       const again = await increment(table, { 'idempotency-key': table.id });
       assert.equal(again.status, 200, again.text);
-      assert.equal(again.json.version, first.json.version);
-      assert.equal(again.json.updated_rows, first.json.updated_rows);
-      assert.equal(again.json.transaction_id, first.json.transaction_id);
+      assert.deepEqual({ ...again.json, context: undefined }, { ...first.json, context: undefined });
     }
     assert.deepEqual(await ids(table), [0, 2, 11]);
   });
