@@ -1,14 +1,17 @@
 // Compiles everything and runs the tests: all of them, or the files whose path contains one of the arguments.
 import { spawnSync } from 'node:child_process';
-import { readdirSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { relative, resolve } from 'node:path';
 import { run } from 'node:test';
 import { spec, tap } from 'node:test/reporters';
 import { inspect } from 'node:util';
 
-/** Twice what the longest file takes on a slow machine. */
-const FILE_SECONDS_MAX = 400;
+/** Several times what the longest process takes on a slow machine. */
+const PROCESS_SECONDS_MAX = 600;
+/** Files that share a process: starting one and loading the engine takes longer than most files. */
+const FILES_PER_PROCESS = 8;
+const GROUPS = resolve('build/test-groups');
 const FAILURE_LINES_MAX = 30;
 
 function start(...args) {
@@ -25,10 +28,35 @@ function findFiles(wanted) {
     .toSorted();
 }
 
-/** The failed tests, each in a few lines, and the files that did not end. */
+/** Each file is a suite with hooks of its own. What belongs to one folder stays together; the longest folders start first. */
+function groupFiles(files) {
+  const folders = new Map();
+  for (const file of files) {
+    const [folder] = relative('build/test', file).split('/');
+    folders.set(folder, [...(folders.get(folder) ?? []), file]);
+  }
+  const sorted = [...folders.values()].toSorted((one, other) => other.length - one.length);
+  rmSync(GROUPS, { recursive: true, force: true });
+  mkdirSync(GROUPS, { recursive: true });
+  return sorted.flatMap((folder) => {
+    const groups = Math.ceil(folder.length / FILES_PER_PROCESS);
+    return Array.from({ length: groups }, (_, group) => {
+      const part = folder.filter((_file, index) => index % groups === group);
+      const name = relative('build/test', part[0]).replaceAll('/', '-');
+      const lines = part.map((file) => {
+        const path = JSON.stringify(relative(GROUPS, file));
+        return `describe(${JSON.stringify(relative('build/test', file))}, async () => import(${path}));`;
+      });
+      writeFileSync(`${GROUPS}/${name}`, ["import { describe } from 'node:test';", ...lines, ''].join('\n'));
+      return `${GROUPS}/${name}`;
+    });
+  });
+}
+
+/** The failed tests, each in a few lines, and the processes that did not end. */
 async function runFiles(files) {
   const concurrency = Math.max(2, availableParallelism());
-  const events = run({ files, concurrency, timeout: FILE_SECONDS_MAX * 1000 });
+  const events = run({ files, concurrency, timeout: PROCESS_SECONDS_MAX * 1000 });
   const outcome = { failures: [], unended: [] };
   events.on('test:fail', ({ name, file, details, todo }) => {
     const { failureType, cause } = details.error;
@@ -54,9 +82,9 @@ start('scripts/console.mjs');
 const files = findFiles(process.argv.slice(2));
 if (files.some((file) => file.includes('/browser/'))) start('scripts/install-browser.mjs');
 process.env.NODE_OPTIONS = '--enable-source-maps';
-let { failures, unended } = await runFiles(files);
+let { failures, unended } = await runFiles(groupFiles(files));
 if (unended.length > 0 && failures.length === 0) {
-  // Seen once, cause unknown: a file that only calls the engine did not end. That is no answer to what it asks.
+  // Seen once, cause unknown: a process that only calls the engine did not end. That is no answer to what it asks.
   console.log(`# did not end, run again: ${unended.join(' ')}`);
   ({ failures, unended } = await runFiles(unended));
 }

@@ -17,6 +17,10 @@ export interface TrustServer {
   workerPid(): number;
   /** Workers that ended without being killed. */
   crashes(): number;
+  /** In milliseconds. */
+  longestWorkerStart(): number;
+  /** Workers that were replaced because they did not answer. */
+  stalls(): number;
   /** Kills the worker the hard way, and resolves when its successor serves. */
   killWorker(): Promise<void>;
   /** Of supervisor and worker together, in MiB. */
@@ -51,6 +55,8 @@ export async function startTrustServer(options: ServerOptions): Promise<TrustSer
   let pid = 0;
   let died = 0;
   let killed = 0;
+  let stalled = 0;
+  let longestStart = 0;
   let waiting: (() => void)[] = [];
   const port = await new Promise<number>((resolve, reject) => {
     createInterface({ input: child.stderr }).on('line', (line) => {
@@ -59,8 +65,10 @@ export async function startTrustServer(options: ServerOptions): Promise<TrustSer
       const event = readEvent(line);
       if (event?.event === 'listening' && event.port !== undefined) resolve(event.port);
       if (event?.event === 'worker-died') died += 1;
+      if (event?.event === 'engine-stalled') stalled += 1;
       if (event?.event !== 'worker-started' || event.pid === undefined) return;
       pid = event.pid;
+      longestStart = Math.max(longestStart, event.milliseconds ?? 0);
       for (const wake of waiting) wake();
       waiting = [];
     });
@@ -77,6 +85,8 @@ export async function startTrustServer(options: ServerOptions): Promise<TrustSer
     supervisorPid: child.pid ?? 0,
     workerPid: () => pid,
     crashes: () => died - killed,
+    longestWorkerStart: () => longestStart,
+    stalls: () => stalled,
     async killWorker() {
       const replaced = new Promise<void>((resolve) => waiting.push(resolve));
       killed += 1;
@@ -95,9 +105,16 @@ export async function startTrustServer(options: ServerOptions): Promise<TrustSer
   };
 }
 
-function readEvent(line: string): { event?: string; pid?: number; port?: number } | undefined {
-  if (!/"event":"(?:listening|worker-)/.test(line)) return undefined;
-  return JSON.parse(line) as { event?: string; pid?: number; port?: number };
+interface LoggedEvent {
+  readonly event?: string;
+  readonly pid?: number;
+  readonly port?: number;
+  readonly milliseconds?: number;
+}
+
+function readEvent(line: string): LoggedEvent | undefined {
+  if (!/"event":"(?:listening|worker-|engine-stalled)/.test(line)) return undefined;
+  return JSON.parse(line) as LoggedEvent;
 }
 
 async function readResidentMebibytes(pid: number): Promise<number> {

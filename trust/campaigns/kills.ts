@@ -58,6 +58,8 @@ export const kills: Campaign = {
       none('inserts there although 5xx was answered', tally.failedAfterCommit),
       none('unexpected answers', tally.unexpected),
       onQuietMachine(atMost('longest time without an answer', seen.longestMilliseconds, 2000, 'ms')),
+      info('longest start of a worker, in milliseconds', server.longestWorkerStart()),
+      info('workers replaced because they did not answer', server.stalls()),
       none('connections refused', seen.refused),
     ];
   },
