@@ -1,9 +1,9 @@
 interface ServiceErrorOptions {
   /** A second sentence for the caller: what would be right. */
-  readonly hint?: string;
+  readonly hint?: string | undefined;
   /** For the log only: never leaves the process. */
   readonly cause?: unknown;
-  readonly retryAfterSeconds?: number;
+  readonly retryAfterSeconds?: number | undefined;
 }
 
 /** The only error that callers see. `message` is public: one sentence that says what was wrong. `cause` is private. */
@@ -30,7 +30,7 @@ export class ServiceError extends Error {
 }
 
 export function invalidInput(message: string, hint?: string): ServiceError {
-  return new ServiceError('InvalidInput', message, hint === undefined ? {} : { hint });
+  return new ServiceError('InvalidInput', message, { hint });
 }
 
 /** `code` is the number that Lance clients read; `retryable` means that the same request may succeed later. */

@@ -46,33 +46,22 @@ function requireType(given: DataType, wanted: DataType, path: FieldPath): void {
   );
 }
 
-type Family = 'number' | 'text' | 'bytes' | 'list' | DataType['kind'];
-
 /** Within a family the engine converts values, and refuses those out of range. */
+const FAMILIES: readonly (readonly DataType['kind'][])[] = [
+  ['int', 'float', 'decimal'],
+  ['binary', 'fixed-size-binary'],
+  ['list', 'fixed-size-list'],
+];
+
 function isConvertible(given: DataType, wanted: DataType): boolean {
   if (given.kind === 'null') return true;
   // The engine would truncate fractions.
   if (given.kind === 'float' && wanted.kind === 'int') return false;
   // JSON is stored in a binary form.
   if (given.kind === 'utf8' && wanted.kind === 'binary') return true;
-  return familyOf(given) === familyOf(wanted);
-}
-
-function familyOf({ kind }: DataType): Family {
-  switch (kind) {
-    case 'int':
-    case 'float':
-    case 'decimal':
-      return 'number';
-    case 'binary':
-    case 'fixed-size-binary':
-      return 'bytes';
-    case 'list':
-    case 'fixed-size-list':
-      return 'list';
-    default:
-      return kind;
-  }
+  return (
+    given.kind === wanted.kind || FAMILIES.some((kinds) => kinds.includes(given.kind) && kinds.includes(wanted.kind))
+  );
 }
 
 function unknownColumn(path: FieldPath, wanted: readonly Field[]): ServiceError {
@@ -82,7 +71,7 @@ function unknownColumn(path: FieldPath, wanted: readonly Field[]): ServiceError 
 }
 
 function unfit(message: string, hint?: string): ServiceError {
-  return new ServiceError('TableSchemaValidationError', message, hint === undefined ? {} : { hint });
+  return new ServiceError('TableSchemaValidationError', message, { hint });
 }
 
 /** Whether the field, or a struct around it, is the item of a list. */

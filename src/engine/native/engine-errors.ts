@@ -1,42 +1,72 @@
 import { ServiceError } from '../../errors/service-error.ts';
-import { blamesCaller, headOf, matchesRule, toRefusal } from './error-rule.ts';
-import { ROW_ERROR_RULES } from './row-error-rules.ts';
-import { TABLE_ERROR_RULES } from './table-error-rules.ts';
-
-/** The first rule that matches decides. A test provokes each against the real engine; the exceptions say why not. */
-export const ERROR_RULES = Object.entries({ ...TABLE_ERROR_RULES, ...ROW_ERROR_RULES }).map(([name, rule]) => ({
-  name,
-  ...rule,
-}));
+import { quoteForMessage } from '../../model/identifier.ts';
+import { ERROR_RULES } from './error-rules.ts';
+import type { ErrorRule } from './error-rules.ts';
 
 /** Awaits a call of the engine and turns its failure into an error that callers may read. */
 export async function engineCall<Value>(call: () => Promise<Value>): Promise<Value> {
   try {
     return await call();
   } catch (error) {
-    throw toServiceError(error);
+    throw translateError(error);
   }
 }
 
-export function toServiceError(error: unknown): ServiceError {
+export function translateError(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
   const rule = findErrorRule(error);
-  if (rule !== undefined) return toRefusal(rule, error);
-  if (blamesCaller(headOf(error))) {
+  if (rule !== undefined) return applyRule(rule, error);
+  if (blamesCaller(readMessage(error))) {
     return new ServiceError('InvalidInput', 'The storage engine refused the request as not valid.', { cause: error });
   }
   return new ServiceError('Internal', 'The storage engine failed.', { cause: error });
 }
 
-export function findErrorRule(error: unknown): (typeof ERROR_RULES)[number] | undefined {
-  const message = headOf(error);
-  return ERROR_RULES.find((rule) => matchesRule(rule, message));
+/**
+ * Messages quote the caller's SQL. When the engine itself blames the input, no rule that blames the service may match: a
+ * caller cannot dress a bad request up as an outage.
+ */
+export function findErrorRule(error: unknown): ErrorRule | undefined {
+  const message = readMessage(error);
+  const isCallers = blamesCaller(message);
+  const rules: readonly ErrorRule[] = Object.values(ERROR_RULES);
+  return rules.find(({ blames, pattern }) => (blames === 'caller' || !isCallers) && pattern.test(message));
+}
+
+/** What follows `Caused by` repeats the message in other words, with more of the caller's text in it. */
+function readMessage(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  return message.split(/ {2}Caused by/, 1)[0] ?? '';
+}
+
+function blamesCaller(message: string): boolean {
+  return /^(?:Failed to [^:]+: (?:GenericFailure, )?)?(?:lance error: )?(?:Invalid user input: |Invalid input, )/.test(
+    message,
+  );
+}
+
+function applyRule({ pattern, kind, message, hint, retryAfterSeconds }: ErrorRule, cause: unknown): ServiceError {
+  const [, ...groups] = pattern.exec(readMessage(cause)) ?? [];
+  const captured = groups.filter((group) => group !== undefined);
+  const filledHint = hint === undefined ? undefined : fill(hint, captured);
+  return new ServiceError(kind, fill(message, captured) ?? message, { cause, hint: filledHint, retryAfterSeconds });
+}
+
+/** `undefined` when a capture is missing. */
+function fill(template: string, captured: readonly string[]): string | undefined {
+  let isWhole = true;
+  const text = template.replace(/\{(\d)\}|\$(\d)/g, (_, quoted?: string, plain?: string) => {
+    const part = captured[Number(quoted ?? plain) - 1];
+    isWhole &&= part !== undefined;
+    return quoted === undefined ? (part ?? '') : quoteForMessage(part ?? '');
+  });
+  return isWhole ? text : undefined;
 }
 
 /** Another writer committed first; nothing of ours was committed, and the same write may succeed on the newer version. */
 export function isRetryableConflict(error: unknown): boolean {
   if (!(error instanceof ServiceError) || error.kind !== 'ConcurrentModification') return false;
-  return /Retryable commit conflict|Incompatible transaction|Concurrent modification/.test(headOf(error.cause));
+  return ERROR_RULES['commit-conflict'].pattern.test(readMessage(error.cause));
 }
 
 /** A conflict commits nothing, so the same write may run again; each attempt must start from the newest version. */
@@ -57,7 +87,7 @@ export async function storeRows<Value>(work: () => Promise<Value>): Promise<Valu
   try {
     return await work();
   } catch (error) {
-    const isPanic = error instanceof ServiceError && headOf(error.cause).startsWith('Panic in async function');
+    const isPanic = error instanceof ServiceError && readMessage(error.cause).startsWith('Panic in async function');
     throw isPanic ? new ServiceError('InvalidInput', MALFORMED_BATCH, { cause: error }) : error;
   }
 }

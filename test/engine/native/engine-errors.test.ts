@@ -7,7 +7,8 @@ import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { Int32, Schema, Struct, Table, tableToIPC, Utf8, vectorFromArray } from 'apache-arrow';
 import { openArrowStream } from '../../../src/arrow/stream/checked-stream.ts';
-import { ERROR_RULES, findErrorRule, toServiceError } from '../../../src/engine/native/engine-errors.ts';
+import { findErrorRule, translateError } from '../../../src/engine/native/engine-errors.ts';
+import { ERROR_RULES } from '../../../src/engine/native/error-rules.ts';
 import { loadNative } from '../../../src/engine/native/native.ts';
 import type {
   NativeConnection,
@@ -313,21 +314,20 @@ const NOT_PROVOKED = ['commit-starved'];
 const NEEDS_MOUNT = ['storage-full', 'storage-not-writable'];
 
 test('every rule is provoked', () => {
-  const names = ERROR_RULES.map((rule) => rule.name);
-  assert.deepEqual(names.toSorted(), [...Object.keys(PROVOCATIONS), ...NOT_PROVOKED].toSorted());
+  assert.deepEqual(Object.keys(ERROR_RULES).toSorted(), [...Object.keys(PROVOCATIONS), ...NOT_PROVOKED].toSorted());
 });
 
-for (const rule of ERROR_RULES.filter(({ name }) => !NOT_PROVOKED.includes(name))) {
-  for (const [index, provoke] of (PROVOCATIONS[rule.name] ?? []).entries()) {
-    const skip = NEEDS_MOUNT.includes(rule.name) && !mayMount();
-    test(`translates ${rule.name} (${index + 1})`, { skip }, async (t) => {
+for (const [name, rule] of Object.entries(ERROR_RULES)) {
+  for (const [index, provoke] of (PROVOCATIONS[name] ?? []).entries()) {
+    const skip = NEEDS_MOUNT.includes(name) && !mayMount();
+    test(`translates ${name} (${index + 1})`, { skip }, async (t) => {
       const kit = await openKit(t);
       const failure = await provoke(kit).then(
         () => assert.fail('the engine must refuse'),
         (error: unknown) => error,
       );
-      const translated = toServiceError(failure);
-      assert.equal(findErrorRule(failure)?.name, rule.name, String(failure));
+      const translated = translateError(failure);
+      assert.equal(findErrorRule(failure), rule, String(failure));
       assert.equal(translated.kind, rule.kind);
       assert.doesNotMatch(translated.detail, /tiltyard|\/tmp|\.rs:|cargo|lance error|127\.0\.0\.1/);
       assert.equal(translated.cause, failure);
@@ -336,13 +336,13 @@ for (const rule of ERROR_RULES.filter(({ name }) => !NOT_PROVOKED.includes(name)
 }
 
 test('translates an unknown failure to an internal error', () => {
-  const translated = toServiceError(new Error('something new, /usr/local/secret.rs:1:2'));
+  const translated = translateError(new Error('something new, /usr/local/secret.rs:1:2'));
   assert.equal(translated.kind, 'Internal');
   assert.doesNotMatch(translated.detail, /secret/);
 });
 
 test('translates a failure that the engine blames on the input to invalid input', () => {
-  const translated = toServiceError(new Error('lance error: Invalid user input: something new, /usr/x.rs:1:2'));
+  const translated = translateError(new Error('lance error: Invalid user input: something new, /usr/x.rs:1:2'));
   assert.equal(translated.kind, 'InvalidInput');
 });
 
@@ -371,7 +371,7 @@ for (const text of [
         () => assert.fail('the engine must refuse'),
         (error: unknown) => error,
       );
-      const { kind } = toServiceError(failure);
+      const { kind } = translateError(failure);
       assert.ok(kind === 'InvalidInput' || kind === 'TableColumnNotFound', `${kind}: ${String(failure)}`);
     }
   });

@@ -1,0 +1,283 @@
+import type { ErrorName } from '../../errors/service-error.ts';
+
+/**
+ * One failure of the engine, known only by its message. `$1` in our message is what the pattern captured, `{1}` the same
+ * in quotes: names and types, never paths or values of rows. Groups that took no part in the match do not count.
+ */
+export interface ErrorRule {
+  readonly blames: 'caller' | 'service';
+  readonly pattern: RegExp;
+  readonly kind: ErrorName;
+  readonly message: string;
+  /** Left out when it names a capture that is missing. */
+  readonly hint?: string | undefined;
+  readonly retryAfterSeconds?: number | undefined;
+}
+
+/** The caller's fault. */
+function refusal(kind: ErrorName) {
+  return (pattern: RegExp, message: string, hint?: string): ErrorRule => {
+    return { blames: 'caller', pattern, kind, message, hint };
+  };
+}
+
+/**
+ * A failure of the service. It must be recognised by the beginning of its message, up to the first quote, because quoted
+ * text may be a caller's.
+ */
+function failure(kind: ErrorName) {
+  return (pattern: RegExp, message: string, retryAfterSeconds?: number): ErrorRule => {
+    return { blames: 'service', pattern, kind, message, retryAfterSeconds };
+  };
+}
+
+const invalid = refusal('InvalidInput');
+const unfit = refusal('TableSchemaValidationError');
+const columnMissing = refusal('TableColumnNotFound');
+const versionMissing = refusal('TableVersionNotFound');
+const unavailable = failure('ServiceUnavailable');
+const conflict = failure('ConcurrentModification');
+
+const STORAGE = String.raw`^(?:Failed to [^:]+: (?:GenericFailure, )?)?(?:lance error: )?LanceError\(IO\): [^'"]*`;
+
+/** By name. The first one that matches decides. A test provokes each against the real engine; the exceptions say why not. */
+export const ERROR_RULES = {
+  // Storage and commits.
+  'storage-full': unavailable(new RegExp(String.raw`${STORAGE}\(os error (?:28|122)\)`), 'The storage is full.', 30),
+  'storage-not-writable': unavailable(
+    new RegExp(String.raw`${STORAGE}\(os error (?:1|13|30)\)`),
+    'The storage does not let the service read or write.',
+    30,
+  ),
+  'object-store': unavailable(
+    new RegExp(String.raw`${STORAGE}Generic (?:S3|GCS|MicrosoftAzure|HTTP)\w* error: `),
+    'The object store cannot be reached.',
+    5,
+  ),
+  'commit-conflict': conflict(
+    /^[^'"]*?(?:Retryable commit conflict|Incompatible transaction: |Concurrent modification: )/,
+    'Other writers changed the table at the same time.',
+    1,
+  ),
+  // The engine retries a conflict for 30 seconds: it takes many other writing processes to get here.
+  'commit-starved': conflict(
+    /^[^'"]*?Too many concurrent writers/,
+    'Too many writers are changing the table at the same time.',
+    5,
+  ),
+
+  // Versions, tags, branches, indexes and columns.
+  'version-missing': versionMissing(/_versions\/(\d+)\.manifest was not found/, 'The table has no version $1.'),
+  'branch-missing': refusal('TableBranchNotFound')(
+    /^(?:lance error: )?Not found: .*\/tree\/(.+)\/_versions,/,
+    'The branch {1} was not found.',
+  ),
+  'branch-invalid': invalid(
+    /Ref is invalid: |^Invalid input, branch name must be/,
+    'The branch name is not valid.',
+    'A branch name has letters, digits, ".", "-", "_" and "/" between its parts.',
+  ),
+  'tagged-cleanup': conflict(
+    /^(?:lance error: )?Cleanup error: \d+ tagged version/,
+    'A tag was put on a version that was about to be removed.',
+    1,
+  ),
+  'tag-missing': refusal('TableTagNotFound')(
+    /^(?:lance error: )?Ref not found error: tag (\S+) does not exist/,
+    'The tag {1} was not found.',
+  ),
+  'tag-exists': refusal('TableTagAlreadyExists')(
+    /^(?:lance error: )?Ref conflict error: tag (\S+) already exists/,
+    'The tag {1} already exists.',
+  ),
+  'tagged-version-missing': versionMissing(
+    /^(?:lance error: )?Version not found error: version \S+:(\d+) does not exist/,
+    'The table has no version $1 on this branch.',
+  ),
+  // Only when another process created the branch since the service looked.
+  'branch-exists': failure('TableBranchAlreadyExists')(
+    /^(?:lance error: )?Encountered internal error\. .*Clone operation should not enter build_manifest/,
+    'The branch already exists.',
+  ),
+  'branch-needed': refusal('InvalidTableState')(
+    /^(?:lance error: )?Ref conflict error: Branch (\S+) is referenced by /,
+    'Other branches start at the branch {1}.',
+    'Delete those branches first.',
+  ),
+  'index-missing': refusal('TableIndexNotFound')(
+    /^(?:lance error: )?Lance index not found: name=(.*?), \//,
+    'The table has no index {1}.',
+  ),
+  'index-name-taken': refusal('TableIndexAlreadyExists')(
+    /^(?:lance error: )?LanceError\(Index\): Index name '(.*)' already exists/,
+    'The index {1} already exists, on another column.',
+    'Give another name, or drop that index first.',
+  ),
+  'index-column-type': invalid(
+    /^Schema Error: A ([\w ]+) index cannot be created on the field/,
+    'A $1 index cannot be made on a column of this type.',
+  ),
+  'index-rows-missing': invalid(
+    /Not enough rows to train PQ\. Requires (\d+) rows but only (\d+) available/,
+    'The index learns from at least $1 vectors, and the table has $2.',
+    'Insert more rows, or use IVF_FLAT or IVF_HNSW_SQ.',
+  ),
+  'index-vectors-missing': invalid(
+    /KMeans cannot train (\d+) centroids with (\d+) vectors/,
+    'The index cannot have $1 partitions: the table has $2 vectors to learn from.',
+    'Vectors that are null or not finite do not count, nor do zero vectors with the distance type cosine.',
+  ),
+  'column-type-change': invalid(
+    /^(?:lance error: )?Invalid user input: Cannot cast column "(.*?)" from /,
+    'The column {1} cannot be changed to that type.',
+    'A type changes within its family only: integers, floats, texts, binaries, or vectors of one length.',
+  ),
+  'column-type-indexed': invalid(
+    /^(?:lance error: )?Invalid user input: Cannot cast column\(s\) \[(.*?)\] to a new type: they have /,
+    'The type of the column {1} cannot change while it has an index.',
+    'Drop the index first.',
+  ),
+  'column-has-nulls': unfit(
+    /^(?:lance error: )?Invalid user input: Column "(.*?)" contains NULL values and cannot be made non-nullable/,
+    'The column {1} holds nulls, so it cannot be made to refuse them.',
+  ),
+  'table-missing': failure('TableNotFound')(/^Table '[^']*' was not found/, 'The data of the table was not found.'),
+  // The engine blames its caller for a file that is not a Lance file.
+  'data-damaged': refusal('Internal')(
+    /^(?:Failed to [^:]+: (?:GenericFailure, )?)?(?:lance error: )?Invalid user input: file does not appear to be/,
+    'The data of the table cannot be read.',
+  ),
+  'data-missing': failure('Internal')(
+    /^[^'"]*?(?:Not found: |Object at location )\S*\/(?:data|_deletions|_indices|_versions)\b/,
+    'The data of this version of the table is gone.',
+  ),
+  closed: unavailable(/^(?:Table \S+ is closed|Connection is closed)/, 'The service is shutting down.', 1),
+  // Only while a failed overwrite could not be undone and readers are held.
+  'held-version': {
+    ...refusal('ServiceUnavailable')(
+      /^Invalid input, table cannot be modified when a specific version is checked out/,
+      'The table is held at an earlier version until it has been restored.',
+    ),
+    retryAfterSeconds: 30,
+  },
+  'query-timeout': {
+    ...unavailable(/^[^'"]*?Query timeout after \d+ ms/, 'The query took longer than allowed.'),
+    hint: 'Ask for fewer rows or add an index.',
+  },
+
+  // Rows, SQL and searches.
+  'null-in-required-column': unfit(
+    /Column '([^']*)' is declared as non-nullable but contains null values/,
+    'The column {1} may not be null.',
+  ),
+  'null-in-required-field': invalid(
+    /Cannot cast nullable struct field '([^']*)' to non-nullable field/,
+    'The struct has the field {1}, which may not be null, and cannot be rewritten.',
+  ),
+  'column-missing-in-expression': columnMissing(
+    /No field named (?:"((?:[^"]|"")*)"|([^\s,]+?))\.(?:\s(?:Did you mean '([^']+)'\?)?|,|$)/,
+    'The column {1} was not found.',
+    'Did you mean {2}?',
+  ),
+  'struct-field-missing': columnMissing(/Field (\S+) not found in struct/, 'The column {1} was not found.'),
+  'column-missing': columnMissing(
+    /(?:Column '?|column |Field ')([^'\n,]+?)'? (?:does not exist|not found[.,])/,
+    'The column {1} was not found.',
+  ),
+  'query-vector-mismatch': invalid(
+    /query dim\((\d+)\) doesn't match the column .* vector dim\((\d+)\)/,
+    'The query vector has $1 dimensions, the column has $2.',
+  ),
+  'distance-type-mismatch': invalid(
+    /Distance type (\w+) does not support (\w+) vectors/,
+    'The distance type $1 does not work on vectors of $2.',
+    'Use hamming for UInt8 vectors; l2, cosine or dot for the others.',
+  ),
+  'ef-below-k': invalid(/ef must be greater than or equal to k/, 'ef is smaller than k.', 'Give an ef of at least k.'),
+  'full-text-index-missing': invalid(
+    /unless an INVERTED index has been created|No Inverted index found for column/,
+    'The full-text query needs a full-text index, which the table does not have.',
+    'Name the columns of a text or match query, or create an index.',
+  ),
+  'full-text-positions-missing': invalid(
+    /position is not found but required for phrase queries/,
+    'The full-text index has no word positions, which a phrase query needs.',
+    'Create the index again with positions.',
+  ),
+  'full-text-not-text': invalid(/column (\S+) has type .*, is not utf8/, 'The column {1} does not hold text.'),
+  'full-text-empty-boolean': invalid(
+    /boolean query must have at least one should\/must query/,
+    'A boolean full-text query needs at least one clause that must or should match.',
+  ),
+  'unsupported-type': unfit(
+    /Unsupported data type: (\w+)|(\w+) data type is only supported in Lance file format/,
+    'The storage engine cannot store the type $1.',
+  ),
+  'column-name-refused': unfit(
+    /Top level field (.+) cannot contain `\.`|The column (\S+) is a reserved name/,
+    'The storage engine cannot store a column named {1}.',
+  ),
+  'null-in-added-rows': unfit(
+    /The field `(.+?)` contained null values even though the field is marked non-null/,
+    'The column {1} may not be null.',
+  ),
+  // Only for a schema that changed after the service compared the columns with the table's.
+  'schema-mismatch': unfit(
+    /field '.*' does not exist in table schema|cannot cast field '.*' from|fields did not match/,
+    'The data does not fit the schema of the table.',
+  ),
+  'column-of-another-type': unfit(
+    /^[^'"]*?Append with different schema: `(.+?)` should have type (\S+) but type was (\S+?),/,
+    'The column {1} has the type $3 where the table has $2.',
+    'A merge takes columns of exactly the types of the table.',
+  ),
+  'vector-not-a-number': invalid(
+    /Vector column contains NaN values/,
+    'A vector holds a value that is not a number (NaN).',
+    'Send null for a vector that is not known.',
+  ),
+  'merge-ambiguous': invalid(
+    /Ambiguous merge inserts are prohibited/,
+    'Several of the rows have the key of one row of the table.',
+    'Send each key once.',
+  ),
+  'merge-filter-without-prefix': invalid(
+    /Ambiguous reference to unqualified field (.+?), \//,
+    'The column {1} in the filter does not say whose it is.',
+    'Write target. in front for the row of the table, and source. for the row that was sent.',
+  ),
+  'merge-timeout': failure('RequestTimeout')(
+    /^[^'"]*?merge insert timed out/,
+    'The merge took longer than the time that it was given, and changed nothing.',
+  ),
+  'malformed-batch': invalid(
+    /^Failed to read (?:IPC file|record batch from IPC)|^Arrow error: (?:Ipc|Parser|Io|Invalid argument) error|Cannot scan an empty Vec<RecordBatch>/,
+    'A record batch of the Arrow stream is malformed.',
+  ),
+  'divide-by-zero': invalid(/Divide by zero error/, 'An expression divides by zero.'),
+  'vector-length': invalid(
+    /Cannot cast to FixedSizeList\((\d+)\): value at index \d+ has length (\d+)/,
+    'A value has $2 elements where the column wants $1.',
+  ),
+  cast: invalid(
+    /Cast error: |Unsupported CAST|Cannot automatically convert|could not convert to literal of type|coercion failed|Byte slice does not have the same length|too large to store in a Decimal|Cannot cast /,
+    'A value cannot be converted to the type that is needed in its place.',
+    "Compare and assign values of the column's type, or convert them with CAST.",
+  ),
+  'not-boolean': invalid(
+    /Filter predicate must return BOOLEAN values|does not return a boolean|for logical boolean operation/,
+    'The filter or predicate is not a condition: it does not give true or false.',
+  ),
+  'function-unknown': invalid(/Invalid function '([^']*)'/, 'The function {1} is not known.'),
+  'duplicate-column': invalid(/Duplicate column name: (.+?), \//, 'The column {1} is selected more than once.'),
+  'no-column-read': invalid(
+    /Scans must request at least one column/,
+    'The query returns expressions alone, none of which reads a column.',
+    'Ask for at least one column of the table.',
+  ),
+  sql: invalid(
+    /Error parsing statement|Error tokenizing statement|Expression is not valid|Filter is not valid|is not supported SQL in lance|Error parsing function|Expected a literal value in array|Operator .* is not supported|feature is not implemented|not yet implemented|Error during planning|Execution error: |concat requires input/,
+    'The SQL is not valid, or not supported by the storage engine.',
+    'Use column references, literals, comparisons, arithmetic and functions of one row.',
+  ),
+} satisfies Readonly<Record<string, ErrorRule>>;
