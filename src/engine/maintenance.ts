@@ -25,15 +25,6 @@ export interface VersionAge {
   readonly committedAtMilliseconds: number;
 }
 
-export interface History {
-  /** From the oldest to the latest. */
-  readonly versions: readonly VersionAge[];
-  /** No tag and no reader needs a version before this one. */
-  readonly keptFromVersion: number;
-  /** All files of the table; unknown on an object store. */
-  readonly diskBytes: number | undefined;
-}
-
 export interface OptimizeRequest {
   /** Whether writers wait until the fragments are merged. Otherwise the engine gives up when a writer commits first. */
   readonly blocksWriters: boolean;
@@ -48,13 +39,6 @@ export interface Optimization {
   readonly versionsRemoved: number;
   readonly bytesRemoved: number;
 }
-
-export interface StartedOptimization {
-  /** `undefined` when a writer committed first: nothing was changed then. To be called once. */
-  finish(): Promise<Optimization | undefined>;
-}
-
-export type MaintenanceEngine = ReturnType<typeof createMaintenanceEngine>;
 
 /** Maintenance of the main branch of a table. */
 export function createMaintenanceEngine(parts: EngineParts) {
@@ -85,18 +69,20 @@ async function assess(native: NativeTable): Promise<Condition> {
   };
 }
 
-async function readHistory({ tables, readers, storages }: EngineParts, location: TableLocation): Promise<History> {
+async function readHistory({ tables, readers, storages }: EngineParts, location: TableLocation) {
   const versions = await tables.usePrivate({ location }, async ({ native }) =>
     engineCall(async () => native.listVersions()),
   );
   const tags = await listTagTargets(tables, location);
   const pins = tags.filter(({ branch }) => branch === undefined).map(({ version }) => version);
   return {
-    versions: versions.map(({ version, timestamp }) => ({
-      version,
-      committedAtMilliseconds: Math.floor(timestamp / 1000),
-    })),
+    /** From the oldest to the latest. */
+    versions: versions.map(({ version, timestamp }): VersionAge => {
+      return { version, committedAtMilliseconds: Math.floor(timestamp / 1000) };
+    }),
+    /** No tag and no reader needs a version before this one. */
     keptFromVersion: Math.min(...pins, readers.oldestVersion(location) ?? Infinity, Infinity),
+    /** All files of the table; unknown on an object store. */
     diskBytes: await storages.of(location.root).measureTable(location),
   };
 }
@@ -112,7 +98,7 @@ async function startOptimize(
   { tables }: EngineParts,
   location: TableLocation,
   { blocksWriters, olderThanMilliseconds = NEVER_MILLISECONDS }: OptimizeRequest,
-): Promise<StartedOptimization> {
+) {
   const native = await tables.openPrivate({ location });
   // The engine leaves files that no version names alone for a week: another process may be writing them.
   const running = native.optimize(Math.ceil(olderThanMilliseconds), false);
@@ -123,7 +109,10 @@ async function startOptimize(
     // When the watch fails, the end of everything will do.
     await merged.catch(async () => running).catch(() => {});
   }
-  return { finish: async () => finishOptimize(native, running) };
+  return {
+    /** `undefined` when a writer committed first: nothing was changed then. To be called once. */
+    finish: async () => finishOptimize(native, running),
+  };
 }
 
 async function finishOptimize(

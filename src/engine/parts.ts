@@ -34,7 +34,7 @@ export function openParts(native: NativeEngine, settings: EngineSettings) {
     connections,
     tables,
     storages,
-    readers: new OpenReaders(() => performance.now()),
+    readers: new OpenReaders(),
     orphans: new OrphanedQueries(limits.orphanedQueriesMax),
     threads: lowerEngineThreads(limits.threadNice),
     /** For writes of many rows: each takes much memory inside the engine. */

@@ -7,7 +7,6 @@ export const OBJECT_STORAGE: Storage = {
   ensureRoot: async () => {},
   requireRoot: async () => {},
   requirePlainDirectory: async () => {},
-  hasNamespaceCatalog: async () => false,
   hasDirectory: async () => false,
   watchVersions: async () => ({ read: () => undefined, has: () => false }),
   manifestPath,

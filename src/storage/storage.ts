@@ -8,9 +8,7 @@ export interface Storage {
   requireRoot(): Promise<void>;
   /** Refuses a path that is not a plain directory below the root: missing, a file, or behind a link. */
   requirePlainDirectory(segments: readonly string[]): Promise<void>;
-  /** Whether the root holds the engine's own catalog of namespaces. False where only the engine knows. */
-  hasNamespaceCatalog(): Promise<boolean>;
-  /** Whether the root holds a directory of this name. */
+  /** Whether the root holds a directory of this name. False where only the engine knows. */
   hasDirectory(name: string): Promise<boolean>;
 
   watchVersions(location: TableLocation): Promise<VersionWatch>;

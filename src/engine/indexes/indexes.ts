@@ -16,8 +16,6 @@ export interface IndexCommit {
   readonly version: number;
 }
 
-export type IndexesEngine = ReturnType<typeof createIndexesEngine>;
-
 export function createIndexesEngine(parts: EngineParts) {
   const { tables } = parts;
   return {

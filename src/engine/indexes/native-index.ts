@@ -1,3 +1,4 @@
+import { SCALAR_INDEX_TYPES, VECTOR_INDEX_TYPES } from '../../model/index-spec.ts';
 import type { IndexDescription, IndexSpec, IndexStatistics, VectorIndexSpec } from '../../model/index-spec.ts';
 import type { NativeIndex, NativeIndexConfig, NativeIndexFactory, NativeIndexStatistics } from '../native/native.ts';
 
@@ -82,8 +83,8 @@ function toIndexType(type: string): string {
   return TYPES.get(plain) ?? type;
 }
 
-const TYPE_NAMES =
-  'IVF_FLAT IVF_SQ IVF_PQ IVF_RQ IVF_HNSW_FLAT IVF_HNSW_SQ IVF_HNSW_PQ BTREE BITMAP LABEL_LIST FTS FM'.split(' ');
+/** Also those that the service does not build. */
+const TYPE_NAMES = [...VECTOR_INDEX_TYPES, ...SCALAR_INDEX_TYPES, 'FTS', 'IVF_SQ', 'IVF_HNSW_FLAT'];
 
 const TYPES: ReadonlyMap<string, string> = new Map([
   ...TYPE_NAMES.map((type) => [type.replaceAll('_', ''), type] as const),

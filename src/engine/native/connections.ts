@@ -25,8 +25,6 @@ interface WriteTableOptions {
   readonly storageOptions: Readonly<Record<string, string>>;
 }
 
-type Mode = TableLocation['kind'];
-
 /**
  * One connection for each storage root and mode. Listed tables are opened without the engine's own catalog: it costs ten
  * milliseconds for each create and takes `$` in a name for a separator. Only tables in that catalog need it.
@@ -44,7 +42,7 @@ export class Connections {
     return this.#settings.storages;
   }
 
-  async find(root: string, mode: Mode): Promise<NativeConnection> {
+  async find(root: string, mode: TableLocation['kind']): Promise<NativeConnection> {
     if (this.#isClosed) {
       throw new ServiceError('ServiceUnavailable', 'The service is shutting down.', { retryAfterSeconds: 1 });
     }
@@ -62,8 +60,7 @@ export class Connections {
   }
 
   async openTable(location: TableLocation): Promise<NativeTable> {
-    const connection = await this.find(location.root, location.kind);
-    const { name, namespace } = engineName(location);
+    const { connection, name, namespace } = await this.#locate(location);
     return this.openPastTornManifests(location, undefined, async () =>
       engineCall(async () => connection.openTable(name, namespace, this.#settings.storageOptions)),
     );
@@ -87,16 +84,14 @@ export class Connections {
   }
 
   async writeTable(location: TableLocation, file: Buffer, options: WriteTableOptions): Promise<NativeTable> {
-    const connection = await this.find(location.root, location.kind);
-    const { name, namespace } = engineName(location);
+    const { connection, name, namespace } = await this.#locate(location);
     const storageOptions = { ...this.#settings.storageOptions, ...options.storageOptions };
     return engineCall(async () => connection.createTable(name, file, options.mode, namespace, storageOptions));
   }
 
   /** Also removes the files of an unfinished create. Missing data is no error. */
   async dropTable(location: TableLocation): Promise<void> {
-    const connection = await this.find(location.root, location.kind);
-    const { name, namespace } = engineName(location);
+    const { connection, name, namespace } = await this.#locate(location);
     try {
       await engineCall(async () => connection.dropTable(name, namespace));
     } catch (error) {
@@ -112,7 +107,15 @@ export class Connections {
     for (const outcome of connections) if (outcome.status === 'fulfilled') outcome.value.close();
   }
 
-  async #connect(root: string, mode: Mode): Promise<NativeConnection> {
+  /** The connection of a table, and the name by which the engine knows it, below a namespace of its catalog. */
+  async #locate(location: TableLocation) {
+    const connection = await this.find(location.root, location.kind);
+    if (location.kind === 'listed') return { connection, name: location.directory, namespace: [] };
+    const { enginePath } = location;
+    return { connection, name: enginePath.at(-1) ?? '', namespace: enginePath.slice(0, -1) };
+  }
+
+  async #connect(root: string, mode: TableLocation['kind']): Promise<NativeConnection> {
     await this.storages.of(root).requireRoot();
     const { native, session, storageOptions } = this.#settings;
     const manifestEnabled = mode === 'namespaced';
@@ -122,10 +125,4 @@ export class Connections {
       native.Connection.new(root, { manifestEnabled, namespaceClientProperties, storageOptions, session }),
     );
   }
-}
-
-/** The name by which the engine is asked for a table, below a namespace of its catalog. */
-function engineName(location: TableLocation): { readonly name: string; readonly namespace: string[] } {
-  if (location.kind === 'listed') return { name: location.directory, namespace: [] };
-  return { name: location.enginePath.at(-1) ?? '', namespace: location.enginePath.slice(0, -1) };
 }

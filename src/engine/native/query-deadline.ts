@@ -13,20 +13,16 @@ export interface QueryTimeout {
 export class QueryDeadline {
   readonly #seconds: number;
   readonly #signal: AbortSignal | undefined;
-  readonly #orphans: OrphanedQueries | undefined;
-  #leftMilliseconds: number;
-
-  constructor(seconds: number, signal?: AbortSignal, orphans?: OrphanedQueries) {
-    this.#seconds = seconds;
-    this.#signal = signal;
-    this.#orphans = orphans;
-    this.#leftMilliseconds = seconds * 1000;
-  }
+  readonly #orphans: OrphanedQueries;
+  #remainingMilliseconds: number;
 
   /** For a query that begins now, unless too many orphaned ones are still running. */
-  static start(secondsMax: number, orphans: OrphanedQueries, timeout?: QueryTimeout): QueryDeadline {
+  constructor(secondsMax: number, orphans: OrphanedQueries, timeout?: QueryTimeout) {
     orphans.requireCapacity();
-    return new QueryDeadline(Math.min(timeout?.seconds ?? secondsMax, secondsMax), timeout?.signal, orphans);
+    this.#seconds = Math.min(timeout?.seconds ?? secondsMax, secondsMax);
+    this.#signal = timeout?.signal;
+    this.#orphans = orphans;
+    this.#remainingMilliseconds = this.#seconds * 1000;
   }
 
   /** The engine cannot cancel a query: a late one runs on as an orphan, and only its caller stops waiting. */
@@ -35,7 +31,7 @@ export class QueryDeadline {
     const signal = this.#signal;
     let stop: (() => void) | undefined;
     const refusal = new Promise<never>((_, reject) => {
-      const timer = setTimeout(() => reject(tookTooLong(this.#seconds)), Math.max(0, this.#leftMilliseconds));
+      const timer = setTimeout(() => reject(tookTooLong(this.#seconds)), Math.max(0, this.#remainingMilliseconds));
       const onAbort = (): void => reject(callerLeft());
       signal?.addEventListener('abort', onAbort, { once: true });
       if (signal?.aborted === true) onAbort();
@@ -44,12 +40,12 @@ export class QueryDeadline {
         signal?.removeEventListener('abort', onAbort);
       };
     });
-    refusal.catch(() => this.#orphans?.add(work));
+    refusal.catch(() => this.#orphans.add(work));
     try {
       return await Promise.race([work, refusal]);
     } finally {
       stop?.();
-      this.#leftMilliseconds -= performance.now() - startedAt;
+      this.#remainingMilliseconds -= performance.now() - startedAt;
     }
   }
 }

@@ -13,19 +13,12 @@ const SCAN_MILLISECONDS = 1000;
 export function lowerEngineThreads(nice: number): { close(): void } {
   if (nice === 0 || process.platform !== 'linux') return { close: () => {} };
   let known: ReadonlySet<string> = new Set();
-  let isClosed = false;
-  let timer: NodeJS.Timeout | undefined;
   const scan = async (): Promise<void> => {
     known = await lowerNew(known, nice).catch(() => known);
-    if (!isClosed) timer = setTimeout(() => void scan(), SCAN_MILLISECONDS).unref();
   };
   void scan();
-  return {
-    close() {
-      isClosed = true;
-      clearTimeout(timer);
-    },
-  };
+  const timer = setInterval(() => void scan(), SCAN_MILLISECONDS).unref();
+  return { close: () => clearInterval(timer) };
 }
 
 /** Returns all current threads: the id of one that ended may be used again. */

@@ -1,4 +1,4 @@
-import type { Metric, PlanStep, Analysis } from '../../model/query.ts';
+import type { Metric, PlanStep } from '../../model/query.ts';
 import { locationUri } from '../../model/table.ts';
 import type { TableLocation } from '../../model/table.ts';
 
@@ -109,23 +109,6 @@ function takeElapsed(stated: string): { elapsed: Readonly<Record<string, Metric>
 function toOneStep(text: string): PlanStep {
   const [operator = 'Plan'] = /^\w+/.exec(text) ?? [];
   return { operator, details: text.trim(), metrics: {}, children: [] };
-}
-
-/** Most callers need only the text, and parsing the tree takes longer than many queries. */
-export class ParsedOnDemand implements Analysis {
-  readonly text: string;
-  readonly #parse: (text: string) => PlanStep;
-  #root: PlanStep | undefined;
-
-  constructor(text: string, parse: (text: string) => PlanStep = parsePlan) {
-    this.text = text;
-    this.#parse = parse;
-  }
-
-  get root(): PlanStep {
-    this.#root ??= this.#parse(this.text);
-    return this.#root;
-  }
 }
 
 /** Reads a figure as the engine prints it for people, rounded; `undefined` when it is none. */

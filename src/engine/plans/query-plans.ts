@@ -10,7 +10,7 @@ import { runToEnd } from '../queries/result-batches.ts';
 import type { OpenTable } from '../tables/table-handle.ts';
 import { toFailureCheck } from '../workarounds/silent-failures.ts';
 import { analyzeHybrid, buildLegs, describeFusion } from './hybrid-analysis.ts';
-import { ParsedOnDemand, parseExplanation, redactPlan } from './plan-text.ts';
+import { parseExplanation, parsePlan, redactPlan } from './plan-text.ts';
 
 /** The plan of a query, which is not run. */
 export async function explainQuery(
@@ -21,8 +21,8 @@ export async function explainQuery(
 ): Promise<Analysis> {
   const plan = await planQuery(native, table, query);
   const explain = async (built: NativeQuery): Promise<Analysis> => {
-    const text = await engineCall(async () => built.explainPlan(verbose));
-    return new ParsedOnDemand(redactPlan(text, location), parseExplanation);
+    const text = redactPlan(await engineCall(async () => built.explainPlan(verbose)), location);
+    return { text, root: parseExplanation(text) };
   };
   if (!isHybrid(plan)) return explain(buildQuery(table.native, plan));
   const legs = buildLegs(table.native, plan);
@@ -43,11 +43,11 @@ export async function analyzeQuery(
   query: Query,
   timeout?: QueryTimeout,
 ): Promise<Analysis> {
-  const deadline = QueryDeadline.start(seconds, orphans, timeout);
+  const deadline = new QueryDeadline(seconds, orphans, timeout);
   // A native query runs only once, so it is built anew for each run.
   const analyze = async (build: () => NativeQuery): Promise<Analysis> => {
-    const text = await engineCall(async () => build().analyzePlan());
-    return new ParsedOnDemand(redactPlan(text, state.location));
+    const text = redactPlan(await engineCall(async () => build().analyzePlan()), state.location);
+    return { text, root: parsePlan(text) };
   };
   const work = tables.use(state, async (table) => {
     const plan = await planQuery(native, table, query);

@@ -7,21 +7,19 @@ import type { EngineParts } from '../parts.ts';
 import { explainQuery } from '../plans/query-plans.ts';
 import { startQuery } from './run-query.ts';
 
-export type RowsEngine = ReturnType<typeof createRowsEngine>;
-
 /** Reads rows. */
 export function createRowsEngine(parts: EngineParts) {
   const { tables, readers, querySeconds, orphans } = parts;
   return {
     /** Resolves with the first batch and the version that is read; the rest is read as the caller asks for it. */
     async query(state: TableState, query: Query, timeout: QueryTimeout) {
-      const deadline = QueryDeadline.start(querySeconds, orphans, timeout);
+      const deadline = new QueryDeadline(querySeconds, orphans, timeout);
       const work = tables.useAtVersion(state, async (table) => startQuery(parts, deadline, table, query));
       const { value, version } = await deadline.wait(work);
       return { ...value, files: readers.track(state.location, version, value.files), version };
     },
     async count(state: TableState, predicate: GuardedSql | undefined, timeout: QueryTimeout) {
-      const deadline = QueryDeadline.start(querySeconds, orphans, timeout);
+      const deadline = new QueryDeadline(querySeconds, orphans, timeout);
       const work = tables.useAtVersion(state, async (table) =>
         engineCall(async () => table.native.countRows(predicate ?? null)),
       );
@@ -29,7 +27,7 @@ export function createRowsEngine(parts: EngineParts) {
       return { rows: value, version };
     },
     async explain(state: TableState, query: Query, verbose: boolean, timeout: QueryTimeout) {
-      const deadline = QueryDeadline.start(querySeconds, orphans, timeout);
+      const deadline = new QueryDeadline(querySeconds, orphans, timeout);
       const work = tables.use(state, async (table) =>
         explainQuery(parts, table, query, { location: state.location, verbose }),
       );

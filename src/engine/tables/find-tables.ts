@@ -25,7 +25,7 @@ export async function findTables(
 ): Promise<readonly FoundTable[]> {
   const listed = await findListed(connections, root, isKnown);
   // Asking the engine would create its catalog of namespaces where there is none.
-  const hasNamespaces = await connections.storages.of(root).hasNamespaceCatalog();
+  const hasNamespaces = await connections.storages.of(root).hasDirectory('__manifest');
   const namespaced = hasNamespaces ? await findNamespaced(connections, root) : [];
   return [...listed, ...namespaced];
 }

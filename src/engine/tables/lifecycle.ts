@@ -4,20 +4,10 @@ import type { Storages } from '../../storage/storages.ts';
 import type { EngineParts } from '../parts.ts';
 import type { OpenTables } from './open-tables.ts';
 
-export type LifecycleEngine = ReturnType<typeof createLifecycleEngine>;
-
 /** How tables come and go, apart from their rows. */
 export function createLifecycleEngine({ tables, storages }: EngineParts) {
   return {
-    async hasData(location: TableLocation): Promise<boolean> {
-      try {
-        await tables.use({ location }, async () => {});
-        return true;
-      } catch (error) {
-        if (error instanceof ServiceError && error.kind === 'TableNotFound') return false;
-        throw error;
-      }
-    },
+    hasData: async (location: TableLocation) => (await tables.findLatestVersion({ location })) !== undefined,
     /** Creates the storage root of a new database. */
     ensureRoot: async (root: string) => storages.of(root).ensureRoot(),
     locate: async (root: string, location: string) => locateTable(storages, root, location),

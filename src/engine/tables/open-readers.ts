@@ -12,16 +12,11 @@ const READER_MILLISECONDS_MAX = 3_600_000;
 
 /** Results that clients are still reading. The engine opens files late, so cleanup must keep the versions they belong to. */
 export class OpenReaders {
-  readonly #now: () => number;
   readonly #readers = new Set<Reader>();
-
-  constructor(now: () => number) {
-    this.#now = now;
-  }
 
   /** Passes the files on; the version counts as being read until their end, or until the reader stops. */
   track(location: TableLocation, version: number, files: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
-    const reader = { table: locationKey(location), version, sinceMilliseconds: this.#now() };
+    const reader = { table: locationKey(location), version, sinceMilliseconds: performance.now() };
     this.#readers.add(reader);
     const release = (): void => void this.#readers.delete(reader);
     return { [Symbol.asyncIterator]: () => releasing(files[Symbol.asyncIterator](), release) };
@@ -29,7 +24,7 @@ export class OpenReaders {
 
   oldestVersion(location: TableLocation): number | undefined {
     const table = locationKey(location);
-    const since = this.#now() - READER_MILLISECONDS_MAX;
+    const since = performance.now() - READER_MILLISECONDS_MAX;
     const open = [...this.#readers].filter((each) => each.table === table && each.sinceMilliseconds >= since);
     return open.length === 0 ? undefined : Math.min(...open.map(({ version }) => version));
   }

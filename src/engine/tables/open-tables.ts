@@ -1,7 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { ServiceError } from '../../errors/service-error.ts';
 import { branchNotFound } from '../../model/refusals.ts';
-import type { Schema } from '../../model/schema.ts';
 import { MAIN_BRANCH, branchKey, locationKey } from '../../model/table.ts';
 import type { TableLocation } from '../../model/table.ts';
 import type { Storages } from '../../storage/storages.ts';
@@ -19,11 +18,6 @@ const HANDLES_TRIED_MAX = 20;
 const BRANCH_LENGTH_MAX = 255;
 
 type Work<Value> = (table: OpenTable) => Promise<Value>;
-
-export interface TableDescription {
-  readonly version: number;
-  readonly schema: Schema;
-}
 
 /**
  * Keeps the latest state of the most recently used tables open. A version or a branch is opened for one piece of work
@@ -75,7 +69,7 @@ export class OpenTables {
     );
   }
 
-  async describe(ref: TableRef): Promise<TableDescription> {
+  async describe(ref: TableRef) {
     const { value: schema, version } = await this.useAtVersion(ref, async ({ native }) => readSchema(native));
     return { version, schema };
   }
@@ -111,7 +105,7 @@ export class OpenTables {
   }
 
   /** `undefined` when there is no data. */
-  async findLatestVersion(target: WriteTarget): Promise<number | undefined> {
+  async findLatestVersion(target: TableRef): Promise<number | undefined> {
     try {
       return await this.usePrivate(target, async (table) => table.version());
     } catch (error) {

@@ -1,22 +1,15 @@
 import { readFileSchema } from '../../arrow/schema/schema-reader.ts';
 import type { Schema } from '../../model/schema.ts';
-import type { TableLocation } from '../../model/table.ts';
+import type { TableState } from '../../model/table.ts';
 import type { Stamp, VersionWatch } from '../../storage/storage.ts';
 import { engineCall } from '../native/engine-errors.ts';
 import type { NativeTable } from '../native/native.ts';
 
 /** What a write commits to: a table, on its main branch or another. */
-export interface WriteTarget {
-  readonly location: TableLocation;
-  readonly branch: string | undefined;
-}
+export type WriteTarget = Omit<TableState, 'version'>;
 
 /** A state of a table: of the main branch and at the latest version, unless others are named. */
-export interface TableRef {
-  readonly location: TableLocation;
-  readonly branch?: string | undefined;
-  readonly version?: number | undefined;
-}
+export type TableRef = Pick<TableState, 'location'> & Partial<TableState>;
 
 /** A table as one piece of work sees it, valid until that work ends. Known facts about the table are not read again. */
 export interface OpenTable {

@@ -49,19 +49,16 @@ export async function writeStream(
   try {
     return await storeRows(async () => {
       const rows = await writeChunks(source, async ({ file, batches }) => {
-        if (native === undefined) native = await begin(file);
+        const opened = native;
+        if (opened === undefined) native = await begin(file);
         // The engine refuses to add nothing.
-        else if (batches > 0) await addFile(native, file);
+        else if (batches > 0) await engineCall(async () => opened.add(file, 'append'));
       });
       return requireAllRows(native, rows);
     });
   } finally {
     native?.close();
   }
-}
-
-async function addFile(native: NativeTable, file: Buffer): Promise<void> {
-  await engineCall(async () => native.add(file, 'append'));
 }
 
 async function requireAllRows(native: NativeTable | undefined, rows: number): Promise<WriteOutcome> {

@@ -4,26 +4,31 @@ import { branchNotFound } from '../../model/refusals.ts';
 import { MAIN_BRANCH } from '../../model/table.ts';
 import type { TableLocation, TableState } from '../../model/table.ts';
 import { engineCall } from '../native/engine-errors.ts';
-import type { NativeBranch, NativeBranches } from '../native/native.ts';
+import type { NativeBranches } from '../native/native.ts';
 import type { OpenTables } from '../tables/open-tables.ts';
 import { listTagTargets, namesWithin } from './tags.ts';
 import type { NameWindow, Pin } from './tags.ts';
 
-export interface Branch {
-  readonly name: string;
-  /** Absent for the main branch. */
-  readonly parentBranch: string | undefined;
-  readonly parentVersion: number;
-  readonly createdAtSeconds: number;
-  readonly manifestBytes: number;
-}
-
 export function createBranches(tables: OpenTables) {
   return {
-    async listBranches(location: TableLocation, window: NameWindow): Promise<readonly Branch[]> {
+    async listBranches(location: TableLocation, window: NameWindow) {
       const found = await useBranches(tables, location, async (branches) => branches.list());
+      const storage = tables.storages.of(location.root);
       const names = namesWithin(Object.keys(found), window);
-      return Promise.all(names.map(async (name) => toBranch(tables, location, name, found[name])));
+      return Promise.all(
+        names.map(async (name) => {
+          const known = found[name];
+          const createdAt = (await storage.readRefFile(location, 'branches', name))?.['createAt'];
+          return {
+            name,
+            /** `undefined` for the main branch. */
+            parentBranch: known?.parentBranch ?? undefined,
+            parentVersion: known?.parentVersion ?? 0,
+            createdAtSeconds: typeof createdAt === 'number' ? createdAt : await firstCommit(tables, location, name),
+            manifestBytes: known?.manifestSize ?? 0,
+          };
+        }),
+      );
     },
     createBranch: async (source: TableState, name: string) => createBranch(tables, source, name),
     removeBranch: async (location: TableLocation, name: string) => removeBranch(tables, location, name),
@@ -87,23 +92,6 @@ async function refuseTagged(tables: OpenTables, location: TableLocation, branch:
     `The branch ${quoteForMessage(branch)} is kept by the tag ${quoteForMessage(tag.name)}.`,
     { hint: 'Delete the tag first.' },
   );
-}
-
-async function toBranch(
-  tables: OpenTables,
-  location: TableLocation,
-  name: string,
-  known: NativeBranch | undefined,
-): Promise<Branch> {
-  const file = await tables.storages.of(location.root).readRefFile(location, 'branches', name);
-  const createdAt = file?.['createAt'];
-  return {
-    name,
-    parentBranch: known?.parentBranch ?? undefined,
-    parentVersion: known?.parentVersion ?? 0,
-    createdAtSeconds: typeof createdAt === 'number' ? createdAt : await firstCommit(tables, location, name),
-    manifestBytes: known?.manifestSize ?? 0,
-  };
 }
 
 /** The first version of a branch is committed when the branch is created. */

@@ -5,17 +5,7 @@ import type { NativeTag, NativeTags } from '../native/native.ts';
 import type { OpenTables } from '../tables/open-tables.ts';
 import type { TableRef, WriteTarget } from '../tables/table-handle.ts';
 
-export interface Tag {
-  readonly name: string;
-  readonly version: number;
-  /** Absent for the main branch. */
-  readonly branch: string | undefined;
-  readonly manifestBytes: number;
-  /** As RFC 3339; unknown on an object store. */
-  readonly createdAt: string | undefined;
-}
-
-export interface TagChange {
+interface TagChange {
   readonly tag: string;
   readonly version: number;
 }
@@ -30,8 +20,8 @@ export interface Pin {
 
 /** A page of names in alphabetical order. */
 export interface NameWindow {
-  readonly after: string | undefined;
-  readonly limit: number | undefined;
+  readonly after?: string | undefined;
+  readonly limit?: number | undefined;
 }
 
 export function createTags(tables: OpenTables) {
@@ -43,7 +33,7 @@ export function createTags(tables: OpenTables) {
     updateTag: async (target: WriteTarget, { tag, version }: TagChange) =>
       useTags(tables, target, async (tags) => tags.update(tag, version)),
     /** Returns the tag as it was. */
-    async removeTag(location: TableLocation, name: string): Promise<Tag> {
+    async removeTag(location: TableLocation, name: string) {
       const tag = await requireTag(tables, location, name);
       await useTags(tables, { location }, async (tags) => tags.delete(name));
       return tag;
@@ -52,7 +42,7 @@ export function createTags(tables: OpenTables) {
 }
 
 export async function listTagTargets(tables: OpenTables, location: TableLocation): Promise<readonly Pin[]> {
-  const tags = await listTags(tables, location, { after: undefined, limit: undefined });
+  const tags = await listTags(tables, location);
   return tags.map(({ name, branch, version }) => ({ kind: 'tag', name, branch, version }));
 }
 
@@ -61,13 +51,13 @@ export function namesWithin(names: readonly string[], { after, limit }: NameWind
   return wanted.toSorted((one, other) => (one < other ? -1 : 1)).slice(0, limit);
 }
 
-async function listTags(tables: OpenTables, location: TableLocation, window: NameWindow): Promise<readonly Tag[]> {
+async function listTags(tables: OpenTables, location: TableLocation, window: NameWindow = {}) {
   const found = await useTags(tables, { location }, async (tags) => tags.list());
   const names = namesWithin(Object.keys(found), window);
   return Promise.all(names.map(async (name) => completeTag(tables, location, name, found[name])));
 }
 
-async function requireTag(tables: OpenTables, location: TableLocation, name: string): Promise<Tag> {
+async function requireTag(tables: OpenTables, location: TableLocation, name: string) {
   const version = await useTags(tables, { location }, async (tags) => tags.getVersion(name));
   return completeTag(tables, location, name, { version, manifestSize: 0 });
 }
@@ -80,18 +70,15 @@ async function useTags<Value>(
   return tables.usePrivate(ref, async ({ native }) => engineCall(async () => work(await native.tags())));
 }
 
-/** The engine returns only a part of what it stores for a tag. */
-async function completeTag(
-  tables: OpenTables,
-  location: TableLocation,
-  name: string,
-  known: NativeTag | undefined,
-): Promise<Tag> {
+/** The engine returns only a part of what it stores for a tag. The branch is `undefined` for the main one. */
+async function completeTag(tables: OpenTables, location: TableLocation, name: string, known: NativeTag | undefined) {
   const file = await tables.storages.of(location.root).readRefFile(location, 'tags', name);
   const version = numberOf(file?.['version']) ?? known?.version ?? 0;
   const manifestBytes = numberOf(file?.['manifestSize']) ?? known?.manifestSize ?? 0;
   const branch = file === undefined ? await branchOf(tables, location, name) : textOf(file['branch']);
-  return { name, version, branch, manifestBytes, createdAt: textOf(file?.['createdAt']) };
+  // As RFC 3339; unknown on an object store.
+  const createdAt = textOf(file?.['createdAt']);
+  return { name, version, branch, manifestBytes, createdAt };
 }
 
 /** The engine checks out the branch of a tag together with the tag. A tag whose branch is gone has none. */

@@ -23,8 +23,6 @@ export interface VersionRange {
   readonly end: number;
 }
 
-export type VersionsEngine = ReturnType<typeof createVersionsEngine>;
-
 /** The history of tables: versions, tags, branches, and statistics of a version. */
 export function createVersionsEngine({ tables, storages }: EngineParts) {
   return {

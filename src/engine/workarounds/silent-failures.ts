@@ -18,7 +18,7 @@ export function toFailureCheck(query: Query, analyzed: string): Query | undefine
   return { ...query, projection, withRowId: true };
 }
 
-/** The first step with a row count is the outermost. The text is searched because the tree is parsed only on demand. */
+/** The first step with a row count is the outermost. */
 function hasOutputRows(analyzed: string): boolean {
   const [, rows = '0'] = /\boutput_rows=(\d+)/.exec(analyzed) ?? [];
   return rows !== '0';

@@ -33,17 +33,15 @@ export function createLocalStorage(root: string, sync: TableSync): Storage {
     const folder = branchFolder(folderOf(location), branch);
     return folder === undefined ? undefined : read(folder);
   };
-  const hasDirectory = async (name: string): Promise<boolean> =>
-    access(join(root, name)).then(
-      () => true,
-      () => false,
-    );
   return {
     ensureRoot: async () => ensureRootFolder(root),
     requireRoot: async () => requireRootFolder(root),
     requirePlainDirectory: async (segments) => requirePlainDirectory(root, segments),
-    hasNamespaceCatalog: async () => hasDirectory('__manifest'),
-    hasDirectory,
+    hasDirectory: async (name) =>
+      access(join(root, name)).then(
+        () => true,
+        () => false,
+      ),
     watchVersions: async (location) => watchVersions(folderOf(location)),
     manifestPath,
     quarantineTornManifest: (location, branch) => onBranch(location, branch, quarantineTornManifest),

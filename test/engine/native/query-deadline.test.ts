@@ -6,13 +6,13 @@ import { ServiceError } from '../../../src/errors/service-error.ts';
 const never = new Promise<never>(() => {});
 
 test('returns the result of the work, or its failure', async () => {
-  const deadline = new QueryDeadline(60);
+  const deadline = new QueryDeadline(60, new OrphanedQueries(1));
   assert.equal(await deadline.wait(Promise.resolve(7)), 7);
   await assert.rejects(deadline.wait(Promise.reject(new Error('broken'))), /broken/);
 });
 
 test('counts all waits towards one deadline', async () => {
-  const deadline = new QueryDeadline(0.01);
+  const deadline = new QueryDeadline(0.01, new OrphanedQueries(2));
   for (const _attempt of [1, 2]) {
     await assert.rejects(
       deadline.wait(never),
@@ -24,7 +24,7 @@ test('counts all waits towards one deadline', async () => {
 
 test('stops at once when the caller aborts, or has aborted', async () => {
   const caller = new AbortController();
-  const deadline = new QueryDeadline(3600, caller.signal);
+  const deadline = new QueryDeadline(3600, new OrphanedQueries(2), { seconds: undefined, signal: caller.signal });
   const waiting = assert.rejects(deadline.wait(never), /caller left/);
   caller.abort();
   await waiting;
@@ -35,9 +35,8 @@ test('counts orphaned queries until they end, and refuses more at the limit', as
   const orphans = new OrphanedQueries(2);
   const ends: ((outcome: Promise<void>) => void)[] = [];
   for (const _count of [1, 2]) {
-    orphans.requireCapacity();
     const work = new Promise<void>((resolve) => ends.push(resolve));
-    await assert.rejects(new QueryDeadline(0.005, undefined, orphans).wait(work), /0\.005 seconds/);
+    await assert.rejects(new QueryDeadline(0.005, orphans).wait(work), /0\.005 seconds/);
   }
   assert.equal(orphans.count, 2);
   assert.throws(() => orphans.requireCapacity(), /2 queries .* still running/);
@@ -50,7 +49,7 @@ test('counts orphaned queries until they end, and refuses more at the limit', as
 
 test('does not count work that ended in time', async () => {
   const orphans = new OrphanedQueries(1);
-  const deadline = new QueryDeadline(60, new AbortController().signal, orphans);
+  const deadline = new QueryDeadline(60, orphans, { seconds: undefined, signal: new AbortController().signal });
   await deadline.wait(Promise.resolve());
   await assert.rejects(deadline.wait(Promise.reject(new Error('broken'))), /broken/);
   assert.equal(orphans.count, 0);

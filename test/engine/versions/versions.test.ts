@@ -3,14 +3,14 @@ import { stat } from 'node:fs/promises';
 import { suite, test } from 'node:test';
 import type { TestContext } from 'node:test';
 import type { TableLocation, TableState } from '../../../src/model/table.ts';
-import type { VersionsEngine } from '../../../src/engine/versions/versions.ts';
+import type { Engine } from '../../../src/engine/engine.ts';
 import { OBJECT_STORAGE } from '../../../src/storage/object-storage.ts';
 import type { Storages } from '../../../src/storage/storages.ts';
 import { commitPlan, openTestEngine, toStream } from '../test-engine.ts';
 import { toItems } from '../sample-tables.ts';
 
 interface Scene {
-  readonly versions: VersionsEngine;
+  readonly versions: Engine['versions'];
   readonly location: TableLocation;
   readonly latest: TableState;
 }
