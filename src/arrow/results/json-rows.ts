@@ -34,7 +34,7 @@ export async function* writeDocument({ files }: ResultFiles): AsyncGenerator<Uin
 function* writePieces(file: Buffer, format: (row: string) => string): Generator<Uint8Array> {
   let parts: string[] = [];
   let characters = 0;
-  for (const row of writeRows(file)) {
+  for (const row of writeRows(file, structWriter)) {
     const text = format(row);
     parts.push(text);
     characters += text.length;
@@ -46,7 +46,17 @@ function* writePieces(file: Buffer, format: (row: string) => string): Generator<
   if (characters > 0) yield Buffer.from(parts.join(''));
 }
 
-function* writeRows(bytes: Buffer): Generator<string> {
+/** The values of each row, as JSON. */
+export function writeValues(file: Buffer): Generator<readonly string[]> {
+  return writeRows(file, (columns, dictionaryOf) => {
+    const writers = columns.map((column) => jsonWriter(column, dictionaryOf));
+    return (row) => writers.map((write) => write(row));
+  });
+}
+
+type ToRowWriter<Row> = (columns: readonly ResultColumn[], dictionaryOf: FindDictionary) => (row: number) => Row;
+
+function* writeRows<Row>(bytes: Buffer, toWriter: ToRowWriter<Row>): Generator<Row> {
   const file = readResultFile(bytes);
   const { schema, dictionaries } = readResultSchema(file.schema);
   const values = new Map<number, ResultColumn>();
@@ -61,7 +71,7 @@ function* writeRows(bytes: Buffer): Generator<string> {
     return found;
   };
   for (const { header, body } of file.batches) {
-    const write = structWriter(readColumns(header, header.table, schema.fields, body), dictionaryOf);
+    const write = toWriter(readColumns(header, header.table, schema.fields, body), dictionaryOf);
     const rows = rowsOf(header);
     for (let row = 0; row < rows; row += 1) yield write(row);
   }

@@ -10,7 +10,7 @@ import type { NativeTable } from '../native/native.ts';
 import type { EngineParts } from '../parts.ts';
 import { readSchema, readVersion } from '../tables/table-handle.ts';
 import type { OpenTable, WriteTarget } from '../tables/table-handle.ts';
-import type { CommitGroup, CommitPlan, Committed, MultiCommitPlan, PreparedCommit } from './commit-plan.ts';
+import type { CommitGroup, CommitPlan, MultiCommitPlan, PreparedCommit } from './commit-plan.ts';
 import { requireFit } from './schema-fit.ts';
 
 export interface AppendedRows {
@@ -35,72 +35,64 @@ export class AppendPlan implements CommitPlan<AppendedRows> {
 
   async prepare(table: OpenTable): Promise<PreparedCommit<AppendedRows>> {
     const { schema, chunk } = this.data;
-    requireFit(schema, await table.schema());
     const { rows } = chunk;
-    return {
-      addedRows: rows,
-      storedRows: rows,
-      expected: { rows },
-      commit: async () => ({ version: await append(table, () => chunk.file, rows), outcome: { rows } }),
-    };
+    return prepareAppend(table, { schema, rows, outcome: { rows }, toFile: () => chunk.file });
   }
 
   async startGroup(): Promise<CommitGroup<AppendedRows> | undefined> {
     const { chunk, schema } = this.data;
-    if (!isJoinable(chunk)) return undefined;
-    return new AppendGroup(this.#limits, schema, chunk);
+    return isJoinable(chunk) ? startAppendGroup(this.#limits, schema, chunk) : undefined;
   }
 }
 
 /** Appends with the same schema message: their batches are copied into one file, undecoded, in order. */
-class AppendGroup implements CommitGroup<AppendedRows> {
-  readonly membersMax: number;
-  readonly #limits: EngineLimits;
-  readonly #schema: Schema;
-  readonly #chunks: [JoinableChunk, ...JoinableChunk[]];
-  #bytes: number;
-  #rows: number;
-
-  constructor(limits: EngineLimits, schema: Schema, first: JoinableChunk) {
-    this.membersMax = limits.insertGroupMax;
-    this.#limits = limits;
-    this.#schema = schema;
-    this.#chunks = [first];
-    this.#bytes = first.file.length;
-    this.#rows = first.rows;
-  }
-
-  add(plan: CommitPlan<unknown>): boolean {
-    if (!(plan instanceof AppendPlan)) return false;
-    const { chunk } = plan.data;
-    if (!isJoinable(chunk) || !hasSameSchema(this.#chunks[0], chunk)) return false;
-    const { insertGroupBytesMax, insertGroupRowsMax } = this.#limits;
-    const [bytes, rows] = [this.#bytes + chunk.file.length, this.#rows + chunk.rows];
-    if (bytes > insertGroupBytesMax || rows > insertGroupRowsMax) return false;
-    this.#bytes = bytes;
-    this.#rows = rows;
-    this.#chunks.push(chunk);
-    return true;
-  }
-
-  async prepare(table: OpenTable): Promise<PreparedCommit<readonly AppendedRows[]>> {
-    requireFit(this.#schema, await table.schema());
-    const outcome = this.#chunks.map(({ rows }) => ({ rows }));
-    return {
-      addedRows: this.#rows,
-      storedRows: this.#rows,
-      expected: outcome,
-      commit: async () => ({ version: await append(table, () => joinFiles(this.#chunks), this.#rows), outcome }),
-    };
-  }
+function startAppendGroup(limits: EngineLimits, schema: Schema, first: JoinableChunk): CommitGroup<AppendedRows> {
+  const chunks: [JoinableChunk, ...JoinableChunk[]] = [first];
+  let bytes = first.file.length;
+  let { rows } = first;
+  return {
+    membersMax: limits.insertGroupMax,
+    add(plan) {
+      const chunk = plan instanceof AppendPlan ? plan.data.chunk : undefined;
+      if (chunk === undefined || !isJoinable(chunk) || !hasSameSchema(first, chunk)) return false;
+      if (bytes + chunk.file.length > limits.insertGroupBytesMax) return false;
+      if (rows + chunk.rows > limits.insertGroupRowsMax) return false;
+      bytes += chunk.file.length;
+      rows += chunk.rows;
+      chunks.push(chunk);
+      return true;
+    },
+    async prepare(table) {
+      const outcome = chunks.map((chunk) => ({ rows: chunk.rows }));
+      return prepareAppend(table, { schema, rows, outcome, toFile: () => joinFiles(chunks) });
+    },
+  };
 }
 
-/** Nothing to add is no commit: the engine would refuse it, or commit a version. */
-async function append(table: OpenTable, toFile: () => Buffer, rows: number): Promise<number> {
-  if (rows === 0) return table.version();
-  const { version } = await storeRows(async () => engineCall(async () => table.native.add(toFile(), 'append')));
-  table.moved(version);
-  return version;
+interface Append<Outcome> {
+  readonly schema: Schema;
+  readonly rows: number;
+  readonly outcome: Outcome;
+  readonly toFile: () => Buffer;
+}
+
+async function prepareAppend<Outcome>(
+  table: OpenTable,
+  { schema, rows, outcome, toFile }: Append<Outcome>,
+): Promise<PreparedCommit<Outcome>> {
+  requireFit(schema, await table.schema());
+  return {
+    addedRows: rows,
+    storedRows: rows,
+    expected: outcome,
+    async commit() {
+      // Nothing to add is no commit: the engine would refuse it, or commit a version.
+      if (rows === 0) return { version: await table.version(), outcome };
+      const { version } = await storeRows(async () => engineCall(async () => table.native.add(toFile(), 'append')));
+      table.moved(version);
+      return { version, outcome };
+    },
+  };
 }
 
 export interface LongAppendData {
@@ -109,64 +101,47 @@ export interface LongAppendData {
   readonly source: ChunkSource;
 }
 
-interface Counted {
-  readonly version: number;
-  readonly rows: number;
-}
-
 /** Adds the rows of a stream of many chunks, one commit for each. */
-export class LongAppendPlan implements MultiCommitPlan<AppendedRows> {
-  readonly #parts: EngineParts;
-  readonly #target: WriteTarget;
-  readonly #data: LongAppendData;
-  #native: NativeTable | undefined;
-  #before: Counted = { version: 0, rows: 0 };
-
-  constructor(parts: EngineParts, target: WriteTarget, data: LongAppendData) {
-    this.#parts = parts;
-    this.#target = target;
-    this.#data = data;
-  }
-
-  async prepare(): Promise<{ readonly baseVersion: number }> {
-    const native = await this.#parts.tables.openPrivate(this.#target);
-    this.#native = native;
-    const schema = await readSchema(native);
-    for (const each of this.#data.schemas) requireFit(each, schema);
-    this.#before = await count(native);
-    return { baseVersion: this.#before.version };
-  }
-
-  async write(): Promise<Committed<AppendedRows>> {
-    const native = this.#native;
-    if (native === undefined) throw new Error('The append was not prepared.');
-    return storeRows(async () => this.#append(native));
-  }
-
-  close(): void {
-    this.#native?.close();
-  }
-
-  async #append(native: NativeTable): Promise<Committed<AppendedRows>> {
-    const { writeAttemptsMax } = this.#parts.limits;
-    let { version } = this.#before;
-    let commits = 0;
-    const rows = await writeChunks(this.#data.source, async ({ file, rows: chunkRows }) => {
-      if (chunkRows === 0) return;
-      ({ version } = await retryConflicts(writeAttemptsMax, async () =>
-        engineCall(async () => native.add(file, 'append')),
-      ));
-      commits += 1;
-    });
-    const after = await count(native);
-    const stored = after.rows - this.#before.rows;
-    // With a commit of another process in between, the difference proves nothing.
-    const isComparable = after.version === this.#before.version + commits;
-    if (isComparable && stored !== rows) throw new RowsMissing({ stored, rows, version });
-    return { version, outcome: { rows } };
-  }
+export function planLongAppend(
+  { tables, limits }: EngineParts,
+  target: WriteTarget,
+  { schemas, source }: LongAppendData,
+): MultiCommitPlan<AppendedRows> {
+  let native: NativeTable | undefined;
+  let before = { version: 0, rows: 0 };
+  return {
+    async prepare() {
+      const opened = await tables.openPrivate(target);
+      native = opened;
+      const schema = await readSchema(opened);
+      for (const each of schemas) requireFit(each, schema);
+      before = await count(opened);
+      return { baseVersion: before.version };
+    },
+    async write() {
+      const opened = native;
+      if (opened === undefined) throw new Error('The append was not prepared.');
+      let { version } = before;
+      let commits = 0;
+      return storeRows(async () => {
+        const rows = await writeChunks(source, async ({ file, rows: chunkRows }) => {
+          if (chunkRows === 0) return;
+          const add = async () => engineCall(async () => opened.add(file, 'append'));
+          ({ version } = await retryConflicts(limits.writeAttemptsMax, add));
+          commits += 1;
+        });
+        const after = await count(opened);
+        const stored = after.rows - before.rows;
+        // With a commit of another process in between, the difference proves nothing.
+        const isComparable = after.version === before.version + commits;
+        if (isComparable && stored !== rows) throw new RowsMissing({ stored, rows, version });
+        return { version, outcome: { rows } };
+      });
+    },
+    close: () => native?.close(),
+  };
 }
 
-async function count(native: NativeTable): Promise<Counted> {
+async function count(native: NativeTable): Promise<{ readonly version: number; readonly rows: number }> {
   return { version: await readVersion(native), rows: await engineCall(async () => native.countRows()) };
 }

@@ -6,11 +6,10 @@ import type { FieldPath } from '../../model/field-path.ts';
 import type { GuardedSql } from '../../model/query.ts';
 import { childFields } from '../../model/schema.ts';
 import type { DataType, Field, Schema } from '../../model/schema.ts';
-import { engineCall } from '../native/engine-errors.ts';
 import type { NativeAlteration, NativeTable } from '../native/native.ts';
 import { readSchema } from '../tables/table-handle.ts';
-import type { OpenTable } from '../tables/table-handle.ts';
-import type { CommitPlan, Committed } from './commit-plan.ts';
+import { planChange } from './commit-plan.ts';
+import type { CommitPlan } from './commit-plan.ts';
 import { isInsideList } from './schema-fit.ts';
 
 /** A column to add, with its values for existing rows: calculated, or null. */
@@ -30,62 +29,43 @@ export interface ColumnAlteration {
 // Each plan changes all that it was asked to, or nothing. Checks refuse what the engine would do silently, or panic at.
 
 export function planAddColumns(columns: readonly NewColumn[], columnsMax: number): CommitPlan<object> {
-  return {
-    // Allowing nulls is a second commit, which may be missing.
-    kinds: ['merge'],
-    async prepare(table) {
-      checkAdditions(columns, await table.schema(), columnsMax);
-      return { expected: {}, commit: async () => addColumns(table, columns) };
-    },
-  };
+  // Allowing nulls is a second commit, which may be missing.
+  return planChange(['merge'], async (table) => {
+    checkAdditions(columns, await table.schema(), columnsMax);
+    return async () => addColumns(table.native, columns);
+  });
 }
 
 export function planAlterColumns(alterations: readonly ColumnAlteration[]): CommitPlan<object> {
-  return {
-    kinds: ['project', 'merge'],
-    async prepare(table) {
-      checkAlterations(alterations, await table.schema());
-      const native = alterations.map(toNativeAlteration);
-      return { expected: {}, commit: async () => changeColumns(table, async () => table.native.alterColumns(native)) };
-    },
-  };
+  return planChange(['project', 'merge'], async (table) => {
+    checkAlterations(alterations, await table.schema());
+    return async () => table.native.alterColumns(alterations.map(toNativeAlteration));
+  });
 }
 
 export function planDropColumns(paths: readonly FieldPath[]): CommitPlan<object> {
-  return {
-    kinds: ['project', 'merge'],
-    async prepare(table) {
-      checkDrops(paths, await table.schema());
-      const names = paths.map(formatFieldPath);
-      return { expected: {}, commit: async () => changeColumns(table, async () => table.native.dropColumns(names)) };
-    },
-  };
+  return planChange(['project', 'merge'], async (table) => {
+    checkDrops(paths, await table.schema());
+    return async () => table.native.dropColumns(paths.map(formatFieldPath));
+  });
 }
 
-async function changeColumns(table: OpenTable, change: () => Promise<{ version: number }>): Promise<Committed<object>> {
-  const { version } = await engineCall(change);
-  table.forget();
-  return { version, outcome: {} };
-}
-
-async function addColumns(table: OpenTable, columns: readonly NewColumn[]): Promise<Committed<object>> {
-  const additions = columns.map((column) => ({ name: column.name, valueSql: toValueSql(column) }));
-  const added = await changeColumns(table, async () => table.native.addColumns(additions));
-  const version = (await allowNulls(table.native, columns)) ?? added.version;
-  return { version, outcome: {} };
+async function addColumns(native: NativeTable, columns: readonly NewColumn[]): Promise<{ readonly version: number }> {
+  const added = await native.addColumns(columns.map((column) => ({ name: column.name, valueSql: toValueSql(column) })));
+  return (await allowNulls(native, columns)) ?? added;
 }
 
 /**
  * The engine makes a column of constants non-nullable, and would refuse rows without it from then on. The column is
  * committed already, so a failure here is not the caller's.
  */
-async function allowNulls(native: NativeTable, columns: readonly NewColumn[]): Promise<number | undefined> {
+async function allowNulls(native: NativeTable, columns: readonly NewColumn[]) {
   try {
     const { fields } = await readSchema(native);
     const strict = columns.filter(({ name }) => fields.some((field) => field.name === name && !field.nullable));
     if (strict.length === 0) return undefined;
     const alterations = strict.map(({ name }) => ({ path: formatFieldPath([name]), nullable: true }));
-    return (await native.alterColumns(alterations)).version;
+    return await native.alterColumns(alterations);
   } catch {
     return undefined;
   }

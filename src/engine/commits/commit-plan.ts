@@ -1,5 +1,6 @@
 import type { ServiceError } from '../../errors/service-error.ts';
 import type { CommitKind } from '../../model/table.ts';
+import { engineCall } from '../native/engine-errors.ts';
 import type { OpenTable } from '../tables/table-handle.ts';
 
 export interface Committed<Outcome> {
@@ -31,6 +32,27 @@ export interface CommitPlan<Outcome> {
   prepare(table: OpenTable): Promise<PreparedCommit<Outcome>>;
   /** Starts a group with this plan; `undefined` when it cannot share a commit. */
   startGroup?(table: OpenTable): Promise<CommitGroup<Outcome> | undefined>;
+}
+
+/** A commit that changes something other than rows, and has no outcome but its version. */
+export function planChange(
+  kinds: readonly CommitKind[],
+  prepare: (table: OpenTable) => Promise<() => Promise<{ readonly version: number }>>,
+): CommitPlan<object> {
+  return {
+    kinds,
+    async prepare(table) {
+      const change = await prepare(table);
+      return {
+        expected: {},
+        async commit() {
+          const { version } = await engineCall(change);
+          table.forget();
+          return { version, outcome: {} };
+        },
+      };
+    },
+  };
 }
 
 /** Plans that share one commit, each with the outcome of a separate commit. */

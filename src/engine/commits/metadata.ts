@@ -16,13 +16,12 @@ export interface FieldMetadataEntry {
   readonly replace: boolean;
 }
 
-export interface FieldMetadataOutcome {
-  /** By canonical path. */
-  readonly fields: ReadonlyMap<string, Readonly<Record<string, string>>>;
-}
+type Metadata = Readonly<Record<string, string>>;
 
-/** Applies all entries in order, or none. */
-export function planFieldMetadata(entries: readonly FieldMetadataEntry[]): CommitPlan<FieldMetadataOutcome> {
+/** Applies all entries in order, or none. The outcome has the metadata of each field, by canonical path. */
+export function planFieldMetadata(
+  entries: readonly FieldMetadataEntry[],
+): CommitPlan<{ readonly fields: ReadonlyMap<string, Metadata> }> {
   return {
     kinds: ['config', 'project', 'merge'],
     async prepare(table) {
@@ -83,21 +82,17 @@ function isStorageKey(key: string): boolean {
   return /^(?:ARROW:extension:|lance-|lance:)/.test(key) || key === 'packed';
 }
 
-export interface SchemaMetadataOutcome {
-  readonly metadata: Readonly<Record<string, string>>;
-}
-
 /**
  * Replaces the metadata of the schema. The engine sets keys, by a schema that adds no column, but cannot remove any, so a
  * missing key is refused. Keys of the storage format, which callers cannot set, stay.
  */
-export function planSchemaMetadata(metadata: Readonly<Record<string, string>>): CommitPlan<SchemaMetadataOutcome> {
+export function planSchemaMetadata(metadata: Metadata): CommitPlan<{ readonly metadata: Metadata }> {
   return {
     kinds: ['merge', 'project', 'config'],
     async prepare(table) {
       const present = (await table.schema()).metadata;
-      const left = [...present.keys()].filter((key) => !Object.hasOwn(metadata, key) && !isReservedKey(key));
-      if (left.length > 0) throw cannotRemove(left);
+      const missing = [...present.keys()].filter((key) => !Object.hasOwn(metadata, key) && !isReservedKey(key));
+      if (missing.length > 0) throw cannotRemove(missing);
       const file = metadataFile(Object.entries(metadata));
       return {
         expected: { metadata: { ...Object.fromEntries(present), ...metadata } },

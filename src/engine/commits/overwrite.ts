@@ -26,7 +26,10 @@ export function planOverwrite(parts: EngineParts, data: OverwriteData): CommitPl
           try {
             // Version 0 is a name without data: the table is created.
             if (base === 0) return toCommitted(await createTable(parts.connections, data));
-            return await overwriteOnce(parts, data, rows);
+            return toCommitted(await overwriteStream(parts, data));
+          } catch (error) {
+            if (base === 0 || !(error instanceof RowsMissing)) throw error;
+            return { version: error.version, outcome: { rows }, fault: error };
           } finally {
             table.forget();
           }
@@ -44,15 +47,6 @@ export function planLongOverwrite(parts: EngineParts, data: OverwriteData): Mult
     write: async () => toCommitted(await overwriteStream(parts, data)),
     close: () => {},
   };
-}
-
-async function overwriteOnce(parts: EngineParts, data: OverwriteData, rows: number): Promise<Committed<AppendedRows>> {
-  try {
-    return toCommitted(await overwriteStream(parts, data));
-  } catch (error) {
-    if (!(error instanceof RowsMissing)) throw error;
-    return { version: error.version, outcome: { rows }, fault: error };
-  }
 }
 
 async function overwriteStream(parts: EngineParts, data: OverwriteData): Promise<WriteOutcome> {

@@ -1,13 +1,10 @@
-import { isValid, readColumns } from '../../arrow/results/result-columns.ts';
-import type { ResultColumn } from '../../arrow/results/result-columns.ts';
-import { readResultFile } from '../../arrow/results/result-file.ts';
-import { readFileSchema } from '../../arrow/schema/schema-reader.ts';
+import { writeValues } from '../../arrow/results/json-rows.ts';
 import { ServiceError } from '../../errors/service-error.ts';
 import type { Field } from '../../model/schema.ts';
 import { engineCall } from '../native/engine-errors.ts';
 import type { NativeQuery, NativeTable } from '../native/native.ts';
 
-/** Keys without rows are left out. */
+/** By key as JSON. Keys without rows are left out. */
 export type KeyCounts = ReadonlyMap<string, number>;
 
 /** Rows by the value of one column. */
@@ -65,45 +62,12 @@ export async function countWrittenKeys(native: NativeTable, scan: KeyScan, rowsW
 const BATCH_ROWS = 1024;
 const NO_TIMEOUT = -1;
 
-/** Each value as text: integers in digits, texts unchanged. */
+/** Each value as JSON. */
 async function* readRows(query: NativeQuery): AsyncGenerator<readonly string[]> {
   const batches = await engineCall(async () => query.execute(BATCH_ROWS, NO_TIMEOUT));
   for (;;) {
     const file = await engineCall(async () => batches.next());
     if (file === null) return;
-    const { fields } = readFileSchema(file);
-    for (const { header, body } of readResultFile(file).batches) {
-      const columns = readColumns(header, header.table, fields, body);
-      const length = columns[0]?.length ?? 0;
-      for (let row = 0; row < length; row += 1) yield columns.map((column) => readKey(column, row));
-    }
+    yield* writeValues(file);
   }
-}
-
-function readKey(column: ResultColumn, row: number): string {
-  const { type, buffers } = column;
-  const [values, texts] = buffers;
-  if (values === undefined || !isValid(column, row)) throw unreadable();
-  if (type.kind === 'int') return readInteger(values, row, type);
-  if (type.kind !== 'utf8' || texts === undefined) throw unreadable();
-  return texts.toString('utf8', readOffset(values, row, type.layout), readOffset(values, row + 1, type.layout));
-}
-
-function readInteger(
-  values: Buffer,
-  row: number,
-  { bits, signed }: { readonly bits: 8 | 16 | 32 | 64; readonly signed: boolean },
-): string {
-  const at = (row * bits) / 8;
-  if (bits === 64) return String(signed ? values.readBigInt64LE(at) : values.readBigUInt64LE(at));
-  return String(signed ? values.readIntLE(at, bits / 8) : values.readUIntLE(at, bits / 8));
-}
-
-function readOffset(offsets: Buffer, row: number, layout: 'plain' | 'large' | 'view'): number {
-  if (layout === 'view') throw unreadable();
-  return layout === 'plain' ? offsets.readInt32LE(row * 4) : Number(offsets.readBigInt64LE(row * 8));
-}
-
-function unreadable(): ServiceError {
-  return new ServiceError('Internal', 'A result of the storage engine could not be read.');
 }

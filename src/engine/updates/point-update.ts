@@ -1,15 +1,10 @@
-import { readTokens } from '../../guard/sql/tokenizer.ts';
+import { EXTENSION_NAME_KEY } from '../../arrow/schema/schema-rules.ts';
+import { isSymbol, readTokens } from '../../guard/sql/tokenizer.ts';
 import type { SqlToken } from '../../guard/sql/tokenizer.ts';
 import { sqlFieldReference } from '../../model/field-path.ts';
 import type { GuardedSql } from '../../model/query.ts';
 import type { DataType, Field } from '../../model/schema.ts';
 import type { AssignmentTree } from './assignments.ts';
-
-/** An update with each field once. Without a predicate it changes every row. */
-export interface UpdateParts {
-  readonly tree: AssignmentTree;
-  readonly predicate: GuardedSql | undefined;
-}
 
 /** An update of whole columns whose predicate is `column = literal` and nothing else. */
 export interface PointUpdate {
@@ -24,7 +19,7 @@ export interface KeyName {
   readonly sql: string;
 }
 
-export function toPointUpdate({ tree, predicate }: UpdateParts): PointUpdate | undefined {
+export function toPointUpdate(tree: AssignmentTree, predicate: GuardedSql | undefined): PointUpdate | undefined {
   const condition = predicate === undefined ? undefined : toKeyCondition(predicate);
   const expressions = wholeColumns(tree);
   return condition === undefined || expressions === undefined ? undefined : { ...condition, expressions };
@@ -40,7 +35,7 @@ const TOKENS_MAX = 28;
 
 function toKeyCondition(predicate: GuardedSql): Pick<PointUpdate, 'key' | 'literal'> | undefined {
   const tokens = withoutParentheses(readTokensMax(predicate));
-  const equals = tokens.findIndex(({ kind, text }) => kind === 'symbol' && text === '=');
+  const equals = tokens.findIndex((token) => isSymbol(token, '='));
   if (equals === -1) return undefined;
   const [left, right] = [tokens.slice(0, equals), tokens.slice(equals + 1)];
   const [key, literal] = [toKeyName(left) ?? toKeyName(right), toLiteral(left) ?? toLiteral(right)];
@@ -70,10 +65,6 @@ function withoutParentheses(tokens: readonly SqlToken[]): readonly SqlToken[] {
   return tokens.slice(depth, tokens.length - depth);
 }
 
-function isSymbol(token: SqlToken | undefined, symbol: string): boolean {
-  return token?.kind === 'symbol' && token.text === symbol;
-}
-
 function wholeColumns(tree: AssignmentTree): ReadonlyMap<string, GuardedSql> | undefined {
   const columns = new Map<string, GuardedSql>();
   for (const [name, node] of tree) {
@@ -83,19 +74,17 @@ function wholeColumns(tree: AssignmentTree): ReadonlyMap<string, GuardedSql> | u
   return columns;
 }
 
-/** Identifies the member of a group: equal texts in `value` are equal keys. */
+/** Identifies the member of a group: `json` is the value as JSON, and equal for equal keys. */
 export interface GroupKey {
-  readonly value: string;
+  readonly json: string;
   readonly sql: string;
 }
 
 /** `undefined` when the engine would convert the literal, or refuse it, before it compares. */
-export function toGroupKey(literal: SqlLiteral, { type, metadata }: Field): GroupKey | undefined {
-  if (isExtension(metadata)) return undefined;
-  if (literal.kind === 'integer') {
-    return isInRange(literal.value, type) ? { value: String(literal.value), sql: literal.sql } : undefined;
-  }
-  return literal.kind === 'text' && isText(type) ? { value: literal.value, sql: literal.sql } : undefined;
+export function toGroupKey(literal: SqlLiteral, field: Field): GroupKey | undefined {
+  if (!('json' in literal) || isFloat(field.type)) return undefined;
+  const sql = toGroupValue(literal, field);
+  return sql === undefined ? undefined : { json: literal.json, sql };
 }
 
 /**
@@ -103,7 +92,7 @@ export function toGroupKey(literal: SqlLiteral, { type, metadata }: Field): Grou
  * loss: it might then convert a list differently from a single value.
  */
 export function toGroupValue(literal: SqlLiteral, { type, metadata }: Field): string | undefined {
-  if (isExtension(metadata)) return undefined;
+  if (metadata.has(EXTENSION_NAME_KEY)) return undefined;
   switch (literal.kind) {
     case 'integer':
       if (isFloat(type)) return isExact(literal.value) ? `${literal.sql}.0` : undefined;
@@ -111,14 +100,10 @@ export function toGroupValue(literal: SqlLiteral, { type, metadata }: Field): st
     case 'decimal':
       return isFloat(type) ? literal.sql : undefined;
     case 'text':
-      return isText(type) ? literal.sql : undefined;
+      return type.kind === 'utf8' && type.layout !== 'view' ? literal.sql : undefined;
     case 'boolean':
       return type.kind === 'bool' ? literal.sql : undefined;
   }
-}
-
-function isExtension(metadata: Field['metadata']): boolean {
-  return metadata.has('ARROW:extension:name');
 }
 
 function isInRange(value: bigint, type: DataType): boolean {
@@ -135,15 +120,11 @@ function isExact(value: bigint): boolean {
   return value >= BigInt(Number.MIN_SAFE_INTEGER) && value <= BigInt(Number.MAX_SAFE_INTEGER);
 }
 
-function isText(type: DataType): boolean {
-  return type.kind === 'utf8' && type.layout !== 'view';
-}
-
 /** By the type that the engine gives it; `sql` is the same literal again. */
 type SqlLiteral =
-  | { readonly kind: 'integer'; readonly value: bigint; readonly sql: string }
+  | { readonly kind: 'integer'; readonly value: bigint; readonly json: string; readonly sql: string }
   | { readonly kind: 'decimal'; readonly sql: string }
-  | { readonly kind: 'text'; readonly value: string; readonly sql: string }
+  | { readonly kind: 'text'; readonly json: string; readonly sql: string }
   | { readonly kind: 'boolean'; readonly sql: string };
 
 /** The engine reads a larger integer as a float. */
@@ -158,7 +139,7 @@ function toLiteral(tokens: readonly SqlToken[]): SqlLiteral | undefined {
     case 'number':
       return toNumber(first, '');
     case 'string':
-      return { kind: 'text', value: first.text.slice(1, -1).replaceAll("''", "'"), sql: first.text };
+      return { kind: 'text', json: JSON.stringify(first.text.slice(1, -1).replaceAll("''", "'")), sql: first.text };
     case 'word':
       return /^(?:true|false)$/i.test(first.text) ? { kind: 'boolean', sql: first.text.toLowerCase() } : undefined;
     default:
@@ -172,5 +153,5 @@ function toNumber({ kind, text }: SqlToken, sign: '' | '-'): SqlLiteral | undefi
   const size = BigInt(text);
   if (size > INTEGER_MAX) return undefined;
   const value = sign === '-' ? -size : size;
-  return { kind: 'integer', value, sql: String(value) };
+  return { kind: 'integer', value, json: String(value), sql: String(value) };
 }

@@ -4,20 +4,12 @@ import { sqlString } from '../../model/field-path.ts';
 import type { GuardedSql } from '../../model/query.ts';
 import type { Field, Schema } from '../../model/schema.ts';
 import type { AssignmentTree } from './assignments.ts';
-import { toGroupKey, toGroupValue, toLiteralExpression, toPointUpdate } from './point-update.ts';
-import type { GroupKey, KeyName, PointUpdate, UpdateParts } from './point-update.ts';
+import { toGroupKey, toGroupValue, toLiteralExpression } from './point-update.ts';
+import type { GroupKey, KeyName, PointUpdate } from './point-update.ts';
 import { REPEATS_MAX, isRepeatable, repeatExpression } from './repeated-expression.ts';
 
 /** Of all keys and expressions in one group. The engine repeats a list of values in memory for every row. */
 const CHARACTERS_MAX = 16_384;
-
-/** One update that does the work of several; `keys` are those of the members, in order. */
-export interface GroupedUpdate {
-  readonly keyField: Field;
-  readonly keys: readonly string[];
-  readonly tree: AssignmentTree;
-  readonly predicate: string;
-}
 
 /**
  * Updates that may run as one with the same result. Either each updates the rows with another key in the same column, which
@@ -42,41 +34,41 @@ export class UpdateGroup {
   }
 
   /** `undefined` when the update cannot share a commit. */
-  static start(plan: UpdateParts, schema: Schema): UpdateGroup | undefined {
-    const first = toPointUpdate(plan);
-    const keyField = first === undefined ? undefined : findField(schema, first.key.name);
-    if (first === undefined || keyField === undefined || first.expressions.has(keyField.name)) return undefined;
+  static start(first: PointUpdate, schema: Schema): UpdateGroup | undefined {
+    const keyField = findField(schema, first.key.name);
+    if (keyField === undefined || first.expressions.has(keyField.name)) return undefined;
     const group = new UpdateGroup(first, keyField, schema);
-    return group.add(plan) ? group : undefined;
+    return group.add(first) ? group : undefined;
   }
 
   /** Whether the update now belongs to the group. */
-  add(plan: UpdateParts): boolean {
-    const update = toPointUpdate(plan);
-    if (update === undefined || update.key.sql !== this.#keyName.sql) return false;
-    const key = toGroupKey(update.literal, this.#keyField);
-    if (key !== undefined && this.#keys.has(key.value)) return this.#repeat(update.expressions);
-    if (key === undefined || this.#repeats > 1) return false;
+  add(update: PointUpdate): boolean {
+    const key = update.key.sql === this.#keyName.sql ? toGroupKey(update.literal, this.#keyField) : undefined;
+    if (key === undefined) return false;
+    if (this.#keys.has(key.json)) return this.#repeat(update.expressions);
+    if (this.#repeats > 1) return false;
     if (!this.#everyColumn(update.expressions, (column, expression) => column.fits(expression))) return false;
     const characters = this.#characters + charactersOf(key, update);
     if (characters > CHARACTERS_MAX) return false;
     this.#characters = characters;
-    this.#keys.set(key.value, key);
+    this.#keys.set(key.json, key);
     for (const [name, expression] of update.expressions) this.#columns.get(name)?.add(expression);
     return true;
   }
 
-  toUpdate(): GroupedUpdate {
+  /** One update that does the work of all; `keys` are those of the members as JSON, in order. */
+  toUpdate() {
     const keys = [...this.#keys.values()];
     const list = keys.map(({ sql }) => sql).join(', ');
     const position = this.#positionIn(list);
     const columns = [...this.#columns].map(([name, column]) => {
       return [name, { kind: 'value', expression: column.toExpression(position, this.#repeats) }] as const;
     });
+    const tree: AssignmentTree = new Map(columns);
     return {
       keyField: this.#keyField,
-      keys: keys.flatMap(({ value }) => Array.from({ length: this.#repeats }, () => value)),
-      tree: new Map(columns),
+      keys: keys.flatMap(({ json }) => Array.from({ length: this.#repeats }, () => json)),
+      tree,
       predicate: `(${this.#keyName.sql} IN (${list}))`,
     };
   }

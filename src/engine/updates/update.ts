@@ -10,9 +10,8 @@ import type { Assignment, AssignmentTree } from './assignments.ts';
 import { countKeys, countWrittenKeys } from './key-counts.ts';
 import type { KeyCounts } from './key-counts.ts';
 import { toPointUpdate } from './point-update.ts';
-import type { UpdateParts } from './point-update.ts';
+import type { PointUpdate } from './point-update.ts';
 import { UpdateGroup } from './update-group.ts';
-import type { GroupedUpdate } from './update-group.ts';
 
 export interface UpdateRequest {
   readonly assignments: readonly Assignment[];
@@ -27,30 +26,39 @@ export interface UpdatedRows {
 /** Sets columns by expressions; queued updates of other rows may share the commit. The engine commits even without a match. */
 export class UpdatePlan implements CommitPlan<UpdatedRows> {
   readonly kinds = ['update'] as const;
-  readonly plan: UpdateParts;
+  /** `undefined` when the update cannot share a commit. */
+  readonly point: PointUpdate | undefined;
   readonly #parts: EngineParts;
   readonly #target: WriteTarget;
+  readonly #update: TreeUpdate;
 
   constructor(parts: EngineParts, target: WriteTarget, { assignments, predicate }: UpdateRequest) {
+    const tree = toAssignmentTree(assignments);
+    this.point = toPointUpdate(tree, predicate);
     this.#parts = parts;
     this.#target = target;
-    this.plan = { tree: toAssignmentTree(assignments), predicate };
+    this.#update = { tree, predicate };
   }
 
   async prepare(table: OpenTable): Promise<PreparedCommit<UpdatedRows>> {
-    return { commit: await prepareUpdate(table, this.plan) };
+    return { commit: await prepareUpdate(table, this.#update) };
   }
 
   async startGroup(table: OpenTable): Promise<CommitGroup<UpdatedRows> | undefined> {
-    if (toPointUpdate(this.plan) === undefined) return undefined;
-    const group = UpdateGroup.start(this.plan, await table.schema());
-    return group === undefined ? undefined : new UpdateCommitGroup(this.#parts, this.#target, group);
+    if (this.point === undefined) return undefined;
+    const group = UpdateGroup.start(this.point, await table.schema());
+    return group === undefined ? undefined : toCommitGroup(this.#parts, this.#target, group);
   }
+}
+
+interface TreeUpdate {
+  readonly tree: AssignmentTree;
+  readonly predicate: string | undefined;
 }
 
 async function prepareUpdate(
   table: OpenTable,
-  { tree, predicate }: { readonly tree: AssignmentTree; readonly predicate: string | undefined },
+  { tree, predicate }: TreeUpdate,
 ): Promise<() => Promise<Committed<UpdatedRows>>> {
   const schema = await table.schema();
   refuseCrossReferences(tree, schema);
@@ -67,62 +75,37 @@ async function prepareUpdate(
 const ROWS_MAX = 1000;
 
 /** Several updates as one update of the engine. The rows of each are counted by key. */
-class UpdateCommitGroup implements CommitGroup<UpdatedRows> {
-  readonly membersMax: number;
-  readonly #parts: EngineParts;
-  readonly #target: WriteTarget;
-  readonly #group: UpdateGroup;
-
-  constructor(parts: EngineParts, target: WriteTarget, group: UpdateGroup) {
-    this.membersMax = parts.limits.updateGroupMax;
-    this.#parts = parts;
-    this.#target = target;
-    this.#group = group;
-  }
-
-  add(plan: CommitPlan<unknown>): boolean {
-    return plan instanceof UpdatePlan && this.#group.add(plan.plan);
-  }
-
-  async prepare(table: OpenTable): Promise<PreparedCommit<readonly UpdatedRows[]> | undefined> {
-    const update = this.#group.toUpdate();
-    const apply = await prepareUpdate(table, update);
-    const base = await table.version();
-    const counts = await countKeys(table.native, update, ROWS_MAX);
-    if (counts === undefined) return undefined;
-    return {
-      addedRows: sum(counts),
-      expected: toOutcomes(update, counts),
-      commit: async () => {
-        const { version, outcome } = await apply();
-        // With a commit of another process in between, the engine may have updated other rows than were counted.
-        const isExact = version === base + 1 && sum(counts) === outcome.rowsUpdated;
-        const exact = isExact ? counts : await this.#countAgain(update, { version, outcome }, counts);
-        return { version, outcome: toOutcomes(update, exact) };
-      },
-    };
-  }
-
-  async #countAgain(
-    update: GroupedUpdate,
-    { version, outcome }: Committed<UpdatedRows>,
-    countsBefore: KeyCounts,
-  ): Promise<KeyCounts> {
-    try {
-      return await this.#parts.tables.use({ ...this.#target, version }, async ({ native }) =>
-        countWrittenKeys(native, update, outcome.rowsUpdated),
-      );
-    } catch {
-      // The update is committed and must not fail here; these counts were right a moment ago.
-      return countsBefore;
-    }
-  }
-}
-
-function toOutcomes({ keys }: GroupedUpdate, counts: KeyCounts): readonly UpdatedRows[] {
-  return keys.map((key) => ({ rowsUpdated: counts.get(key) ?? 0 }));
-}
-
-function sum(counts: KeyCounts): number {
-  return [...counts.values()].reduce((total, count) => total + count, 0);
+function toCommitGroup(
+  { limits, tables }: EngineParts,
+  target: WriteTarget,
+  group: UpdateGroup,
+): CommitGroup<UpdatedRows> {
+  return {
+    membersMax: limits.updateGroupMax,
+    add: (plan) => plan instanceof UpdatePlan && plan.point !== undefined && group.add(plan.point),
+    async prepare(table) {
+      const update = group.toUpdate();
+      const toOutcomes = (counts: KeyCounts) => update.keys.map((key) => ({ rowsUpdated: counts.get(key) ?? 0 }));
+      const apply = await prepareUpdate(table, update);
+      const base = await table.version();
+      const counts = await countKeys(table.native, update, ROWS_MAX);
+      if (counts === undefined) return undefined;
+      const addedRows = [...counts.values()].reduce((sum, count) => sum + count, 0);
+      return {
+        addedRows,
+        expected: toOutcomes(counts),
+        async commit() {
+          const { version, outcome } = await apply();
+          const { rowsUpdated } = outcome;
+          // With a commit of another process in between, the engine may have updated other rows than were counted.
+          if (version === base + 1 && rowsUpdated === addedRows) return { version, outcome: toOutcomes(counts) };
+          const counted = tables.use({ ...target, version }, async ({ native }) =>
+            countWrittenKeys(native, update, rowsUpdated),
+          );
+          // The update is committed and must not fail here; the counts from before were right a moment ago.
+          return { version, outcome: toOutcomes(await counted.catch(() => counts)) };
+        },
+      };
+    },
+  };
 }

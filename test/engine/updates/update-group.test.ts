@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { toAssignmentTree } from '../../../src/engine/updates/assignments.ts';
-import type { UpdateParts } from '../../../src/engine/updates/point-update.ts';
+import { toPointUpdate } from '../../../src/engine/updates/point-update.ts';
+import type { PointUpdate } from '../../../src/engine/updates/point-update.ts';
 import { UpdateGroup } from '../../../src/engine/updates/update-group.ts';
 import type { FieldPath } from '../../../src/model/field-path.ts';
 import type { DataType, Field, Schema } from '../../../src/model/schema.ts';
@@ -35,9 +36,9 @@ function field(name: string, type: DataType, metadata: Record<string, string> = 
 
 type Written = readonly [predicate: string | undefined, ...pairs: readonly (readonly [path: string, sql: string])[]];
 
-function toPlan([predicate, ...pairs]: Written): UpdateParts {
+function toUpdate([predicate, ...pairs]: Written): PointUpdate | undefined {
   const assignments = pairs.map(([path, expression]) => ({ path: toPath(path), expression: sql(expression) }));
-  return { tree: toAssignmentTree(assignments), predicate: predicate === undefined ? undefined : sql(predicate) };
+  return toPointUpdate(toAssignmentTree(assignments), predicate === undefined ? undefined : sql(predicate));
 }
 
 function toPath(text: string): FieldPath {
@@ -47,9 +48,9 @@ function toPath(text: string): FieldPath {
 
 /** The one update that they become: its predicate and its expressions. */
 function combine(...written: readonly Written[]): readonly unknown[] | undefined {
-  const [first = assert.fail('no update'), ...others] = written.map(toPlan);
-  const group = UpdateGroup.start(first, SCHEMA);
-  if (group === undefined || !others.every((plan) => group.add(plan))) return undefined;
+  const [first, ...others] = written.map(toUpdate);
+  const group = first === undefined ? undefined : UpdateGroup.start(first, SCHEMA);
+  if (group === undefined || !others.every((update) => update !== undefined && group.add(update))) return undefined;
   const update = group.toUpdate();
   return [update.predicate, ...[...update.tree].map(([name, node]) => [name, 'expression' in node && node.expression])];
 }
@@ -156,8 +157,10 @@ test('bounds the number of characters', () => {
 });
 
 test('accepts further updates after one that did not fit', () => {
-  const group = UpdateGroup.start(toPlan(['id = 1', HALF]), SCHEMA);
-  assert.equal(group?.add(toPlan(['id = 1', HALF])), false);
-  assert.equal(group?.add(toPlan(['id = 2', HALF])), true);
+  const one = toUpdate(['id = 1', HALF]) ?? assert.fail('a point update');
+  const other = toUpdate(['id = 2', HALF]) ?? assert.fail('a point update');
+  const group = UpdateGroup.start(one, SCHEMA);
+  assert.equal(group?.add(one), false);
+  assert.equal(group?.add(other), true);
   assert.deepEqual(group?.toUpdate().keys, ['1', '2']);
 });
