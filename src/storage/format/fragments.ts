@@ -38,7 +38,7 @@ export interface WrittenFile {
 }
 
 /** Where operations list the fragments whose data files, and those whose deletion files, they have written. */
-const WRITTEN_DATA: Partial<Record<CommitKind, number>> = { append: 1, overwrite: 1, merge: 1, update: 3 };
+export const WRITTEN_DATA: Partial<Record<CommitKind, number>> = { append: 1, overwrite: 1, merge: 1, update: 3 };
 const WRITTEN_DELETIONS: Partial<Record<CommitKind, number>> = { delete: 1, update: 2 };
 /** Fields of `Rewrite` and `CreateIndex` in Lance's transaction.proto. */
 const REWRITE = { groups: 3, newFragments: 2, indexes: 4 } as const;

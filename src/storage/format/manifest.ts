@@ -1,4 +1,4 @@
-import { findNumber, readMessage } from './protobuf.ts';
+import { readMessage } from './protobuf.ts';
 import type { Message } from './protobuf.ts';
 
 /** The end of a manifest file: where its message begins (8 bytes), two numbers of the format (2 bytes each), "LANC". */
@@ -7,7 +7,7 @@ const LENGTH_BYTES = 4;
 const MAGIC = 'LANC';
 
 /** Of `Manifest` in Lance's table.proto: where the file holds the transaction of the commit. */
-export const TRANSACTION_SECTION_FIELD = 21;
+const TRANSACTION_SECTION_FIELD = 21;
 
 /** Reads bytes of a file; fewer than asked for at its end. */
 export type ReadAt = (start: number, length: number) => Buffer;
@@ -25,30 +25,26 @@ export function findMessage(size: number, readAt: ReadAt): number | undefined {
 
 /** The message of a manifest, from the bytes of its file. */
 export function readManifest(file: Buffer): Message {
-  return readMessage(requireMessage(file));
-}
-
-function requireMessage(file: Buffer): Buffer {
   const start = findMessage(file.length, (at, length) => file.subarray(at, at + length));
   if (start === undefined) throw new Error('The manifest is torn.');
-  return readSection(file, start);
+  return readMessage(readSection(file, start));
 }
 
-/** The transaction that the file holds, without reading the fragments; `undefined` in files of older engines. */
-export function findTransactionSection(file: Buffer): Buffer | undefined {
-  const offset = findNumber(requireMessage(file), TRANSACTION_SECTION_FIELD);
-  return offset === undefined ? undefined : readSection(file, offset);
+/** The transaction that the file of a manifest holds; `undefined` in files of older engines. */
+export function findTransactionSection(file: Buffer, manifest: Message): Buffer | undefined {
+  if (!manifest.has(TRANSACTION_SECTION_FIELD)) return undefined;
+  return readSection(file, manifest.number(TRANSACTION_SECTION_FIELD));
 }
 
 /** Sections of a manifest file begin with their length. */
-export function readSection(file: Buffer, start: number): Buffer {
+function readSection(file: Buffer, start: number): Buffer {
   const from = start + LENGTH_BYTES;
   return file.subarray(from, from + file.readUInt32LE(start));
 }
 
 const LAST_NUMBER = 2n ** 64n - 1n;
 
-/** The engine counts the names of manifests down, so that the newest is listed first. */
+/** The engine counts the names of manifests down: the newest is listed first. */
 export function manifestName(version: number): string {
   return `${String(LAST_NUMBER - BigInt(version)).padStart(20, '0')}.manifest`;
 }

@@ -47,29 +47,16 @@ export class Message {
 
 export function readMessage(bytes: Uint8Array): Message {
   const fields = new Map<number, FieldValue[]>();
-  readFields(bytes, (field, value) => {
-    const values = fields.get(field);
-    if (values === undefined) fields.set(field, [value]);
-    else values.push(value);
-  });
-  return new Message(fields);
-}
-
-/** The last value of a field of numbers, without keeping the others. */
-export function findNumber(bytes: Uint8Array, field: number): number | undefined {
-  let found: number | undefined;
-  readFields(bytes, (each, value) => {
-    if (each === field && !(value instanceof Uint8Array)) found = Number(value);
-  });
-  return found;
-}
-
-function readFields(bytes: Uint8Array, onField: (field: number, value: FieldValue) => void): void {
   const reader = new Reader(bytes);
   while (!reader.isAtEnd) {
     const tag = Number(reader.varint());
-    onField(Math.floor(tag / 8), reader.value(tag % 8));
+    const field = Math.floor(tag / 8);
+    const value = reader.value(tag % 8);
+    const values = fields.get(field);
+    if (values === undefined) fields.set(field, [value]);
+    else values.push(value);
   }
+  return new Message(fields);
 }
 
 const VARINT_BYTES_MAX = 10;

@@ -4,10 +4,9 @@ import { join } from 'node:path';
 import type { Commit } from '../../model/table.ts';
 import { countRows, listIndexNames, listWrittenFiles } from '../format/fragments.ts';
 import type { WrittenFile } from '../format/fragments.ts';
-import { TRANSACTION_SECTION_FIELD, findTransactionSection, readManifest, readSection } from '../format/manifest.ts';
-import { readMessage } from '../format/protobuf.ts';
+import { findTransactionSection, readManifest } from '../format/manifest.ts';
 import type { Message } from '../format/protobuf.ts';
-import { NO_TRANSACTION, findOperation, readTransaction } from '../format/transaction.ts';
+import { readTransaction } from '../format/transaction.ts';
 import type { InspectedCommit } from '../storage.ts';
 import { isMissing } from '../sync/file-sync.ts';
 import { readManifestFile, toManifests } from './manifest-file.ts';
@@ -37,11 +36,8 @@ const TRANSACTION_FILE_FIELD = 12;
 async function readCommit(folder: string, name: string): Promise<Omit<Commit, 'version'>> {
   const file = await readFile(join(folder, '_versions', name));
   const manifest = readManifest(file);
-  const bytes = manifest.has(TRANSACTION_SECTION_FIELD)
-    ? readSection(file, manifest.number(TRANSACTION_SECTION_FIELD))
-    : await readTransactionFile(folder, manifest);
-  const transaction = bytes === undefined ? NO_TRANSACTION : readTransaction(readMessage(bytes));
-  return { ...transaction, rows: countRows(manifest.messages(FRAGMENTS_FIELD)) };
+  const bytes = findTransactionSection(file, manifest) ?? (await readTransactionFile(folder, manifest));
+  return { ...readTransaction(bytes).summary, rows: countRows(manifest.messages(FRAGMENTS_FIELD)) };
 }
 
 /** Of manifests of older engines. The file may be gone: the engine deletes it when a commit seems to have failed. */
@@ -62,11 +58,10 @@ async function readTransactionFile(folder: string, manifest: Message): Promise<B
  */
 export function inspectCommit(folder: string, version: number): InspectedCommit | undefined {
   const file = readManifestFile(folder, version);
-  const section = file === undefined ? undefined : findTransactionSection(file);
+  const section = file === undefined ? undefined : findTransactionSection(file, readManifest(file));
   if (section === undefined) return undefined;
-  const transaction = readMessage(section);
-  const { kind, addedRows } = readTransaction(transaction);
-  const operation = findOperation(transaction);
+  const { summary, operation } = readTransaction(section);
+  const { kind, addedRows } = summary;
   if (operation === undefined) return { kind, addedRows, isIntact: true, indexNames: [] };
   const isIntact = listWrittenFiles(operation, kind).every((written) => isWhole(folder, written));
   return { kind, addedRows, isIntact, indexNames: kind === 'index' ? listIndexNames(operation) : [] };
