@@ -29,7 +29,7 @@ export interface FoundServer {
   readonly credential: string | undefined;
 }
 
-export function findServer(given: Pick<Given, 'value'>, { env }: Terminal): FoundServer {
+export function findServer(given: Given, { env }: Terminal): FoundServer {
   // An empty variable counts as absent.
   const variable = (name: string): string | undefined => env[name] || undefined;
   const url = requireUrl(given.value('server') ?? variable('TILTYARD_URL') ?? DEFAULT_SERVER);
@@ -50,10 +50,7 @@ interface Credential extends Pick<ClientOptions, 'key' | 'token'> {
   readonly source?: string;
 }
 
-function findCredential(
-  given: Pick<Given, 'value'>,
-  variable: (name: string) => string | undefined,
-): Credential | undefined {
+function findCredential(given: Given, variable: (name: string) => string | undefined): Credential | undefined {
   const [key, token] = [given.value('key'), given.value('token')];
   if (key !== undefined && token !== undefined) throw new UsageError('Give --key or --token, not both.');
   const sources = [

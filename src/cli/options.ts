@@ -31,9 +31,17 @@ export function readArguments(argv: readonly string[], options: readonly Option[
     // A dash alone and negative numbers are names.
     const isOption = /^--?[a-z]/i.test(word);
     if (word === '--') names.push(...rest.splice(0));
-    else if (isOption) readOption(word, rest, { options, found });
-    else names.push(word);
+    else if (isOption) {
+      const [{ name, repeats }, value] = readOption(word, rest, options);
+      const earlier = found.get(name) ?? [];
+      if (earlier.length > 0 && repeats !== true) throw new UsageError(`--${name} is given twice.`);
+      found.set(name, [...earlier, value]);
+    } else names.push(word);
   }
+  return toGiven(names, found);
+}
+
+function toGiven(names: readonly string[], found: ReadonlyMap<string, readonly string[]>): Given {
   return {
     names,
     has: (name) => found.has(name),
@@ -42,12 +50,8 @@ export function readArguments(argv: readonly string[], options: readonly Option[
   };
 }
 
-interface Reading {
-  readonly options: readonly Option[];
-  readonly found: Map<string, string[]>;
-}
-
-function readOption(word: string, rest: string[], { options, found }: Reading): void {
+/** The option that a word names, and its value, which may be the next of the rest. */
+function readOption(word: string, rest: string[], options: readonly Option[]): readonly [Option, string] {
   // A number may follow a letter directly: -k5.
   const [flag = '', attached] = word.replace(/^(-[a-z])(?=\d)/i, '$1=').split(/=(.*)/s, 2);
   const option = options.find(({ name, short }) => flag === `--${name}` || flag === `-${short}`);
@@ -62,9 +66,7 @@ function readOption(word: string, rest: string[], { options, found }: Reading): 
   if (value === undefined || (attached === undefined && value.startsWith('--'))) {
     throw new UsageError(`${flag} needs a value: ${flag} ${option.value}.`);
   }
-  const earlier = found.get(option.name) ?? [];
-  if (earlier.length > 0 && option.repeats !== true) throw new UsageError(`--${option.name} is given twice.`);
-  found.set(option.name, [...earlier, value]);
+  return [option, value];
 }
 
 /** A whole number of at least `minimum`; `undefined` when it was not given. */
@@ -76,37 +78,41 @@ export function readNumber(given: Given, name: string, minimum: number): number 
   throw new UsageError(`--${name} must be a whole number from ${minimum} on, not "${text}".`);
 }
 
+/** One of the choices; `undefined` when it was not given. */
+export function readOneOf<Choice extends string>(given: Given, name: string, choices: readonly Choice[]) {
+  const text = given.value(name);
+  const choice = choices.find((each) => each === text);
+  if (text === undefined || choice !== undefined) return choice;
+  throw new UsageError(`--${name} must be one of ${choices.join(', ')}.`);
+}
+
 /** Arguments of commands that also take the flags of the settings, such as `--data`. */
-export interface SplitArguments {
-  readonly names: readonly string[];
-  readonly options: Readonly<Record<string, string>>;
-  readonly switches: ReadonlySet<string>;
+export interface SplitArguments extends Given {
   readonly settings: readonly string[];
 }
 
 /** Flags that are not the command's own are left to the settings. */
 export function splitArguments(
   argv: readonly string[],
-  own: { readonly options?: readonly string[]; readonly switches?: readonly string[] },
+  own: readonly { readonly name: string; readonly value?: string | undefined }[],
 ): SplitArguments {
   const names: string[] = [];
-  const options: Record<string, string> = {};
-  const switches = new Set<string>();
+  const found = new Map<string, string[]>();
   const settings: string[] = [];
   const rest = [...argv];
   for (let word = rest.shift(); word !== undefined; word = rest.shift()) {
     const [flag = '', attached] = word.split(/=(.*)/s, 2);
     const takeValue = (): string | undefined => (rest[0]?.startsWith('--') === false ? rest.shift() : undefined);
+    const option = own.find(({ name, value }) => `--${name}` === (value === undefined ? word : flag));
     if (!word.startsWith('--')) names.push(word);
-    else if (own.switches?.includes(word.slice(2))) switches.add(word.slice(2));
-    else if (own.options?.includes(flag.slice(2))) {
-      const value = attached ?? takeValue();
-      if (value === undefined) throw new UsageError(`${flag} needs a value.`);
-      options[flag.slice(2)] = value;
-    } else {
+    else if (option === undefined) {
       const value = attached === undefined ? takeValue() : undefined;
       settings.push(word, ...(value === undefined ? [] : [value]));
+    } else {
+      const value = option.value === undefined ? '' : (attached ?? takeValue());
+      if (value === undefined) throw new UsageError(`${flag} needs a value.`);
+      found.set(option.name, [value]);
     }
   }
-  return { names, options, switches, settings };
+  return { ...toGiven(names, found), settings };
 }

@@ -2,31 +2,46 @@ import { openConfiguredCatalog } from '../../app/offline.ts';
 import type { Catalog } from '../../catalog/catalog.ts';
 import type { Config } from '../../config/config.ts';
 import { EXIT, UsageError, requireConfig, toJsonText } from '../command.ts';
-import type { Command, Terminal } from '../command.ts';
+import type { Command } from '../command.ts';
 import { splitArguments } from '../options.ts';
-import type { SplitArguments } from '../options.ts';
+import type { Given } from '../options.ts';
 
-type Work = (catalog: Catalog, config: Config) => Promise<number | void>;
+export interface Output {
+  /** Printed in place of `text` with --json. */
+  readonly json?: unknown;
+  readonly text?: string;
+  /** For the error output. */
+  readonly notice?: string;
+  readonly code?: number;
+}
 
+type Work = (catalog: Catalog, config: Config) => Promise<Output>;
+
+/** `usage` says which options it has. */
 interface CatalogCommand extends Pick<Command, 'words' | 'usage' | 'summary' | 'help'> {
-  /** Names of its options, with and without a value. */
-  readonly own?: Parameters<typeof splitArguments>[1];
-  /** Checks the arguments before the catalog is opened. A command that takes no names leaves them to the settings. */
-  readonly prepare: (given: SplitArguments, terminal: Terminal) => Work;
-  readonly takesNames?: boolean;
+  /** Checks the arguments before the catalog is opened. */
+  readonly prepare: (given: Given) => Work;
 }
 
 /** A command on the catalog that the settings name; a server may run beside it. */
-export function defineCatalogCommand({ own = {}, prepare, takesNames = true, ...command }: CatalogCommand): Command {
+export function defineCatalogCommand({ prepare, ...command }: CatalogCommand): Command {
+  const { usage } = command;
+  // --data is a setting.
+  const own = [...usage.matchAll(/--(?!data\b)([a-z-]+)(?: ([A-Z_]+))?/g)];
+  const options = own.map(([, name = '', value]) => ({ name, value }));
   return {
     ...command,
     async run(argv, terminal) {
-      const given = splitArguments(argv, own);
-      const work = prepare(given, terminal);
-      const config = requireConfig(takesNames ? given.settings : [...given.names, ...given.settings], terminal);
+      const { settings, ...given } = splitArguments(argv, options);
+      const work = prepare(given);
+      // The name that a command without names is given is that of the data folder.
+      const config = requireConfig(usage.startsWith('[--') ? [...given.names, ...settings] : settings, terminal);
       const catalog = await openConfiguredCatalog(config);
       try {
-        return (await work(catalog, config)) ?? EXIT.done;
+        const { json, text = '', notice = '', code = EXIT.done } = await work(catalog, config);
+        terminal.out(given.has('json') ? toJsonText(json) : text);
+        terminal.err(notice);
+        return code;
       } finally {
         await catalog.close();
       }
@@ -34,27 +49,13 @@ export function defineCatalogCommand({ own = {}, prepare, takesNames = true, ...
   };
 }
 
-interface ListCommand extends Pick<Command, 'words' | 'summary' | 'help'> {
-  readonly list: (catalog: Catalog) => Promise<{ readonly json: readonly object[]; readonly lines: string }>;
-}
+type ListCommand = Pick<Command, 'words' | 'summary' | 'help'> & { readonly list: Work };
 
-/** A command that lists everything of one kind. */
 export function defineListCommand({ list, ...command }: ListCommand): Command {
-  return defineCatalogCommand({
-    ...command,
-    usage: '[--json] [--data DIR]',
-    own: { switches: ['json'] },
-    takesNames: false,
-    prepare:
-      ({ switches }, terminal) =>
-      async (catalog) => {
-        const { json, lines } = await list(catalog);
-        terminal.out(switches.has('json') ? toJsonText(json) : lines);
-      },
-  });
+  return defineCatalogCommand({ ...command, usage: '[--json] [--data DIR]', prepare: () => list });
 }
 
-export function requireOneName([name, ...others]: readonly string[], message: string): string {
+export function requireOneName({ names: [name, ...others] }: Given, message: string): string {
   if (name === undefined || others.length > 0) throw new UsageError(message);
   return name;
 }

@@ -3,58 +3,50 @@ import { generateSigningKey } from '../../auth/keys/signing-keys.ts';
 import type { CredentialRecord } from '../../catalog/catalog.ts';
 import { findOwnIssuer } from '../../config/config.ts';
 import type { Config } from '../../config/config.ts';
-import { EXIT, UsageError, toJsonText } from '../command.ts';
+import { EXIT, UsageError } from '../command.ts';
 import type { Command } from '../command.ts';
 import { padText, textWidth } from '../show/text.ts';
 import { defineCatalogCommand, defineListCommand, requireOneName } from './catalog-command.ts';
-import { GRANT_HELP, GRANT_OPTIONS, grantToJson, readGrant, showGrant } from './grants.ts';
+import type { Output } from './catalog-command.ts';
+import { GRANT_HELP, grantToJson, readGrant, showGrant } from './grants.ts';
 
-/** What the commands of one kind of credential say, and where the catalog keeps it. */
+/** What the commands of one kind of credential say. */
 interface CredentialKind {
   readonly word: 'key' | 'client';
-  readonly store: 'keys' | 'clients';
   readonly createSummary: string;
   readonly createHelp: string;
-  readonly generate: (config: Config) => {
-    readonly digest: string;
-    /** The secret as JSON fields and as text. */
-    readonly show: (record: CredentialRecord) => { fields: object; text: string; notice: string };
-  };
+  readonly generate: () => { readonly secret: string; readonly digest: string };
+  /** The secret as JSON fields and as text. */
+  readonly show: (secret: string, record: CredentialRecord, config: Config) => Output & { readonly fields: object };
   readonly listSummary: string;
   readonly revokeSummary: string;
   readonly revokeHelp: string;
-  readonly keepAdministrator: boolean;
 }
 
 const API_KEY: CredentialKind = {
   word: 'key',
-  store: 'keys',
   createSummary: 'make an API key; it is shown once',
   createHelp: `${GRANT_HELP}
 
 Example:
   tiltyard key create dashboard --role reader --database sales --path 'eu$orders' --days 90`,
   generate() {
-    const { key, digest } = generateApiKey();
-    return {
-      digest,
-      show: ({ id, name }) => ({
-        fields: { key },
-        text: `${key}\n`,
-        notice: `Key ${id} for ${name}: keep it now, it is not shown again.\n`,
-      }),
-    };
+    const { key: secret, digest } = generateApiKey();
+    return { secret, digest };
   },
+  show: (key, { id, name }) => ({
+    fields: { key },
+    text: `${key}\n`,
+    notice: `Key ${id} for ${name}: keep it now, it is not shown again.\n`,
+  }),
   listSummary: 'list the API keys, without the keys themselves',
   revokeSummary: 'revoke an API key, at once',
   revokeHelp:
     'A running server refuses the key from its next request on. The last key that administers everything is not revoked: make another one first.',
-  keepAdministrator: true,
 };
 
 const OAUTH_CLIENT: CredentialKind = {
   word: 'client',
-  store: 'clients',
   createSummary: 'make an OAuth client; its secret is shown once',
   createHelp: `${GRANT_HELP}
 
@@ -62,49 +54,43 @@ A client gets its access tokens from the server's own token endpoint. Give the s
 
 Example:
   tiltyard client create nightly-load --role writer --database sales`,
-  generate(config) {
+  generate: generateClientSecret,
+  show(secret, { id, name }, config) {
     const issuer = findOwnIssuer(config);
-    const { secret, digest } = generateClientSecret();
     const tokens =
       issuer === undefined
         ? 'These settings have no token endpoint: set auth.issuerUrl to its https address.'
         : `Its tokens come from the issuer ${issuer}`;
     return {
-      digest,
-      show: ({ id, name }) => ({
-        fields: { issuer_url: issuer, client_id: id, client_secret: secret },
-        text: `client_id      ${id}\nclient_secret  ${secret}\n`,
-        notice: `Client ${id} for ${name}: keep its secret now, it is not shown again.\n${tokens}\n`,
-      }),
+      fields: { issuer_url: issuer, client_id: id, client_secret: secret },
+      text: `client_id      ${id}\nclient_secret  ${secret}\n`,
+      notice: `Client ${id} for ${name}: keep its secret now, it is not shown again.\n${tokens}\n`,
     };
   },
   listSummary: 'list the OAuth clients, without their secrets',
   revokeSummary: 'revoke an OAuth client and all its tokens, at once',
   revokeHelp: 'A running server refuses its tokens from the next request on.',
-  keepAdministrator: false,
 };
 
 export const keyCommands = commandsOf(API_KEY);
 export const clientCommands = commandsOf(OAUTH_CLIENT);
 
 function commandsOf(kind: CredentialKind): readonly Command[] {
-  const { word, store, keepAdministrator } = kind;
+  const { word } = kind;
+  const store = `${word}s` as const;
   const create = defineCatalogCommand({
     words: [word, 'create'],
     usage: 'NAME [--role ROLE] [--database NAME] [--path PATH] [--days N] [--json] [--data DIR]',
     summary: kind.createSummary,
     help: kind.createHelp,
-    own: { options: [...GRANT_OPTIONS, 'days'], switches: ['json'] },
-    prepare({ names, options, switches }, terminal) {
-      const name = requireOneName(names, `Give the ${word} one name.`);
-      const wanted = { name, grants: [readGrant(options)], ...readExpiry(options['days'], Date.now()) };
+    prepare(given) {
+      const name = requireOneName(given, `Give the ${word} one name.`);
+      const wanted = { name, grants: [readGrant(given)], ...readExpiry(given.value('days'), Date.now()) };
       return async (catalog, config) => {
-        const { digest, show } = kind.generate(config);
+        const { secret, digest } = kind.generate();
         const record = await catalog[store].create({ ...wanted, digest });
-        const { fields, text, notice } = show(record);
-        const json = { ...credentialToJson(record, Date.now()), ...fields };
-        terminal.out(switches.has('json') ? toJsonText(json) : text);
-        terminal.err(notice);
+        const { fields, ...texts } = kind.show(secret, record, config);
+        return { json: { ...credentialToJson(record, Date.now()), ...fields }, ...texts };
       };
     },
   });
@@ -115,7 +101,7 @@ function commandsOf(kind: CredentialKind): readonly Command[] {
     async list(catalog) {
       const records = await catalog[store].list();
       const now = Date.now();
-      return { json: records.map((record) => credentialToJson(record, now)), lines: showCredentials(records, now) };
+      return { json: records.map((record) => credentialToJson(record, now)), text: showCredentials(records, now) };
     },
   });
   const revoke = defineCatalogCommand({
@@ -123,14 +109,13 @@ function commandsOf(kind: CredentialKind): readonly Command[] {
     usage: 'ID [--data DIR]',
     summary: kind.revokeSummary,
     help: `ID is the first word of a line of "tiltyard ${word} list". ${kind.revokeHelp}`,
-    prepare({ names }, terminal) {
-      const id = requireOneName(names, `Give the id of one ${word}.`);
+    prepare(given) {
+      const id = requireOneName(given, `Give the id of one ${word}.`);
       return async (catalog) => {
-        const isRevoked = await catalog[store].revoke(id, { keepAdministrator });
-        const noun = word === 'key' ? 'Key' : 'Client';
-        const missing = `tiltyard: There is no ${word} ${id} that could be revoked. "tiltyard ${word} list" shows them.\n`;
-        terminal.err(isRevoked ? `${noun} ${id} is revoked.\n` : missing);
-        return isRevoked ? EXIT.done : EXIT.missing;
+        const isRevoked = await catalog[store].revoke(id, { keepAdministrator: word === 'key' });
+        if (isRevoked) return { notice: `${word === 'key' ? 'Key' : 'Client'} ${id} is revoked.\n` };
+        const notice = `tiltyard: There is no ${word} ${id} that could be revoked. "tiltyard ${word} list" shows them.\n`;
+        return { notice, code: EXIT.missing };
       };
     },
   });
@@ -177,15 +162,11 @@ export const signingKeyCommands: readonly Command[] = [
     usage: '[--forget-earlier] [--data DIR]',
     summary: 'sign access tokens with a new key from now on',
     help: 'Tokens that earlier keys signed stay valid until they expire. With --forget-earlier they end at once, and every client asks for a new one.',
-    own: { switches: ['forget-earlier'] },
-    takesNames: false,
-    prepare:
-      ({ switches }, terminal) =>
-      async (catalog) => {
-        const key = await generateSigningKey();
-        await catalog.signingKeys.rotate(key, { forgetEarlier: switches.has('forget-earlier') });
-        terminal.err(`Tokens are signed with the key ${key.id} from now on.\n`);
-      },
+    prepare: (given) => async (catalog) => {
+      const key = await generateSigningKey();
+      await catalog.signingKeys.rotate(key, { forgetEarlier: given.has('forget-earlier') });
+      return { notice: `Tokens are signed with the key ${key.id} from now on.\n` };
+    },
   }),
   defineListCommand({
     words: ['signing-key', 'list'],
@@ -197,7 +178,7 @@ export const signingKeyCommands: readonly Command[] = [
         state: retiredAt === undefined ? 'signs' : 'retired',
         created_at: new Date(createdAt).toISOString(),
       }));
-      return { json, lines: json.map((key) => `${key.id}  ${key.state.padEnd(7)}  ${key.created_at}\n`).join('') };
+      return { json, text: json.map((key) => `${key.id}  ${key.state.padEnd(7)}  ${key.created_at}\n`).join('') };
     },
   }),
 ];

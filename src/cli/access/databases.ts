@@ -1,6 +1,5 @@
 import { resolve } from 'node:path';
 import { ensureRoot } from '../../app/offline.ts';
-import { toJsonText } from '../command.ts';
 import type { Command } from '../command.ts';
 import { defineCatalogCommand, defineListCommand, requireOneName } from './catalog-command.ts';
 
@@ -12,13 +11,12 @@ export const databaseCommands: readonly Command[] = [
     usage: 'NAME [--root FOLDER_OR_URI] [--json] [--data DIR]',
     summary: 'create a database: a tenant with separate tables',
     help: 'Without --root its tables live below the storage root, in a folder of their own.',
-    own: { options: ['root'], switches: ['json'] },
-    prepare({ names, options, switches }, terminal) {
-      const name = requireOneName(names, NAME_RULE);
+    prepare(given) {
+      const name = requireOneName(given, NAME_RULE);
       return async (catalog) => {
-        const { root } = await catalog.databases.create({ name, root: toRoot(options['root']) });
+        const { root } = await catalog.databases.create({ name, root: toRoot(given.value('root')) });
         await ensureRoot(root);
-        terminal.out(switches.has('json') ? toJsonText({ name, root }) : `${name}  ${root}\n`);
+        return { json: { name, root }, text: `${name}  ${root}\n` };
       };
     },
   }),
@@ -28,7 +26,7 @@ export const databaseCommands: readonly Command[] = [
     help: 'One line per database: name, storage root.',
     async list(catalog) {
       const json = (await catalog.databases.list()).map(({ name, root }) => ({ name, root }));
-      return { json, lines: json.map(({ name, root }) => `${name}  ${root}\n`).join('') };
+      return { json, text: json.map(({ name, root }) => `${name}  ${root}\n`).join('') };
     },
   }),
   defineCatalogCommand({
@@ -36,11 +34,11 @@ export const databaseCommands: readonly Command[] = [
     usage: 'NAME [--data DIR]',
     summary: 'drop an empty database and all grants on it',
     help: 'A database that holds tables or namespaces is not dropped, nor is the default one. Its folder is left alone.',
-    prepare({ names }, terminal) {
-      const name = requireOneName(names, NAME_RULE);
+    prepare(given) {
+      const name = requireOneName(given, NAME_RULE);
       return async (catalog) => {
         await catalog.databases.drop(name);
-        terminal.err(`The database ${name} is dropped.\n`);
+        return { notice: `The database ${name} is dropped.\n` };
       };
     },
   }),

@@ -1,13 +1,14 @@
-import type { Catalog } from '../../catalog/catalog.ts';
+import type { Catalog, GivenGrant } from '../../catalog/catalog.ts';
 import { defined } from '../../client/api-client.ts';
 import { ROLES } from '../../model/access.ts';
 import type { Grant } from '../../model/access.ts';
 import { DEFAULT_DELIMITER, formatPath, parseNamespacePath } from '../../model/identifier.ts';
-import { EXIT, UsageError, toJsonText } from '../command.ts';
+import { EXIT, UsageError } from '../command.ts';
 import type { Command } from '../command.ts';
+import { readOneOf } from '../options.ts';
+import type { Given } from '../options.ts';
 import { defineCatalogCommand } from './catalog-command.ts';
 
-export const GRANT_OPTIONS = ['role', 'database', 'path'] as const;
 export const GRANT_HELP = `ROLE is one of ${ROLES.join(', ')} (default reader). Without --database the role holds on every database; --path limits it to a namespace or a table of it.`;
 
 const CHANGE_USAGE = 'PRINCIPAL --role ROLE [--database NAME] [--path PATH] [--data DIR]';
@@ -23,14 +24,13 @@ export const grantCommands: readonly Command[] = [
 
 Example:
   tiltyard grant add 'token:https://login.example.com/#ada' --role reader --database sales`,
-    own: { options: GRANT_OPTIONS },
-    prepare({ names, options }, terminal) {
-      const principal = requirePrincipal(names);
-      const grant = readGrant(options);
+    prepare(given) {
+      const principal = requirePrincipal(given);
+      const grant = readGrant(given);
       return async (catalog) => {
         await requireKnown(principal, catalog);
         await catalog.grants.add(principal, grant, { knownDatabasesOnly: true });
-        terminal.err(`${principal} is ${showGrant(grant)}.\n`);
+        return { notice: `${principal} is ${showGrant(grant)}.\n` };
       };
     },
   }),
@@ -39,14 +39,13 @@ Example:
     usage: CHANGE_USAGE,
     summary: 'take a role away, at once',
     help: `${PRINCIPAL_HELP} Give role, database and path as "tiltyard grant list" shows them.`,
-    own: { options: GRANT_OPTIONS },
-    prepare({ names, options }, terminal) {
-      const principal = requirePrincipal(names);
-      const grant = readGrant(options);
+    prepare(given) {
+      const principal = requirePrincipal(given);
+      const grant = readGrant(given);
       return async (catalog) => {
         const isRemoved = await catalog.grants.remove(principal, grant, { keepAdministrator: true });
-        terminal.err(isRemoved ? `${principal} is no longer ${showGrant(grant)}.\n` : 'There is no such grant.\n');
-        return isRemoved ? EXIT.done : EXIT.failed;
+        if (!isRemoved) return { notice: 'There is no such grant.\n', code: EXIT.failed };
+        return { notice: `${principal} is no longer ${showGrant(grant)}.\n` };
       };
     },
   }),
@@ -55,30 +54,27 @@ Example:
     usage: '[PRINCIPAL] [--database NAME] [--json] [--data DIR]',
     summary: 'list who has which role on what',
     help: 'One line per grant: principal, role, place.',
-    own: { options: ['database'], switches: ['json'] },
-    prepare({ names, options: { database }, switches }, terminal) {
-      const principal = names.length === 0 ? undefined : requirePrincipal(names);
-      const databases = database === undefined ? undefined : [database];
+    prepare(given) {
+      const principal = given.names.length === 0 ? undefined : requirePrincipal(given);
+      const databases = given.has('database') ? given.values('database') : undefined;
       return async (catalog) => {
-        const wanted = { limit: PAGE_SIZE, ...defined({ principal, databases }) };
-        const grants = [...(await catalog.grants.list(wanted))];
-        for (let last = grants.at(-1); last !== undefined && grants.length % PAGE_SIZE === 0; last = grants.at(-1)) {
-          const page = await catalog.grants.list({ ...wanted, after: last });
-          if (page.length === 0) break;
+        const grants: GivenGrant[] = [];
+        let page: readonly GivenGrant[];
+        do {
+          const after = grants.at(-1);
+          page = await catalog.grants.list({ limit: PAGE_SIZE, ...defined({ principal, databases, after }) });
           grants.push(...page);
-        }
+        } while (page.length === PAGE_SIZE);
         const json = grants.map((grant) => ({ principal: grant.principal, ...grantToJson(grant) }));
-        const lines = grants.map((grant) => `${grant.principal}  ${showGrant(grant)}\n`);
-        terminal.out(switches.has('json') ? toJsonText(json) : lines.join(''));
+        return { json, text: grants.map((grant) => `${grant.principal}  ${showGrant(grant)}\n`).join('') };
       };
     },
   }),
 ];
 
-export function readGrant(options: Readonly<Record<string, string>>): Grant {
-  const role = ROLES.find((candidate) => candidate === (options['role'] ?? 'reader'));
-  if (role === undefined) throw new UsageError(`--role must be one of ${ROLES.join(', ')}.`);
-  const { database, path } = options;
+export function readGrant(given: Given): Grant {
+  const role = readOneOf(given, 'role', ROLES) ?? 'reader';
+  const [database, path] = [given.value('database'), given.value('path')];
   if (path !== undefined && database === undefined) throw new UsageError('--path needs --database.');
   return { role, database, path: path === undefined ? [] : parseNamespacePath(path, DEFAULT_DELIMITER) };
 }
@@ -95,7 +91,7 @@ export function grantToJson({ role, database, path }: Grant): object {
   };
 }
 
-function requirePrincipal([principal = '', ...others]: readonly string[]): string {
+function requirePrincipal({ names: [principal = '', ...others] }: Given): string {
   if (others.length === 0 && /^(key:|client:|token:[^#]+#).+$/.test(principal)) return principal;
   throw new UsageError('Give one principal: "key:ID", "client:ID" or "token:ISSUER#SUBJECT".');
 }

@@ -1,6 +1,7 @@
 import { access, constants, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { inspectConfiguredCatalog } from '../../app/offline.ts';
+import { defined } from '../../client/api-client.ts';
 import { ClientError, ConnectionError } from '../../client/client-error.ts';
 import type { Config } from '../../config/config.ts';
 import { formatBytes } from '../../plans/format-figure.ts';
@@ -12,7 +13,6 @@ export interface Check {
   /** `warning`: it works, but not for long, or not as it should. */
   readonly state: 'good' | 'warning' | 'bad';
   readonly found: string;
-  /** What to do. */
   readonly advice?: string;
 }
 
@@ -40,19 +40,16 @@ export async function checkMachine(config: Config): Promise<readonly Check[]> {
 
 async function checkFolder(name: string, folder: string): Promise<Check> {
   const found = await stat(folder).catch(() => undefined);
+  const no = (problem: string, advice: string): Check => bad(name, `${folder} ${problem}`, advice);
   if (found === undefined) {
-    const advice = 'Start the server once, or name the right folder: tiltyard doctor DATA.';
-    return bad(name, `${folder} is not there`, advice);
+    return no('is not there', 'Start the server once, or name the right folder: tiltyard doctor DATA.');
   }
-  if (!found.isDirectory()) {
-    return bad(name, `${folder} is no folder`, 'Name the folder in which the server keeps its data.');
-  }
+  if (!found.isDirectory()) return no('is no folder', 'Name the folder in which the server keeps its data.');
   try {
     await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
     return good(name, `${folder} can be read and written`);
   } catch {
-    const advice = 'Run this as the user of the server, or give that user the folder.';
-    return bad(name, `${folder} cannot be read and written`, advice);
+    return no('cannot be read and written', 'Run this as the user of the server, or give that user the folder.');
   }
 }
 
@@ -68,25 +65,17 @@ async function checkSpace(folder: string): Promise<Check> {
   return warning('space', found, advice);
 }
 
+const CATALOG_STATES = {
+  absent: ['warning', 'is not there yet', 'The first start of the server makes it.'],
+  current: ['good', 'is sound and up to date', undefined],
+  older: ['warning', 'is of an older release', 'The next start of the server brings it up to date; copy it first.'],
+  newer: ['bad', 'is of a newer release', 'Start that release, or a later one.'],
+  damaged: ['bad', 'cannot be read, or is damaged', 'Stop the server, and put the file back from a backup.'],
+} as const;
+
 function checkCatalog(config: Config): Check {
-  const file = config.catalogFile;
-  const name = 'catalog';
-  switch (inspectConfiguredCatalog(config)) {
-    case 'absent':
-      return warning(name, `${file} is not there yet`, 'The first start of the server makes it.');
-    case 'current':
-      return good(name, `${file} is sound and up to date`);
-    case 'older': {
-      const advice = 'The next start of the server brings it up to date; copy it first.';
-      return warning(name, `${file} is of an older release`, advice);
-    }
-    case 'newer':
-      return bad(name, `${file} is of a newer release`, 'Start that release, or a later one.');
-    case 'damaged': {
-      const advice = 'Stop the server, and put the file back from a backup.';
-      return bad(name, `${file} cannot be read, or is damaged`, advice);
-    }
-  }
+  const [state, found, advice] = CATALOG_STATES[inspectConfiguredCatalog(config)];
+  return { name: 'catalog', state, found: `${config.catalogFile} ${found}`, ...defined({ advice }) };
 }
 
 /** The key allows everything, so only its owner should be able to read it. */
@@ -98,7 +87,6 @@ async function checkKeyFile({ data }: Config): Promise<Check> {
   return warning('admin.key', 'readable by others', `chmod 600 ${file}`);
 }
 
-/** Checks of a running server. */
 export async function checkServer({ client, credential }: FoundServer): Promise<readonly Check[]> {
   let clock = good('clock', '');
   const server = await checkRequest(good('server', `${client.url} answers`), START_ADVICE, async () => {

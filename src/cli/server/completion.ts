@@ -25,13 +25,9 @@ export function completionCommand(commands: () => readonly Command[]): Command {
   };
 }
 
-interface Entry {
-  /** The first words of one or several commands, such as `key` or `key create`. */
-  readonly words: string;
-  readonly next: readonly string[];
-}
+type Entry = readonly [words: string, next: ReadonlySet<string>];
 
-/** For every beginning of a command, the words and options that may come next. */
+/** For every beginning of a command, such as `key` or `key create`, the words and options that may come next. */
 function toEntries(commands: readonly Command[]): readonly Entry[] {
   const entries = new Map<string, Set<string>>();
   const add = (words: readonly string[], next: string): void => {
@@ -43,7 +39,7 @@ function toEntries(commands: readonly Command[]): readonly Entry[] {
     for (const [index, word] of command.words.entries()) add(command.words.slice(0, index), word);
     for (const flag of flagsOf(command)) add(command.words, flag);
   }
-  return [...entries].map(([words, next]) => ({ words, next: [...next] }));
+  return [...entries];
 }
 
 function flagsOf({ usage, options }: Command): readonly string[] {
@@ -75,9 +71,7 @@ ${entries.map(fishLines).join('')}`,
 
 /** Of bash and zsh, up to where the words before the cursor are known. */
 function posixFunctions(entries: readonly Entry[], typedWords: string): string {
-  const cases = entries.map(
-    ({ words, next }) => `    ${words === '' ? '""' : `"${words}"`}) echo "${next.join(' ')}" ;;`,
-  );
+  const cases = entries.map(([words, next]) => `    "${words}") echo "${[...next].join(' ')}" ;;`);
   return `_tiltyard_words() {\n  case "$1" in\n${cases.join('\n')}\n  esac\n}
 _tiltyard() {
   local before="" word
@@ -86,9 +80,9 @@ _tiltyard() {
   done`;
 }
 
-function fishLines({ words, next }: Entry): string {
-  const flags = next.filter((each) => each.startsWith('--')).map((flag) => `-l ${flag.slice(2)}`);
-  const names = next.filter((each) => !each.startsWith('--'));
+function fishLines([words, next]: Entry): string {
+  const flags = [...next].filter((each) => each.startsWith('--')).map((flag) => `-l ${flag.slice(2)}`);
+  const names = [...next].filter((each) => !each.startsWith('--'));
   const exact = `test (__tiltyard_before) = '${words}'`;
   const inside = `string match -q -- '${words}*' (__tiltyard_before)`;
   return [

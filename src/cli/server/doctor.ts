@@ -1,10 +1,10 @@
 import type { Config } from '../../config/config.ts';
 import { EXIT, readConfig, toJsonText } from '../command.ts';
 import type { Command, Terminal } from '../command.ts';
-import { findServer } from '../find-server.ts';
+import { SERVER_OPTIONS, findServer } from '../find-server.ts';
 import type { FoundServer } from '../find-server.ts';
 import { splitArguments } from '../options.ts';
-import type { SplitArguments } from '../options.ts';
+import type { Given, SplitArguments } from '../options.ts';
 import { paintFor, visibleText } from '../show/text.ts';
 import type { Paint } from '../show/text.ts';
 import { bad, checkMachine, checkServer, good } from './checks.ts';
@@ -23,11 +23,10 @@ Examples:
   tiltyard doctor /srv/tables --offline
   tiltyard doctor --server https://tables.example.com --key @key.txt`,
   async run(argv, terminal) {
-    const own = { options: ['server', 'key', 'token', 'database'], switches: ['json', 'offline'] };
-    const given = splitArguments(argv, own);
+    const given = splitArguments(argv, [...SERVER_OPTIONS, { name: 'json' }, { name: 'offline' }]);
     const checks = await runChecks(given, terminal);
     const ok = checks.every(({ state }) => state !== 'bad');
-    terminal.out(given.switches.has('json') ? toJsonText({ ok, checks }) : draw(checks, paintFor(terminal)));
+    terminal.out(given.has('json') ? toJsonText({ ok, checks }) : draw(checks, paintFor(terminal)));
     return ok ? EXIT.done : EXIT.failed;
   },
 };
@@ -42,15 +41,14 @@ async function runChecks(given: SplitArguments, terminal: Terminal): Promise<rea
   return [
     ...settings,
     ...(config === undefined ? [] : await checkMachine(config)),
-    ...(given.switches.has('offline') ? [] : await checkServer(locateServer(given, terminal, config))),
+    ...(given.has('offline') ? [] : await checkServer(locateServer(given, terminal, config))),
   ];
 }
 
 /** Unless another is named, the server that these settings start, with the key in its data folder. */
-function locateServer({ options }: SplitArguments, terminal: Terminal, config: Config | undefined): FoundServer {
+function locateServer(given: Given, terminal: Terminal, config: Config | undefined): FoundServer {
   const own =
     config === undefined ? {} : { TILTYARD_URL: urlOf(config, localAddress(config)), TILTYARD_DATA: config.data };
-  const given = { value: (name: string) => options[name] };
   return findServer(given, { ...terminal, env: { ...own, ...terminal.env } });
 }
 
