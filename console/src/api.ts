@@ -41,8 +41,8 @@ export async function pageOfNamespaces(
   inside: NamespacePath,
   { limit, after }: PageWanted,
 ): Promise<Page> {
-  const { path, query } = namespaceAddress(inside, 'list');
-  const reply = await client.json<ListNamespacesReply>(path, { query: { ...query, limit, page_token: after } });
+  const address = namespaceAddress(inside, 'list');
+  const reply = await client.json<ListNamespacesReply>(address, { query: { limit, page_token: after } });
   return { names: reply.namespaces, next: reply.page_token };
 }
 
@@ -51,8 +51,8 @@ export async function pageOfTables(
   inside: NamespacePath,
   { limit, after }: PageWanted,
 ): Promise<Page> {
-  const { path, query } = namespaceAddress(inside, 'table/list');
-  const reply = await client.json<ListTablesReply>(path, { query: { ...query, limit, page_token: after } });
+  const address = namespaceAddress(inside, 'table/list');
+  const reply = await client.json<ListTablesReply>(address, { query: { limit, page_token: after } });
   return { names: reply.tables, next: reply.page_token };
 }
 

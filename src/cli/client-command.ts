@@ -1,30 +1,26 @@
 import { ClientError, ConnectionError } from '../client/client-error.ts';
 import { ERROR_KINDS } from '../errors/service-error.ts';
-import type { TablePath } from '../model/identifier.ts';
 import { UsageError, toJsonText } from './command.ts';
 import type { Command, Terminal } from './command.ts';
 import { SERVER_OPTIONS, findServer } from './find-server.ts';
 import type { FoundServer } from './find-server.ts';
 import { readArguments } from './options.ts';
 import type { Given, Option } from './options.ts';
-import { requireTable } from './session.ts';
-import type { Session } from './session.ts';
-import { paintFor, paintForErrors } from './show/text.ts';
+import { printResult, requireTable } from './session.ts';
+import type { Result, Session, TableSession } from './session.ts';
+import { paintFor } from './show/text.ts';
 import { exitCodeOf, refusalToJson, showRefusal } from './show/show-refusal.ts';
 
-interface Definition extends Pick<Command, 'words' | 'summary'> {
+interface ClientCommand extends Pick<Command, 'words' | 'summary'> {
+  /** Names that it takes, such as `TABLE [NAMESPACE]`. */
+  readonly names: string;
   /** What help says in place of the summary. */
   readonly about?: string;
   readonly options?: readonly Option[];
   readonly examples: readonly string[];
   /** What to do, in the words of this command, where the server's hint has those of its API. */
   readonly advice?: (error: ClientError) => string | undefined;
-}
-
-interface ClientCommand extends Definition {
-  /** Names that it takes, such as `TABLE [NAMESPACE]`. */
-  readonly names: string;
-  readonly run: (session: Session) => Promise<number>;
+  readonly run: (session: Session) => Promise<Result | number>;
 }
 
 const JSON_OPTION: Option = { name: 'json', help: 'print JSON, for programs' };
@@ -34,9 +30,7 @@ export function defineClientCommand(definition: ClientCommand): Command {
   const options = [...(definition.options ?? []), JSON_OPTION];
   return {
     words,
-    usage: [names, ...options.map(({ name, value }) => `[--${name}${value === undefined ? '' : ` ${value}`}]`)].join(
-      ' ',
-    ),
+    usage: [names, ...options.map((option) => `[${flagOf(option)}]`)].join(' '),
     summary,
     help: helpOf(definition, options),
     options: [...options, ...SERVER_OPTIONS],
@@ -48,7 +42,8 @@ export function defineClientCommand(definition: ClientCommand): Command {
       const isJson = given.has('json');
       const session = { client: found.client, given, terminal, canvas, isJson, sqlTexts: new Map<string, string>() };
       try {
-        return await definition.run(session);
+        const result = await definition.run(session);
+        return typeof result === 'number' ? result : printResult(session, result);
       } catch (error) {
         return report(error, session, (refusal) => definition.advice?.(refusal) ?? adviceOn(refusal, found));
       }
@@ -56,19 +51,18 @@ export function defineClientCommand(definition: ClientCommand): Command {
   };
 }
 
-interface TableCommand extends Definition {
+export interface TableCommand extends Omit<ClientCommand, 'names' | 'run'> {
   /** Names behind that of the table, such as `TAG [VERSION]`. */
   readonly names?: string;
   /** `names` are the arguments behind the table. */
-  readonly run: (session: Session, table: TablePath, ...names: readonly string[]) => Promise<number>;
+  readonly run: (session: TableSession, ...names: readonly string[]) => Promise<Result | number>;
 }
 
-/** A command whose first name is a table. */
 export function defineTableCommand({ names = '', run, ...definition }: TableCommand): Command {
   return defineClientCommand({
     ...definition,
     names: `TABLE ${names}`.trimEnd(),
-    run: async (session) => run(session, requireTable(session.given), ...session.given.names.slice(1)),
+    run: async (session) => run({ ...session, table: requireTable(session.given) }, ...session.given.names.slice(1)),
   });
 }
 
@@ -79,12 +73,11 @@ function widthFor({ columns, env }: Terminal): number {
 }
 
 function report(error: unknown, session: Session, advise: (error: ClientError) => string | undefined): number {
-  const { terminal, isJson, sqlTexts } = session;
+  const { terminal, isJson } = session;
   terminal.status?.('');
   if (!(error instanceof ClientError) && !(error instanceof ConnectionError)) throw error;
   const advice = error instanceof ConnectionError ? START_ADVICE : advise(error);
-  if (isJson) terminal.err(toJsonText(refusalToJson(error)));
-  else terminal.err(showRefusal(error, { paint: paintForErrors(terminal), sqlTexts, advice }));
+  terminal.err(isJson ? toJsonText(refusalToJson(error)) : showRefusal(error, session, advice));
   return exitCodeOf(error);
 }
 
@@ -126,9 +119,11 @@ function helpOf({ about, summary, examples }: ClientCommand, options: readonly O
 }
 
 function optionLines(options: readonly Option[]): readonly string[] {
-  const flags = options.map(({ name, value, short }) => {
-    return `${short === undefined ? '' : `-${short}, `}--${name}${value === undefined ? '' : ` ${value}`}`;
-  });
+  const flags = options.map((option) => (option.short === undefined ? '' : `-${option.short}, `) + flagOf(option));
   const width = Math.max(...flags.map((flag) => flag.length));
   return options.map(({ help }, index) => `  ${(flags[index] ?? '').padEnd(width)}  ${help}`);
+}
+
+function flagOf({ name, value }: Option): string {
+  return value === undefined ? `--${name}` : `--${name} ${value}`;
 }

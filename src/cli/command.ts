@@ -7,8 +7,8 @@ export interface Terminal {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
-  /** Writes with back-pressure; without it, `out` is used. */
-  readonly write?: ((bytes: Uint8Array) => Promise<void>) | undefined;
+  /** As `out`, with back-pressure. */
+  readonly write: (bytes: Uint8Array) => Promise<void>;
   /** Width; present when the output goes to a terminal. */
   readonly columns?: number | undefined;
   /** Redraws one line of the error output; present when that is a terminal. An empty line clears it. */
@@ -68,6 +68,7 @@ export function requireConfig(argv: readonly string[], terminal: Terminal): Conf
   return loaded.config;
 }
 
+/** JSON has no number for a `bigint`. */
 export function toJsonText(value: unknown): string {
-  return `${JSON.stringify(value, undefined, 2)}\n`;
+  return `${JSON.stringify(value, (_name, each: unknown) => (typeof each === 'bigint' ? String(each) : each), 2)}\n`;
 }

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createInterface } from 'node:readline/promises';
 import type { Terminal } from './command.ts';
 import { cutText } from './show/text.ts';
@@ -16,7 +17,9 @@ export function processTerminal({ env, stdin, stdout, stderr }: NodeJS.Process):
     env,
     out: (text) => void stdout.write(text),
     err: (text) => void stderr.write(text),
-    write: async (bytes) => writePaced(stdout, bytes),
+    async write(bytes) {
+      if (!stdout.write(bytes)) await once(stdout, 'drain');
+    },
     columns: stdout.isTTY ? stdout.columns || COLUMNS_WHEN_UNKNOWN : undefined,
     status: stderr.isTTY ? (line) => drawStatus(stderr, line) : undefined,
     ask: isAttended ? async (question) => ask(question, stdin, stderr) : undefined,
@@ -28,21 +31,14 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 function listenForSignals(act: () => void): () => void {
   const end = (): void => {
-    for (const signal of SIGNALS) process.off(signal, once);
+    for (const signal of SIGNALS) process.off(signal, onSignal);
   };
-  const once = (): void => {
+  const onSignal = (): void => {
     end();
     act();
   };
-  for (const signal of SIGNALS) process.on(signal, once);
+  for (const signal of SIGNALS) process.on(signal, onSignal);
   return end;
-}
-
-async function writePaced(stream: NodeJS.WriteStream, bytes: Uint8Array): Promise<void> {
-  if (stream.write(bytes)) return;
-  await new Promise<void>((resolve) => {
-    stream.once('drain', resolve);
-  });
 }
 
 function drawStatus(stream: NodeJS.WriteStream, line: string): void {
@@ -54,9 +50,7 @@ function drawStatus(stream: NodeJS.WriteStream, line: string): void {
 async function ask(question: string, input: NodeJS.ReadStream, output: NodeJS.WriteStream): Promise<string> {
   const lines = createInterface({ input, output });
   try {
-    const ended = new Promise<string>((resolve) => {
-      lines.once('close', () => resolve(''));
-    });
+    const ended = once(lines, 'close').then(() => '');
     return await Promise.race([lines.question(question), ended]);
   } finally {
     lines.close();

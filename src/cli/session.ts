@@ -11,8 +11,7 @@ import type { JobReply } from '../wire/jobs.ts';
 import { EXIT, UsageError, toJsonText } from './command.ts';
 import type { Terminal } from './command.ts';
 import type { Given, Option } from './options.ts';
-import { drawTable } from './show/draw-table.ts';
-import type { Canvas, ColumnHead } from './show/draw-table.ts';
+import type { Canvas } from './show/draw-table.ts';
 import { paintForErrors, visibleText } from './show/text.ts';
 
 /** One run of a command that is a client of a server. */
@@ -25,6 +24,11 @@ export interface Session {
   readonly isJson: boolean;
   /** SQL texts that are sent, under the names by which refusals call them. */
   readonly sqlTexts: Map<string, string>;
+}
+
+/** One run of a command whose first name is a table. */
+export interface TableSession extends Session {
+  readonly table: TablePath;
 }
 
 /** The table that a name means: `orders`, `eu/orders` or `eu$orders`. */
@@ -55,11 +59,7 @@ export function showPath(path: NamespacePath): string {
   return formatPath(path, '/');
 }
 
-export const BRANCH_OPTION: Option = {
-  name: 'branch',
-  value: 'NAME',
-  help: 'branch to work on; the main one when absent',
-};
+export const BRANCH_OPTION = { name: 'branch', value: 'NAME', help: 'branch to work on; the main one when absent' };
 
 export const STATE_OPTIONS: readonly Option[] = [
   { name: 'at', value: 'VERSION', help: 'as of a version, given by its number or by a tag' },
@@ -71,7 +71,7 @@ export function readBranch(given: Given): Pick<State, 'branch'> {
 }
 
 /** The state that --at and --branch mean. A tag names both. */
-export async function readState(client: ApiClient, table: TablePath, given: Given): Promise<State> {
+export async function readState({ client, table, given }: TableSession): Promise<State> {
   const at = given.value('at');
   const branch = readBranch(given);
   if (at === undefined) return branch;
@@ -81,40 +81,22 @@ export async function readState(client: ApiClient, table: TablePath, given: Give
   return { version: tagged.version, ...defined({ branch: tagged.branch }) };
 }
 
-/** Prints a reply as JSON for programs, else the text for people. */
-export function printResult({ terminal, isJson }: Session, reply: object, text: string): number {
-  terminal.out(isJson ? toJsonText(withoutContext(reply)) : text);
-  return EXIT.done;
-}
-
-/** The context of a reply repeats its headers. */
-function withoutContext(reply: object): object {
-  if (!('context' in reply)) return reply;
-  const { context: _context, ...rest } = reply;
-  return rest;
-}
-
-/** Writes bytes to the output as they arrive. */
-export async function writeBytes({ terminal }: Session, pieces: AsyncIterable<Uint8Array>): Promise<void> {
-  const decoder = new TextDecoder();
-  for await (const piece of pieces) {
-    if (terminal.write === undefined) terminal.out(decoder.decode(piece, { stream: true }));
-    else await terminal.write(piece);
-  }
-}
-
-interface Listing {
+/** What a command found or did. */
+export interface Result {
+  /** Printed as JSON for programs. */
   readonly reply: object;
-  readonly heads: readonly ColumnHead[];
-  readonly rows: readonly (readonly string[])[];
-  /** Written to the error output when there are no rows. */
-  readonly none: string;
+  readonly text: string;
+  /** For people on the error output when the text is empty. */
+  readonly none?: string;
+  readonly code?: number;
 }
 
-/** Prints a list as JSON for programs, else as a table. */
-export function printList(session: Session, { reply, heads, rows, none }: Listing): number {
-  if (rows.length === 0 && !session.isJson) session.terminal.err(`${none}\n`);
-  return printResult(session, reply, rows.length === 0 ? '' : drawTable(heads, rows, session.canvas));
+/** Returns the exit code. */
+export function printResult({ terminal, isJson }: Session, { reply, text, none, code = EXIT.done }: Result): number {
+  // The context of a reply repeats its headers.
+  terminal.out(isJson ? toJsonText({ ...reply, context: undefined }) : text);
+  if (!isJson && text === '' && none !== undefined) terminal.err(`${none}\n`);
+  return code;
 }
 
 export const YES_OPTION: Option = { name: 'yes', short: 'y', help: 'do it without being asked' };
@@ -130,18 +112,13 @@ export async function confirm({ given, terminal }: Session, question: string): P
 }
 
 /** Waits for a job and shows its progress. When it fails, prints the reason and returns `undefined`. */
-export async function followJob(
-  { client, terminal }: Session,
-  id: string,
-  name: string,
-): Promise<JobReply | undefined> {
+export async function followJob({ client, terminal }: Session, id: string, name: string) {
   const startedAt = performance.now();
-  const job = await waitForJob(client, id, {
-    onProgress: ({ phase }) => {
-      const seconds = Math.round((performance.now() - startedAt) / 1000);
-      terminal.status?.(`${name}: ${visibleText(phase)} … ${seconds} s`);
-    },
-  });
+  const onProgress = ({ phase }: JobReply): void => {
+    const seconds = Math.round((performance.now() - startedAt) / 1000);
+    terminal.status?.(`${name}: ${visibleText(phase)} … ${seconds} s`);
+  };
+  const job = await waitForJob(client, id, { onProgress });
   terminal.status?.('');
   if (job.job_state === 'DONE') return job;
   const reason = job.failure?.message ?? `The job ended as ${job.job_state}.`;

@@ -18,11 +18,12 @@ export interface ClientOptions {
   readonly fetch?: typeof fetch | undefined;
 }
 
-type QueryValue = string | number | boolean | readonly string[] | undefined;
+/** A stream is sent as it comes; browsers support that only over HTTP/2, so the console sends blobs. */
+export type BytesToSend = Uint8Array | Blob | ReadableStream<Uint8Array>;
 
 /** A request; without `json` and `bytes` it is a GET. */
 export interface Call {
-  readonly query?: Readonly<Record<string, QueryValue>> | undefined;
+  readonly query?: Readonly<Record<string, string | number | boolean | undefined>> | undefined;
   readonly json?: unknown;
   readonly bytes?: BytesToSend | undefined;
   /** Of `bytes`; an Arrow stream when absent. */
@@ -61,14 +62,13 @@ export class ApiClient {
   }
 
   async text(path: string, call: Call = {}): Promise<string> {
-    const response = await this.open(path, call);
-    return this.#read(response);
+    return this.#read(await this.open(path, call));
   }
 
   /** The reply to a call that succeeded, with its body still to be read. */
   async open(path: string, call: Call = {}): Promise<Response> {
-    const response = await this.#fetch(`${this.url}${path}${queryText(call.query)}`, call);
-    if (!response.ok) throw await this.#refusal(response);
+    const response = await this.#fetch(`${this.url}${withQuery(path, call.query)}`, call);
+    if (!response.ok) throw new ClientError(response, readErrorBody(await this.#read(response)));
     return response;
   }
 
@@ -82,22 +82,24 @@ export class ApiClient {
   }
 
   async #fetch(url: string, call: Call): Promise<Response> {
-    const { answerSecondsMax = ANSWER_SECONDS_MAX } = this.#options;
-    const timeout = startTimeout(call.bytes === undefined ? answerSecondsMax : undefined, call.signal);
+    const { answerSecondsMax: seconds = ANSWER_SECONDS_MAX, fetch: send = fetch } = this.#options;
+    const late = new AbortController();
+    const abort = (): void => late.abort(new Error(`the answer took longer than ${seconds} s`));
+    // Cleared when the reply begins, unlike `AbortSignal.timeout`: the body may take as long as its reader needs.
+    const timer = call.bytes === undefined ? setTimeout(abort, seconds * 1000) : undefined;
     try {
-      const send = this.#options.fetch ?? fetch;
       return await send(url, {
         ...requestOf(call),
         headers: { ...this.#headers(call), ...call.headers },
         // A redirect could send the key to another host.
         redirect: 'error',
-        signal: timeout.signal,
+        signal: call.signal === undefined ? late.signal : AbortSignal.any([late.signal, call.signal]),
       });
     } catch (error) {
       call.signal?.throwIfAborted();
       throw new ConnectionError(this.url, error);
     } finally {
-      timeout.clear();
+      clearTimeout(timer);
     }
   }
 
@@ -107,17 +109,6 @@ export class ApiClient {
     } catch (error) {
       throw new ConnectionError(this.url, error);
     }
-  }
-
-  async #refusal(response: Response): Promise<ClientError> {
-    const body = readErrorBody(await this.#read(response));
-    const retryAfter = Number(response.headers.get('retry-after') ?? Number.NaN);
-    return new ClientError({
-      status: response.status,
-      body,
-      requestId: response.headers.get('x-request-id') ?? undefined,
-      retryAfterSeconds: Number.isFinite(retryAfter) ? retryAfter : undefined,
-    });
   }
 
   #headers({ accept, json, bytes, contentType }: Call): Record<string, string> {
@@ -133,62 +124,33 @@ export class ApiClient {
   }
 }
 
-function requestOf({ json, bytes }: Call): RequestInit {
-  if (bytes !== undefined) return { method: 'POST', ...toRequestBody(bytes) };
-  return json === undefined ? { method: 'GET' } : { method: 'POST', body: JSON.stringify(json) };
+function requestOf({ json, bytes }: Call): RequestInit & { readonly duplex?: 'half' } {
+  const method = 'POST';
+  if (bytes instanceof ReadableStream) return { method, body: bytes, duplex: 'half' };
+  if (bytes instanceof Blob) return { method, body: bytes };
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Shared memory, which the type leaves open, is never sent.
+  if (bytes !== undefined) return { method, body: bytes as Uint8Array<ArrayBuffer> };
+  return json === undefined ? { method: 'GET' } : { method, body: JSON.stringify(json) };
 }
 
-function queryText(query: Call['query']): string {
+function withQuery(path: string, query: Call['query'] = {}): string {
   const pairs = new URLSearchParams();
-  for (const [name, value] of Object.entries(query ?? {})) {
-    if (value === undefined) continue;
-    for (const each of Array.isArray(value) ? value : [value]) pairs.append(name, String(each));
-  }
-  return pairs.size === 0 ? '' : `?${pairs.toString()}`;
-}
-
-/** Cleared when the reply begins, unlike `AbortSignal.timeout`: the body may take as long as its reader needs. */
-function startTimeout(seconds: number | undefined, outer: AbortSignal | undefined) {
-  const late = new AbortController();
-  const abort = (): void => late.abort(new Error(`the answer took longer than ${seconds} s`));
-  const timer = seconds === undefined ? undefined : setTimeout(abort, seconds * 1000);
-  return {
-    signal: outer === undefined ? late.signal : AbortSignal.any([late.signal, outer]),
-    clear: () => clearTimeout(timer),
-  };
+  for (const [name, value] of Object.entries(query)) if (value !== undefined) pairs.append(name, String(value));
+  return pairs.size === 0 ? path : `${path}${path.includes('?') ? '&' : '?'}${pairs.toString()}`;
 }
 
 function readErrorBody(text: string): Partial<ErrorBody> {
+  const body = parseJson(text);
+  return typeof body === 'object' && body !== null ? body : {};
+}
+
+/** `undefined` for a text that is not JSON. */
+export function parseJson(text: string): unknown {
   try {
-    const body: unknown = JSON.parse(text);
-    return typeof body === 'object' && body !== null ? body : {};
+    return JSON.parse(text);
   } catch {
-    return {};
+    return undefined;
   }
-}
-
-export type BytesToSend = Uint8Array | Blob | ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>;
-
-/** Streams are sent as they come; browsers support that only over HTTP/2, so the console sends blobs. */
-function toRequestBody(bytes: BytesToSend): RequestInit & { readonly duplex?: 'half' } {
-  if (bytes instanceof Blob) return { body: bytes };
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Shared memory, which the type leaves open, is never sent.
-  if (bytes instanceof Uint8Array) return { body: bytes as Uint8Array<ArrayBuffer> };
-  return { body: bytes instanceof ReadableStream ? bytes : toStream(bytes), duplex: 'half' };
-}
-
-function toStream(pieces: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {
-  const iterator = pieces[Symbol.asyncIterator]();
-  return new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      const { done, value } = await iterator.next();
-      if (done === true) controller.close();
-      else controller.enqueue(value);
-    },
-    async cancel() {
-      await iterator.return?.();
-    },
-  });
 }
 
 type Defined<Fields> = { [Name in keyof Fields]?: Exclude<Fields[Name], undefined> };

@@ -1,33 +1,21 @@
 import type { NamespacePath, TablePath } from '../model/identifier.ts';
-import { DEFAULT_DELIMITER } from '../model/identifier.ts';
+import { DEFAULT_DELIMITER, formatPath } from '../model/identifier.ts';
 import type { ApiClient, Call } from './api-client.ts';
 import type { JobReply } from '../wire/jobs.ts';
 
-/** Path of an operation, and the delimiter when it is not the default one. */
-export interface Address {
-  readonly path: string;
-  readonly query: Readonly<Record<string, string>>;
-}
-
-/** No name contains a slash, so it can join names that contain the default delimiter. */
-const SAFE_DELIMITER = '/';
-
-export function tableAddress(table: TablePath, action: string): Address {
+export function tableAddress(table: TablePath, action: string): string {
   return toAddress('table', table, action);
 }
 
-export function namespaceAddress(namespace: NamespacePath, action: string): Address {
+export function namespaceAddress(namespace: NamespacePath, action: string): string {
   return toAddress('namespace', namespace, action);
 }
 
-function toAddress(kind: 'table' | 'namespace', names: readonly string[], action: string): Address {
+/** No name contains a slash, so it can join names that contain the default delimiter. */
+function toAddress(kind: 'table' | 'namespace', names: NamespacePath, action: string): string {
   const isPlain = names.every((name) => !name.includes(DEFAULT_DELIMITER));
-  const delimiter = isPlain ? DEFAULT_DELIMITER : SAFE_DELIMITER;
-  const identifier = names.length === 0 ? delimiter : names.join(delimiter);
-  return {
-    path: `/v1/${kind}/${encodeURIComponent(identifier)}/${action}`,
-    query: isPlain ? {} : { delimiter },
-  };
+  const identifier = encodeURIComponent(formatPath(names, isPlain ? DEFAULT_DELIMITER : '/'));
+  return `/v1/${kind}/${identifier}/${action}${isPlain ? '' : '?delimiter=%2F'}`;
 }
 
 /** Optional when all fields of the body are. */
@@ -39,15 +27,13 @@ export function tableOperation<Reply, Body extends object = object>(
   call: Pick<Call, 'accept' | 'headers'> = {},
 ) {
   return async (client: ApiClient, table: TablePath, ...[body]: BodyArgument<Body>): Promise<Reply> => {
-    const { path, query } = tableAddress(table, action);
-    return client.json(path, { query, json: body ?? {}, ...call });
+    return client.json(tableAddress(table, action), { json: body ?? {}, ...call });
   };
 }
 
 export function namespaceOperation<Reply, Body extends object = object>(action: string) {
   return async (client: ApiClient, namespace: NamespacePath, ...[body]: BodyArgument<Body>): Promise<Reply> => {
-    const { path, query } = namespaceAddress(namespace, action);
-    return client.json(path, { query, json: body ?? {} });
+    return client.json(namespaceAddress(namespace, action), { json: body ?? {} });
   };
 }
 
@@ -56,27 +42,35 @@ export async function callTable<Reply>(client: ApiClient, table: TablePath, acti
   return tableOperation<Reply>(action)(client, table, body);
 }
 
-interface Page {
-  readonly page_token?: string;
-}
+type Page = { readonly page_token?: string };
 
 /** Far more than any listing has: a server whose page tokens never end must not keep a client busy forever. */
 const PAGES_MAX = 100_000;
 
-/** The pages of a listing, in order. With a body it is read with POST, else with GET. */
-export async function* readPages<Reply extends Page>(
+/** The items of a listing, page by page. With a body it is read with POST, else with GET. */
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- Callers name the shape of a page.
+export async function* readItems<Reply extends Page, Item>(
   client: ApiClient,
-  { path, query }: Address,
+  address: string,
+  itemsOf: (page: Reply) => Iterable<Item>,
   body?: object,
-): AsyncGenerator<Reply> {
+): AsyncGenerator<Item> {
   let next: Page = {};
   for (let count = 0; count < PAGES_MAX; count += 1) {
-    const call = body === undefined ? { query: { ...query, ...next } } : { query, json: { ...body, ...next } };
-    const page: Reply = await client.json(path, call);
-    yield page;
+    const page: Reply = await client.json(
+      address,
+      body === undefined ? { query: next } : { json: { ...body, ...next } },
+    );
+    yield* itemsOf(page);
     if (page.page_token === undefined) return;
     next = { page_token: page.page_token };
   }
+}
+
+export async function collect<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
+  const found: Item[] = [];
+  for await (const item of items) found.push(item);
+  return found;
 }
 
 /** Lets an operation return its job at once instead of waiting for the result. */
@@ -86,7 +80,7 @@ export async function cancelJob(client: ApiClient, id: string): Promise<void> {
   await client.json('/v1/jobs/cancel', { json: { job_id: id } });
 }
 
-export interface WaitOptions {
+interface WaitOptions {
   /** Called with every reply, the last one too. */
   readonly onProgress?: (job: JobReply) => void;
   readonly signal?: AbortSignal;
@@ -96,8 +90,7 @@ const FIRST_WAIT_MILLISECONDS = 50;
 const WAIT_MILLISECONDS_MAX = 1000;
 
 /** Polls until the job has ended, ever less often; the server limits how long a job may run. */
-export async function waitForJob(client: ApiClient, id: string, options: WaitOptions = {}): Promise<JobReply> {
-  const { onProgress, signal } = options;
+export async function waitForJob(client: ApiClient, id: string, { onProgress, signal }: WaitOptions = {}) {
   for (let wait = FIRST_WAIT_MILLISECONDS; ; wait = Math.min(wait * 1.5, WAIT_MILLISECONDS_MAX)) {
     const job = await client.json<JobReply>('/v1/jobs/describe', { json: { job_id: id }, signal });
     onProgress?.(job);

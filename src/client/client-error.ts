@@ -1,12 +1,5 @@
 import type { ErrorBody } from '../wire/shapes.ts';
 
-export interface Refusal {
-  readonly status: number;
-  readonly body: Partial<ErrorBody>;
-  readonly requestId: string | undefined;
-  readonly retryAfterSeconds: number | undefined;
-}
-
 /** The server refused. `message` says what was wrong, `hint` what would be right. */
 export class ClientError extends Error {
   readonly status: number;
@@ -20,18 +13,18 @@ export class ClientError extends Error {
   /** Present when the same request may succeed later. */
   readonly retryAfterSeconds: number | undefined;
 
-  constructor({ status, body, requestId, retryAfterSeconds }: Refusal) {
-    const title = body.title ?? `Status ${status}`;
-    const message = firstText(body.error, body.detail, `The server answered with the status ${status}.`);
+  constructor({ status, headers }: Response, body: Partial<ErrorBody>) {
+    const message = body.error || body.detail || `The server answered with the status ${status}.`;
     super(message);
     this.name = 'ClientError';
     this.status = status;
     this.code = body.code;
-    this.title = title;
-    this.detail = firstText(body.detail, message);
-    this.hint = hintOf(message, this.detail);
-    this.requestId = requestId;
-    this.retryAfterSeconds = retryAfterSeconds;
+    this.title = body.title ?? `Status ${status}`;
+    this.detail = body.detail || message;
+    this.hint = (this.detail.startsWith(message) && this.detail.slice(message.length).trim()) || undefined;
+    this.requestId = headers.get('x-request-id') ?? undefined;
+    const retryAfter = Number(headers.get('retry-after') ?? Number.NaN);
+    this.retryAfterSeconds = Number.isFinite(retryAfter) ? retryAfter : undefined;
   }
 }
 
@@ -42,8 +35,12 @@ export class ConnectionError extends Error {
   readonly code: string | undefined;
 
   constructor(url: string, cause: unknown) {
-    const code = findCode(cause);
-    super(`The server at ${url} did not answer: ${(code && REASONS[code]) ?? lastMessage(cause)}.`, { cause });
+    const causes = causesOf(cause);
+    const code = causes
+      .map((each) => ('code' in each ? each.code : undefined))
+      .find((each) => typeof each === 'string');
+    const reason = (code && REASONS[code]) ?? causes.at(-1)?.message ?? 'the reason is not known';
+    super(`The server at ${url} did not answer: ${reason}.`, { cause });
     this.name = 'ConnectionError';
     this.url = url;
     this.code = code;
@@ -65,44 +62,20 @@ const REASONS: Readonly<Record<string, string>> = {
   SELF_SIGNED_CERT_IN_CHAIN: 'its certificate is signed by nobody who is trusted',
 };
 
-/** `fetch` wraps the error of the system, once or twice. */
-function findCode(error: unknown): string | undefined {
-  const causes = causesOf(error);
-  return causes.map((each) => ('code' in each ? each.code : undefined)).find((code) => typeof code === 'string');
-}
-
-function lastMessage(error: unknown): string {
-  return causesOf(error).at(-1)?.message ?? 'the reason is not known';
-}
-
 const CAUSES_MAX = 4;
 
+/** `fetch` wraps the error of the system, once or twice. */
 function causesOf(error: unknown): readonly Error[] {
   const found: Error[] = [];
   for (let each = error; each instanceof Error && found.length < CAUSES_MAX; each = each.cause) found.push(each);
   return found;
 }
 
-function hintOf(message: string, detail: string): string | undefined {
-  const rest = detail.startsWith(message) ? detail.slice(message.length).trim() : '';
-  return rest === '' ? undefined : rest;
-}
-
-function firstText(...texts: readonly (string | undefined)[]): string {
-  return texts.find((text) => text !== undefined && text !== '') ?? '';
-}
-
-/** Where the server found an error in a SQL text. */
-export interface SqlPosition {
-  /** What the text is, such as `filter`, `predicate` or `updates[0] expression`. */
-  readonly text: string;
-  /** Counted from 1 in characters as people see them. */
-  readonly character: number;
-}
-
-/** Read from the message of a refusal; `undefined` when it is about something else. */
-export function findSqlPosition(message: string): SqlPosition | undefined {
-  const match = /^In (.+?) at character (\d+)[,:]/.exec(message);
-  if (match === null) return undefined;
-  return { text: match[1] ?? '', character: Number(match[2]) };
+/**
+ * Where the server found an error in a SQL text, as its message says: in which text, such as `filter` or
+ * `updates[0] expression`, and at which character, counted from 1 as people see them.
+ */
+export function findSqlPosition(message: string) {
+  const [, text, character] = /^In (.+?) at character (\d+)[,:]/.exec(message) ?? [];
+  return text === undefined ? undefined : { text, character: Number(character) };
 }

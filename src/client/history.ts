@@ -9,7 +9,7 @@ import type {
   TableVersionShape,
 } from '../wire/history/versions.ts';
 import type { ApiClient } from './api-client.ts';
-import { readPages, tableAddress, tableOperation } from './calls.ts';
+import { collect, readItems, tableAddress, tableOperation } from './calls.ts';
 
 /** Which state of a table is meant; the latest of the main branch when both are absent. */
 export interface State {
@@ -25,21 +25,21 @@ export async function listVersions(
 ): Promise<TableVersionShape[]> {
   // Pages have the server's default size: a greater limit could be refused.
   const body = { descending: true, ...branch };
+  const address = tableAddress(table, 'version/list');
   const found: TableVersionShape[] = [];
-  for await (const page of readPages<ListVersionsReply>(client, tableAddress(table, 'version/list'), body)) {
-    found.push(...page.versions);
+  for await (const version of readItems(client, address, (page: ListVersionsReply) => page.versions, body)) {
+    found.push(version);
     if (found.length >= limit) break;
   }
-  return found.slice(0, limit);
+  return found;
 }
 
 export const restoreTable = tableOperation<RestoreTableReply, RestoreTableBody>('restore');
 
 export async function listTags(client: ApiClient, table: TablePath): Promise<Readonly<Record<string, TagShape>>> {
   const address = tableAddress(table, 'tags/list');
-  const found: Record<string, TagShape> = {};
-  for await (const { tags } of readPages<ListTagsReply>(client, address, {})) Object.assign(found, tags);
-  return found;
+  const tags = readItems(client, address, (page: ListTagsReply) => Object.entries(page.tags), {});
+  return Object.fromEntries(await collect(tags));
 }
 
 export const tagVersion = tableOperation<TagVersionReply, { readonly tag: string }>('tags/version');
@@ -52,9 +52,8 @@ export async function listBranches(
   table: TablePath,
 ): Promise<Readonly<Record<string, BranchShape>>> {
   const address = tableAddress(table, 'branches/list');
-  const found: Record<string, BranchShape> = {};
-  for await (const { branches } of readPages<ListBranchesReply>(client, address, {})) Object.assign(found, branches);
-  return found;
+  const branches = readItems(client, address, (page: ListBranchesReply) => Object.entries(page.branches), {});
+  return Object.fromEntries(await collect(branches));
 }
 
 export const createBranch = tableOperation<ChangeReply, CreateBranchBody>('branches/create');

@@ -7,7 +7,6 @@ import type {
   DeleteBody,
   DeleteReply,
   InsertReply,
-  MergeInsertReply,
   QueryTableBody,
   UpdateTableBody,
   UpdateTableReply,
@@ -36,8 +35,7 @@ export async function openQuery(
   body: QueryTableBody,
   { accept = ARROW_STREAM, signal }: Pick<Call, 'accept' | 'signal'> = {},
 ): Promise<Response> {
-  const { path, query } = tableAddress(table, 'query');
-  return client.open(path, { query, json: body, accept, signal });
+  return client.open(tableAddress(table, 'query'), { json: body, accept, signal });
 }
 
 export type JsonValue =
@@ -57,8 +55,7 @@ export async function queryRows(
   table: TablePath,
   body: QueryTableBody,
 ): Promise<readonly JsonRow[]> {
-  const { path, query } = tableAddress(table, 'query');
-  const text = await client.text(path, { query, json: body, accept: NDJSON });
+  const text = await client.text(tableAddress(table, 'query'), { json: body, accept: NDJSON });
   return text
     .split('\n')
     .filter((line) => line !== '')
@@ -83,33 +80,21 @@ function parseNumber(text: string): number | bigint {
   return /^-?\d+$/.test(text) && !Number.isSafeInteger(value) ? BigInt(text) : value;
 }
 
-export interface PlanAnalysis {
-  readonly text: string;
-  readonly plan: PlanStep;
-}
-
 /** Runs the query, and says what each step cost. */
-export const analyzePlan = tableOperation<PlanAnalysis, QueryTableBody>('analyze_plan', {
-  accept: 'application/vnd.tiltyard.plan+json',
-});
+export const analyzePlan = tableOperation<{ readonly text: string; readonly plan: PlanStep }, QueryTableBody>(
+  'analyze_plan',
+  { accept: 'application/vnd.tiltyard.plan+json' },
+);
 
 export const updateRows = tableOperation<UpdateTableReply, UpdateTableBody>('update');
 export const deleteRows = tableOperation<DeleteReply, DeleteBody>('delete');
 
 /** Adds the rows of an Arrow stream, or replaces all rows by them. */
-export const insertRows = arrowOperation<InsertReply>('insert');
-/** Updates and inserts by the columns `on`. */
-export const mergeRows = arrowOperation<MergeInsertReply>('merge_insert');
-
-/** `query` has the parameters of the operation, such as `mode`, `branch`, `upload_id`. */
-function arrowOperation<Reply>(action: string) {
-  return async (
-    client: ApiClient,
-    table: TablePath,
-    bytes: BytesToSend,
-    { query, signal }: Pick<Call, 'query' | 'signal'> = {},
-  ): Promise<Reply> => {
-    const address = tableAddress(table, action);
-    return client.json(address.path, { query: { ...address.query, ...query }, bytes, signal });
-  };
+export async function insertRows(
+  client: ApiClient,
+  table: TablePath,
+  bytes: BytesToSend,
+  call: Pick<Call, 'query' | 'headers' | 'signal'> = {},
+): Promise<InsertReply> {
+  return client.json(tableAddress(table, 'insert'), { ...call, bytes });
 }

@@ -1,5 +1,5 @@
 import type { NamespacePath, TablePath } from '../model/identifier.ts';
-import { DEFAULT_DELIMITER } from '../model/identifier.ts';
+import { DEFAULT_DELIMITER, nameOf, namespaceOf } from '../model/identifier.ts';
 import type { DescribeMaintenanceReply, RunMaintenanceReply } from '../wire/maintenance.ts';
 import type {
   CreateNamespaceBody,
@@ -20,15 +20,16 @@ import type {
   TableStatsBody,
   TableStatsReply,
 } from '../wire/tables.ts';
-import type { ApiClient, BytesToSend } from './api-client.ts';
+import type { ApiClient, BytesToSend, Call } from './api-client.ts';
 import {
+  RESPOND_ASYNC,
   callTable,
+  collect,
   namespaceAddress,
   namespaceOperation,
-  readPages,
+  readItems,
   tableAddress,
   tableOperation,
-  RESPOND_ASYNC,
 } from './calls.ts';
 import type {
   CreateIndexBody,
@@ -41,19 +42,17 @@ import type {
 import type { State } from './history.ts';
 
 /** The tables of all namespaces, in order. */
-export async function* listTables(client: ApiClient): AsyncGenerator<TablePath> {
+export function listTables(client: ApiClient): AsyncGenerator<TablePath> {
   // No name contains a slash, so the identifiers can be split at it.
-  const query = { delimiter: '/' };
-  for await (const page of readPages<ListTablesReply>(client, { path: '/v1/tables', query })) {
-    for (const identifier of page.tables) yield toPath(identifier.split('/'));
-  }
+  return readItems(client, '/v1/tables?delimiter=%2F', (page: ListTablesReply) =>
+    page.tables.map((identifier) => toPath(identifier.split('/'))),
+  );
 }
 
 /** The tables directly in a namespace. */
-export async function* listTablesOf(client: ApiClient, namespace: NamespacePath): AsyncGenerator<TablePath> {
-  for await (const page of readPages<ListTablesReply>(client, namespaceAddress(namespace, 'table/list'))) {
-    for (const name of page.tables) yield toPath([...namespace, name]);
-  }
+export function listTablesOf(client: ApiClient, namespace: NamespacePath): AsyncGenerator<TablePath> {
+  const itemsOf = ({ tables }: ListTablesReply) => tables.map((name) => toPath([...namespace, name]));
+  return readItems(client, namespaceAddress(namespace, 'table/list'), itemsOf);
 }
 
 function toPath([first = DEFAULT_DELIMITER, ...rest]: readonly string[]): TablePath {
@@ -66,29 +65,26 @@ type DescribedTable = Omit<DescribeTableReply, 'schema'> & { readonly schema?: S
 export const describeTable = tableOperation<DescribedTable, DescribeTableBody>('describe');
 export const tableStats = tableOperation<TableStatsReply, TableStatsBody>('stats');
 
-export interface CreateOptions {
+interface CreateOptions extends Pick<Call, 'headers' | 'signal'> {
   readonly mode?: 'create' | 'exist_ok' | 'overwrite';
   readonly properties?: Readonly<Record<string, string>>;
-  readonly signal?: AbortSignal;
 }
 
-/** Creates a table from an Arrow stream. */
 export async function createTable(
   client: ApiClient,
   table: TablePath,
   bytes: BytesToSend,
-  { mode, properties, signal }: CreateOptions = {},
+  { mode, properties, ...call }: CreateOptions = {},
 ): Promise<CreateTableReply> {
-  const { path, query } = tableAddress(table, 'create');
-  const given = { mode, properties: properties === undefined ? undefined : JSON.stringify(properties) };
-  return client.json(path, { query: { ...query, ...given }, bytes, signal });
+  const query = { mode, properties: properties && JSON.stringify(properties) };
+  return client.json(tableAddress(table, 'create'), { ...call, bytes, query });
 }
 
 export const dropTable = tableOperation<GoneTableReply>('drop');
 
 export async function renameTable(client: ApiClient, table: TablePath, target: TablePath): Promise<RenameTableReply> {
-  const name = target.at(-1) ?? target[0];
-  return callTable(client, table, 'rename', { new_table_name: name, new_namespace_id: target.slice(0, -1) });
+  const body = { new_table_name: nameOf(target), new_namespace_id: namespaceOf(target) };
+  return callTable(client, table, 'rename', body);
 }
 
 export const describeMaintenance = tableOperation<DescribeMaintenanceReply>('maintenance/describe');
@@ -97,10 +93,9 @@ export const describeMaintenance = tableOperation<DescribeMaintenanceReply>('mai
 export const startMaintenance = tableOperation<RunMaintenanceReply>('maintenance/run', RESPOND_ASYNC);
 
 /** The namespaces directly below one, the root when it is empty. */
-export async function* listNamespaces(client: ApiClient, parent: NamespacePath = []): AsyncGenerator<NamespacePath> {
-  for await (const page of readPages<ListNamespacesReply>(client, namespaceAddress(parent, 'list'))) {
-    for (const name of page.namespaces) yield [...parent, name];
-  }
+export function listNamespaces(client: ApiClient, parent: NamespacePath = []): AsyncGenerator<NamespacePath> {
+  const itemsOf = ({ namespaces }: ListNamespacesReply) => namespaces.map((name) => [...parent, name]);
+  return readItems(client, namespaceAddress(parent, 'list'), itemsOf);
 }
 
 export const createNamespace = namespaceOperation<CreateNamespaceReply, CreateNamespaceBody>('create');
@@ -108,11 +103,8 @@ export const describeNamespace = namespaceOperation<DescribeNamespaceReply>('des
 export const dropNamespace = namespaceOperation<DropNamespaceReply, DropNamespaceBody>('drop');
 
 export async function listIndexes(client: ApiClient, table: TablePath, state: State = {}): Promise<IndexContent[]> {
-  const found: IndexContent[] = [];
-  for await (const page of readPages<ListIndicesReply>(client, tableAddress(table, 'index/list'), state)) {
-    found.push(...page.indexes);
-  }
-  return found;
+  const address = tableAddress(table, 'index/list');
+  return collect(readItems(client, address, (page: ListIndicesReply) => page.indexes, state));
 }
 
 /** Returns at once with the job that builds it; `waitForJob` follows it. */

@@ -7,16 +7,12 @@ import { after, before, test } from 'node:test';
 import { openConfiguredCatalog } from '../../src/app/offline.ts';
 import { digestSecret } from '../../src/auth/keys/secrets.ts';
 import type { CredentialRecord } from '../../src/catalog/catalog.ts';
-import { COMMAND_GROUPS, runCommand } from '../../src/cli/commands.ts';
+import { COMMAND_GROUPS } from '../../src/cli/commands.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { Client } from '../support/client.ts';
+import { runCli } from '../support/run-cli.ts';
+import type { Outcome } from '../support/run-cli.ts';
 import { startServer } from '../support/server.ts';
-
-interface Outcome {
-  readonly code: number;
-  readonly out: string;
-  readonly err: string;
-}
 
 let folder: string;
 let data: string;
@@ -29,18 +25,7 @@ before(async () => {
 after(async () => rm(folder, { recursive: true, force: true }));
 
 async function run(argv: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Outcome> {
-  let out = '';
-  let err = '';
-  const code = await runCommand(argv, {
-    env,
-    out: (text) => {
-      out += text;
-    },
-    err: (text) => {
-      err += text;
-    },
-  });
-  return { code, out, err };
+  return runCli(argv, { env });
 }
 
 async function findKey(key: string): Promise<CredentialRecord | undefined> {

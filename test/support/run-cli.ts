@@ -12,6 +12,7 @@ export interface Outcome {
 export async function runCli(argv: readonly string[], terminal: Partial<Terminal> = {}): Promise<Outcome> {
   let out = '';
   let err = '';
+  const decoder = new TextDecoder();
   const code = await runCommand(argv, {
     env: {},
     out: (text) => {
@@ -19,6 +20,9 @@ export async function runCli(argv: readonly string[], terminal: Partial<Terminal
     },
     err: (text) => {
       err += text;
+    },
+    write: async (bytes) => {
+      out += decoder.decode(bytes, { stream: true });
     },
     ...terminal,
   });

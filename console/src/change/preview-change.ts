@@ -99,18 +99,18 @@ export async function runChange(client: ApiClient, table: TablePath, { form, ver
   const branch = branchOf(form);
   const now = await describeTable(client, table, branch);
   if (now.version !== version) throw new StalePreview(version, now.version);
-  const { path, query } = tableAddress(table, form.kind);
+  const address = tableAddress(table, form.kind);
   const headers = { 'if-match': `"${version}"` };
   try {
     if (form.kind === 'delete') {
       const json = { ...branch, predicate: form.where.trim() };
-      const reply = await client.json<DeleteReply>(path, { query, json, headers });
+      const reply = await client.json<DeleteReply>(address, { json, headers });
       return { rows: reply.num_deleted_rows, version: reply.version };
     }
     const condition = form.where.trim();
     const updates = form.assignments.map((each) => [each.path, each.expression]);
     const json = { ...branch, updates, ...(condition === '' ? {} : { predicate: condition }) };
-    const reply = await client.json<UpdateTableReply>(path, { query, json, headers });
+    const reply = await client.json<UpdateTableReply>(address, { json, headers });
     return { rows: reply.updated_rows, version: reply.version };
   } catch (error) {
     if (error instanceof ClientError && error.status === 412) throw new StalePreview(version, undefined);

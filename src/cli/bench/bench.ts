@@ -9,15 +9,12 @@ import { EXIT, UsageError } from '../command.ts';
 import { readNumber } from '../options.ts';
 import { printResult, requireTable } from '../session.ts';
 import type { Session } from '../session.ts';
-import { drawTable, numberColumn, textColumn } from '../show/draw-table.ts';
+import { drawTable } from '../show/draw-table.ts';
 import type { Canvas } from '../show/draw-table.ts';
 import { countOf } from '../show/text.ts';
-import { runWorkload } from './run-workload.ts';
-import type { Measured } from './run-workload.ts';
-import { createSample, namedSubject, sampleSubject } from './subjects.ts';
-import type { Subject } from './subjects.ts';
-import { KINDS, findWorkload } from './workload.ts';
-import type { Kind, Workload } from './workload.ts';
+import { Measured } from './measured.ts';
+import { KINDS, namedSubject, sampleSubject } from './subjects.ts';
+import type { Kind, Plan, Subject } from './subjects.ts';
 
 export const benchCommand = defineClientCommand({
   words: ['bench'],
@@ -71,18 +68,6 @@ const ROWS_MAX = 1_000_000;
 const CLIENTS_MAX = 256;
 const SECONDS_MAX = 3600;
 
-interface Plan {
-  readonly kinds: readonly Kind[] | undefined;
-  readonly seconds: number;
-  readonly clients: number;
-  readonly rows: number;
-  readonly limit: number;
-  /** What is created, and dropped at the end. */
-  readonly created: 'table' | 'branch' | undefined;
-  /** Unique name of what is created; its prefix shows where it came from, should a bench be killed. */
-  readonly name: string;
-}
-
 function readPlan({ given }: Session): Plan {
   const isSample = given.names.length === 0;
   for (const name of ['where', 'set', 'vector-column', 'write']) {
@@ -119,19 +104,21 @@ async function measureAll(session: Session, plan: Plan, stop: AbortSignal): Prom
   let subject: Subject;
   try {
     subject = await prepare(session, plan, stop);
-    for (const workload of chooseWorkloads(subject, plan)) {
+    for (const { kind, request } of chooseRequests(subject, plan)) {
       if (stop.aborted) break;
       const onProgress = (operations: number, seconds: number): void => {
         const answers = countOf(operations, 'answer');
-        terminal.status?.(`${workload.kind}: ${Math.floor(seconds)} of ${plan.seconds} s, ${answers}`);
+        terminal.status?.(`${kind}: ${Math.floor(seconds)} of ${plan.seconds} s, ${answers}`);
       };
-      figures.push(await runWorkload(workload, { ...plan, client, stop, onProgress }));
+      const measured = new Measured(kind, { ...plan, request, client, stop, onProgress });
+      await measured.run();
+      figures.push(measured);
     }
   } finally {
     terminal.status?.('');
     await cleanUp(session, plan);
   }
-  const code = report(session, { subject, plan, figures });
+  const code = report(session, { ...plan, ...subject }, figures);
   return stop.aborted ? EXIT.interrupted : code;
 }
 
@@ -139,23 +126,21 @@ async function prepare(session: Session, plan: Plan, stop: AbortSignal): Promise
   const { client, given, terminal } = session;
   if (plan.created === 'table') {
     terminal.status?.(`making a sample table of ${countOf(plan.rows, 'row')} …`);
-    await createSample(client, plan, stop);
-    return sampleSubject(plan);
+    return sampleSubject(client, plan, stop);
   }
   const table = requireTable(given);
-  const canWrite = plan.created === 'branch';
-  const subject = await namedSubject(session, table, { name: plan.name, limit: plan.limit, canWrite });
-  if (canWrite) await createBranch(client, table, { name: plan.name });
+  const subject = await namedSubject(session, table, plan);
+  if (plan.created === 'branch') await createBranch(client, table, { name: plan.name });
   return subject;
 }
 
 /** Without --what all that are possible; of a named table those that only read it, unless more is allowed. */
-function chooseWorkloads(subject: Subject, { kinds, created }: Plan): readonly Workload[] {
+function chooseRequests({ requests }: Subject, { kinds, created }: Plan) {
   const wanted = kinds ?? KINDS.filter((kind) => created === 'table' || kind !== 'create');
   return wanted.flatMap((kind) => {
-    const workload = findWorkload(kind, subject);
-    if (workload === undefined && kinds !== undefined) throw new UsageError(MISSING[kind]);
-    return workload ?? [];
+    const request = requests[kind];
+    if (request === undefined && kinds !== undefined) throw new UsageError(MISSING[kind]);
+    return request === undefined ? [] : { kind, request };
   });
 }
 
@@ -181,20 +166,13 @@ async function cleanUp({ client, given, terminal }: Session, { created, name }: 
   }
 }
 
-interface Outcome {
-  readonly subject: Subject;
-  readonly plan: Plan;
-  readonly figures: readonly Measured[];
-}
-
-function report(session: Session, { subject, plan, figures }: Outcome): number {
-  const { client, canvas, given, terminal, isJson } = session;
-  const { seconds, clients } = plan;
-  const { described } = subject;
-  const named = given.names.length === 0 ? {} : { table: formatPath(subject.table) };
+function report(session: Session, measured: Plan & Subject, figures: readonly Measured[]): number {
+  const { client, canvas, terminal, isJson } = session;
+  const { table, described, created, seconds, clients } = measured;
+  const named = created === 'table' ? {} : { table: formatPath(table) };
   const reply = { server: client.url, ...named, described, seconds, clients, results: figures.map(toJson) };
   const context = `${described}\n${client.url}, ${countOf(clients, 'client')}, ${seconds} s for each kind\n`;
-  printResult(session, reply, `${canvas.paint.dim(context)}\n${drawFigures(figures, canvas)}`);
+  printResult(session, { reply, text: `${canvas.paint.dim(context)}\n${drawFigures(figures, canvas)}` });
   for (const { kind, firstError } of figures) {
     if (firstError !== undefined && !isJson) terminal.err(`${kind}, the first error: ${firstError}\n`);
   }
@@ -202,10 +180,8 @@ function report(session: Session, { subject, plan, figures }: Outcome): number {
 }
 
 /** Together they fit into 80 columns. */
-const HEADS = [
-  textColumn('what'),
-  ...['count', 'rate', 'median', 'p95', 'p99', 'errors', 'sent', 'received'].map(numberColumn),
-];
+const NUMBERS = ['count', 'rate', 'median', 'p95', 'p99', 'errors', 'sent', 'received'];
+const HEADS = ['what', ...NUMBERS.map((number) => ({ number }))];
 
 function drawFigures(all: readonly Measured[], canvas: Canvas): string {
   const rows = all.map(({ kind, latencies, rate, errors, bytesSent, bytesReceived }) => [

@@ -1,6 +1,8 @@
-import type { ApiClient } from '../../client/api-client.ts';
-import { listIndexes, createTable } from '../../client/tables.ts';
+import { ARROW_STREAM } from '../../client/api-client.ts';
+import type { ApiClient, Call } from '../../client/api-client.ts';
+import { tableAddress } from '../../client/calls.ts';
 import { countRows, insertRows, openQuery, queryRows } from '../../client/rows.ts';
+import { createTable, listIndexes } from '../../client/tables.ts';
 import { columnsToStream } from '../../formats/arrow/arrow-stream.ts';
 import type { TablePath } from '../../model/identifier.ts';
 import type { QueryTableBody, UpdateTableBody } from '../../wire/data.ts';
@@ -11,55 +13,103 @@ import { showPath } from '../session.ts';
 import type { Session } from '../session.ts';
 import { countOf } from '../show/text.ts';
 
-/** The table that is measured, and the bodies of requests by their number. Kinds that it does not support are `undefined`. */
+/** In the order in which they run: those that change the table come last. */
+export const KINDS = ['search', 'filter', 'scan', 'analyze', 'update', 'insert', 'create'] as const;
+export type Kind = (typeof KINDS)[number];
+
+export interface Plan {
+  readonly kinds: readonly Kind[] | undefined;
+  readonly seconds: number;
+  readonly clients: number;
+  readonly rows: number;
+  readonly limit: number;
+  /** What is created, and dropped at the end. */
+  readonly created: 'table' | 'branch' | undefined;
+  /** Unique name of what is created; its prefix shows where it came from, should a bench be killed. */
+  readonly name: string;
+}
+
+/** One request, ready to be sent. */
+export interface BenchRequest extends Call {
+  readonly address: string;
+  readonly bytes: Uint8Array;
+  /** A table that is dropped again, outside the time that is measured. */
+  readonly created?: TablePath;
+}
+
+/** By the number of the request; they are numbered over all clients. */
+export type Numbered<Value> = (request: number) => Value;
+
+/** The table that is measured. */
 export interface Subject {
   readonly table: TablePath;
-  /** Where writes go; the main branch when absent. */
-  readonly branch?: string;
   /** What kind of table this is, for people. */
   readonly described: string;
-  readonly search: ((request: number) => QueryTableBody) | undefined;
-  readonly filter: ((request: number) => QueryTableBody) | undefined;
-  readonly update: ((request: number) => UpdateTableBody) | undefined;
+  /** Kinds that it does not support are `undefined`. */
+  readonly requests: Readonly<Record<Kind, Numbered<BenchRequest> | undefined>>;
+}
+
+interface Contents extends Pick<Subject, 'table' | 'described'> {
+  readonly search: Numbered<QueryTableBody> | undefined;
+  readonly filter: Numbered<QueryTableBody> | undefined;
+  readonly update: Numbered<UpdateTableBody> | undefined;
   /** Arrow streams. */
   readonly rowsToInsert: Uint8Array | undefined;
   readonly rowsToCreate: Uint8Array;
-  /** Unique names of tables that are created while measuring. */
-  readonly tableToCreate: (request: number) => TablePath;
+}
+
+const SCAN = { k: 10_000 };
+
+function toSubject(contents: Contents, { name, created }: Plan): Subject {
+  const { table, described, search, filter, update, rowsToInsert, rowsToCreate } = contents;
+  const analyzed = search ?? filter ?? (() => SCAN);
+  const onBranch = created === 'branch' ? { branch: name } : {};
+  const requests: Subject['requests'] = {
+    search: search && ((request) => jsonRequest(table, 'query', search(request))),
+    filter: filter && ((request) => jsonRequest(table, 'query', filter(request))),
+    scan: () => jsonRequest(table, 'query', SCAN),
+    analyze: (request) => jsonRequest(table, 'analyze_plan', analyzed(request)),
+    update: update && ((request) => jsonRequest(table, 'update', { ...update(request), ...onBranch })),
+    insert: rowsToInsert && (() => ({ ...arrowRequest(table, 'insert', rowsToInsert), query: onBranch })),
+    create(request) {
+      const newTable: TablePath = [`${name}-${request}`];
+      return { ...arrowRequest(newTable, 'create', rowsToCreate), created: newTable };
+    },
+  };
+  return { table, described, requests };
+}
+
+function jsonRequest(table: TablePath, action: string, body: object): BenchRequest {
+  const bytes = new TextEncoder().encode(JSON.stringify(body));
+  const accept = action === 'query' ? ARROW_STREAM : 'application/json';
+  return { address: tableAddress(table, action), bytes, contentType: 'application/json', accept };
+}
+
+function arrowRequest(table: TablePath, action: string, bytes: Uint8Array): BenchRequest {
+  return { address: tableAddress(table, action), bytes, accept: 'application/json' };
 }
 
 const VECTORS_TAKEN = 100;
 const WRITE_ROWS = 100;
 
-interface Named {
-  /** Of the branch, and the prefix of tables that are created. */
-  readonly name: string;
-  readonly limit: number;
-  readonly canWrite: boolean;
-}
-
 /** An existing table: searched with vectors from its rows, filtered by --where. */
-export async function namedSubject(
-  session: Session,
-  table: TablePath,
-  { name, limit, canWrite }: Named,
-): Promise<Subject> {
+export async function namedSubject(session: Session, table: TablePath, plan: Plan): Promise<Subject> {
   const { client, given, sqlTexts } = session;
+  const { limit, created } = plan;
   const filter = given.value('where');
   if (filter !== undefined) for (const field of ['filter', 'predicate']) sqlTexts.set(field, filter);
   // Copies of its first rows are sure to fit the schema.
-  const copies = canWrite ? await openQuery(client, table, { k: WRITE_ROWS }) : undefined;
-  return {
+  const copies = created === 'branch' ? await openQuery(client, table, { k: WRITE_ROWS }) : undefined;
+  const contents = {
     table,
-    ...(canWrite ? { branch: name } : {}),
     rowsToInsert: copies && new Uint8Array(await copies.arrayBuffer()),
     described: await describe(client, table),
     search: await findSearch(session, table, limit),
     filter: filter === undefined ? undefined : () => ({ filter, k: limit }),
-    update: canWrite ? findUpdate(session, filter) : undefined,
+    update: created === 'branch' ? findUpdate(session, filter) : undefined,
     rowsToCreate: sampleRows(0, WRITE_ROWS),
-    tableToCreate: (request) => [`${name}-${request}`],
   };
+  return toSubject(contents, plan);
 }
 
 async function describe(client: ApiClient, table: TablePath): Promise<string> {
@@ -68,7 +118,7 @@ async function describe(client: ApiClient, table: TablePath): Promise<string> {
   return `${showPath(table)}: ${countOf(rows, 'row')}, ${built.length === 0 ? 'no index' : built.join(', ')}`;
 }
 
-async function findSearch({ client, given }: Session, table: TablePath, k: number): Promise<Subject['search']> {
+async function findSearch({ client, given }: Session, table: TablePath, k: number): Promise<Contents['search']> {
   const column = given.value('vector-column') ?? (await listVectorColumns(client, table, {}))[0];
   if (column === undefined) return undefined;
   const rows = await queryRows(client, table, { columns: { column_aliases: { vector: column } }, k: VECTORS_TAKEN });
@@ -81,7 +131,7 @@ function searchBody(vector: number[], column: string, k: number): QueryTableBody
   return { vector: { single_vector: vector }, vector_column: column, k };
 }
 
-function findUpdate(session: Session, predicate: string | undefined): Subject['update'] {
+function findUpdate(session: Session, predicate: string | undefined): Contents['update'] {
   if (!session.given.has('set')) return undefined;
   if (predicate === undefined) throw new UsageError('Say which rows are updated with --where SQL.');
   const updates = requireAssignments(session);
@@ -91,35 +141,27 @@ function findUpdate(session: Session, predicate: string | undefined): Subject['u
 const PART_ROWS = 10_000;
 const DIMENSIONS = 128;
 
-interface Sample {
-  readonly name: string;
-  readonly rows: number;
-  readonly limit: number;
-}
-
-export function sampleSubject({ name, rows, limit }: Sample): Subject {
+/** Creates the sample table, in parts, to need little memory here. */
+export async function sampleSubject(client: ApiClient, plan: Plan, stop: AbortSignal): Promise<Subject> {
+  const { name, rows, limit } = plan;
+  const table: TablePath = [name];
+  for (let first = 0; first < rows && !stop.aborted; first += PART_ROWS) {
+    const part = sampleRows(first, Math.min(PART_ROWS, rows - first));
+    await (first === 0 ? createTable : insertRows)(client, table, part);
+  }
   const written = sampleRows(rows, WRITE_ROWS);
   // Jumps about: no request finds what the one before has just read.
   const predicate = (request: number): string => `id = ${(request * 7919) % rows}`;
-  return {
-    table: [name],
+  const contents: Contents = {
+    table,
     described: `a sample table: ${countOf(rows, 'row')}, vectors of ${DIMENSIONS} numbers, no index`,
     search: (request) => searchBody(sampleVector(-1 - request), 'vector', limit),
     filter: (request) => ({ filter: predicate(request), k: limit }),
     update: (request) => ({ updates: [['price', 'price + 1']], predicate: predicate(request) }),
     rowsToInsert: written,
     rowsToCreate: written,
-    tableToCreate: (request) => [`${name}-${request}`],
   };
-}
-
-/** Sends the sample table in parts, to need little memory here. */
-export async function createSample(client: ApiClient, { name, rows }: Sample, stop: AbortSignal): Promise<void> {
-  for (let first = 0; first < rows && !stop.aborted; first += PART_ROWS) {
-    const part = sampleRows(first, Math.min(PART_ROWS, rows - first));
-    if (first === 0) await createTable(client, [name], part);
-    else await insertRows(client, [name], part);
-  }
+  return toSubject(contents, plan);
 }
 
 const WORDS = ['amber', 'birch', 'cobalt', 'dune', 'ember', 'fern', 'garnet', 'heath'];

@@ -1,15 +1,13 @@
 import { defined } from '../../client/api-client.ts';
 import { countRows, deleteRows, queryRows, updateRows } from '../../client/rows.ts';
-import type { JsonRow } from '../../client/rows.ts';
 import { quoteForMessage } from '../../model/identifier.ts';
-import type { TablePath } from '../../model/identifier.ts';
 import type { QueryTableBody } from '../../wire/data.ts';
 import { defineTableCommand } from '../client-command.ts';
 import { EXIT, UsageError, toJsonText } from '../command.ts';
 import type { Option } from '../options.ts';
-import { BRANCH_OPTION, confirm, printResult, readBranch, showPath } from '../session.ts';
-import type { Session } from '../session.ts';
-import { drawRows } from '../show/draw-rows.ts';
+import { BRANCH_OPTION, confirm, readBranch, showPath } from '../session.ts';
+import type { Session, TableSession } from '../session.ts';
+import { drawRows } from '../show/draw-table.ts';
 import { countOf } from '../show/text.ts';
 
 const CHANGE_OPTIONS: readonly Option[] = [
@@ -32,14 +30,14 @@ export const updateCommand = defineTableCommand({
     `update orders --set "price=price * 1.1" --where "city = 'Oslo'" --preview`,
     `update orders --set "state='done'" --set closed=true --where "id in (1, 2)"`,
   ],
-  async run(session, table) {
+  async run(session) {
+    const { client, table, given } = session;
     const updates = requireAssignments(session);
     const predicate = requirePredicate(session);
-    if (!(await isApproved(session, table, { predicate, updates, verb: 'Update' }))) return EXIT.done;
-    const body = { updates, ...defined({ predicate }), ...readBranch(session.given) };
-    const reply = await updateRows(session.client, table, body);
+    if (!(await isApproved(session, { predicate, updates, verb: 'Update' }))) return EXIT.done;
+    const reply = await updateRows(client, table, { updates, ...defined({ predicate }), ...readBranch(given) });
     const rows = countOf(reply.updated_rows, 'row');
-    return printResult(session, reply, `${rows} of ${showPath(table)} updated, version ${reply.version}.\n`);
+    return { reply, text: `${rows} of ${showPath(table)} updated, version ${reply.version}.\n` };
   },
 });
 
@@ -48,19 +46,18 @@ export const deleteCommand = defineTableCommand({
   summary: 'delete rows; --preview shows them first',
   options: CHANGE_OPTIONS,
   examples: [`delete orders --where "made < timestamp '2020-01-01'" --preview`, 'delete orders --where "id = 7"'],
-  async run(session, table) {
+  async run(session) {
+    const { client, table, given } = session;
     const predicate = requirePredicate(session);
-    if (!(await isApproved(session, table, { predicate, verb: 'Delete' }))) return EXIT.done;
-    const body = { predicate: predicate ?? 'true', ...readBranch(session.given) };
-    const reply = await deleteRows(session.client, table, body);
+    if (!(await isApproved(session, { predicate, verb: 'Delete' }))) return EXIT.done;
+    const reply = await deleteRows(client, table, { predicate: predicate ?? 'true', ...readBranch(given) });
     const rows = countOf(reply.num_deleted_rows, 'row');
-    return printResult(session, reply, `${rows} of ${showPath(table)} deleted, version ${reply.version}.\n`);
+    return { reply, text: `${rows} of ${showPath(table)} deleted, version ${reply.version}.\n` };
   },
 });
 
 type Assignment = [path: string, sql: string];
 
-/** What --set asks for. */
 export function requireAssignments({ given, sqlTexts }: Session): Assignment[] {
   const assignments = given.values('set').map((text): Assignment => {
     const [path = '', sql] = text.split(/=(.*)/s, 2);
@@ -94,14 +91,14 @@ interface Change {
 }
 
 /** With --preview, shows what would change and asks. Without a terminal and --yes, the preview is all. */
-async function isApproved(session: Session, table: TablePath, change: Change): Promise<boolean> {
-  const { client, given, terminal, isJson, canvas } = session;
+async function isApproved(session: TableSession, change: Change): Promise<boolean> {
+  const { client, table, given, terminal, isJson, canvas } = session;
   if (!given.has('preview')) return true;
   const branch = readBranch(given);
   const count = await countRows(client, table, { ...defined({ predicate: change.predicate }), ...branch });
   const rows = await queryRows(client, table, { ...branch, ...toQuery(session, change) });
   if (isJson && !given.has('yes')) {
-    terminal.out(toJsonText({ preview: { num_rows: count, rows: rows.map(toJson) } }));
+    terminal.out(toJsonText({ preview: { num_rows: count, rows } }));
     return false;
   }
   const canAsk = given.has('yes') || terminal.ask !== undefined;
@@ -123,11 +120,4 @@ function toQuery({ sqlTexts }: Session, { predicate, updates }: Change): QueryTa
   }
   const columns = updates === undefined ? undefined : { column_aliases: aliases };
   return { ...defined({ filter: predicate, columns }), k: ROWS_SHOWN, with_row_id: updates !== undefined };
-}
-
-/** JSON has no number for a `bigint`. */
-function toJson(row: JsonRow): object {
-  return Object.fromEntries(
-    Object.entries(row).map(([name, value]) => [name, typeof value === 'bigint' ? String(value) : value]),
-  );
 }

@@ -4,22 +4,18 @@ import { describeRemedy } from '../../plans/advice.ts';
 import type { Finding, Remedy, Severity } from '../../plans/advice.ts';
 import type { Pair, PlanComparison } from '../../plans/compare-plans.ts';
 import { formatBytes, formatCount, formatShare, formatTime } from '../../plans/format-figure.ts';
-import { figureOf, isFrameStep, ownTimes } from '../../plans/plan-steps.ts';
+import { figureOf, isFrameStep, ownTimes, totalTime } from '../../plans/plan-steps.ts';
 import { showPath } from '../session.ts';
-import { drawTable, numberColumn, textColumn } from '../show/draw-table.ts';
+import { drawTable } from '../show/draw-table.ts';
 import type { Canvas, Cell } from '../show/draw-table.ts';
 import { cutText, padText, textWidth, treeLines, visibleText, wrapText } from '../show/text.ts';
-
-export interface PlanView extends Canvas {
-  readonly hasDetails: boolean;
-}
 
 const BAR_WIDTH = 10;
 const FIGURES_WIDTH = BAR_WIDTH + 1 + 9 + 2 + 9 + 2 + 16;
 const NARROW = 80;
 
 /** The steps as a tree, each with a bar for its self time, its time, its rows and the bytes it read. */
-export function drawPlan(root: PlanStep, total: number, { paint, width, hasDetails }: PlanView): string {
+export function drawPlan(root: PlanStep, { paint, width }: Canvas, hasDetails: boolean): string {
   const times = ownTimes(root);
   const longest = Math.max(1, ...times.values());
   const lines = treeLines(withoutFrames(root), ({ children }) => children);
@@ -36,7 +32,7 @@ export function drawPlan(root: PlanStep, total: number, { paint, width, hasDetai
     return [`${name}  ${figures}`.trimEnd(), ...(hasDetails && node.details !== '' ? [paint.dim(details)] : [])];
   });
   const legend = `in ${lines.length} steps: own time, rows out, bytes read in how many reads`;
-  const sum = formatTime(total);
+  const sum = formatTime(totalTime(root));
   const head = `${paint.bold(sum)} ${paint.dim(cutText(legend, width - textWidth(sum) - 1))}`;
   return `${[head, ...drawn].join('\n')}\n`;
 }
@@ -66,7 +62,7 @@ function readText(step: PlanStep, isNarrow: boolean): string {
   return isNarrow ? formatBytes(bytes) : `${formatBytes(bytes)} in ${formatCount(figureOf(step, 'iops'))}`;
 }
 
-export interface ComparisonView extends Canvas {
+interface ComparisonView extends Canvas {
   /** What the two queries are called, such as `as given` and `no-index`. */
   readonly names: readonly [first: string, second: string];
   /** Share of the rows of the second query that the first one found. */
@@ -77,8 +73,8 @@ const FRAMES = 2;
 
 /** The steps of both plans side by side, and below them the sums. */
 export function drawComparison(comparison: PlanComparison, view: ComparisonView): string {
-  const queries = view.names.map(numberColumn);
-  const heads = [textColumn('step'), ...queries, numberColumn('rows'), numberColumn('rows')];
+  const queries = view.names.map((number) => ({ number }));
+  const heads = ['step', ...queries, { number: 'rows' }, { number: 'rows' }];
   const rows = comparison.steps.flatMap(({ first, second, time, rows: counts, depth }) => {
     const step = first ?? second;
     if (step === undefined || isFrameStep(step)) return [];
@@ -90,7 +86,6 @@ export function drawComparison(comparison: PlanComparison, view: ComparisonView)
     ];
     return [[`${' '.repeat(Math.max(0, depth - FRAMES))}${stepName(step)}`, ...cells]];
   });
-  const sumHeads = [textColumn('in all'), ...queries, textColumn('change')];
   const sums = [
     sumLine('time', comparison.time, formatTime),
     sumLine('rows found', comparison.rows, formatCount),
@@ -98,7 +93,8 @@ export function drawComparison(comparison: PlanComparison, view: ComparisonView)
     sumLine('bytes read', comparison.bytesRead, formatBytes),
     sumLine('reads', comparison.reads, formatCount),
   ];
-  return `${drawTable(heads, rows, view)}\n${drawTable(sumHeads, sums, view)}${overlapText(view)}`;
+  const sumTable = drawTable(['in all', ...queries, 'change'], sums, view);
+  return `${drawTable(heads, rows, view)}\n${sumTable}${overlapText(view)}`;
 }
 
 /** A step may be in one plan only. */

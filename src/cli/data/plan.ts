@@ -1,8 +1,7 @@
 import { listIndexes, describeTable, tableStats } from '../../client/tables.ts';
 import { defined } from '../../client/api-client.ts';
 import { analyzePlan, queryRows } from '../../client/rows.ts';
-import type { PlanAnalysis } from '../../client/rows.ts';
-import type { TablePath } from '../../model/identifier.ts';
+import type { PlanStep } from '../../model/query.ts';
 import type { PlanContext } from '../../plans/advice.ts';
 import { comparePlans, recallOf } from '../../plans/compare-plans.ts';
 import type { RowId } from '../../plans/compare-plans.ts';
@@ -12,8 +11,7 @@ import type { QueryTableBody } from '../../wire/data.ts';
 import { defineTableCommand } from '../client-command.ts';
 import { readArguments } from '../options.ts';
 import type { Given } from '../options.ts';
-import { printResult } from '../session.ts';
-import type { Session } from '../session.ts';
+import type { Result, TableSession } from '../session.ts';
 import { drawComparison, drawFindings, drawPlan } from './draw-plan.ts';
 import { QUERY_OPTIONS, readQuery } from './query.ts';
 
@@ -37,31 +35,24 @@ With --compare it runs a second query beside: the same, but with the options tha
     'plan pictures --like 42 --compare no-index',
     'plan pictures --vector @cat.json --nprobes 5 --compare nprobes=50 --compare refine-factor=4',
   ],
-  async run(session, table) {
-    const query = await readQuery(session, table, session.given);
-    const analysis = await analyzePlan(session.client, table, query);
-    const print = session.given.has('compare') ? printComparison : printPlan;
-    return print(session, table, { query, analysis });
+  async run(session) {
+    const query = await readQuery(session);
+    const { plan } = await analyzePlan(session.client, session.table, query);
+    return session.given.has('compare') ? compare(session, query, plan) : advise(session, query, plan);
   },
 });
 
-interface Run {
-  readonly query: QueryTableBody;
-  readonly analysis: PlanAnalysis;
-}
-
-async function printPlan(session: Session, table: TablePath, { query, analysis: { plan } }: Run): Promise<number> {
-  const { canvas, given } = session;
-  const findings = findAdvice(plan, await readContext(session, table, query));
-  const time = totalTime(plan);
-  const drawn = drawPlan(plan, time, { ...canvas, hasDetails: given.has('details') });
+async function advise(session: TableSession, query: QueryTableBody, plan: PlanStep): Promise<Result> {
+  const { table, canvas, given } = session;
+  const findings = findAdvice(plan, await readContext(session, query));
+  const drawn = drawPlan(plan, canvas, given.has('details'));
   // The step itself is in the plan already.
   const named = findings.map(({ step, ...finding }) => ({ ...finding, step: step.operator }));
-  const reply = { nanoseconds: time, plan, findings: named };
-  return printResult(session, reply, drawn + drawFindings(findings, table, canvas));
+  const reply = { nanoseconds: totalTime(plan), plan, findings: named };
+  return { reply, text: drawn + drawFindings(findings, table, canvas) };
 }
 
-async function readContext({ client }: Session, table: TablePath, query: QueryTableBody): Promise<PlanContext> {
+async function readContext({ client, table }: TableSession, query: QueryTableBody): Promise<PlanContext> {
   const { version, branch } = query;
   const state = defined({ version, branch });
   const [{ schema }, indexes, stats] = await Promise.all([
@@ -72,17 +63,17 @@ async function readContext({ client }: Session, table: TablePath, query: QueryTa
   return { query, indexes, stats, ...defined({ schema }) };
 }
 
-async function printComparison(session: Session, table: TablePath, first: Run): Promise<number> {
-  const { client, given, canvas } = session;
+async function compare(session: TableSession, query: QueryTableBody, plan: PlanStep): Promise<Result> {
+  const { client, table, given, canvas } = session;
   const changes = given.values('compare');
-  const query = await readQuery(session, table, withChanges(given, changes));
-  const { plan } = await analyzePlan(client, table, query);
-  const comparison = comparePlans(first.analysis.plan, plan);
-  const overlap = await findOverlap(session, table, [first.query, query]);
+  const changed = await readQuery({ ...session, given: withChanges(given, changes) });
+  const second = (await analyzePlan(client, table, changed)).plan;
+  const comparison = comparePlans(plan, second);
+  const overlap = await findOverlap(session, query, changed);
   const { steps: _steps, ...sums } = comparison;
-  const reply = { first: first.analysis.plan, second: plan, sums, overlap };
   const names = ['as given', changes.join(', ')] as const;
-  return printResult(session, reply, drawComparison(comparison, { ...canvas, names, overlap }));
+  const text = drawComparison(comparison, { ...canvas, names, overlap });
+  return { reply: { first: plan, second, sums, overlap }, text };
 }
 
 /** The options of the command, some of them changed: `nprobes=20`, `no-index`. */
@@ -100,11 +91,7 @@ function withChanges(given: Given, changes: readonly string[]): Given {
 const OVERLAP_ROWS_MAX = 10_000;
 
 /** `undefined` for different branches: there, row ids mean different rows. */
-async function findOverlap(
-  { client }: Session,
-  table: TablePath,
-  [first, second]: readonly [QueryTableBody, QueryTableBody],
-): Promise<number | undefined> {
+async function findOverlap({ client, table }: TableSession, first: QueryTableBody, second: QueryTableBody) {
   if (first.branch !== second.branch || (first.k ?? 0) > OVERLAP_ROWS_MAX) return undefined;
   const ids = async (query: QueryTableBody): Promise<readonly RowId[]> => {
     const rows = await queryRows(client, table, { ...query, columns: { column_names: [] }, with_row_id: true });

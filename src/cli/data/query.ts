@@ -1,21 +1,21 @@
-import { NDJSON, defined } from '../../client/api-client.ts';
-import { openQuery, queryRows } from '../../client/rows.ts';
-import { defineTableCommand } from '../client-command.ts';
-import { EXIT, UsageError } from '../command.ts';
-import { writeBytes, STATE_OPTIONS, readState } from '../session.ts';
-import { drawRows } from '../show/draw-rows.ts';
-import { countOf } from '../show/text.ts';
 import { readFileSync } from 'node:fs';
+import { NDJSON, defined, parseJson } from '../../client/api-client.ts';
 import type { ApiClient } from '../../client/api-client.ts';
 import type { State } from '../../client/history.ts';
+import { openQuery, queryRows } from '../../client/rows.ts';
 import { describeTable } from '../../client/tables.ts';
-import type { TablePath } from '../../model/identifier.ts';
 import { quoteForMessage } from '../../model/identifier.ts';
+import type { TablePath } from '../../model/identifier.ts';
 import { findDimension, listColumns } from '../../plans/table-facts.ts';
 import type { QueryTableBody } from '../../wire/data.ts';
+import { defineTableCommand } from '../client-command.ts';
+import { EXIT, UsageError } from '../command.ts';
 import { readNumber } from '../options.ts';
 import type { Given, Option } from '../options.ts';
-import type { Session } from '../session.ts';
+import { STATE_OPTIONS, readState } from '../session.ts';
+import type { Session, TableSession } from '../session.ts';
+import { drawRows } from '../show/draw-table.ts';
+import { countOf } from '../show/text.ts';
 
 export const CHOICE_OPTIONS: readonly Option[] = [
   { name: 'where', value: 'SQL', help: 'only rows for which this is true' },
@@ -63,14 +63,14 @@ TABLE is a name, or a path such as eu/orders. Together, --vector and --text make
     'query notes --text "tilt yard" --at before-import',
     'query orders --limit all --ndjson > orders.ndjson',
   ],
-  async run(session, table) {
-    const { client, given, terminal, canvas } = session;
-    const query = await readQuery(session, table, given);
+  async run(session) {
+    const { client, table, given, terminal, canvas } = session;
+    const query = await readQuery(session);
     const isLines = given.has('ndjson');
     if (isLines || session.isJson) {
       // Not parsed on the way: no digit is lost, and no row is kept in memory.
       const reply = await openQuery(client, table, query, { accept: isLines ? NDJSON : 'application/json' });
-      await writeBytes(session, client.bytes(reply));
+      for await (const piece of client.bytes(reply)) await terminal.write(piece);
       if (!isLines) terminal.out('\n');
       return EXIT.done;
     }
@@ -85,14 +85,14 @@ const LIMIT_DEFAULT = 10;
 
 type Part = Partial<QueryTableBody>;
 
-/** The query that the options ask for. `given` may be another than the session's, to compare two. */
-export async function readQuery(session: Session, table: TablePath, given: Given): Promise<QueryTableBody> {
-  const state = await readState(session.client, table, given);
+export async function readQuery(session: TableSession): Promise<QueryTableBody> {
+  const { given } = session;
+  const state = await readState(session);
   const limit = given.value('limit') === 'all' ? Number.MAX_SAFE_INTEGER : readNumber(given, 'limit', 0);
   const text = given.value('text');
   return {
     ...state,
-    ...readChoice(given, session.sqlTexts),
+    ...readChoice(session),
     k: limit ?? LIMIT_DEFAULT,
     ...defined({
       offset: readNumber(given, 'offset', 0),
@@ -107,12 +107,12 @@ export async function readQuery(session: Session, table: TablePath, given: Given
       distance_type: given.value('distance'),
       full_text_query: text === undefined ? undefined : { string_query: { query: text } },
     }),
-    ...(await readVector(session.client, table, { given, state })),
+    ...(await readVector(session, state)),
   };
 }
 
 /** What --where and --select ask for. */
-export function readChoice(given: Given, sqlTexts: Map<string, string>): Part {
+export function readChoice({ given, sqlTexts }: Session): Part {
   const filter = given.value('where');
   if (filter !== undefined) sqlTexts.set('filter', filter);
   const parts = given.values('select').flatMap(toColumns);
@@ -125,13 +125,8 @@ export function readChoice(given: Given, sqlTexts: Map<string, string>): Part {
   return { ...defined({ filter }), columns: { column_aliases: Object.fromEntries(aliases) } };
 }
 
-interface SelectedColumn {
-  readonly name: string;
-  readonly sql?: string;
-}
-
 /** The SQL of `NAME=SQL` may contain commas; else commas separate names. */
-function toColumns(text: string): readonly SelectedColumn[] {
+function toColumns(text: string): readonly { readonly name: string; readonly sql?: string }[] {
   const alias = /^\s*([^=,()'"<>!]+?)\s*=(.+)$/s.exec(text);
   if (alias !== null) return [{ name: alias[1] ?? '', sql: alias[2] ?? '' }];
   const names = text.split(',').map((name) => name.trim());
@@ -139,7 +134,6 @@ function toColumns(text: string): readonly SelectedColumn[] {
   return names.map((name) => ({ name }));
 }
 
-/** What --order-by asks for. */
 export function readOrder(given: Given): QueryTableBody['order_by'] {
   if (!given.has('order-by')) return undefined;
   return given.values('order-by').map((text) => {
@@ -148,42 +142,39 @@ export function readOrder(given: Given): QueryTableBody['order_by'] {
   });
 }
 
-interface Wanted {
-  readonly given: Given;
-  readonly state: State;
-}
-
-async function readVector(client: ApiClient, table: TablePath, { given, state }: Wanted): Promise<Part> {
-  const column = given.value('vector-column');
+async function readVector(session: TableSession, state: State): Promise<Part> {
+  const { given } = session;
   const [text, like] = [given.value('vector'), given.value('like')];
   if (text !== undefined && like !== undefined) throw new UsageError('Give --vector or --like, not both.');
-  if (text !== undefined)
-    return { vector: { single_vector: parseVector(text) }, ...defined({ vector_column: column }) };
-  if (like === undefined) return defined({ vector_column: column });
-  const name = column ?? (await findVectorColumn(client, table, state));
-  const vector = await vectorOfRow(client, table, { id: like, column: name, state });
-  return { vector: { single_vector: vector }, vector_column: name };
+  if (like !== undefined) return readLike(session, like, state);
+  const column = defined({ vector_column: given.value('vector-column') });
+  return text === undefined ? column : { vector: { single_vector: parseVector(text) }, ...column };
 }
 
 function parseVector(text: string): number[] {
-  const json = text.startsWith('@') ? readFileSync(text.slice(1), 'utf8') : text;
-  let numbers: number[] | undefined;
-  try {
-    numbers = toNumbers(JSON.parse(json));
-  } catch {
-    numbers = undefined;
-  }
+  const numbers = toNumbers(parseJson(text.startsWith('@') ? readFileSync(text.slice(1), 'utf8') : text));
   if (numbers !== undefined) return numbers;
   throw new UsageError('--vector must be a JSON list of numbers, such as [0.1, 0.2], or @FILE that holds one.');
 }
 
 export function toNumbers(value: unknown): number[] | undefined {
-  if (!Array.isArray(value)) return undefined;
-  const numbers = value.filter((item: unknown): item is number => typeof item === 'number');
-  return numbers.length === value.length ? numbers : undefined;
+  const isVector = Array.isArray(value) && value.every((item: unknown): item is number => typeof item === 'number');
+  return isVector ? value : undefined;
 }
 
-async function findVectorColumn(client: ApiClient, table: TablePath, state: State): Promise<string> {
+async function readLike(session: TableSession, id: string, state: State): Promise<Part> {
+  const { client, table, given } = session;
+  const column = given.value('vector-column') ?? (await findVectorColumn(session, state));
+  if (!/^\d{1,20}$/.test(id)) throw new UsageError(`--like must be a row id, not "${id}".`);
+  const columns = { column_aliases: { vector: column } };
+  const [row] = await queryRows(client, table, { ...state, filter: `_rowid = ${id}`, columns });
+  if (row === undefined) throw new UsageError(`There is no row with the id ${id}.`);
+  const vector = toNumbers(row['vector']);
+  if (vector === undefined) throw new UsageError(`The row ${id} has no vector in ${column}.`);
+  return { vector: { single_vector: vector }, vector_column: column };
+}
+
+async function findVectorColumn({ client, table }: TableSession, state: State): Promise<string> {
   const vectors = await listVectorColumns(client, table, state);
   const [only, ...others] = vectors;
   if (only === undefined) throw new UsageError('The table has no vectors, so that --like has nothing to compare.');
@@ -197,20 +188,4 @@ export async function listVectorColumns(client: ApiClient, table: TablePath, sta
   return listColumns(schema)
     .filter(({ type }) => findDimension(type) !== undefined)
     .map(({ path }) => path);
-}
-
-interface WantedRow {
-  readonly id: string;
-  readonly column: string;
-  readonly state: State;
-}
-
-async function vectorOfRow(client: ApiClient, table: TablePath, { id, column, state }: WantedRow): Promise<number[]> {
-  if (!/^\d{1,20}$/.test(id)) throw new UsageError(`--like must be a row id, not "${id}".`);
-  const columns = { column_aliases: { vector: column } };
-  const [row] = await queryRows(client, table, { ...state, filter: `_rowid = ${id}`, columns });
-  if (row === undefined) throw new UsageError(`There is no row with the id ${id}.`);
-  const vector = toNumbers(row['vector']);
-  if (vector === undefined) throw new UsageError(`The row ${id} has no vector in ${column}.`);
-  return vector;
 }

@@ -18,18 +18,11 @@ import { formatBytes } from '../../plans/format-figure.ts';
 import { readRelease } from '../../release.ts';
 import { defineClientCommand } from '../client-command.ts';
 import { UsageError } from '../command.ts';
-import { printResult, showPath } from '../session.ts';
-import type { Session } from '../session.ts';
+import { showPath } from '../session.ts';
+import type { Result } from '../session.ts';
 import { countOf } from '../show/text.ts';
-import {
-  missingParameters,
-  readParameters,
-  findManifest,
-  isUnchanged,
-  listDifferences,
-  saveManifest,
-} from './manifest.ts';
 import { writeWhole } from './local-files.ts';
+import { findManifest, isUnchanged, listDifferences, readDetails, saveManifest } from './manifest.ts';
 import type { IndexEntry, Manifest, NamespaceEntry, TableEntry } from './manifest.ts';
 import { Progress } from './progress.ts';
 
@@ -41,10 +34,9 @@ export const backupCommand = defineClientCommand({
     'Writes each table as it is at one version, with its schema, metadata and properties, the namespaces, and the definitions of indexes. Not in a backup: older versions, branches, the contents of indexes, keys and grants. Each table is read at a version of its own time. At the end it says what a restore would not bring back as it is.',
   options: [{ name: 'resume', help: 'go on with a backup that did not finish' }],
   examples: ['backup default backups/monday'],
-  async run(session) {
-    const { given, terminal } = session;
+  async run({ client: anyClient, given, terminal }) {
     const [database = '', folder = ''] = given.names;
-    const client = session.client.withDatabase(database);
+    const client = anyClient.withDatabase(database);
     const earlier = await openFolder(folder, given.has('resume'));
     const tables: TableEntry[] = [];
     const manifest = {
@@ -61,7 +53,7 @@ export const backupCommand = defineClientCommand({
       const kept = earlier?.tables.find((entry) => showPath(entry.path) === showPath(path));
       const file = join('tables', `${String(tables.length + 1).padStart(6, '0')}.arrows`);
       const isKept = kept !== undefined && kept.file === file && (await isUnchanged(folder, kept));
-      const entry = isKept ? kept : await saveTable({ client, path, folder, file, progress });
+      const entry = isKept ? kept : await saveTable(client, path, { folder, file, progress });
       if (entry === undefined) terminal.err(`${showPath(path)} is only declared, and not in the backup.\n`);
       else tables.push(entry);
       await saveManifest(folder, manifest);
@@ -69,7 +61,7 @@ export const backupCommand = defineClientCommand({
     const complete = { ...manifest, complete: true };
     await saveManifest(folder, complete);
     progress.end();
-    return report(session, complete, folder);
+    return report(complete, folder);
   },
 });
 
@@ -97,15 +89,14 @@ async function readNamespaces(client: ApiClient, parent: NamespacePath): Promise
   return found;
 }
 
-interface TableToSave {
-  readonly client: ApiClient;
-  readonly path: TablePath;
+interface Target {
   readonly folder: string;
   readonly file: string;
   readonly progress: Progress;
 }
 
-async function saveTable({ client, path, folder, file, progress }: TableToSave): Promise<TableEntry | undefined> {
+/** `undefined` for a table that is only declared. */
+async function saveTable(client: ApiClient, path: TablePath, { folder, file, progress }: Target) {
   const { version, properties, metadata } = await describeTable(client, path, { load_detailed_metadata: true });
   if (version === undefined) return undefined;
   const rows = await countRows(client, path, { version });
@@ -139,20 +130,12 @@ async function readIndexes(client: ApiClient, path: TablePath, version: number):
   for (const index of await listIndexes(client, path, { version })) {
     const { index_name: name, columns, index_type: type } = index;
     const { distance_type } = await indexStats(client, path, name, { version });
-    const missing = missingParameters(index);
-    entries.push({
-      name,
-      columns,
-      type,
-      ...defined({ distance_type }),
-      parameters: readParameters(index),
-      ...(missing.length === 0 ? {} : { missing }),
-    });
+    entries.push({ name, columns, type, ...defined({ distance_type }), ...readDetails(index) });
   }
   return entries;
 }
 
-function report(session: Session, manifest: Manifest, folder: string): number {
+function report(manifest: Manifest, folder: string): Result {
   const { tables, database } = manifest;
   const rows = tables.reduce((sum, entry) => sum + entry.rows, 0);
   const bytes = tables.reduce((sum, entry) => sum + entry.bytes, 0);
@@ -160,5 +143,5 @@ function report(session: Session, manifest: Manifest, folder: string): number {
   const reply = { database, folder, tables: tables.length, rows, bytes, differences };
   const done = `${countOf(tables.length, 'table')} with ${countOf(rows, 'row')} (${formatBytes(bytes)}) of ${database} are in ${folder}.`;
   const differing = differences.length === 0 ? [] : ['After a restore, these differ:', ...differences];
-  return printResult(session, reply, `${[done, ...differing].join('\n')}\n`);
+  return { reply, text: `${[done, ...differing].join('\n')}\n` };
 }

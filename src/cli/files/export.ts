@@ -1,4 +1,4 @@
-import { stat } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
 import { ARROW_FILE, ARROW_STREAM, NDJSON, defined } from '../../client/api-client.ts';
 import { countRows, openQuery } from '../../client/rows.ts';
 import { readStream } from '../../formats/arrow/arrow-source.ts';
@@ -6,7 +6,6 @@ import { FORMATS, formatOfName } from '../../formats/format.ts';
 import type { Format } from '../../formats/format.ts';
 import { writeRows } from '../../formats/write-rows.ts';
 import { formatPath } from '../../model/identifier.ts';
-import type { TablePath } from '../../model/identifier.ts';
 import { formatBytes } from '../../plans/format-figure.ts';
 import type { QueryTableBody } from '../../wire/data.ts';
 import { defineTableCommand } from '../client-command.ts';
@@ -14,8 +13,8 @@ import { EXIT, UsageError } from '../command.ts';
 import { CHOICE_OPTIONS, ORDER_OPTION, readChoice, readOrder } from '../data/query.ts';
 import { readNumber } from '../options.ts';
 import type { Given } from '../options.ts';
-import { STATE_OPTIONS, printResult, readState, showPath, writeBytes } from '../session.ts';
-import type { Session } from '../session.ts';
+import { STATE_OPTIONS, readState, showPath } from '../session.ts';
+import type { TableSession } from '../session.ts';
 import { countIs } from '../show/text.ts';
 import { writeWhole } from './local-files.ts';
 import { Progress } from './progress.ts';
@@ -44,17 +43,21 @@ export const exportCommand = defineTableCommand({
     'export people - --format ndjson --at before-import',
     'export people trial.arrow --branch trial',
   ],
-  async run(session, table, target = '') {
-    const { given, terminal, client } = session;
+  async run(session, target = '') {
+    const { client, table, given, terminal } = session;
     const format = readFormat(given, target);
-    await requireAbsent(given, target);
-    const body = await readBody(session, table);
+    if (target !== STANDARD_OUTPUT && !given.has('force') && existsSync(target)) {
+      throw new UsageError(`${target} is there already; --force replaces it.`);
+    }
+    const choice = readChoice(session);
+    const order = defined({ order_by: readOrder(given), k: readNumber(given, 'limit', 0) });
+    const body: QueryTableBody = { ...(await readState(session)), ...choice, ...order };
     const progress = new Progress(terminal, `exporting ${showPath(table)}`);
     const { filter: predicate, version, branch, k = Number.POSITIVE_INFINITY } = body;
     const rows = Math.min(k, await countRows(client, table, defined({ predicate, version, branch })));
-    const pieces = progress.count(openPieces(session, table, { body, format, target }));
+    const pieces = progress.count(openPieces(session, { body, format, target }));
     if (target === STANDARD_OUTPUT) {
-      await writeBytes(session, pieces);
+      for await (const piece of pieces) await terminal.write(piece);
       return EXIT.done;
     }
     await writeWhole(target, pieces);
@@ -62,7 +65,7 @@ export const exportCommand = defineTableCommand({
     const { bytes, seconds } = progress;
     const reply = { table: formatPath(table), file: target, format, rows, bytes, seconds };
     const text = `${countIs(rows, 'row')} in ${target} (${formatBytes(bytes)}), after ${seconds} s.\n`;
-    return printResult(session, reply, text);
+    return { reply, text };
   },
 });
 
@@ -73,19 +76,6 @@ function readFormat(given: Given, target: string): Format {
   throw new UsageError(`Say which format with --format: ${FORMATS.join(', ')}.`);
 }
 
-async function requireAbsent(given: Given, target: string): Promise<void> {
-  if (target === STANDARD_OUTPUT || given.has('force')) return;
-  const found = await stat(target).catch(() => undefined);
-  if (found !== undefined) throw new UsageError(`${target} is there already; --force replaces it.`);
-}
-
-async function readBody({ given, client, sqlTexts }: Session, table: TablePath): Promise<QueryTableBody> {
-  const choice = readChoice(given, sqlTexts);
-  const k = readNumber(given, 'limit', 0);
-  const state = await readState(client, table, given);
-  return { ...state, ...choice, ...defined({ order_by: readOrder(given), k }) };
-}
-
 interface Wanted {
   readonly body: QueryTableBody;
   readonly format: Format;
@@ -93,11 +83,8 @@ interface Wanted {
 }
 
 /** The server sends Arrow and NDJSON; the other formats are written from its Arrow stream. */
-async function* openPieces(
-  { client, given }: Session,
-  table: TablePath,
-  { body, format, target }: Wanted,
-): AsyncGenerator<Uint8Array> {
+async function* openPieces(session: TableSession, { body, format, target }: Wanted): AsyncGenerator<Uint8Array> {
+  const { client, table, given } = session;
   const isFile = format === 'arrow' && target !== STANDARD_OUTPUT && !/\.(arrows|stream)$/i.test(target);
   const accept = format === 'ndjson' ? NDJSON : isFile ? ARROW_FILE : ARROW_STREAM;
   const pieces = client.bytes(await openQuery(client, table, body, { accept }));

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ApiClient } from '../../client/api-client.ts';
-import { tableAddress } from '../../client/calls.ts';
 import { ClientError, ConnectionError } from '../../client/client-error.ts';
-import { countRows, findRowCount, openQuery } from '../../client/rows.ts';
+import { countRows, findRowCount, insertRows, openQuery } from '../../client/rows.ts';
+import { createTable } from '../../client/tables.ts';
 import { readStream } from '../../formats/arrow/arrow-source.ts';
 import { FORMATS } from '../../formats/format.ts';
 import type { ColumnChoice } from '../../formats/open-reader.ts';
@@ -14,9 +14,9 @@ import type { TablePath } from '../../model/identifier.ts';
 import { formatBytes, formatCount } from '../../plans/format-figure.ts';
 import { defineClientCommand } from '../client-command.ts';
 import { UsageError } from '../command.ts';
-import { readNumber } from '../options.ts';
+import { readNumber, readOneOf } from '../options.ts';
 import type { Given } from '../options.ts';
-import { printResult, requireTable, showPath } from '../session.ts';
+import { requireTable, showPath } from '../session.ts';
 import { countIs, countOf } from '../show/text.ts';
 import { eachPart } from './import-parts.ts';
 import type { PartOptions } from './import-parts.ts';
@@ -55,11 +55,10 @@ export const importCommand = defineClientCommand({
   ],
   advice: ({ status }) =>
     status === 409 ? '--mode append adds the rows, --mode overwrite replaces rows and schema.' : undefined,
-  async run(session) {
-    const { given, client, terminal } = session;
+  async run({ client, given, terminal }) {
     refuseTableFirst(given.names);
     const table = requireTable(given, given.names.length - 1);
-    const mode = readMode(given);
+    const mode = readOneOf(given, 'mode', MODES) ?? 'create';
     const files = await findFiles(given.names.slice(0, -1));
     const options = readOptions(given);
     const tableTypes = mode === 'append' ? await readTypes(client, table) : new Map<string, string>();
@@ -73,23 +72,15 @@ export const importCommand = defineClientCommand({
     const bytes = files.reduce((sum, { size }) => sum + size, 0);
     const progress = new Progress(terminal, `importing ${showPath(table)}`, bytes);
     const sender = new Sender({ client, table, mode, path, progress }, state);
-    await sendFiles(files, { ...options, tableTypes }, sender);
+    await sender.sendFiles(files, { ...options, tableTypes });
     progress.end();
     await deleteState(path);
     const { rows, parts } = sender.state;
     const { seconds } = progress;
-    const reply = {
-      table: formatPath(table),
-      files: files.length,
-      rows,
-      bytes,
-      parts,
-      seconds,
-      version: sender.version,
-    };
+    const figures = { files: files.length, rows, bytes, parts, seconds, version: sender.version };
     const from = `${countOf(files.length, 'file')} (${formatBytes(bytes)})`;
     const text = `${countIs(rows, 'row')} in ${showPath(table)}, of ${from}, after ${seconds} s.\n`;
-    return printResult(session, reply, text);
+    return { reply: { table: formatPath(table), ...figures }, text };
   },
 });
 
@@ -97,19 +88,6 @@ function refuseTableFirst(names: readonly string[]): void {
   const [first = '', last = ''] = [names[0], names.at(-1)];
   if (existsSync(first) || !existsSync(last)) return;
   throw new UsageError(`${last} is a file; the table comes last: tiltyard import ${last} ${first}`);
-}
-
-async function sendFiles(files: readonly InputFile[], options: PartOptions, sender: Sender): Promise<void> {
-  let types = options.tableTypes;
-  let bytesBefore = 0;
-  for (const [index, file] of files.entries()) {
-    const columns = await eachPart(file, { ...options, tableTypes: types }, async (part) => {
-      await sender.send(part, { isFirst: index === 0 && sender.seen === 0, bytesBefore });
-    });
-    // Later files of text follow the first.
-    if (types.size === 0) types = new Map(columns.map(({ name, type }) => [name, type]));
-    bytesBefore += file.size;
-  }
 }
 
 interface Target {
@@ -122,10 +100,11 @@ interface Target {
 
 /** Sends parts one after the other. The state is saved before and after each, so an interrupted import can resume. */
 class Sender {
-  seen = 0;
   version: number | undefined;
   state: ImportState;
   readonly #target: Target;
+  /** Parts of this run, and those of them that an earlier run has sent. */
+  #seen = 0;
   readonly #skipped: number;
 
   constructor(target: Target, state: ImportState) {
@@ -134,17 +113,24 @@ class Sender {
     this.#skipped = state.parts;
   }
 
-  async send(
-    part: Part,
-    { isFirst, bytesBefore }: { readonly isFirst: boolean; readonly bytesBefore: number },
-  ): Promise<void> {
-    const isEmpty = part.rows === 0 && !isFirst;
-    this.seen += isEmpty ? 0 : 1;
-    if (!isEmpty && this.seen > this.#skipped) await this.#sendNew(part, isFirst);
-    this.#target.progress.show(bytesBefore + part.endByte, this.state.rows);
+  async sendFiles(files: readonly InputFile[], options: PartOptions): Promise<void> {
+    let types = options.tableTypes;
+    let bytesBefore = 0;
+    for (const [index, file] of files.entries()) {
+      const columns = await eachPart(file, { ...options, tableTypes: types }, async (part) => {
+        await this.#send(part, index === 0 && this.#seen === 0);
+        this.#target.progress.show(bytesBefore + part.endByte, this.state.rows);
+      });
+      // Later files of text follow the first.
+      if (types.size === 0) types = new Map(columns.map(({ name, type }) => [name, type]));
+      bytesBefore += file.size;
+    }
   }
 
-  async #sendNew(part: Part, isFirst: boolean): Promise<void> {
+  async #send(part: Part, isFirst: boolean): Promise<void> {
+    if (part.rows === 0 && !isFirst) return;
+    this.#seen += 1;
+    if (this.#seen <= this.#skipped) return;
     const { path } = this.#target;
     await saveState(path, { ...this.state, pendingRows: part.rows });
     try {
@@ -160,15 +146,13 @@ class Sender {
     await saveState(path, this.state);
   }
 
-  async #request(part: Part, isFirst: boolean): Promise<{ readonly version?: number }> {
+  async #request({ bytes }: Part, isFirst: boolean): Promise<{ readonly version?: number }> {
     const { client, table, mode } = this.#target;
-    const action = isFirst && mode !== 'append' ? 'create' : 'insert';
-    const { path, query } = tableAddress(table, action);
     const headers = { 'idempotency-key': `${this.state.id}-${this.state.parts}` };
     for (let attempt = 1; ; attempt += 1) {
       try {
-        const parameters = action === 'create' ? { ...query, mode } : query;
-        return await client.json(path, { query: parameters, bytes: part.bytes, headers });
+        if (isFirst && mode !== 'append') return await createTable(client, table, bytes, { mode, headers });
+        return await insertRows(client, table, bytes, { headers });
       } catch (error) {
         const wait = error instanceof ClientError ? error.retryAfterSeconds : undefined;
         if (wait === undefined || attempt === ATTEMPTS_MAX) throw withAdvice(error);
@@ -204,19 +188,9 @@ async function readTypes(client: ApiClient, table: TablePath): Promise<ReadonlyM
   return new Map(schema.fields.map(({ name, type }) => [name, formatType(type)]));
 }
 
-function readMode(given: Given): Mode {
-  const mode = MODES.find((each) => each === (given.value('mode') ?? 'create'));
-  if (mode === undefined) throw new UsageError(`--mode must be one of ${MODES.join(', ')}.`);
-  return mode;
-}
-
 function readOptions(given: Given): Omit<PartOptions, 'tableTypes'> {
-  const name = given.value('format');
-  const format = FORMATS.find((each) => each === name);
-  if (name !== undefined && format === undefined)
-    throw new UsageError(`--format must be one of ${FORMATS.join(', ')}.`);
   return {
-    format,
+    format: readOneOf(given, 'format', FORMATS),
     columns: readChoices(given),
     partRows: readNumber(given, 'batch-rows', 1) ?? Number.MAX_SAFE_INTEGER,
     csv: { delimiter: given.value('delimiter')?.replace(/^\\t$/, '\t'), header: !given.has('no-header') },

@@ -64,16 +64,12 @@ export async function writeWhole(path: string, pieces: AsyncIterable<Uint8Array>
   const found = await stat(folder).catch(() => undefined);
   if (found?.isDirectory() !== true) throw new UsageError(`There is no folder ${folder}: make it first.`);
   const draft = `${path}.${process.pid}.part`;
-  const handle = await open(draft, 'w');
   try {
-    for await (const piece of pieces) await handle.write(piece);
-    await handle.sync();
+    await writeFile(draft, pieces, { flush: true });
   } catch (error) {
-    await handle.close();
     await rm(draft, { force: true });
     throw error;
   }
-  await handle.close();
   await rename(draft, path);
 }
 

@@ -2,11 +2,13 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { parseJson } from '../../client/api-client.ts';
+import type { TablePath } from '../../model/identifier.ts';
+import { NGRAM_PARAMETERS, TEXT_PARAMETERS } from '../../model/index-spec.ts';
+import type { CreateIndexBody, IndexContent } from '../../wire/indexes.ts';
 import { UsageError, toJsonText } from '../command.ts';
 import { showPath } from '../session.ts';
 import { replaceFile } from './local-files.ts';
-import { NGRAM_PARAMETERS, TEXT_PARAMETERS } from '../../model/index-spec.ts';
-import type { CreateIndexBody, IndexContent } from '../../wire/indexes.ts';
 
 /** What a backup holds, in `manifest.json` of its folder. */
 export interface Manifest {
@@ -25,7 +27,7 @@ export interface NamespaceEntry {
 }
 
 export interface TableEntry {
-  readonly path: readonly string[];
+  readonly path: TablePath;
   readonly version: number;
   readonly rows: number;
   /** An Arrow stream, below the folder. */
@@ -35,9 +37,8 @@ export interface TableEntry {
   readonly properties: Readonly<Record<string, string>>;
   readonly schema_metadata: Readonly<Record<string, string>>;
   readonly indexes: readonly IndexEntry[];
-  /** For information: a restored table has one version. */
+  /** Tags and branches are for information: a restored table has one version. */
   readonly tags: Readonly<Record<string, number>>;
-  /** For information, too. */
   readonly branches?: readonly string[];
 }
 
@@ -57,14 +58,9 @@ export async function findManifest(folder: string): Promise<Manifest | undefined
   const path = join(folder, NAME);
   const text = await readFile(path, 'utf8').catch(() => undefined);
   if (text === undefined) return undefined;
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    value = undefined;
-  }
+  const value = objectOf(parseJson(text));
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The number of the format implies its fields.
-  if (typeof value === 'object' && value !== null && 'format' in value && value.format === 1) return value as Manifest;
+  if (value?.['format'] === 1) return value as unknown as Manifest;
   throw new UsageError(`${path} is not the manifest of a backup that is known here.`);
 }
 
@@ -79,7 +75,6 @@ export async function saveManifest(folder: string, manifest: Manifest): Promise<
   await replaceFile(join(folder, NAME), toJsonText(manifest));
 }
 
-/** Whether the file of a table is still as it was written. */
 export async function isUnchanged(folder: string, { file, bytes, sha256 }: TableEntry): Promise<boolean> {
   const hash = createHash('sha256');
   let length = 0;
@@ -117,13 +112,15 @@ function differencesOf({ path, tags, branches = [], indexes }: TableEntry): read
 }
 
 /** What an index was built with, as far as the server says, as a request to build it again. */
-export type IndexParameters = Partial<CreateIndexBody>;
+type IndexParameters = Partial<CreateIndexBody>;
 
 type Details = Readonly<Record<string, unknown>>;
 
-export function readParameters({ index_type: type, index_details: text }: IndexContent): IndexParameters {
-  const details = parse(text);
-  return type === 'FTS' ? textParameters(details) : vectorParameters(type, details);
+export function readDetails({ index_type: type, index_details: text }: IndexContent) {
+  const details = objectOf(parseJson(text ?? '')) ?? {};
+  const parameters = type === 'FTS' ? textParameters(details) : vectorParameters(type, details);
+  const missing = missingParameters(type, details);
+  return { parameters, ...(missing.length === 0 ? {} : { missing }) };
 }
 
 function textParameters(details: Details): IndexParameters {
@@ -152,11 +149,9 @@ function number(name: keyof CreateIndexBody, value: unknown): IndexParameters {
 }
 
 /** What the server does not say, or no longer accepts: a rebuilt index will differ in it. */
-export function missingParameters({ index_type: type, index_details: text }: IndexContent): readonly string[] {
-  const details = parse(text);
-  const isVector = type.startsWith('IVF_');
+function missingParameters(type: string, details: Details): readonly string[] {
   return [
-    ...(isVector ? ['its number of partitions follows from the number of rows'] : []),
+    ...(type.startsWith('IVF_') ? ['its number of partitions follows from the number of rows'] : []),
     ...(isGiven(details['custom_stop_words']) ? ['it has the stop words of its language'] : []),
     ...(isGiven(details['lance_tokenizer']) ? ['it has the usual tokenizer'] : []),
   ];
@@ -164,14 +159,6 @@ export function missingParameters({ index_type: type, index_details: text }: Ind
 
 function isGiven(value: unknown): boolean {
   return value !== undefined && value !== null;
-}
-
-function parse(text: string | undefined): Details {
-  try {
-    return objectOf(JSON.parse(text ?? '{}')) ?? {};
-  } catch {
-    return {};
-  }
 }
 
 function objectOf(value: unknown): Details | undefined {

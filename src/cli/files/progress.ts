@@ -57,12 +57,12 @@ export class Progress {
     const share = this.#totalBytes === 0 ? 1 : Math.min(1, bytes / this.#totalBytes);
     const filled = Math.round(share * BAR_WIDTH);
     const bar = `${'█'.repeat(filled)}${'░'.repeat(BAR_WIDTH - filled)}`;
-    const left = share === 0 ? '' : `, ${formatLeft((this.seconds * (1 - share)) / share)} left`;
-    return `${this.#title}  ${bar} ${Math.floor(share * 100)} %  ${rate}${left}`;
+    const remaining = share === 0 ? '' : `, ${formatSeconds((this.seconds * (1 - share)) / share)} left`;
+    return `${this.#title}  ${bar} ${Math.floor(share * 100)} %  ${rate}${remaining}`;
   }
 }
 
-function formatLeft(seconds: number): string {
+function formatSeconds(seconds: number): string {
   if (seconds < 60) return `${Math.ceil(seconds)} s`;
   return seconds < 3600 ? `${Math.ceil(seconds / 60)} min` : `${(seconds / 3600).toFixed(1)} h`;
 }

@@ -12,7 +12,7 @@ import { formatCount } from '../../plans/format-figure.ts';
 import { defineClientCommand } from '../client-command.ts';
 import { EXIT, UsageError } from '../command.ts';
 import type { Given } from '../options.ts';
-import { printResult, showPath } from '../session.ts';
+import { showPath } from '../session.ts';
 import { countOf } from '../show/text.ts';
 import { isUnchanged, requireManifest } from './manifest.ts';
 import type { IndexEntry, TableEntry } from './manifest.ts';
@@ -34,13 +34,12 @@ export const restoreCommand = defineClientCommand({
     'restore backups/monday default --only eu/orders',
     'restore backups/monday default --replace',
   ],
-  async run(session) {
-    const { given, terminal } = session;
+  async run({ client: anyClient, given, terminal }) {
     const [folder = '', database = ''] = given.names;
     const { namespaces, tables } = await requireManifest(folder);
     const chosen = chooseTables(tables, given.values('only'));
-    await ensureDatabase(session.client, database);
-    const client = session.client.withDatabase(database);
+    await ensureDatabase(anyClient, database);
+    const client = anyClient.withDatabase(database);
     const totalBytes = chosen.reduce((sum, entry) => sum + entry.bytes, 0);
     const progress = new Progress(terminal, `restoring ${database}`, totalBytes);
     const wanted = await withoutExisting(client, chosen, given);
@@ -60,8 +59,7 @@ export const restoreCommand = defineClientCommand({
     const rows = wanted.reduce((sum, entry) => sum + entry.rows, 0);
     const reply = { database, tables: wanted.length, rows, indexes_missing: failed.length };
     const text = `${countOf(wanted.length, 'table')} with ${countOf(rows, 'row')} are in ${database}.\n`;
-    printResult(session, reply, text);
-    return failed.length === 0 ? EXIT.done : EXIT.failed;
+    return { reply, text, code: failed.length === 0 ? EXIT.done : EXIT.failed };
   },
 });
 
@@ -96,7 +94,7 @@ async function withoutExisting(
   if (given.has('replace')) return tables;
   const wanted: TableEntry[] = [];
   for (const entry of tables) {
-    const rows = await findRowCount(client, toPath(entry));
+    const rows = await findRowCount(client, entry.path);
     if (rows === undefined) wanted.push(entry);
     else if (!given.has('resume') || rows !== entry.rows) {
       throw new UsageError(
@@ -112,11 +110,12 @@ async function restoreTable(
   entry: TableEntry,
   { folder, mode }: { readonly folder: string; readonly mode: 'create' | 'overwrite' },
 ): Promise<void> {
-  const [name, path, file] = [showPath(entry.path), toPath(entry), join(folder, entry.file)];
+  const { path } = entry;
+  const [name, file] = [showPath(path), join(folder, entry.file)];
   if (!(await isUnchanged(folder, entry))) {
     throw new UsageError(`${file} of ${name} is not the file that was written: it is missing, cut off or changed.`);
   }
-  const bytes: AsyncIterable<Uint8Array> = createReadStream(file);
+  const bytes = ReadableStream.from<Uint8Array>(createReadStream(file));
   await createTable(client, path, bytes, { mode, properties: entry.properties });
   // The metadata of the schema is not part of the rows.
   if (Object.keys(entry.schema_metadata).length > 0) {
@@ -127,12 +126,11 @@ async function restoreTable(
   throw new UsageError(`${name} has ${formatCount(rows)} rows after the restore, and had ${formatCount(entry.rows)}.`);
 }
 
-async function restoreIndexes(client: ApiClient, entry: TableEntry): Promise<readonly string[]> {
+async function restoreIndexes(client: ApiClient, { path, indexes }: TableEntry): Promise<readonly string[]> {
   const failed: string[] = [];
-  for (const index of entry.indexes) {
-    const reason = await buildIndex(client, toPath(entry), index);
-    if (reason !== undefined)
-      failed.push(`The index ${index.name} of ${showPath(entry.path)} was not built: ${reason}`);
+  for (const index of indexes) {
+    const reason = await buildIndex(client, path, index);
+    if (reason !== undefined) failed.push(`The index ${index.name} of ${showPath(path)} was not built: ${reason}`);
   }
   return failed;
 }
@@ -149,8 +147,4 @@ async function buildIndex(client: ApiClient, path: TablePath, index: IndexEntry)
     if (error instanceof ClientError) return error.detail;
     throw error;
   }
-}
-
-function toPath({ path: [first = '', ...rest] }: TableEntry): TablePath {
-  return [first, ...rest];
 }

@@ -1,7 +1,7 @@
 import { formatBytes, formatCount } from '../../plans/format-figure.ts';
 import type { IndexContent } from '../../wire/indexes.ts';
 import type { SchemaJson, TypeJson } from '../../wire/schema/schema-json.ts';
-import { drawTable, numberColumn, textColumn } from './draw-table.ts';
+import { drawTable } from './draw-table.ts';
 import type { Canvas } from './draw-table.ts';
 import { cutText, padText, textWidth, treeLines, visibleText } from './text.ts';
 
@@ -49,10 +49,7 @@ function notesOf({ nullable, metadata }: FieldJson): string {
   return [...(nullable ? [] : ['not null']), ...pairs].join('  ');
 }
 
-const INDEX_HEADS = [
-  ...['index', 'type', 'columns'].map(textColumn),
-  ...['rows', 'not yet in it', 'size'].map(numberColumn),
-];
+const INDEX_HEADS = ['index', 'type', 'columns', { number: 'rows' }, { number: 'not yet in it' }, { number: 'size' }];
 
 export function drawIndexes(indexes: readonly IndexContent[], canvas: Canvas): string {
   const rows = indexes.map((index) => [
@@ -63,5 +60,5 @@ export function drawIndexes(indexes: readonly IndexContent[], canvas: Canvas): s
     index.num_unindexed_rows === undefined ? '' : formatCount(index.num_unindexed_rows),
     index.size_bytes === undefined ? '' : formatBytes(index.size_bytes),
   ]);
-  return drawTable(INDEX_HEADS, rows, canvas);
+  return rows.length === 0 ? '' : drawTable(INDEX_HEADS, rows, canvas);
 }

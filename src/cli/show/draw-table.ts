@@ -1,17 +1,12 @@
+import type { JsonRow, JsonValue } from '../../client/rows.ts';
 import type { Paint } from './text.ts';
-import { cutText, padText, textWidth } from './text.ts';
+import { cutText, padText, textWidth, visibleText } from './text.ts';
 
-export interface ColumnHead {
-  readonly title: string;
-  readonly align: 'left' | 'right';
-}
+/** The title of a column; that of numbers, which are aligned right, in an object. */
+type ColumnHead = string | { readonly number: string };
 
-export function textColumn(title: string): ColumnHead {
-  return { title, align: 'left' };
-}
-
-export function numberColumn(title: string): ColumnHead {
-  return { title, align: 'right' };
+function titleOf(head: ColumnHead): string {
+  return typeof head === 'string' ? head : head.number;
 }
 
 /** A text, or one that is drawn fainter because it means that there is no value. */
@@ -29,11 +24,15 @@ const GAP = '  ';
 export function drawTable(heads: readonly ColumnHead[], rows: readonly (readonly Cell[])[], canvas: Canvas): string {
   const { paint } = canvas;
   const widths = fitWidths(naturalWidths(heads, rows), canvas.width);
-  const titles = heads.map(({ title, align }, index) => fitText(title, widths[index] ?? 0, align));
+  const fit = (text: string, column: number): string => {
+    const width = widths[column] ?? 0;
+    return padText(cutText(text, width), width, typeof heads[column] === 'string' ? 'left' : 'right');
+  };
+  const titles = heads.map((head, column) => fit(titleOf(head), column));
   const rule = widths.map((width) => '─'.repeat(width)).join(GAP);
   const lines = rows.map((cells) => {
-    const drawn = cells.map((cell, index) => {
-      const text = fitText(plainText(cell), widths[index] ?? 0, heads[index]?.align);
+    const drawn = cells.map((cell, column) => {
+      const text = fit(plainText(cell), column);
       return typeof cell === 'string' ? text : paint.dim(text);
     });
     return `${drawn.join(GAP).trimEnd()}\n`;
@@ -42,43 +41,106 @@ export function drawTable(heads: readonly ColumnHead[], rows: readonly (readonly
 }
 
 /** The widths of the columns when nothing is cut. */
-export function naturalWidths(heads: readonly ColumnHead[], rows: readonly (readonly Cell[])[]): readonly number[] {
-  return heads.map(({ title }, index) =>
-    rows.reduce((width, cells) => Math.max(width, textWidth(plainText(cells[index] ?? ''))), textWidth(title)),
+function naturalWidths(heads: readonly ColumnHead[], rows: readonly (readonly Cell[])[]): readonly number[] {
+  return heads.map((head, index) =>
+    rows.reduce((width, cells) => Math.max(width, textWidth(plainText(cells[index] ?? ''))), textWidth(titleOf(head))),
   );
 }
 
 const WIDTH_MIN = 3;
 
 /** The greatest cap on all columns under which they fit side by side. */
-export function fitWidths(widths: readonly number[], widthMax: number): readonly number[] {
+function fitWidths(widths: readonly number[], widthMax: number): readonly number[] {
   const available = widthMax - GAP.length * (widths.length - 1);
   const total = (cap: number): number => widths.reduce((sum, width) => sum + Math.min(width, cap), 0);
   let cap = Math.max(WIDTH_MIN, ...widths);
   while (cap > WIDTH_MIN && total(cap) > available) cap -= 1;
-  let left = Math.max(0, available - total(cap));
+  let remaining = Math.max(0, available - total(cap));
   // Columns that were cut share what the cap leaves over.
   return widths.map((width) => {
-    const more = Math.min(left, Math.max(0, width - cap), 1);
-    left -= more;
+    const more = Math.min(remaining, Math.max(0, width - cap), 1);
+    remaining -= more;
     return Math.min(width, cap) + more;
   });
 }
 
-function fitText(text: string, width: number, align: ColumnHead['align'] = 'left'): string {
-  return padText(cutText(text, width), width, align);
-}
-
-export function plainText(cell: Cell): string {
+function plainText(cell: Cell): string {
   return typeof cell === 'string' ? cell : cell.faint;
 }
 
+export type Pair = readonly [name: string, value: string];
+
 /** Names and values below each other, the names in one column. */
-export function drawPairs(
-  pairs: readonly (readonly [name: string, value: string])[],
-  { paint, width }: Canvas,
-): string {
+export function drawPairs(pairs: readonly Pair[], { paint, width }: Canvas): string {
   const first = Math.max(0, ...pairs.map(([name]) => textWidth(name)));
   const rest = Math.max(10, width - first - GAP.length);
   return pairs.map(([name, value]) => `${paint.dim(padText(name, first))}${GAP}${cutText(value, rest)}\n`).join('');
+}
+
+/** A column that is cut to less than this is of no use. */
+const READABLE_WIDTH = 8;
+
+/** As a table; where the columns would become too narrow, one block per row. */
+export function drawRows(rows: readonly JsonRow[], canvas: Canvas): string {
+  const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
+  if (names.length === 0) return '';
+  const heads = names.map((name) => {
+    const isNumeric = rows.every((row) => ['number', 'bigint'].includes(typeof (row[name] ?? 0)));
+    return isNumeric ? { number: visibleText(name) } : visibleText(name);
+  });
+  const cells = rows.map((row) => names.map((name) => toCell(row[name])));
+  return isReadable(heads, cells, canvas) ? drawTable(heads, cells, canvas) : drawBlocks(heads, cells, canvas);
+}
+
+function isReadable(heads: readonly ColumnHead[], cells: readonly (readonly Cell[])[], { width }: Canvas): boolean {
+  const natural = naturalWidths(heads, cells);
+  const fitted = fitWidths(natural, width);
+  const total = fitted.reduce((sum, each) => sum + each + 2, -2);
+  return total <= width && fitted.every((each, index) => each >= Math.min(READABLE_WIDTH, natural[index] ?? 0));
+}
+
+const RULE_WIDTH_MAX = 40;
+
+function drawBlocks(heads: readonly ColumnHead[], rows: readonly (readonly Cell[])[], canvas: Canvas): string {
+  const rule = '─'.repeat(Math.min(RULE_WIDTH_MAX, Math.max(8, canvas.width - 10)));
+  return rows
+    .map((cells, row) => {
+      const pairs = heads.map((head, column) => [titleOf(head), plainText(cells[column] ?? '')] as const);
+      return `${canvas.paint.dim(`row ${row + 1} ${rule}`)}\n${drawPairs(pairs, canvas)}`;
+    })
+    .join('');
+}
+
+/** Longer values are cut in tables; `--json` has all of them. */
+const CELL_WIDTH_MAX = 60;
+
+function toCell(value: JsonValue | undefined): Cell {
+  if (value === null || value === undefined) return { faint: 'null' };
+  return cutText(toText(value), CELL_WIDTH_MAX);
+}
+
+/** Short enough to be read: numbers to seven digits, the first few items of a list. */
+function toText(value: JsonValue): string {
+  if (typeof value === 'string') return visibleText(value);
+  if (typeof value === 'number') return formatNumber(value);
+  if (value === null || typeof value !== 'object') return String(value);
+  if (Array.isArray(value)) return listText(value);
+  const members = Object.entries(value).map(([name, member]) => `${visibleText(name)}: ${toText(member)}`);
+  return `{${members.join(', ')}}`;
+}
+
+function formatNumber(value: number): string {
+  const text = String(value);
+  return Number.isInteger(value) || text.length <= 9 ? text : String(Number(value.toPrecision(7)));
+}
+
+const ITEMS_SHOWN = 3;
+
+/** `[0.5, 0.25, 0.125, … 768]`: the last number is how many there are. */
+function listText(items: readonly JsonValue[]): string {
+  const isLong = items.length > ITEMS_SHOWN + 1;
+  const shown = (isLong ? items.slice(0, ITEMS_SHOWN) : items).map((item) =>
+    typeof item === 'number' && !Number.isInteger(item) ? String(Number(item.toPrecision(3))) : toText(item),
+  );
+  return `[${shown.join(', ')}${isLong ? `, … ${items.length}` : ''}]`;
 }

@@ -1,21 +1,18 @@
 import type { ClientError } from '../../client/client-error.ts';
 import { ConnectionError, findSqlPosition } from '../../client/client-error.ts';
 import { EXIT } from '../command.ts';
+import type { Session } from '../session.ts';
 import type { Paint } from './text.ts';
-import { textWidth, visibleText } from './text.ts';
+import { paintForErrors, textWidth, visibleText } from './text.ts';
 
-export interface RefusalView {
-  readonly paint: Paint;
-  /** The SQL texts that were sent, under the names by which refusals call them. */
-  readonly sqlTexts: ReadonlyMap<string, string>;
-  /** More helpful than the server's hint, such as how to give a key to a command. */
-  readonly advice?: string | undefined;
-}
-
-/** What was wrong, its position in a SQL text, then what would be right. */
-export function showRefusal(error: ClientError | ConnectionError, view: RefusalView): string {
-  const { paint, advice } = view;
-  const lines = [`${paint.red('tiltyard:')} ${visibleText(error.message)}`, ...markPosition(error, view)];
+/** What was wrong, its position in a SQL text, then what would be right: `advice`, else the server's hint. */
+export function showRefusal(
+  error: ClientError | ConnectionError,
+  { terminal, sqlTexts }: Session,
+  advice: string | undefined,
+): string {
+  const paint = paintForErrors(terminal);
+  const lines = [`${paint.red('tiltyard:')} ${visibleText(error.message)}`, ...markPosition(error, sqlTexts, paint)];
   const hint = advice ?? (error instanceof ConnectionError ? '' : error.hint);
   if (hint !== undefined) lines.push(`${paint.cyan('hint:')} ${visibleText(hint)}`);
   if (!(error instanceof ConnectionError) && error.status >= 500 && error.requestId !== undefined) {
@@ -40,7 +37,7 @@ export function exitCodeOf(error: ClientError | ConnectionError): number {
 const CHARACTERS_AROUND = 60;
 
 /** The SQL text, cut around the position when it is long, and a caret below. */
-function markPosition(error: Error, { sqlTexts, paint }: RefusalView): readonly string[] {
+function markPosition(error: Error, sqlTexts: Session['sqlTexts'], paint: Paint): readonly string[] {
   const position = findSqlPosition(error.message);
   const text = position && sqlTexts.get(position.text);
   if (position === undefined || text === undefined) return [];

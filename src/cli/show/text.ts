@@ -1,12 +1,9 @@
-import stringWidth from 'string-width';
-import { formatCount } from '../../plans/format-figure.ts';
 import { styleText } from 'node:util';
+import textWidth from 'string-width';
+import { formatCount } from '../../plans/format-figure.ts';
 import type { Terminal } from '../command.ts';
 
-/** How many cells of a terminal a text takes. */
-export function textWidth(text: string): number {
-  return stringWidth(text);
-}
+export { textWidth };
 
 const GRAPHEMES = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 
@@ -43,18 +40,16 @@ export function wrapText(text: string, width: number): readonly string[] {
 
 /** Control characters could move the cursor or reverse the text: they are shown, never sent to a terminal. */
 export function visibleText(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/gu, showCharacter);
+  return text.replace(
+    /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/gu,
+    (character) => SHORT[character] ?? `\\u{${character.codePointAt(0)?.toString(16)}}`,
+  );
 }
 
 const SHORT: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
-function showCharacter(character: string): string {
-  return SHORT[character] ?? `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
-}
-
-export interface TreeLine<Node> {
+interface TreeLine<Node> {
   readonly node: Node;
-  /** Drawn before the node. */
   readonly prefix: string;
   /** Drawn before further lines about the node. */
   readonly continuation: string;
@@ -96,19 +91,16 @@ export type Paint = Readonly<Record<Style, (text: string) => string>>;
 
 /** For the output: colours only at a terminal, and if they are not turned off (https://no-color.org). */
 export function paintFor(terminal: Terminal): Paint {
-  return toPaint(terminal.columns !== undefined && wantsColours(terminal));
+  return toPaint(terminal, terminal.columns !== undefined);
 }
 
 /** The same for the error output. */
 export function paintForErrors(terminal: Terminal): Paint {
-  return toPaint(terminal.status !== undefined && wantsColours(terminal));
+  return toPaint(terminal, terminal.status !== undefined);
 }
 
-function wantsColours({ env }: Terminal): boolean {
-  return (env['NO_COLOR'] ?? '') === '' && env['TERM'] !== 'dumb';
-}
-
-function toPaint(hasColours: boolean): Paint {
+function toPaint({ env }: Terminal, isTerminal: boolean): Paint {
+  const hasColours = isTerminal && (env['NO_COLOR'] ?? '') === '' && env['TERM'] !== 'dumb';
   // Whether there are colours is decided here, from the terminal that was handed in, not by `styleText`.
   const style = (name: Style) => (text: string) =>
     hasColours && text !== '' ? styleText(name, text, { validateStream: false }) : text;

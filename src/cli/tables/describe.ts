@@ -1,14 +1,13 @@
 import { defined } from '../../client/api-client.ts';
 import { listBranches, listTags, listVersions } from '../../client/history.ts';
 import { listIndexes, describeMaintenance, describeTable, tableStats } from '../../client/tables.ts';
-import type { TablePath } from '../../model/identifier.ts';
 import { formatBytes } from '../../plans/format-figure.ts';
 import { defineTableCommand } from '../client-command.ts';
-import { STATE_OPTIONS, printResult, readState, showPath } from '../session.ts';
-import type { Session } from '../session.ts';
+import { STATE_OPTIONS, readState, showPath } from '../session.ts';
+import type { TableSession } from '../session.ts';
 import { drawIndexes, drawSchema } from '../show/draw-schema.ts';
 import { drawPairs } from '../show/draw-table.ts';
-import type { Canvas } from '../show/draw-table.ts';
+import type { Pair } from '../show/draw-table.ts';
 import { countOf, formatMoment, visibleText } from '../show/text.ts';
 
 const VERSIONS_SHOWN = 5;
@@ -18,16 +17,17 @@ export const describeCommand = defineTableCommand({
   summary: 'show schema, metadata, size, indexes and versions of a table',
   options: STATE_OPTIONS,
   examples: ['describe orders', 'describe eu/orders --at v1', 'describe orders --json'],
-  async run(session, table) {
-    const facts = await readFacts(session, table);
-    return printResult(session, toReply(facts), draw(table, facts, session.canvas));
+  async run(session) {
+    const facts = await readFacts(session);
+    return { reply: toReply(facts), text: draw(facts, session) };
   },
 });
 
 type Facts = Awaited<ReturnType<typeof readFacts>>;
 
-async function readFacts({ client, given }: Session, table: TablePath) {
-  const state = await readState(client, table, given);
+async function readFacts(session: TableSession) {
+  const { client, table } = session;
+  const state = await readState(session);
   const described = await describeTable(client, table, { ...state, load_detailed_metadata: true });
   if (described.is_only_declared) return { described };
   const { version: _version, ...branch } = state;
@@ -47,7 +47,7 @@ function toReply({ described, stats, indexes, history, maintenance }: Facts): ob
   return { ...described, ...defined({ size, indexes }), ...history, ...defined({ maintenance: maintenance?.state }) };
 }
 
-function draw(table: TablePath, facts: Facts, canvas: Canvas): string {
+function draw(facts: Facts, { table, canvas }: TableSession): string {
   const { paint } = canvas;
   const { described, indexes = [] } = facts;
   const heading = (text: string): string => `\n${paint.bold(text)}\n`;
@@ -59,8 +59,6 @@ function draw(table: TablePath, facts: Facts, canvas: Canvas): string {
   if (history.length > 0) parts.push(heading('Versions'), drawPairs(history, canvas));
   return parts.join('');
 }
-
-type Pair = readonly [name: string, value: string];
 
 function headPairs({ described, stats, maintenance }: Facts): readonly Pair[] {
   const pairs: Pair[] = [['location', visibleText(described.location)]];

@@ -1,10 +1,10 @@
+import { collect } from '../../client/calls.ts';
 import { createNamespace, dropNamespace, listNamespaces } from '../../client/tables.ts';
 import { formatPath } from '../../model/identifier.ts';
-import type { NamespacePath } from '../../model/identifier.ts';
 import { defineClientCommand } from '../client-command.ts';
 import { EXIT, UsageError } from '../command.ts';
 import type { Command } from '../command.ts';
-import { YES_OPTION, confirm, printResult, readNamespace, showPath } from '../session.ts';
+import { YES_OPTION, confirm, readNamespace, showPath } from '../session.ts';
 
 export const namespaceCommands: readonly Command[] = [
   defineClientCommand({
@@ -15,11 +15,11 @@ export const namespaceCommands: readonly Command[] = [
       { name: 'property', value: 'NAME=VALUE', repeats: true, help: 'a property that the catalog keeps with it' },
     ],
     examples: ['namespace create eu', 'namespace create eu/north --property owner=ada'],
-    async run(session) {
-      const namespace = readNamespace(session.given);
-      const properties = Object.fromEntries(session.given.values('property').map(toPair));
-      const reply = await createNamespace(session.client, namespace, { properties });
-      return printResult(session, reply, `The namespace ${showPath(namespace)} is there.\n`);
+    async run({ client, given }) {
+      const namespace = readNamespace(given);
+      const properties = Object.fromEntries(given.values('property').map(toPair));
+      const reply = await createNamespace(client, namespace, { properties });
+      return { reply, text: `The namespace ${showPath(namespace)} is there.\n` };
     },
   }),
   defineClientCommand({
@@ -27,13 +27,11 @@ export const namespaceCommands: readonly Command[] = [
     names: '[NAMESPACE]',
     summary: 'list the namespaces directly below one, or below the root',
     examples: ['namespace list', 'namespace list eu'],
-    async run(session) {
-      const { client, given, terminal, isJson } = session;
-      const found: NamespacePath[] = [];
-      for await (const namespace of listNamespaces(client, readNamespace(given))) found.push(namespace);
-      if (found.length === 0 && !isJson) terminal.err('There are no namespaces here.\n');
+    async run({ client, given }) {
+      const found = await collect(listNamespaces(client, readNamespace(given)));
       const reply = { namespaces: found.map((namespace) => formatPath(namespace)) };
-      return printResult(session, reply, found.map((namespace) => `${showPath(namespace)}\n`).join(''));
+      const text = found.map((namespace) => `${showPath(namespace)}\n`).join('');
+      return { reply, text, none: 'There are no namespaces here.' };
     },
   }),
   defineClientCommand({
@@ -48,7 +46,7 @@ export const namespaceCommands: readonly Command[] = [
       const isCascade = session.given.has('cascade');
       if (isCascade && !(await confirm(session, `Drop ${name} with all its tables?`))) return EXIT.failed;
       const reply = await dropNamespace(session.client, namespace, isCascade ? { behavior: 'cascade' } : {});
-      return printResult(session, reply, `The namespace ${name} is dropped.\n`);
+      return { reply, text: `The namespace ${name} is dropped.\n` };
     },
   }),
 ];

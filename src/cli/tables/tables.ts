@@ -1,3 +1,4 @@
+import { collect } from '../../client/calls.ts';
 import { countRows } from '../../client/rows.ts';
 import { dropTable, listTables, listTablesOf, renameTable, startMaintenance } from '../../client/tables.ts';
 import { formatPath } from '../../model/identifier.ts';
@@ -5,9 +6,9 @@ import type { TablePath } from '../../model/identifier.ts';
 import { formatBytes, formatCount, formatTime } from '../../plans/format-figure.ts';
 import { defineClientCommand, defineTableCommand } from '../client-command.ts';
 import { EXIT } from '../command.ts';
-import { YES_OPTION, confirm, followJob, printResult, readNamespace, requireTable, showPath } from '../session.ts';
-import type { Session } from '../session.ts';
-import { drawTable, numberColumn, textColumn } from '../show/draw-table.ts';
+import { YES_OPTION, confirm, followJob, readNamespace, requireTable, showPath } from '../session.ts';
+import type { Result, Session } from '../session.ts';
+import { drawTable } from '../show/draw-table.ts';
 import { countOf } from '../show/text.ts';
 
 export const tablesCommand = defineClientCommand({
@@ -18,27 +19,25 @@ export const tablesCommand = defineClientCommand({
   options: [{ name: 'rows', help: 'count the rows of each' }],
   examples: ['tables', 'tables eu --rows', 'tables --json --database sales'],
   async run(session) {
-    const { client, given, terminal, isJson } = session;
-    const tables: TablePath[] = [];
-    const listed = given.names.length === 0 ? listTables(client) : listTablesOf(client, readNamespace(given));
-    for await (const table of listed) tables.push(table);
-    if (given.has('rows')) return printWithRows(session, tables);
-    if (tables.length === 0 && !isJson) terminal.err('There are no tables here.\n');
+    const { client, given } = session;
+    const isAll = given.names.length === 0;
+    const tables = await collect(isAll ? listTables(client) : listTablesOf(client, readNamespace(given)));
+    if (given.has('rows')) return withRows(session, tables);
     const text = tables.map((table) => `${showPath(table)}\n`).join('');
-    return printResult(session, { tables: tables.map((table) => formatPath(table)) }, text);
+    return { reply: { tables: tables.map((table) => formatPath(table)) }, text, none: 'There are no tables here.' };
   },
 });
 
-async function printWithRows(session: Session, tables: readonly TablePath[]): Promise<number> {
+async function withRows({ client, terminal, canvas }: Session, tables: readonly TablePath[]): Promise<Result> {
   const counted: { readonly table: TablePath; readonly rows: number }[] = [];
   for (const table of tables) {
-    session.terminal.status?.(`counting ${showPath(table)}`);
-    counted.push({ table, rows: await countRows(session.client, table) });
+    terminal.status?.(`counting ${showPath(table)}`);
+    counted.push({ table, rows: await countRows(client, table) });
   }
-  session.terminal.status?.('');
+  terminal.status?.('');
   const reply = { tables: counted.map(({ table, rows }) => ({ table: formatPath(table), num_rows: rows })) };
   const lines = counted.map(({ table, rows }) => [showPath(table), formatCount(rows)]);
-  return printResult(session, reply, drawTable([textColumn('table'), numberColumn('rows')], lines, session.canvas));
+  return { reply, text: drawTable(['table', { number: 'rows' }], lines, canvas) };
 }
 
 export const dropCommand = defineTableCommand({
@@ -46,10 +45,11 @@ export const dropCommand = defineTableCommand({
   summary: 'drop a table and remove its data',
   options: [YES_OPTION],
   examples: ['drop old-orders', 'drop eu/old-orders --yes'],
-  async run(session, table) {
-    const [name, rows] = [showPath(table), countOf(await countRows(session.client, table), 'row')];
+  async run(session) {
+    const { client, table } = session;
+    const [name, rows] = [showPath(table), countOf(await countRows(client, table), 'row')];
     if (!(await confirm(session, `Drop ${name} with its ${rows} and all its versions?`))) return EXIT.failed;
-    return printResult(session, await dropTable(session.client, table), `${name} is dropped, with its ${rows}.\n`);
+    return { reply: await dropTable(client, table), text: `${name} is dropped, with its ${rows}.\n` };
   },
 });
 
@@ -59,10 +59,10 @@ export const renameCommand = defineTableCommand({
   summary: 'rename a table, or move it to another namespace',
   about: 'NEW_NAME is a whole path: "rename eu/orders eu/sales" renames, "rename orders eu/orders" moves.',
   examples: ['rename orders sales', 'rename orders eu/orders'],
-  async run(session, table) {
-    const target = requireTable(session.given, 1);
-    const reply = await renameTable(session.client, table, target);
-    return printResult(session, reply, `${showPath(table)} is ${showPath(target)} now.\n`);
+  async run({ client, table, given }) {
+    const target = requireTable(given, 1);
+    const reply = await renameTable(client, table, target);
+    return { reply, text: `${showPath(table)} is ${showPath(target)} now.\n` };
   },
 });
 
@@ -71,11 +71,12 @@ export const optimizeCommand = defineTableCommand({
   summary: 'put a table in order now: merge fragments, refresh indexes, remove old versions',
   about: 'The server does this by itself when a table needs it; this does it now, and waits for it.',
   examples: ['optimize orders'],
-  async run(session, table) {
-    const { job_id: id } = await startMaintenance(session.client, table);
-    const job = await followJob(session, id, `optimizing ${showPath(table)}`);
+  async run(session) {
+    const name = showPath(session.table);
+    const { job_id: id } = await startMaintenance(session.client, session.table);
+    const job = await followJob(session, id, `optimizing ${name}`);
     if (job === undefined) return EXIT.failed;
-    return printResult(session, { job_id: id, result: job.result }, maintenanceText(showPath(table), job.result ?? {}));
+    return { reply: { job_id: id, result: job.result }, text: maintenanceText(name, job.result ?? {}) };
   },
 });
 

@@ -1,29 +1,28 @@
+import { defined } from '../../client/api-client.ts';
 import {
+  createBranch,
+  createTag,
+  deleteBranch,
+  deleteTag,
+  listBranches,
   listTags,
   listVersions,
   restoreTable,
-  createBranch,
-  deleteBranch,
-  listBranches,
-  createTag,
-  deleteTag,
   updateTag,
 } from '../../client/history.ts';
+import { describeTable } from '../../client/tables.ts';
 import { formatCount } from '../../plans/format-figure.ts';
 import { defineTableCommand } from '../client-command.ts';
+import type { TableCommand } from '../client-command.ts';
 import { UsageError } from '../command.ts';
 import type { Command } from '../command.ts';
 import { readNumber } from '../options.ts';
-import { BRANCH_OPTION, printResult, readBranch, showPath, printList, readState } from '../session.ts';
-import { drawTable, numberColumn, textColumn } from '../show/draw-table.ts';
+import { BRANCH_OPTION, readBranch, readState, showPath } from '../session.ts';
+import { drawTable } from '../show/draw-table.ts';
 import { formatMoment } from '../show/text.ts';
-import { defined } from '../../client/api-client.ts';
-import { describeTable } from '../../client/tables.ts';
 
 const LIMIT_DEFAULT = 20;
-
-const COUNTS = ['rows', 'fragments'].map(numberColumn);
-const VERSION_HEADS = [numberColumn('version'), textColumn('committed'), ...COUNTS, textColumn('tags')];
+const VERSION_HEADS = [{ number: 'version' }, 'committed', { number: 'rows' }, { number: 'fragments' }, 'tags'];
 
 export const versionCommands: readonly Command[] = [
   defineTableCommand({
@@ -31,8 +30,7 @@ export const versionCommands: readonly Command[] = [
     summary: 'list the versions of a table, the latest first',
     options: [{ name: 'limit', short: 'k', value: 'N', help: 'how many at most (default 20)' }, BRANCH_OPTION],
     examples: ['versions orders', 'versions orders --branch trial -k 5'],
-    async run(session, table) {
-      const { client, given } = session;
+    async run({ client, table, given, canvas }) {
       const on = readBranch(given);
       const limit = readNumber(given, 'limit', 1) ?? LIMIT_DEFAULT;
       const [versions, tags] = await Promise.all([
@@ -48,7 +46,7 @@ export const versionCommands: readonly Command[] = [
           .filter((name) => tags[name]?.version === version && tags[name].branch === on.branch)
           .join(', '),
       ]);
-      return printResult(session, { versions }, drawTable(VERSION_HEADS, rows, session.canvas));
+      return { reply: { versions }, text: drawTable(VERSION_HEADS, rows, canvas) };
     },
   }),
   defineTableCommand({
@@ -58,11 +56,11 @@ export const versionCommands: readonly Command[] = [
     about: 'Makes a new version with the contents of an earlier one; nothing is lost, the versions between stay.',
     options: [BRANCH_OPTION],
     examples: ['versions restore orders 12'],
-    async run(session, table, text) {
-      const version = requireVersion(text);
-      const reply = await restoreTable(session.client, table, { version, ...readBranch(session.given) });
-      const done = `${showPath(table)} has the contents of version ${version} again, as version ${reply.version}.\n`;
-      return printResult(session, reply, done);
+    async run({ client, table, given }, name) {
+      const version = requireVersion(name);
+      const reply = await restoreTable(client, table, { version, ...readBranch(given) });
+      const text = `${showPath(table)} has the contents of version ${version} again, as version ${reply.version}.\n`;
+      return { reply, text };
     },
   }),
 ];
@@ -71,12 +69,12 @@ function countText(count: string | undefined): string {
   return count === undefined ? '' : formatCount(Number(count));
 }
 
-export function requireVersion(text = ''): number {
+function requireVersion(text = ''): number {
   if (/^\d{1,15}$/.test(text)) return Number(text);
   throw new UsageError(`VERSION must be the number of a version, not "${text}".`);
 }
 
-const BRANCH_HEADS = [textColumn('branch'), textColumn('from'), numberColumn('version'), textColumn('made')];
+const BRANCH_HEADS = ['branch', 'from', { number: 'version' }, 'made'];
 
 export const branchCommands: readonly Command[] = [
   defineTableCommand({
@@ -92,24 +90,25 @@ export const branchCommands: readonly Command[] = [
       { name: 'branch', value: 'NAME', help: 'start from this branch; the main one when absent' },
     ],
     examples: ['branch create orders trial', 'branch create orders trial --at before-import'],
-    async run(session, table, name = '') {
-      const { version, branch } = await readState(session.client, table, session.given);
+    async run(session, name = '') {
+      const { client, table } = session;
+      const { version, branch } = await readState(session);
       const body = { name, ...defined({ from_version: version, from_branch: branch }) };
-      const reply = await createBranch(session.client, table, body);
-      return printResult(session, reply, `The branch ${name} of ${showPath(table)} is there.\n`);
+      const reply = await createBranch(client, table, body);
+      return { reply, text: `The branch ${name} of ${showPath(table)} is there.\n` };
     },
   }),
   defineTableCommand({
     words: ['branch', 'list'],
     summary: 'list the branches of a table beside the main one',
     examples: ['branch list orders'],
-    async run(session, table) {
-      const branches = await listBranches(session.client, table);
+    async run({ client, table, canvas }) {
+      const branches = await listBranches(client, table);
       const rows = Object.entries(branches).map(([name, { parentBranch, parentVersion, createAt }]) => {
         return [name, parentBranch ?? 'main', String(parentVersion), formatMoment(createAt * 1000)];
       });
-      const none = `${showPath(table)} has no branches.`;
-      return printList(session, { reply: { branches }, heads: BRANCH_HEADS, rows, none });
+      const text = rows.length === 0 ? '' : drawTable(BRANCH_HEADS, rows, canvas);
+      return { reply: { branches }, text, none: `${showPath(table)} has no branches.` };
     },
   }),
   defineTableCommand({
@@ -117,71 +116,59 @@ export const branchCommands: readonly Command[] = [
     names: 'BRANCH',
     summary: 'delete a branch and its data',
     examples: ['branch delete orders trial'],
-    async run(session, table, name = '') {
-      const reply = await deleteBranch(session.client, table, { name });
-      return printResult(session, reply, `The branch ${name} is deleted.\n`);
+    async run({ client, table }, name = '') {
+      return { reply: await deleteBranch(client, table, { name }), text: `The branch ${name} is deleted.\n` };
     },
   }),
 ];
 
-const TAG_HEADS = [textColumn('tag'), numberColumn('version'), textColumn('branch')];
+const TAG_HEADS = ['tag', { number: 'version' }, 'branch'];
 
 export const tagCommands: readonly Command[] = [
-  defineSetCommand({
+  defineTableCommand({
     words: ['tag', 'create'],
     summary: 'give a version a name; the latest when none is given',
     examples: ['tag create orders before-import', 'tag create orders v1 12'],
-    set: createTag,
+    ...setTagWith(createTag),
   }),
   defineTableCommand({
     words: ['tag', 'list'],
     summary: 'list the tags of a table',
     examples: ['tag list orders'],
-    async run(session, table) {
-      const tags = await listTags(session.client, table);
+    async run({ client, table, canvas }) {
+      const tags = await listTags(client, table);
       const rows = Object.entries(tags).map(([name, { version, branch }]) => [name, String(version), branch ?? 'main']);
-      return printList(session, {
-        reply: { tags },
-        heads: TAG_HEADS,
-        rows,
-        none: `${showPath(table)} has no tags.`,
-      });
+      const text = rows.length === 0 ? '' : drawTable(TAG_HEADS, rows, canvas);
+      return { reply: { tags }, text, none: `${showPath(table)} has no tags.` };
     },
   }),
-  defineSetCommand({
+  defineTableCommand({
     words: ['tag', 'move'],
     summary: 'let a tag name another version; the latest when none is given',
     examples: ['tag move orders stable 14'],
-    set: updateTag,
+    ...setTagWith(updateTag),
   }),
   defineTableCommand({
     words: ['tag', 'delete'],
     names: 'TAG',
     summary: 'delete a tag; its version stays',
     examples: ['tag delete orders before-import'],
-    async run(session, table, tag = '') {
-      return printResult(session, await deleteTag(session.client, table, { tag }), `The tag ${tag} is deleted.\n`);
+    async run({ client, table }, tag = '') {
+      return { reply: await deleteTag(client, table, { tag }), text: `The tag ${tag} is deleted.\n` };
     },
   }),
 ];
 
-interface SetCommand extends Pick<Command, 'words' | 'summary'> {
-  readonly examples: readonly string[];
-  readonly set: typeof createTag;
-}
-
-function defineSetCommand({ set, ...definition }: SetCommand): Command {
-  return defineTableCommand({
-    ...definition,
+function setTagWith(set: typeof createTag): Pick<TableCommand, 'names' | 'options' | 'run'> {
+  return {
     names: 'TAG [VERSION]',
     options: [BRANCH_OPTION],
-    async run(session, table, tag = '', text?: string) {
-      const { client, given } = session;
+    async run({ client, table, given }, tag = '', name?: string) {
       const branch = readBranch(given);
       const latest = async () => (await describeTable(client, table, branch)).version ?? 0;
-      const version = text === undefined ? await latest() : requireVersion(text);
+      const version = name === undefined ? await latest() : requireVersion(name);
       const reply = await set(client, table, { tag, version, ...branch });
-      return printResult(session, reply, `${tag} is version ${version} now.\n`);
+      return { reply, text: `${tag} is version ${version} now.\n` };
     },
-  });
+  };
 }

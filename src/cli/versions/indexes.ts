@@ -7,9 +7,10 @@ import { EXIT, UsageError } from '../command.ts';
 import type { Command } from '../command.ts';
 import { readNumber } from '../options.ts';
 import type { Given, Option } from '../options.ts';
-import { BRANCH_OPTION, STATE_OPTIONS, followJob, printResult, readBranch, readState, showPath } from '../session.ts';
+import { BRANCH_OPTION, STATE_OPTIONS, followJob, readBranch, readState, showPath } from '../session.ts';
 import { drawIndexes } from '../show/draw-schema.ts';
 import { drawPairs } from '../show/draw-table.ts';
+import type { Pair } from '../show/draw-table.ts';
 import { countOf } from '../show/text.ts';
 
 const TYPES = 'IVF_FLAT, IVF_PQ, IVF_RQ, IVF_HNSW_SQ, IVF_HNSW_PQ, BTREE, BITMAP, LABEL_LIST, FM or FTS';
@@ -42,16 +43,16 @@ export const indexCommands: readonly Command[] = [
       'index create pictures vector --type IVF_PQ --distance cosine --num-partitions 256',
       'index create notes body --type FTS --language English --with-position',
     ],
-    async run(session, table, column = '') {
-      const { client, given } = session;
+    async run(session, column = '') {
+      const { client, table, given } = session;
       const reply = await startIndex(client, table, readIndex(given, column));
       const { index_name: name, job_id: id } = reply;
-      if (given.has('no-wait')) return printResult(session, reply, `${name} is being built by the job ${id}.\n`);
+      if (given.has('no-wait')) return { reply, text: `${name} is being built by the job ${id}.\n` };
       const job = await followJob(session, id, `building ${name}`);
       if (job === undefined) return EXIT.failed;
       const stats = await indexStats(client, table, name, readBranch(given));
       const text = `${name}: ${stats.index_type} on ${showPath(table)}, ${countOf(stats.num_indexed_rows, 'row')}\n`;
-      return printResult(session, { ...reply, job_state: job.job_state, ...job.result }, text);
+      return { reply: { ...reply, job_state: job.job_state, ...job.result }, text };
     },
   }),
   defineTableCommand({
@@ -59,12 +60,11 @@ export const indexCommands: readonly Command[] = [
     summary: 'list the indexes of a table, and how many rows they cover',
     options: STATE_OPTIONS,
     examples: ['index list orders', 'index list orders --at 3 --json'],
-    async run(session, table) {
-      const { client, given, terminal, isJson } = session;
-      const indexes = await listIndexes(client, table, await readState(client, table, given));
-      if (indexes.length > 0 || isJson) return printResult(session, { indexes }, drawIndexes(indexes, session.canvas));
-      terminal.err(`${showPath(table)} has no indexes.\n`);
-      return EXIT.done;
+    async run(session) {
+      const { client, table, canvas } = session;
+      const indexes = await listIndexes(client, table, await readState(session));
+      const none = `${showPath(table)} has no indexes.`;
+      return { reply: { indexes }, text: drawIndexes(indexes, canvas), none };
     },
   }),
   defineTableCommand({
@@ -73,15 +73,15 @@ export const indexCommands: readonly Command[] = [
     summary: 'show what an index covers',
     options: STATE_OPTIONS,
     examples: ['index stats orders city_idx'],
-    async run(session, table, name = '') {
-      const { client, given, canvas } = session;
-      const state = await readState(client, table, given);
+    async run(session, name = '') {
+      const { client, table, canvas } = session;
+      const state = await readState(session);
       const [stats, all] = await Promise.all([
         indexStats(client, table, name, state),
         listIndexes(client, table, state),
       ]);
       const size = all.find(({ index_name: each }) => each === name)?.size_bytes;
-      const pairs: (readonly [string, string])[] = [
+      const pairs: Pair[] = [
         ['type', stats.index_type],
         ['rows', formatCount(stats.num_indexed_rows)],
         ['not yet in it', formatCount(stats.num_unindexed_rows)],
@@ -89,7 +89,7 @@ export const indexCommands: readonly Command[] = [
       if (stats.distance_type !== undefined) pairs.push(['distance', stats.distance_type]);
       if (stats.num_indices !== undefined) pairs.push(['parts', formatCount(stats.num_indices)]);
       if (size !== undefined) pairs.push(['size', formatBytes(size)]);
-      return printResult(session, stats, drawPairs(pairs, canvas));
+      return { reply: stats, text: drawPairs(pairs, canvas) };
     },
   }),
   defineTableCommand({
@@ -98,10 +98,9 @@ export const indexCommands: readonly Command[] = [
     summary: 'drop an index',
     options: [BRANCH_OPTION],
     examples: ['index drop orders city_idx'],
-    async run(session, table, name = '') {
-      const reply = await dropIndex(session.client, table, name, readBranch(session.given));
-      const text = `The index ${name} of ${showPath(table)} is dropped (version ${reply.version}).\n`;
-      return printResult(session, reply, text);
+    async run({ client, table, given }, name = '') {
+      const reply = await dropIndex(client, table, name, readBranch(given));
+      return { reply, text: `The index ${name} of ${showPath(table)} is dropped (version ${reply.version}).\n` };
     },
   }),
 ];

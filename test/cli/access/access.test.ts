@@ -3,16 +3,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { runCommand } from '../../../src/cli/commands.ts';
 import { Client } from '../../support/client.ts';
 import { requireToken } from '../../support/own-clients.ts';
+import { runCli } from '../../support/run-cli.ts';
+import type { Outcome } from '../../support/run-cli.ts';
 import { startServer } from '../../support/server.ts';
-
-interface Outcome {
-  readonly code: number;
-  readonly out: string;
-  readonly err: string;
-}
 
 let data: string;
 before(async () => {
@@ -21,18 +16,7 @@ before(async () => {
 after(async () => rm(data, { recursive: true, force: true }));
 
 async function run(...argv: readonly string[]): Promise<Outcome> {
-  let out = '';
-  let err = '';
-  const code = await runCommand([...argv, '--data', data], {
-    env: {},
-    out: (text) => {
-      out += text;
-    },
-    err: (text) => {
-      err += text;
-    },
-  });
-  return { code, out, err };
+  return runCli([...argv, '--data', data]);
 }
 
 async function json(...argv: readonly string[]): Promise<any> {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { after, before, test } from 'node:test';
-import { Latencies } from '../../../src/cli/bench/run-workload.ts';
+import { Latencies } from '../../../src/cli/bench/measured.ts';
 import type { Terminal } from '../../../src/cli/command.ts';
 import { ApiClient } from '../../../src/client/api-client.ts';
 import { listBranches } from '../../../src/client/history.ts';

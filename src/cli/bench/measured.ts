@@ -1,16 +1,15 @@
-import { performance } from 'node:perf_hooks';
+import { createHistogram, performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ApiClient } from '../../client/api-client.ts';
-import { tableAddress } from '../../client/calls.ts';
 import { ClientError } from '../../client/client-error.ts';
 import { dropTable } from '../../client/tables.ts';
 import type { TablePath } from '../../model/identifier.ts';
-import type { BenchRequest, Kind, Workload } from './workload.ts';
+import type { BenchRequest, Kind, Numbered, Plan } from './subjects.ts';
 
-export interface Load {
+interface Load extends Pick<Plan, 'clients' | 'seconds'> {
   readonly client: ApiClient;
-  readonly clients: number;
-  readonly seconds: number;
+  /** Of one kind. */
+  readonly request: Numbered<BenchRequest>;
   /** When it is aborted, no further request is sent. */
   readonly stop: AbortSignal;
   readonly onProgress: (operations: number, seconds: number) => void;
@@ -22,15 +21,6 @@ const PAUSE_SECONDS_MAX = 1;
 const DROP_ATTEMPTS_MAX = 10;
 const PROGRESS_MILLISECONDS = 200;
 
-/** Sends requests of one kind for some seconds; each client sends the next one when it has read the reply. */
-export async function runWorkload(workload: Workload, load: Load): Promise<Measured> {
-  const measured = new Measured(workload, load);
-  await measured.warmUp();
-  await measured.run();
-  return measured;
-}
-
-/** The figures of one kind of request. */
 export class Measured {
   readonly kind: Kind;
   readonly latencies = new Latencies();
@@ -40,30 +30,18 @@ export class Measured {
   firstError: string | undefined;
   bytesSent = 0;
   bytesReceived = 0;
-  readonly #workload: Workload;
   readonly #load: Load;
   #requests = 0;
   #isBroken = false;
 
-  constructor(workload: Workload, load: Load) {
-    this.kind = workload.kind;
-    this.#workload = workload;
+  constructor(kind: Kind, load: Load) {
+    this.kind = kind;
     this.#load = load;
   }
 
-  /** The first request of a kind opens files and connections, and is not counted. */
-  async warmUp(): Promise<void> {
-    if (this.#load.stop.aborted) return;
-    try {
-      await this.#execute(this.#nextRequest(), AbortSignal.timeout(GRACE_SECONDS * 1000));
-    } catch (error) {
-      if (!isTransient(error)) throw error;
-    }
-    this.bytesSent = 0;
-    this.bytesReceived = 0;
-  }
-
+  /** Sends requests for some seconds; each client sends the next one when it has read the reply. */
   async run(): Promise<void> {
+    await this.#warmUp();
     const { clients, seconds, onProgress } = this.#load;
     const startedAt = performance.now();
     const timeout = AbortSignal.timeout((seconds + GRACE_SECONDS) * 1000);
@@ -75,11 +53,23 @@ export class Measured {
     for (const each of ended) if (each.status === 'rejected') throw each.reason;
   }
 
+  /** The first request of a kind opens files and connections, and is not counted. */
+  async #warmUp(): Promise<void> {
+    if (this.#load.stop.aborted) return;
+    try {
+      await this.#execute(AbortSignal.timeout(GRACE_SECONDS * 1000));
+    } catch (error) {
+      if (!isTransient(error)) throw error;
+    }
+    this.bytesSent = 0;
+    this.bytesReceived = 0;
+  }
+
   async #runClient(endsAt: number, timeout: AbortSignal): Promise<void> {
     let [replies, busy] = [0, 0];
     while (performance.now() < endsAt && !this.#load.stop.aborted && !this.#isBroken) {
       try {
-        const milliseconds = await this.#execute(this.#nextRequest(), timeout);
+        const milliseconds = await this.#execute(timeout);
         this.latencies.add(milliseconds);
         replies += 1;
         busy += milliseconds;
@@ -94,22 +84,17 @@ export class Measured {
     if (busy > 0) this.rate += (replies * 1000) / busy;
   }
 
-  #nextRequest(): BenchRequest {
+  /** Sends the next request, and returns the milliseconds until the last byte of the reply. */
+  async #execute(signal: AbortSignal): Promise<number> {
+    const { client, request } = this.#load;
     this.#requests += 1;
-    return this.#workload.request(this.#requests);
-  }
-
-  /** Returns the milliseconds until the last byte of the reply. */
-  async #execute({ table, action, query, ...call }: BenchRequest, signal: AbortSignal): Promise<number> {
-    const { client } = this.#load;
-    const address = tableAddress(table, action);
+    const { address, created, ...call } = request(this.#requests);
     const startedAt = performance.now();
-    const reply = await client.open(address.path, { query: { ...address.query, ...query }, ...call, signal });
+    const reply = await client.open(address, { ...call, signal });
     for await (const piece of client.bytes(reply)) this.bytesReceived += piece.length;
     const milliseconds = performance.now() - startedAt;
     this.bytesSent += call.bytes.length;
-    // Dropped again, outside the time that is measured.
-    if (action === 'create') await this.#drop(table);
+    if (created !== undefined) await this.#drop(created);
     return milliseconds;
   }
 
@@ -140,34 +125,20 @@ function isTransient(error: unknown): error is ClientError {
   return error instanceof ClientError && (error.status >= 500 || error.status === 429 || error.status === 409);
 }
 
-const MILLISECONDS_MIN = 0.01;
-const GROWTH = 1.01;
-/** From 10 µs to more than an hour. */
-const BUCKETS = 2048;
-
-/** A histogram with buckets of one percent: any number of requests needs the same memory. */
+/** To three digits: any number of requests needs the same memory. */
 export class Latencies {
-  count = 0;
-  max = 0;
-  readonly #counts = new Uint32Array(BUCKETS);
+  readonly #nanoseconds = createHistogram();
+
+  get count(): number {
+    return this.#nanoseconds.count;
+  }
 
   add(milliseconds: number): void {
-    const step = Math.round(Math.log(Math.max(milliseconds, MILLISECONDS_MIN) / MILLISECONDS_MIN) / Math.log(GROWTH));
-    const bucket = Math.min(step, BUCKETS - 1);
-    this.#counts[bucket] = (this.#counts[bucket] ?? 0) + 1;
-    this.count += 1;
-    this.max = Math.max(this.max, milliseconds);
+    this.#nanoseconds.record(Math.max(1, Math.round(milliseconds * 1e6)));
   }
 
   /** Milliseconds within which this share of the requests was done; `undefined` when there was none. */
   quantile(share: number): number | undefined {
-    if (this.count === 0) return undefined;
-    const wanted = Math.max(1, Math.ceil(this.count * share));
-    let seen = 0;
-    const bucket = this.#counts.findIndex((count) => {
-      seen += count;
-      return seen >= wanted;
-    });
-    return Math.min(this.max, MILLISECONDS_MIN * GROWTH ** bucket);
+    return this.count === 0 ? undefined : this.#nanoseconds.percentile(share * 100) / 1e6;
   }
 }
