@@ -29,8 +29,8 @@ export class ServiceError extends Error {
   }
 }
 
-export function invalidInput(message: string, hint?: string): ServiceError {
-  return new ServiceError('InvalidInput', message, { hint });
+export function invalidInput(message: string, hint?: string, cause?: unknown): ServiceError {
+  return new ServiceError('InvalidInput', message, { hint, cause });
 }
 
 /** `code` is the number that Lance clients read; `retryable` means that the same request may succeed later. */

@@ -1,56 +1,45 @@
-import type { DataType, RecordBatch } from 'apache-arrow';
-import { ServiceError } from '../errors/service-error.ts';
+import type { Field, RecordBatch, Schema } from 'apache-arrow';
+import { invalidInput } from '../errors/service-error.ts';
 import type { Input } from './input.ts';
-import type { Convert } from './types/convert-value.ts';
+import type { Convert } from './types/values-of.ts';
 
 export const FORMATS = ['arrow', 'parquet', 'csv', 'ndjson'] as const;
 export type Format = (typeof FORMATS)[number];
 
-/** A column as the file has it, or as its first rows suggest. */
-export interface SourceColumn {
-  readonly name: string;
-  readonly type: DataType;
-  readonly nullable: boolean;
-  readonly metadata: ReadonlyMap<string, string>;
-}
-
-/** A column to read: its source, and its name and type in the table. */
+/** A column to read: as in the file, and as in the table. */
 export interface PlannedColumn {
-  readonly source: SourceColumn;
-  readonly name: string;
-  readonly type: DataType;
+  readonly source: Field;
+  readonly field: Field;
   /** Where the type is not the source's. */
   readonly convert: Convert | undefined;
 }
 
+export interface ReadPlan {
+  readonly columns: readonly PlannedColumn[];
+  /** Of the columns as in the table. */
+  readonly schema: Schema;
+  readonly batchRows: number;
+}
+
 export interface SourceBatch {
   readonly batch: RecordBatch;
-  readonly rows: number;
   /** How many bytes of the input were needed so far; the size of the input at its end. */
   readonly endByte: number;
 }
 
-export interface BatchBounds {
-  readonly rows: number;
-}
-
 /** One opened file, whatever its format. */
 export interface Source {
-  readonly columns: readonly SourceColumn[];
+  /** As the file has them, or as its first rows suggest. */
+  readonly columns: readonly Field[];
   /** Whether columns that the first rows lack may come later. */
-  readonly isOpen: boolean;
+  readonly isOpen?: boolean;
   /** Where the file says it. */
-  readonly rowCount: number | undefined;
-  readonly metadata: ReadonlyMap<string, string>;
-  batches(columns: readonly PlannedColumn[], bounds: BatchBounds): AsyncGenerator<SourceBatch>;
+  readonly rowCount?: number;
+  readonly metadata?: Map<string, string>;
+  batches(plan: ReadPlan): AsyncGenerator<SourceBatch>;
 }
 
-/** Turns batches into the bytes of a file, piece by piece. */
-export interface RowWriter {
-  begin(): Uint8Array;
-  add(batch: RecordBatch): Uint8Array;
-  end(): Uint8Array;
-}
+export type Batches = AsyncIterable<RecordBatch> | Iterable<RecordBatch>;
 
 const EXTENSIONS: Readonly<Record<Format, readonly string[]>> = {
   arrow: ['arrow', 'arrows', 'feather', 'ipc', 'stream'],
@@ -73,9 +62,7 @@ export async function detectFormat(input: Input, name = ''): Promise<Format> {
   const format = formatOfContents(head) ?? formatOfName(name) ?? formatOfText(head);
   if (format !== undefined) return format;
   const subject = name === '' ? 'The input' : `"${name}"`;
-  throw new ServiceError('InvalidInput', `${subject} has no format that is known here.`, {
-    hint: `Say which of ${FORMATS.join(', ')} it is.`,
-  });
+  throw invalidInput(`${subject} has no format that is known here.`, `Say which of ${FORMATS.join(', ')} it is.`);
 }
 
 function formatOfContents(head: Uint8Array): Format | undefined {

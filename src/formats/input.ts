@@ -1,4 +1,4 @@
-import { ServiceError } from '../errors/service-error.ts';
+import { invalidInput } from '../errors/service-error.ts';
 
 /** A file of any origin: on disk, in a browser, or in memory. */
 export interface Input {
@@ -6,20 +6,10 @@ export interface Input {
   slice(start: number, end: number): Promise<ArrayBuffer>;
 }
 
-/** The part of a browser's `File` that is used; Node lacks the types of the browser. */
-interface BlobLike {
-  readonly size: number;
-  slice(start: number, end: number): { arrayBuffer(): Promise<ArrayBuffer> };
-}
-
 const PIECE_BYTES = 1024 * 1024;
 
-export function blobInput(blob: BlobLike): Input {
+export function blobInput(blob: Blob): Input {
   return { size: blob.size, slice: async (start, end) => blob.slice(start, end).arrayBuffer() };
-}
-
-export function bytesInput(bytes: Uint8Array): Input {
-  return { size: bytes.length, slice: async (start, end) => new Uint8Array(bytes.subarray(start, end)).buffer };
 }
 
 /** The bytes in order, a piece at a time: a file of any size needs little memory. */
@@ -44,10 +34,7 @@ export async function* readText(input: Input): AsyncGenerator<TextPiece> {
     try {
       return { text: decoder.decode(piece, { stream }), endByte };
     } catch (cause) {
-      throw new ServiceError('InvalidInput', `The input is not UTF-8, somewhere before its byte ${endByte}.`, {
-        hint: 'Save it as UTF-8.',
-        cause,
-      });
+      throw invalidInput(`The input is not UTF-8, somewhere before its byte ${endByte}.`, 'Save it as UTF-8.', cause);
     }
   };
   for await (const piece of readPieces(input)) yield decode(piece, true);

@@ -1,18 +1,17 @@
-import { util } from 'apache-arrow';
-import type { Schema } from 'apache-arrow';
+import { Field, Schema, util } from 'apache-arrow';
 import { isLosslessNumber } from 'lossless-json';
-import { ServiceError } from '../errors/service-error.ts';
+import { invalidInput } from '../errors/service-error.ts';
 import { openArrow } from './arrow/arrow-source.ts';
 import { openCsv } from './csv/csv-source.ts';
+import type { CsvOptions } from './csv/csv-source.ts';
 import { detectFormat } from './format.ts';
-import type { Format, PlannedColumn, Source, SourceBatch, SourceColumn } from './format.ts';
+import type { Format, PlannedColumn, Source, SourceBatch } from './format.ts';
 import type { Input } from './input.ts';
 import { openNdjson } from './json/ndjson-source.ts';
 import { openParquet } from './parquet/parquet-source.ts';
-import { schemaOf } from './row-batches.ts';
 import { converterFor } from './types/convert-value.ts';
-import { plainRows } from './types/values-of.ts';
 import { formatType, parseType } from './types/type-text.ts';
+import { plainRows } from './types/values-of.ts';
 
 /** What the caller wants of one column of a file. */
 export interface ColumnChoice {
@@ -31,18 +30,16 @@ export interface ReadOptions {
   readonly format?: Format | undefined;
   readonly columns?: readonly ColumnChoice[] | undefined;
   readonly batchRows?: number | undefined;
-  readonly sampleRows?: number | undefined;
-  readonly csv?: { readonly delimiter?: string | undefined; readonly header?: boolean | undefined } | undefined;
+  readonly csv?: CsvOptions | undefined;
 }
 
 export interface Column {
   readonly source: string;
   readonly name: string;
   readonly type: string;
-  readonly nullable: boolean;
 }
 
-export type PreviewRow = Readonly<Record<string, unknown>>;
+type PreviewRow = Readonly<Record<string, unknown>>;
 
 export interface Reader {
   readonly format: Format;
@@ -57,40 +54,42 @@ export interface Reader {
 }
 
 const BATCH_ROWS = 16_384;
-const SAMPLE_ROWS = 1000;
 
 /** Opens a file of rows: its columns at once, a preview, and the rows as Arrow batches. */
 export async function openReader(input: Input, options: ReadOptions = {}): Promise<Reader> {
   const format = options.format ?? (await detectFormat(input, options.name));
-  const source = await openSource(input, format, options);
-  const planned = planColumns(source, options.columns ?? []);
-  const bounds = { rows: options.batchRows ?? BATCH_ROWS };
+  const source = await openSource(input, format, options.csv);
+  const columns = planColumns(source, options.columns ?? []);
+  const { batchRows = BATCH_ROWS } = options;
+  const fields = columns.map(({ field }) => field);
+  const schema = new Schema(fields, source.metadata);
   return {
     format,
-    columns: planned.map((column) => toColumn(column.source, column)),
-    sourceColumns: source.columns.map((column) => toColumn(column, column)),
-    schema: schemaOf(planned, source.metadata),
+    columns: columns.map((column) => toColumn(column.source, column.field)),
+    sourceColumns: source.columns.map((field) => toColumn(field, field)),
+    schema,
     rowCount: source.rowCount,
-    preview: async (rows) => readPreview(source.batches(planned, { rows: Math.min(rows, bounds.rows) }), rows),
-    batches: () => source.batches(planned, bounds),
+    preview: async (rows) => {
+      return readPreview(source.batches({ columns, schema, batchRows: Math.min(rows, batchRows) }), rows);
+    },
+    batches: () => source.batches({ columns, schema, batchRows }),
   };
 }
 
-function toColumn(source: SourceColumn, { name, type }: Pick<SourceColumn, 'name' | 'type'>): Column {
-  return { source: source.name, name, type: formatType(type), nullable: source.nullable };
+function toColumn(source: Field, { name, type }: Field): Column {
+  return { source: source.name, name, type: formatType(type) };
 }
 
-async function openSource(input: Input, format: Format, options: ReadOptions): Promise<Source> {
-  const { sampleRows = SAMPLE_ROWS } = options;
+async function openSource(input: Input, format: Format, csv: CsvOptions | undefined): Promise<Source> {
   switch (format) {
     case 'arrow':
       return openArrow(input);
     case 'parquet':
       return openParquet(input);
     case 'csv':
-      return openCsv(input, { ...options.csv, sampleRows });
+      return openCsv(input, csv);
     case 'ndjson':
-      return openNdjson(input, { sampleRows });
+      return openNdjson(input);
   }
 }
 
@@ -101,37 +100,37 @@ function planColumns(source: Source, choices: readonly ColumnChoice[]): readonly
     const choice = choices.find((each) => each.source === column.name);
     return choice?.skip === true ? [] : [planColumn(column, choice)];
   });
-  const twice = planned.find(({ name }, index) => planned.findIndex((other) => other.name === name) !== index);
-  if (twice !== undefined) throw new ServiceError('InvalidInput', `Two columns would be named "${twice.name}".`);
+  const names = planned.map(({ field }) => field.name);
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined) throw invalidInput(`Two columns would be named "${twice}".`);
   if (planned.length > 0) return planned;
-  throw new ServiceError('InvalidInput', 'All columns are skipped.', { hint: 'Keep one at least.' });
+  throw invalidInput('All columns are skipped.', 'Keep one at least.');
 }
 
-function addedColumn(choice: ColumnChoice, source: Source): SourceColumn {
-  if (source.isOpen && (choice.type !== undefined || choice.skip === true)) {
-    return { name: choice.source, type: parseType(choice.type ?? 'utf8'), nullable: true, metadata: new Map() };
+function addedColumn(choice: ColumnChoice, source: Source): Field {
+  if (source.isOpen === true && (choice.type !== undefined || choice.skip === true)) {
+    return new Field(choice.source, parseType(choice.type ?? 'utf8'), true);
   }
-  throw new ServiceError('InvalidInput', `The file has no column "${choice.source}".`, {
-    hint: `Its columns are ${source.columns.map(({ name }) => `"${name}"`).join(', ')}.`,
-  });
+  const names = source.columns.map(({ name }) => `"${name}"`);
+  throw invalidInput(`The file has no column "${choice.source}".`, `Its columns are ${names.join(', ')}.`);
 }
 
-function planColumn(source: SourceColumn, choice: ColumnChoice | undefined): PlannedColumn {
+function planColumn(source: Field, choice: ColumnChoice | undefined): PlannedColumn {
   const type = choice?.type === undefined ? source.type : parseType(choice.type);
   const isSame = type === source.type || util.compareTypes(type, source.type);
-  return { source, name: choice?.name ?? source.name, type, convert: isSame ? undefined : converterFor(type) };
+  const field = source.clone({ name: choice?.name ?? source.name, type });
+  return { source, field, convert: isSame ? undefined : converterFor(type) };
 }
 
 async function readPreview(batches: AsyncGenerator<SourceBatch>, rowsMax: number): Promise<readonly PreviewRow[]> {
   const rows: PreviewRow[] = [];
   for await (const { batch } of batches) {
     for (const row of plainRows(batch)) {
-      if (rows.length === rowsMax) break;
       rows.push(Object.fromEntries(row.map(([name, value]) => [name, longNumbersAsText(value)])));
     }
     if (rows.length >= rowsMax) break;
   }
-  return rows;
+  return rows.slice(0, rowsMax);
 }
 
 function longNumbersAsText(value: unknown): unknown {

@@ -31,10 +31,11 @@ export async function* readParts(reader: Reader, bounds: PartBounds): AsyncGener
     return part;
   };
   for await (const next of reader.batches()) {
-    if (rows > 0 && rows + next.rows > bounds.rows) yield close();
-    batches.push(next.batch);
-    rows += next.rows;
-    bytes += next.batch.data.byteLength;
+    const { batch } = next;
+    if (rows > 0 && rows + batch.numRows > bounds.rows) yield close();
+    batches.push(batch);
+    rows += batch.numRows;
+    bytes += batch.data.byteLength;
     endByte = next.endByte;
     if (bytes >= bounds.bytes) yield close();
   }

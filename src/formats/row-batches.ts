@@ -1,10 +1,10 @@
-import { Field, RecordBatch, Schema, Struct, makeData } from 'apache-arrow';
-import type { Data, DataType } from 'apache-arrow';
-import { ServiceError } from '../errors/service-error.ts';
-import type { BatchBounds, PlannedColumn, SourceBatch } from './format.ts';
+import { RecordBatch, Struct, makeData } from 'apache-arrow';
+import type { Data, DataType, Schema } from 'apache-arrow';
+import { invalidInput } from '../errors/service-error.ts';
+import type { PlannedColumn, ReadPlan, SourceBatch } from './format.ts';
 import { buildData } from './types/build-data.ts';
 import { ConversionError, converterFor } from './types/convert-value.ts';
-import { plainValue } from './types/values-of.ts';
+import { plainConverter } from './types/values-of.ts';
 
 /** Rows of text, with one cell for each planned column. */
 export interface RowPiece {
@@ -13,22 +13,23 @@ export interface RowPiece {
   readonly endByte: number;
 }
 
+/** The types of text are inferred from so many rows. */
+export const SAMPLE_ROWS = 1000;
+
 /** A batch of text rows ends at as many rows as wanted, or after this much text. */
 const BATCH_CHARACTERS = 8 * 1024 * 1024;
 
 /** Batches out of rows of text. */
 export async function* toBatches(
   pieces: AsyncIterable<RowPiece>,
-  columns: readonly PlannedColumn[],
-  bounds: BatchBounds,
+  { columns, schema, batchRows }: ReadPlan,
 ): AsyncGenerator<SourceBatch> {
-  const schema = schemaOf(columns);
-  const converters = columns.map(({ type }) => converterFor(type));
+  const converters = columns.map(({ field }) => converterFor(field.type));
   let values: unknown[][] = columns.map(() => []);
   let [rows, characters, endByte] = [0, 0, 0];
   const close = (): SourceBatch => {
-    const children = columns.map(({ type }, index) => buildData(type, values[index] ?? []));
-    const closed = { batch: makeBatch(schema, children, rows), rows, endByte };
+    const children = columns.map(({ field }, index) => buildData(field.type, values[index] ?? []));
+    const closed = { batch: makeBatch(schema, children, rows), endByte };
     values = columns.map(() => []);
     rows = 0;
     characters = 0;
@@ -46,7 +47,7 @@ export async function* toBatches(
         }
       }
       rows += 1;
-      if (rows === bounds.rows) yield close();
+      if (rows === batchRows) yield close();
     }
     characters += piece.characters;
     if (characters >= BATCH_CHARACTERS && rows > 0) yield close();
@@ -58,36 +59,26 @@ export async function* toBatches(
 export function convertValues(
   values: readonly unknown[],
   from: DataType,
-  { convert, type, source }: PlannedColumn,
+  { convert, field, source }: PlannedColumn,
   firstRow: number,
 ): Data {
+  const toPlain = plainConverter(from);
   const converted = values.map((value, index) => {
     try {
-      return convert?.(plainValue(value, from)) ?? null;
+      return convert?.(toPlain(value)) ?? null;
     } catch (error) {
       const subject = `Row ${firstRow + index + 1}: the value of "${source.name}"`;
       return refuseAt(error, subject, 'Give the column another type.');
     }
   });
-  return buildData(type, converted);
+  return buildData(field.type, converted);
 }
 
 function refuseAt(error: unknown, subject: string, hint: string): never {
   if (!(error instanceof ConversionError)) throw error;
-  throw new ServiceError('InvalidInput', `${subject} ${error.message}.`, { hint });
-}
-
-export function schemaOf(columns: readonly PlannedColumn[], metadata?: ReadonlyMap<string, string>): Schema {
-  const fields = columns.map(
-    ({ name, type, source }) => new Field(name, type, source.nullable, new Map(source.metadata)),
-  );
-  return new Schema(fields, new Map(metadata));
+  throw invalidInput(`${subject} ${error.message}.`, hint);
 }
 
 export function makeBatch(schema: Schema, children: readonly Data[], length: number): RecordBatch {
   return new RecordBatch(schema, makeData({ type: new Struct(schema.fields), length, children: [...children] }));
-}
-
-export function nullData(type: DataType, length: number): Data {
-  return buildData(type, Array.from({ length }));
 }

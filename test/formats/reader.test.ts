@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { tableFromIPC } from 'apache-arrow';
-import { bytesInput } from '../../src/formats/input.ts';
+import { blobInput } from '../../src/formats/input.ts';
 import type { Input } from '../../src/formats/input.ts';
 import { toStreamBytes } from '../../src/formats/arrow/arrow-stream.ts';
 import { openReader } from '../../src/formats/open-reader.ts';
 import type { ReadOptions } from '../../src/formats/open-reader.ts';
 import { fixtureStream } from '../support/arrow-fixtures.ts';
 
-const text = (source: string): Input => bytesInput(new TextEncoder().encode(source));
+const bytesInput = (bytes: Uint8Array): Input => blobInput(new Blob([bytes]));
+const text = (source: string): Input => blobInput(new Blob([source]));
 
 async function read(input: Input, options: ReadOptions): Promise<any> {
   const reader = await openReader(input, options);
@@ -19,7 +20,7 @@ async function read(input: Input, options: ReadOptions): Promise<any> {
 async function refusal(input: Input, options: ReadOptions): Promise<string> {
   try {
     const reader = await openReader(input, options);
-    for await (const batch of reader.batches()) assert.ok(batch.rows > 0);
+    for await (const { batch } of reader.batches()) assert.ok(batch.numRows > 0);
   } catch (error) {
     assert.ok(error instanceof Error && 'detail' in error, String(error));
     return String(error.detail);
@@ -169,8 +170,8 @@ test('an Arrow stream is read in batches of the wanted size, and comes out as it
   const whole = tableFromIPC(plain);
   const reader = await openReader(bytesInput(plain), { batchRows: 7 });
   const batches = [];
-  for await (const { batch, rows } of reader.batches()) {
-    assert.ok(rows <= 7);
+  for await (const { batch } of reader.batches()) {
+    assert.ok(batch.numRows <= 7);
     batches.push(batch);
   }
   const again = tableFromIPC(toStreamBytes(reader.schema, batches));

@@ -5,7 +5,7 @@ import type { DataType } from 'apache-arrow';
 import fc from 'fast-check';
 import { buildData } from '../../src/formats/types/build-data.ts';
 import type { Format } from '../../src/formats/format.ts';
-import { bytesInput } from '../../src/formats/input.ts';
+import { blobInput } from '../../src/formats/input.ts';
 import { openReader } from '../../src/formats/open-reader.ts';
 import { makeBatch } from '../../src/formats/row-batches.ts';
 import { parseType, formatType } from '../../src/formats/types/type-text.ts';
@@ -87,7 +87,7 @@ async function roundTrip(format: Format, type: DataType, column: readonly unknow
   const pieces: Uint8Array[] = [];
   for await (const piece of writeRows(format, schema, [batch])) pieces.push(piece);
   const columns = format === 'csv' || format === 'ndjson' ? [{ source: 'v', type: formatType(type) }] : [];
-  const reader = await openReader(bytesInput(Buffer.concat(pieces)), { format, columns });
+  const reader = await openReader(blobInput(new Blob(pieces)), { format, columns });
   assert.equal(reader.columns[1]?.type, formatType(type));
   const read: unknown[] = [];
   for await (const found of reader.batches()) {
@@ -145,12 +145,12 @@ test('a file of several batches, and an Arrow file, are read whole', async () =>
     const pieces: Uint8Array[] = [];
     if (format === 'file') pieces.push(whole);
     else for await (const piece of writeRows(format, schema, batches)) pieces.push(piece);
-    const reader = await openReader(bytesInput(Buffer.concat(pieces)), { batchRows: 7000, name: `x.${format}` });
+    const reader = await openReader(blobInput(new Blob(pieces)), { batchRows: 7000, name: `x.${format}` });
     let rows = 0;
     let last: unknown;
     for await (const found of reader.batches()) {
-      assert.ok(found.rows <= 7000);
-      rows += found.rows;
+      assert.ok(found.batch.numRows <= 7000);
+      rows += found.batch.numRows;
       const [data] = found.batch.data.children;
       last = data === undefined ? undefined : valuesOf(data).at(-1);
     }

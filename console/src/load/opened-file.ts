@@ -74,9 +74,9 @@ export async function convertFile({ file, columns }: OpenedFile, { onRead, signa
   ]);
   let rows = 0;
   const batches = async function* () {
-    for await (const { batch, rows: count, endByte } of reader.batches()) {
+    for await (const { batch, endByte } of reader.batches()) {
       signal.throwIfAborted();
-      rows += count;
+      rows += batch.numRows;
       onRead(endByte / Math.max(1, file.size));
       yield batch;
       // Yields to the event loop: the page stays responsive.

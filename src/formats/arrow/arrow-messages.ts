@@ -1,4 +1,5 @@
-import { ServiceError } from '../../errors/service-error.ts';
+import { invalidInput } from '../../errors/service-error.ts';
+import type { ServiceError } from '../../errors/service-error.ts';
 import type { Input } from '../input.ts';
 
 /** One message of an Arrow file or stream, with its bytes. */
@@ -113,24 +114,19 @@ function lengthAt(view: DataView, at: number | undefined): number {
 /** What is wrong with an Arrow file, in plain words. */
 export function unreadableArrow(cause: unknown): ServiceError {
   const text = cause instanceof Error ? cause.message : '';
-  const refuse = (message: string, hint: string) => new ServiceError('InvalidInput', message, { hint, cause });
   if (text.includes('compression')) {
-    return refuse(
-      'The buffers of the Arrow file are compressed.',
-      'With its columns as they are, "tiltyard import" loads it; to change them, write it without compression.',
-    );
+    const hint =
+      'With its columns as they are, "tiltyard import" loads it; to change them, write it without compression.';
+    return invalidInput('The buffers of the Arrow file are compressed.', hint, cause);
   }
   if (text.includes('Unrecognized type')) {
-    return refuse(
-      'The Arrow file has a column of a type that is not read here.',
-      'Lists of 64-bit offsets, views, unions and run-end encoding cannot be changed on the way; with its columns as they are, "tiltyard import" loads the file if the server takes them.',
-    );
+    const hint =
+      'Lists of 64-bit offsets, views, unions and run-end encoding cannot be changed on the way; with its columns as they are, "tiltyard import" loads the file if the server takes them.';
+    return invalidInput('The Arrow file has a column of a type that is not read here.', hint, cause);
   }
   if (text === 'message too large') {
-    return refuse('The Arrow file has a batch of more than 1 GiB.', 'Write it with smaller batches.');
+    return invalidInput('The Arrow file has a batch of more than 1 GiB.', 'Write it with smaller batches.', cause);
   }
-  return refuse(
-    'The input is not an Arrow IPC file or stream, or it is cut off.',
-    'Give a whole file, or the format that it has.',
-  );
+  const hint = 'Give a whole file, or the format that it has.';
+  return invalidInput('The input is not an Arrow IPC file or stream, or it is cut off.', hint, cause);
 }

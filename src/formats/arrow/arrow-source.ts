@@ -1,10 +1,10 @@
 import { RecordBatchReader } from 'apache-arrow';
 import type { Data, RecordBatch, Schema } from 'apache-arrow';
 import { Footer } from 'apache-arrow/ipc/metadata/file';
-import type { BatchBounds, PlannedColumn, Source, SourceBatch } from '../format.ts';
+import type { PlannedColumn, ReadPlan, Source, SourceBatch } from '../format.ts';
 import { readPieces } from '../input.ts';
 import type { Input } from '../input.ts';
-import { convertValues, makeBatch, nullData, schemaOf } from '../row-batches.ts';
+import { convertValues, makeBatch } from '../row-batches.ts';
 import { valuesOf } from '../types/values-of.ts';
 import { END_OF_STREAM, footerRange, isArrowFile, unreadableArrow } from './arrow-messages.ts';
 import { toSchemaBytes } from './arrow-stream.ts';
@@ -13,13 +13,7 @@ export async function openArrow(input: Input): Promise<Source> {
   const { reader } = await openInput(input);
   const { schema } = reader;
   await reader.cancel();
-  return {
-    columns: schema.fields.map(({ name, type, nullable, metadata }) => ({ name, type, nullable, metadata })),
-    isOpen: false,
-    rowCount: undefined,
-    metadata: schema.metadata,
-    batches: (planned, bounds) => readBatches(input, planned, bounds, schema.metadata),
-  };
+  return { columns: schema.fields, metadata: schema.metadata, batches: (plan) => readBatches(input, plan) };
 }
 
 /** The batches of an Arrow stream as it arrives, such as the reply of a query. */
@@ -83,21 +77,15 @@ async function readable<Value>(read: () => Promise<Value>): Promise<Value> {
   }
 }
 
-async function* readBatches(
-  input: Input,
-  planned: readonly PlannedColumn[],
-  bounds: BatchBounds,
-  metadata: ReadonlyMap<string, string>,
-): AsyncGenerator<SourceBatch> {
+async function* readBatches(input: Input, { columns, schema, batchRows }: ReadPlan): AsyncGenerator<SourceBatch> {
   const { reader, readBytes } = await openInput(input);
-  const schema = schemaOf(planned, metadata);
   let row = 0;
   try {
     for await (const batch of allBatches(reader)) {
-      for (let at = 0; at < batch.numRows; at += bounds.rows) {
-        const part = batch.numRows <= bounds.rows ? batch : batch.slice(at, at + bounds.rows);
-        const children = planned.map((column) => columnOf(part, column, row + at));
-        yield { batch: makeBatch(schema, children, part.numRows), rows: part.numRows, endByte: readBytes() };
+      for (let at = 0; at < batch.numRows; at += batchRows) {
+        const part = batch.numRows <= batchRows ? batch : batch.slice(at, at + batchRows);
+        const children = columns.map((column) => columnOf(part, column, row + at));
+        yield { batch: makeBatch(schema, children, part.numRows), endByte: readBytes() };
       }
       row += batch.numRows;
     }
@@ -108,6 +96,6 @@ async function* readBatches(
 
 function columnOf(batch: RecordBatch, column: PlannedColumn, row: number): Data {
   const data = batch.data.children[batch.schema.fields.findIndex(({ name }) => name === column.source.name)];
-  if (data === undefined) return nullData(column.type, batch.numRows);
+  if (data === undefined) throw new TypeError(`a batch without the column "${column.source.name}"`);
   return column.convert === undefined ? data : convertValues(valuesOf(data), data.type, column, row);
 }

@@ -1,6 +1,6 @@
 import { Field, RecordBatchStreamWriter, Schema } from 'apache-arrow';
 import type { RecordBatch } from 'apache-arrow';
-import type { RowWriter } from '../format.ts';
+import type { Batches } from '../format.ts';
 import { makeBatch } from '../row-batches.ts';
 import { buildData } from '../types/build-data.ts';
 import { parseType } from '../types/type-text.ts';
@@ -20,13 +20,13 @@ export function toSchemaBytes(schema: Schema): Uint8Array {
 }
 
 /** A stream, a piece for each batch. */
-export function arrowStreamWriter(schema: Schema): RowWriter {
+export async function* writeArrow(schema: Schema, batches: Batches): AsyncGenerator<Uint8Array> {
   const head = toSchemaBytes(schema);
-  return {
-    begin: () => head,
-    add: (batch) => toStreamBytes(schema, [batch]).subarray(head.length, -END_OF_STREAM.length),
-    end: () => END_OF_STREAM,
-  };
+  yield head;
+  for await (const batch of batches) {
+    yield toStreamBytes(schema, [batch]).subarray(head.length, -END_OF_STREAM.length);
+  }
+  yield END_OF_STREAM;
 }
 
 export interface ValueColumn {

@@ -1,4 +1,4 @@
-import { ServiceError } from '../../errors/service-error.ts';
+import { invalidInput } from '../../errors/service-error.ts';
 
 export interface CsvRow {
   /** The line of the file on which the row begins. */
@@ -26,13 +26,13 @@ export class CsvRows {
   push(text: string): readonly CsvRow[] {
     this.rest += text;
     const rows = this.take(false);
-    if (this.rest.length > ROW_CHARACTERS_MAX) throw this.fault('is longer than 16 MiB; a quote may not be closed');
+    if (this.rest.length > ROW_CHARACTERS_MAX) this.refuse('is longer than 16 MiB; a quote may not be closed');
     return rows;
   }
 
   finish(): readonly CsvRow[] {
     const rows = this.take(true);
-    if (this.rest !== '') throw this.fault('has a quote that is not closed');
+    if (this.rest !== '') this.refuse('has a quote that is not closed');
     return rows;
   }
 
@@ -74,7 +74,7 @@ export class CsvRows {
         if (!isLast && newline === -1) return undefined;
         if (text.startsWith('\r\n', end)) end += 1;
         if (end < text.length && text[end] !== '\n' && !text.startsWith(this.delimiter, end)) {
-          throw this.fault('has text behind a closing quote');
+          this.refuse('has text behind a closing quote');
         }
       } else {
         if (newline === -1 && !isLast) return undefined;
@@ -103,10 +103,9 @@ export class CsvRows {
     return at === -1 ? undefined : at;
   }
 
-  private fault(what: string): ServiceError {
-    return new ServiceError('InvalidInput', `The row on line ${this.line} ${what}.`, {
-      hint: 'Cells with the delimiter, a quote or a line break stand in quotes, and a quote inside is doubled.',
-    });
+  private refuse(what: string): never {
+    const hint = 'Cells with the delimiter, a quote or a line break stand in quotes, and a quote inside is doubled.';
+    throw invalidInput(`The row on line ${this.line} ${what}.`, hint);
   }
 }
 

@@ -1,8 +1,9 @@
-import { ServiceError } from '../../errors/service-error.ts';
-import type { PlannedColumn, Source, SourceColumn } from '../format.ts';
+import { Field } from 'apache-arrow';
+import { invalidInput } from '../../errors/service-error.ts';
+import type { PlannedColumn, Source } from '../format.ts';
 import { readText } from '../input.ts';
 import type { Input } from '../input.ts';
-import { toBatches } from '../row-batches.ts';
+import { SAMPLE_ROWS, toBatches } from '../row-batches.ts';
 import type { RowPiece } from '../row-batches.ts';
 import { TypeInference } from '../types/infer-type.ts';
 import { CsvRows, guessDelimiter } from './csv-rows.ts';
@@ -13,8 +14,6 @@ export interface CsvOptions {
   readonly delimiter?: string | undefined;
   /** Whether the first row holds the names; true when absent. */
   readonly header?: boolean | undefined;
-  /** Types are inferred from so many rows. */
-  readonly sampleRows: number;
 }
 
 interface Layout {
@@ -25,23 +24,17 @@ interface Layout {
 
 const GUESS_CHARACTERS = 65_536;
 
-export async function openCsv(input: Input, options: CsvOptions): Promise<Source> {
+export async function openCsv(input: Input, options: CsvOptions = {}): Promise<Source> {
   const { delimiter, rows } = await readSample(input, options);
   const [first] = rows;
-  if (first === undefined) {
-    throw new ServiceError('InvalidInput', 'The CSV file is empty.', {
-      hint: 'Its first row holds the names of the columns.',
-    });
-  }
+  if (first === undefined)
+    throw invalidInput('The CSV file is empty.', 'Its first row holds the names of the columns.');
   const hasHeader = options.header ?? true;
   const names = hasHeader ? namesOf(first) : first.cells.map((_, index) => `column${index + 1}`);
   const layout: Layout = { delimiter, hasHeader, names };
   return {
     columns: inferColumns(layout, rows.slice(hasHeader ? 1 : 0)),
-    isOpen: false,
-    rowCount: undefined,
-    metadata: new Map(),
-    batches: (planned, bounds) => toBatches(readRows(input, layout, planned), planned, bounds),
+    batches: (plan) => toBatches(readRows(input, layout, plan.columns), plan),
   };
 }
 
@@ -53,31 +46,27 @@ async function readSample(input: Input, options: CsvOptions): Promise<{ delimite
     delimiter ??= guessDelimiter(text.slice(0, GUESS_CHARACTERS));
     reader ??= new CsvRows(delimiter);
     rows.push(...reader.push(text));
-    if (rows.length > options.sampleRows) break;
+    if (rows.length > SAMPLE_ROWS) break;
     if (endByte === input.size) rows.push(...reader.finish());
   }
-  return { delimiter: delimiter ?? ',', rows: rows.slice(0, options.sampleRows + 1) };
+  return { delimiter: delimiter ?? ',', rows: rows.slice(0, SAMPLE_ROWS + 1) };
 }
 
 function namesOf({ cells }: CsvRow): readonly string[] {
   const names = cells.map((cell, index) => (cell === null || cell.trim() === '' ? `column${index + 1}` : cell.trim()));
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice === undefined) return names;
-  throw new ServiceError('InvalidInput', `The header names the column "${twice}" twice.`, {
-    hint: 'Every column needs a name of its own.',
-  });
+  throw invalidInput(`The header names the column "${twice}" twice.`, 'Every column needs a name of its own.');
 }
 
-function inferColumns(layout: Layout, rows: readonly CsvRow[]): readonly SourceColumn[] {
+function inferColumns(layout: Layout, rows: readonly CsvRow[]): readonly Field[] {
   const inferred = layout.names.map(() => new TypeInference(true));
   for (const row of rows) {
     if (isBlank(row, layout)) continue;
     requireWidth(row, layout);
     for (const [index, column] of inferred.entries()) column.add(row.cells[index]);
   }
-  return inferred.map((column, index) => {
-    return { name: layout.names[index] ?? '', type: column.type(), nullable: true, metadata: new Map() };
-  });
+  return inferred.map((column, index) => new Field(layout.names[index] ?? '', column.type(), true));
 }
 
 async function* readRows(input: Input, layout: Layout, planned: readonly PlannedColumn[]): AsyncGenerator<RowPiece> {
@@ -102,8 +91,7 @@ function isBlank({ cells }: CsvRow, { names }: Layout): boolean {
 
 function requireWidth({ cells, line }: CsvRow, { names }: Layout): void {
   if (cells.length === names.length) return;
-  const sentence = `The row on line ${line} has ${cells.length} cells, the first row ${names.length}.`;
-  throw new ServiceError('InvalidInput', sentence, {
-    hint: 'Every row needs as many cells as the first. Check the delimiter, and that cells with it stand in quotes.',
-  });
+  const hint =
+    'Every row needs as many cells as the first. Check the delimiter, and that cells with it stand in quotes.';
+  throw invalidInput(`The row on line ${line} has ${cells.length} cells, the first row ${names.length}.`, hint);
 }

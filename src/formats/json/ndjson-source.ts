@@ -1,9 +1,10 @@
+import { Field } from 'apache-arrow';
 import { isLosslessNumber } from 'lossless-json';
-import { ServiceError } from '../../errors/service-error.ts';
+import { invalidInput } from '../../errors/service-error.ts';
 import type { PlannedColumn, Source } from '../format.ts';
 import { readText } from '../input.ts';
 import type { Input } from '../input.ts';
-import { toBatches } from '../row-batches.ts';
+import { SAMPLE_ROWS, toBatches } from '../row-batches.ts';
 import type { RowPiece } from '../row-batches.ts';
 import { addFields } from '../types/infer-type.ts';
 import type { TypeInference } from '../types/infer-type.ts';
@@ -11,27 +12,19 @@ import { parseExactJson } from './exact-json.ts';
 
 const LINE_CHARACTERS_MAX = 64 * 1024 * 1024;
 
-export async function openNdjson(input: Input, options: { readonly sampleRows: number }): Promise<Source> {
+export async function openNdjson(input: Input): Promise<Source> {
   const inferred = new Map<string, TypeInference>();
   let sampled = 0;
   for await (const { rows } of readObjects(input)) {
-    for (const { value } of rows.slice(0, options.sampleRows - sampled)) addFields(inferred, value);
+    for (const { value } of rows.slice(0, SAMPLE_ROWS - sampled)) addFields(inferred, value);
     sampled += rows.length;
-    if (sampled >= options.sampleRows) break;
+    if (sampled >= SAMPLE_ROWS) break;
   }
-  if (inferred.size === 0) {
-    throw new ServiceError('InvalidInput', 'The NDJSON file has no columns.', {
-      hint: 'Every line is one JSON object.',
-    });
-  }
+  if (inferred.size === 0) throw invalidInput('The NDJSON file has no columns.', 'Every line is one JSON object.');
   return {
-    columns: [...inferred].map(([name, column]) => {
-      return { name, type: column.type(), nullable: true, metadata: new Map() };
-    }),
+    columns: [...inferred].map(([name, column]) => new Field(name, column.type(), true)),
     isOpen: true,
-    rowCount: undefined,
-    metadata: new Map(),
-    batches: (planned, bounds) => toBatches(readRows(input, planned, [...inferred.keys()]), planned, bounds),
+    batches: (plan) => toBatches(readRows(input, plan.columns, [...inferred.keys()]), plan),
   };
 }
 
@@ -55,9 +48,8 @@ async function* readRows(
 function requireKnown(value: object, known: ReadonlySet<string>, line: number): void {
   const unknown = Object.keys(value).find((name) => !known.has(name));
   if (unknown === undefined) return;
-  throw new ServiceError('InvalidInput', `Line ${line} has a column "${unknown}" that the first lines lack.`, {
-    hint: 'Name the column with its type, or say that it is to be skipped.',
-  });
+  const hint = 'Name the column with its type, or say that it is to be skipped.';
+  throw invalidInput(`Line ${line} has a column "${unknown}" that the first lines lack.`, hint);
 }
 
 type JsonObject = Readonly<Record<string, unknown>>;
@@ -75,7 +67,7 @@ async function* readObjects(input: Input): AsyncGenerator<Objects> {
     const isLast = endByte === input.size && text === '';
     const lines = (rest + text).split('\n');
     rest = isLast ? '' : (lines.pop() ?? '');
-    if (rest.length > LINE_CHARACTERS_MAX) throw notAnObject(line + lines.length, 'is longer than 64 MiB');
+    if (rest.length > LINE_CHARACTERS_MAX) refuseLine(line + lines.length, 'is longer than 64 MiB');
     const first = line;
     const rows = lines.flatMap((source, index) => {
       return source.trim() === '' ? [] : [{ line: first + index, value: parseObject(source, first + index) }];
@@ -90,9 +82,9 @@ function parseObject(text: string, line: number): JsonObject {
   try {
     value = parseExactJson(text);
   } catch (error) {
-    throw notAnObject(line, text.trimStart().startsWith('[') ? 'begins a JSON array' : 'is not JSON', error);
+    refuseLine(line, text.trimStart().startsWith('[') ? 'begins a JSON array' : 'is not JSON', error);
   }
-  if (!isObject(value)) throw notAnObject(line, 'is not a JSON object');
+  if (!isObject(value)) refuseLine(line, 'is not a JSON object');
   return value;
 }
 
@@ -100,9 +92,7 @@ function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !isLosslessNumber(value);
 }
 
-function notAnObject(line: number, what: string, cause?: unknown): ServiceError {
-  return new ServiceError('InvalidInput', `Line ${line} ${what}.`, {
-    hint: 'In NDJSON every line is one JSON object: {"id": 1, "name": "a"}.',
-    cause,
-  });
+function refuseLine(line: number, what: string, cause?: unknown): never {
+  const hint = 'In NDJSON every line is one JSON object: {"id": 1, "name": "a"}.';
+  throw invalidInput(`Line ${line} ${what}.`, hint, cause);
 }

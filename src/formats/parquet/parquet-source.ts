@@ -3,10 +3,10 @@ import type { Data, Field } from 'apache-arrow';
 import { parquetMetadataAsync, parquetScan, parquetSchema } from 'hyparquet';
 import type { FileMetaData, ParquetScan, SchemaElement } from 'hyparquet';
 import { compressors } from 'hyparquet-compressors';
-import { ServiceError } from '../../errors/service-error.ts';
-import type { BatchBounds, PlannedColumn, Source, SourceBatch, SourceColumn } from '../format.ts';
+import { invalidInput } from '../../errors/service-error.ts';
+import type { PlannedColumn, ReadPlan, Source, SourceBatch } from '../format.ts';
 import type { Input } from '../input.ts';
-import { convertValues, makeBatch, nullData, schemaOf } from '../row-batches.ts';
+import { convertValues, makeBatch } from '../row-batches.ts';
 import { buildData } from '../types/build-data.ts';
 import { fromBase64 } from '../types/values-of.ts';
 import { fitsArrow, isText, toField } from './parquet-types.ts';
@@ -19,44 +19,42 @@ interface OpenedFile {
   readonly file: { readonly byteLength: number; readonly slice: (start: number, end?: number) => Promise<ArrayBuffer> };
   /** Without logical types: the reader then returns values as they are stored. */
   readonly stored: FileMetaData;
-  readonly fields: readonly Field[];
+  readonly storedTypes: ReadonlyMap<string, DataType>;
 }
 
 export async function openParquet(input: Input): Promise<Source> {
-  const file = {
-    byteLength: input.size,
-    slice: async (start: number, end?: number) => input.slice(start, end ?? input.size),
-  };
+  const { size } = input;
+  const file = { byteLength: size, slice: async (start: number, end = size) => input.slice(start, end) };
   const parquet = await readMetadata(file);
   const arrowSchema = readArrowSchema(parquet);
-  const metadata = arrowSchema?.metadata ?? new Map<string, string>();
   const fields = parquetSchema(parquet).children.map((tree) => toField(tree));
-  const opened: OpenedFile = { file, fields, stored: { ...parquet, schema: parquet.schema.map(toStored) } };
+  const opened: OpenedFile = {
+    file,
+    stored: { ...parquet, schema: parquet.schema.map(toStored) },
+    storedTypes: new Map(fields.map(({ name, type }) => [name, type])),
+  };
   return {
     columns: fields.map((field) => toColumn(field, arrowSchema)),
-    isOpen: false,
     rowCount: Number(parquet.num_rows),
-    metadata,
-    batches: (planned, bounds) => readBatches(opened, planned, bounds, metadata),
+    metadata: arrowSchema?.metadata ?? new Map(),
+    batches: (plan) => readBatches(opened, plan),
   };
 }
 
 async function readMetadata(file: OpenedFile['file']): Promise<FileMetaData> {
   try {
     return await parquetMetadataAsync(file, { geoparquet: false });
-  } catch (error) {
-    throw new ServiceError('InvalidInput', 'The input is not a Parquet file, or it is cut off.', {
-      hint: 'A Parquet file ends with its schema and the letters PAR1.',
-      cause: error,
-    });
+  } catch (cause) {
+    const hint = 'A Parquet file ends with its schema and the letters PAR1.';
+    throw invalidInput('The input is not a Parquet file, or it is cut off.', hint, cause);
   }
 }
 
-function toColumn({ name, type, nullable }: Field, arrowSchema: Schema | undefined): SourceColumn {
-  const arrow = arrowSchema?.fields.find((field) => field.name === name);
+function toColumn(field: Field, arrowSchema: Schema | undefined): Field {
+  const arrow = arrowSchema?.fields.find(({ name }) => name === field.name);
   const arrowType = DataType.isDictionary(arrow?.type) ? arrow.type.dictionary : arrow?.type;
-  const fits = arrowType !== undefined && fitsArrow(type, arrowType);
-  return { name, type: fits ? arrowType : type, nullable, metadata: arrow?.metadata ?? new Map() };
+  const type = arrowType !== undefined && fitsArrow(field.type, arrowType) ? arrowType : field.type;
+  return field.clone({ type, metadata: arrow?.metadata ?? new Map() });
 }
 
 /** The Arrow schema that the writer kept; without it the types of Parquet are used. */
@@ -80,34 +78,30 @@ function toStored(element: SchemaElement): SchemaElement {
 }
 
 async function* readBatches(
-  { file, stored, fields }: OpenedFile,
-  planned: readonly PlannedColumn[],
-  bounds: BatchBounds,
-  metadata: ReadonlyMap<string, string>,
+  { file, stored, storedTypes }: OpenedFile,
+  { columns, schema, batchRows }: ReadPlan,
 ): AsyncGenerator<SourceBatch> {
-  const schema = schemaOf(planned, metadata);
   const scan = await parquetScan({
     file,
     metadata: stored,
-    columns: planned.map(({ source }) => source.name),
+    columns: columns.map(({ source }) => source.name),
     compressors,
     utf8: false,
     geoparquet: false,
     parsers: { timestampFromNanoseconds: (nanoseconds: bigint) => nanoseconds },
   });
   const total = Number(stored.num_rows);
-  const step = Math.min(bounds.rows, Math.max(1, Math.floor(BATCH_VALUES / valuesPerRow(stored))));
+  const step = Math.min(batchRows, Math.max(1, Math.floor(BATCH_VALUES / valuesPerRow(stored))));
   for (const { rowStart, rowEnd } of scan.ranges) {
     for (let row = rowStart; row < rowEnd; row += step) {
       const end = Math.min(row + step, rowEnd);
       const children: Data[] = [];
-      for (const column of planned) {
-        const field = fields.find(({ name }) => name === column.source.name);
-        const isMissing = field === undefined;
-        children.push(isMissing ? nullData(column.type, end - row) : await readColumn(scan, field, column, [row, end]));
+      for (const column of columns) {
+        const type = storedTypes.get(column.source.name) ?? column.source.type;
+        children.push(await readColumn(scan, type, column, [row, end]));
       }
       const endByte = Math.floor((file.byteLength * end) / total);
-      yield { batch: makeBatch(schema, children, end - row), rows: end - row, endByte };
+      yield { batch: makeBatch(schema, children, end - row), endByte };
     }
   }
 }
@@ -120,20 +114,19 @@ function valuesPerRow({ row_groups: groups, num_rows: rows }: FileMetaData): num
 
 async function readColumn(
   scan: ParquetScan,
-  field: Field,
+  type: DataType,
   column: PlannedColumn,
   [rowStart, rowEnd]: readonly [number, number],
 ): Promise<Data> {
-  const read = fromParquet(field.type);
+  const { name } = column.source;
+  const read = fromParquet(type);
   let values: unknown[];
   try {
-    values = Array.from(await scan.readColumn({ column: field.name, rowStart, rowEnd }), (value) => read(value));
-  } catch (error) {
-    throw new ServiceError('InvalidInput', `The column "${field.name}" of the Parquet file cannot be read.`, {
-      hint: 'Leave the column out, or write the file again.',
-      cause: error,
-    });
+    values = Array.from(await scan.readColumn({ column: name, rowStart, rowEnd }), (value) => read(value));
+  } catch (cause) {
+    const hint = 'Leave the column out, or write the file again.';
+    throw invalidInput(`The column "${name}" of the Parquet file cannot be read.`, hint, cause);
   }
-  if (column.convert === undefined) return buildData(column.type, values);
-  return convertValues(values, field.type, column, rowStart);
+  if (column.convert === undefined) return buildData(column.field.type, values);
+  return convertValues(values, type, column, rowStart);
 }

@@ -1,7 +1,7 @@
 import * as arrow from 'apache-arrow';
 import { DataType, Field, TimeUnit } from 'apache-arrow';
 import type { SchemaElement, SchemaTree } from 'hyparquet';
-import { ServiceError } from '../../errors/service-error.ts';
+import { invalidInput } from '../../errors/service-error.ts';
 import { listOf, mapOf } from '../types/type-text.ts';
 
 /** The Arrow field of a column of a Parquet file. */
@@ -58,7 +58,7 @@ function leafType(element: SchemaElement): DataType {
       return decimalType(element) ?? new arrow.FixedSizeBinary(element.type_length ?? 0);
     default: {
       const sentence = `The column "${element.name}" of the Parquet file has a type that is not read here.`;
-      throw new ServiceError('InvalidInput', sentence, { hint: 'Leave the column out.' });
+      throw invalidInput(sentence, 'Leave the column out.');
     }
   }
 }

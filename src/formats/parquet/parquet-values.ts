@@ -1,38 +1,30 @@
 import { DataType, DateUnit, Precision, TimeUnit, util } from 'apache-arrow';
-import { fieldOf, toBigInt } from '../types/build-data.ts';
-import type { Convert } from '../types/convert-value.ts';
+import { toBigInt } from '../types/build-data.ts';
 import { MILLISECONDS_PER_DAY } from '../types/times.ts';
+import { deepConverter } from '../types/values-of.ts';
+import type { Convert } from '../types/values-of.ts';
 
 /** From what the Parquet reader returns, unconverted, to the forms that `buildData` takes. */
 export function fromParquet(type: DataType): Convert {
-  return nullsAside(readerFor(type));
+  return deepConverter(type, readerFor);
 }
 
 /** From the forms of `valuesOf` to what the Parquet writer takes. */
 export function toParquet(type: DataType): Convert {
-  return nullsAside(writerFor(type));
+  return deepConverter(type, writerFor);
 }
 
-function nullsAside(convert: Convert): Convert {
-  return (value) => (value === null || value === undefined ? null : convert(value));
-}
-
-function readerFor(type: DataType): Convert {
+function readerFor(type: DataType): Convert | undefined {
   if (DataType.isInt(type) && !type.isSigned) return (value) => toUnsigned(value, type.bitWidth);
   if (DataType.isDecimal(type)) return toUnscaled;
   if (DataType.isFloat(type) && type.precision === Precision.HALF) {
     return (value) =>
       value instanceof Uint8Array ? util.uint16ToFloat64((value[0] ?? 0) | ((value[1] ?? 0) << 8)) : value;
   }
-  if (DataType.isDictionary(type)) return fromParquet(type.dictionary);
-  if (DataType.isList(type) || DataType.isFixedSizeList(type)) return itemsConverter(fromParquet(type.valueType));
-  if (DataType.isMap(type)) return toEntries(type.keyType, type.valueType);
-  if (DataType.isStruct(type)) return structConverter(type.children, fromParquet);
-  return (value) => value;
+  return DataType.isMap(type) ? toEntries(type.keyType, type.valueType) : undefined;
 }
 
-function writerFor(type: DataType): Convert {
-  if (DataType.isDictionary(type)) return toParquet(type.dictionary);
+function writerFor(type: DataType): Convert | undefined {
   if (DataType.isInt(type)) return type.bitWidth === 64 ? (value) => BigInt.asIntN(64, toBigInt(value)) : Number;
   if (DataType.isTimestamp(type)) {
     return type.unit === TimeUnit.SECOND ? (value) => toBigInt(value) * 1000n : toBigInt;
@@ -44,29 +36,7 @@ function writerFor(type: DataType): Convert {
   if (DataType.isDate(type) && type.unit === DateUnit.MILLISECOND) {
     return (value) => Math.floor(Number(value) / MILLISECONDS_PER_DAY);
   }
-  if (DataType.isList(type) || DataType.isFixedSizeList(type)) return itemsConverter(toParquet(type.valueType));
-  if (DataType.isMap(type)) {
-    const [key, value] = [toParquet(type.keyType), toParquet(type.valueType)];
-    return itemsConverter((entry) => ({ key: key(fieldOf(entry, 'key')), value: value(fieldOf(entry, 'value')) }));
-  }
-  if (DataType.isStruct(type)) return structConverter(type.children, toParquet);
-  return (value) => value;
-}
-
-function itemsConverter(item: Convert): Convert {
-  return (value) => (isArrayLike(value) ? Array.from(value, (each) => item(each)) : null);
-}
-
-function isArrayLike(value: unknown): value is ArrayLike<unknown> {
-  return Array.isArray(value) || (ArrayBuffer.isView(value) && !(value instanceof DataView));
-}
-
-function structConverter(
-  children: readonly { readonly name: string; readonly type: DataType }[],
-  converterOf: (type: DataType) => Convert,
-): Convert {
-  const fields = children.map(({ name, type }) => [name, converterOf(type)] as const);
-  return (value) => Object.fromEntries(fields.map(([name, convert]) => [name, convert(fieldOf(value, name))]));
+  return undefined;
 }
 
 function toUnsigned(value: unknown, bits: number): unknown {

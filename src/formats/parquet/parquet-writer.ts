@@ -1,10 +1,10 @@
 import { DataType, Precision, TimeUnit } from 'apache-arrow';
-import type { Field, Schema } from 'apache-arrow';
-import type { ConvertedType, SchemaElement } from 'hyparquet';
+import type { Field, Int, Schema } from 'apache-arrow';
+import type { SchemaElement } from 'hyparquet';
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
-import { ServiceError } from '../../errors/service-error.ts';
+import { invalidInput } from '../../errors/service-error.ts';
 import { toSchemaBytes } from '../arrow/arrow-stream.ts';
-import type { RowWriter } from '../format.ts';
+import type { Batches } from '../format.ts';
 import { toBase64, valuesOf } from '../types/values-of.ts';
 import { toParquet } from './parquet-values.ts';
 
@@ -12,7 +12,7 @@ import { toParquet } from './parquet-values.ts';
 const GROUP_ROWS = 65_536;
 
 /** The Arrow schema is kept beside the Parquet one, as by other writers of the Arrow family. */
-export function parquetWriter(schema: Schema): RowWriter {
+export async function* writeParquet(schema: Schema, batches: Batches): AsyncGenerator<Uint8Array> {
   const elements = schema.fields.flatMap(toElements);
   const writer = new ByteWriter();
   const file = new ParquetWriter({
@@ -29,30 +29,25 @@ export function parquetWriter(schema: Schema): RowWriter {
     return bytes;
   };
   const closeGroup = (): void => {
-    if (rows === 0) return;
     const columnData = schema.fields.map(({ name }, index) => ({ name, data: columns[index] ?? [] }));
     // The writer returns a promise only when its bytes go elsewhere; these stay in memory until they are taken.
     void file.write({ columnData, rowGroupSize: GROUP_ROWS });
     columns = schema.fields.map(() => []);
     rows = 0;
   };
-  return {
-    begin: takeBytes,
-    add(batch) {
-      for (const [index, data] of batch.data.children.entries()) {
-        const column = columns[index];
-        for (const value of valuesOf(data)) column?.push(convert[index]?.(value));
-      }
-      rows += batch.numRows;
-      if (rows >= GROUP_ROWS) closeGroup();
-      return takeBytes();
-    },
-    end() {
-      closeGroup();
-      void file.finish();
-      return takeBytes();
-    },
-  };
+  for await (const batch of batches) {
+    for (const [index, data] of batch.data.children.entries()) {
+      const column = columns[index];
+      for (const value of valuesOf(data)) column?.push(convert[index]?.(value));
+    }
+    rows += batch.numRows;
+    if (rows < GROUP_ROWS) continue;
+    closeGroup();
+    yield takeBytes();
+  }
+  if (rows > 0) closeGroup();
+  void file.finish();
+  yield takeBytes();
 }
 
 /** The elements of a Parquet schema for an Arrow field, parents before children. */
@@ -60,19 +55,19 @@ function toElements({ name, type, nullable }: Field): readonly SchemaElement[] {
   const element: SchemaElement = { name, repetition_type: nullable ? 'OPTIONAL' : 'REQUIRED' };
   if (DataType.isList(type) || DataType.isFixedSizeList(type)) {
     const [item] = type.children;
-    if (item === undefined) throw unwritable(name);
+    if (item === undefined) return refuseColumn(name);
     return [{ ...element, num_children: 1, converted_type: 'LIST' }, ...repeated('list', { element: item })];
   }
   if (DataType.isMap(type)) {
     const [key, value] = type.children[0]?.type.children ?? [];
-    if (key === undefined || value === undefined) throw unwritable(name);
+    if (key === undefined || value === undefined) return refuseColumn(name);
     return [{ ...element, num_children: 1, converted_type: 'MAP' }, ...repeated('key_value', { key, value })];
   }
   if (DataType.isStruct(type) && type.children.length > 0) {
     return [{ ...element, num_children: type.children.length }, ...type.children.flatMap(toElements)];
   }
   const leaf = leafType(DataType.isDictionary(type) ? type.dictionary : type);
-  if (leaf === undefined) throw unwritable(name);
+  if (leaf === undefined) return refuseColumn(name);
   return [{ ...element, ...leaf }];
 }
 
@@ -83,7 +78,7 @@ function repeated(name: string, children: Readonly<Record<string, Field>>): read
 
 function leafType(type: DataType): Partial<SchemaElement> | undefined {
   if (DataType.isBool(type)) return { type: 'BOOLEAN' };
-  if (DataType.isInt(type)) return integer(type.bitWidth, type.isSigned);
+  if (DataType.isInt(type)) return integer(type);
   if (DataType.isFloat(type)) return { type: type.precision === Precision.DOUBLE ? 'DOUBLE' : 'FLOAT' };
   if (DataType.isUtf8(type) || DataType.isLargeUtf8(type)) return { type: 'BYTE_ARRAY', converted_type: 'UTF8' };
   if (DataType.isBinary(type) || DataType.isLargeBinary(type) || DataType.isNull(type)) return { type: 'BYTE_ARRAY' };
@@ -98,19 +93,10 @@ function leafType(type: DataType): Partial<SchemaElement> | undefined {
   return DataType.isDuration(type) ? { type: 'INT64' } : undefined;
 }
 
-const CONVERTED_INTEGERS: Readonly<Record<string, ConvertedType>> = {
-  int8: 'INT_8',
-  int16: 'INT_16',
-  uint8: 'UINT_8',
-  uint16: 'UINT_16',
-  uint32: 'UINT_32',
-  uint64: 'UINT_64',
-};
-
-function integer(bitWidth: number, isSigned: boolean): Partial<SchemaElement> {
+/** Signed integers of 32 and 64 bits are Parquet's own types. */
+function integer({ bitWidth, isSigned }: Int): Partial<SchemaElement> {
   const type = bitWidth === 64 ? 'INT64' : 'INT32';
-  const converted = CONVERTED_INTEGERS[`${isSigned ? '' : 'u'}int${bitWidth}`];
-  return converted === undefined ? { type } : { type, converted_type: converted };
+  return isSigned && bitWidth >= 32 ? { type } : { type, converted_type: `${isSigned ? '' : 'U'}INT_${bitWidth}` };
 }
 
 function time(unit: TimeUnit): Partial<SchemaElement> {
@@ -126,8 +112,7 @@ function timestamp(unit: TimeUnit, hasZone: boolean): Partial<SchemaElement> {
   return { type: 'INT64', logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: hasZone, unit: name } };
 }
 
-function unwritable(name: string): ServiceError {
-  return new ServiceError('InvalidInput', `The column "${name}" has a type that Parquet cannot hold.`, {
-    hint: 'Leave the column out, or write Arrow.',
-  });
+function refuseColumn(name: string): never {
+  const hint = 'Leave the column out, or write Arrow.';
+  throw invalidInput(`The column "${name}" has a type that Parquet cannot hold.`, hint);
 }

@@ -1,4 +1,4 @@
-import { DataType, DateUnit, Precision, makeData, util } from 'apache-arrow';
+import { DataType, Precision, makeData, util } from 'apache-arrow';
 import type { Data } from 'apache-arrow';
 
 /**
@@ -56,32 +56,14 @@ function numbers(type: DataType, values: readonly unknown[]): unknown {
   if (DataType.isFloat(type) && type.precision === Precision.HALF) {
     return Uint16Array.from(values, (value) => util.float64ToUint16(Number(value ?? 0)));
   }
-  if (isWide(type)) {
-    const isUnsigned = DataType.isInt(type) && !type.isSigned;
-    const wide = isUnsigned ? new BigUint64Array(values.length) : new BigInt64Array(values.length);
-    for (let index = 0; index < values.length; index += 1) wide[index] = toBigInt(values[index]);
-    return wide;
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The package types it only for each type by itself.
+  const ArrayType = type.ArrayType as new (length: number) => Record<number, number | bigint>;
+  const array = new ArrayType(values.length);
+  const isWide = array instanceof BigInt64Array || array instanceof BigUint64Array;
+  for (let index = 0; index < values.length; index += 1) {
+    array[index] = isWide ? toBigInt(values[index]) : Number(values[index] ?? 0);
   }
-  const narrow = narrowArray(type, values.length);
-  for (let index = 0; index < values.length; index += 1) narrow[index] = Number(values[index] ?? 0);
-  return narrow;
-}
-
-/** Numbers of eight bytes that are not floats. */
-function isWide(type: DataType): boolean {
-  if (DataType.isInt(type) || DataType.isTime(type)) return type.bitWidth === 64;
-  if (DataType.isDate(type)) return type.unit === DateUnit.MILLISECOND;
-  return DataType.isTimestamp(type) || DataType.isDuration(type);
-}
-
-function narrowArray(type: DataType, length: number): Record<number, number> {
-  if (DataType.isFloat(type)) {
-    return type.precision === Precision.SINGLE ? new Float32Array(length) : new Float64Array(length);
-  }
-  if (!DataType.isInt(type)) return new Int32Array(length);
-  if (type.bitWidth === 8) return type.isSigned ? new Int8Array(length) : new Uint8Array(length);
-  if (type.bitWidth === 16) return type.isSigned ? new Int16Array(length) : new Uint16Array(length);
-  return type.isSigned ? new Int32Array(length) : new Uint32Array(length);
+  return array;
 }
 
 export function toBigInt(value: unknown): bigint {
@@ -103,24 +85,14 @@ function textBuffers(values: readonly unknown[]): OffsetBuffers {
   const valueOffsets = new Int32Array(values.length + 1);
   let units = 0;
   for (const value of values) if (typeof value === 'string') units += value.length;
-  let data = new Uint8Array(Math.ceil(units * 1.25) + 64);
+  const data = new Uint8Array(units * UTF8_BYTES_PER_UNIT);
   let at = 0;
   for (let index = 0; index < values.length; index += 1) {
     const value = values[index];
-    if (typeof value === 'string') {
-      const needed = at + value.length * UTF8_BYTES_PER_UNIT;
-      if (needed > data.length) data = grown(data, needed);
-      at += encoder.encodeInto(value, data.subarray(at)).written;
-    }
+    if (typeof value === 'string') at += encoder.encodeInto(value, data.subarray(at)).written;
     valueOffsets[index + 1] = at;
   }
   return { data: data.subarray(0, at), valueOffsets };
-}
-
-function grown(data: Uint8Array, needed: number): Uint8Array<ArrayBuffer> {
-  const larger = new Uint8Array(Math.max(data.length * 2, needed));
-  larger.set(data);
-  return larger;
 }
 
 function byteBuffers(values: readonly unknown[]): OffsetBuffers {

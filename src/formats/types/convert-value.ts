@@ -2,18 +2,14 @@ import { DataType, DateUnit } from 'apache-arrow';
 import type { Decimal, Int, Struct } from 'apache-arrow';
 import { LosslessNumber } from 'lossless-json';
 import { parseExactJson } from '../json/exact-json.ts';
-import { fromBase64 } from './values-of.ts';
 import { MILLISECONDS_PER_DAY, parseDate, parseTime, parseTimestamp, SECONDS_PER_DAY, toUnits } from './times.ts';
+import { fromBase64 } from './values-of.ts';
+import type { Convert } from './values-of.ts';
 
 /** A value does not fit its type. The reader adds the position of the value. */
 export class ConversionError extends Error {
-  constructor(fault: string) {
-    super(fault);
-    this.name = 'ConversionError';
-  }
+  override readonly name = 'ConversionError';
 }
-
-export type Convert = (value: unknown) => unknown;
 
 /** From a text of a CSV file or a value of a JSON text to the form that `buildData` takes for a type. */
 export function converterFor(type: DataType): Convert {
@@ -113,7 +109,7 @@ function integerOf(value: unknown): bigint | undefined {
 }
 
 const FLOAT = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
-const SPECIAL_FLOAT = /^(nan|([+-]?)inf(?:inity)?)$/i;
+export const SPECIAL_FLOAT = /^(nan|([+-]?)inf(?:inity)?)$/i;
 
 export function parseFloatText(text: string): number | undefined {
   if (FLOAT.test(text)) return Number(text);

@@ -1,7 +1,7 @@
 import * as arrow from 'apache-arrow';
 import { LosslessNumber } from 'lossless-json';
 import { parseExactJson } from '../json/exact-json.ts';
-import { parseFloatText } from './convert-value.ts';
+import { parseFloatText, SPECIAL_FLOAT } from './convert-value.ts';
 import { parseDate, parseTimestamp } from './times.ts';
 import { listOf, vectorOf } from './type-text.ts';
 
@@ -10,7 +10,6 @@ type Kind = 'bool' | 'integer' | 'float' | 'special' | 'date' | 'timestamp' | 'z
 /** A leading zero belongs to a code, not to a number. */
 const PLAIN_INTEGER = /^-?(0|[1-9]\d*)$/;
 const PLAIN_FLOAT = /^-?(0|[1-9]\d*)?(\.\d*)?(e[+-]?\d+)?$/i;
-const SPECIAL = /^(nan|[+-]?inf(inity)?)$/i;
 
 /**
  * Infers the type of one column from its values. Texts of a CSV file are parsed; in JSON a text stays a text unless it is
@@ -66,7 +65,7 @@ export class TypeInference {
       this.fractionDigits = Math.max(this.fractionDigits, timestamp.fractionDigits);
       return timestamp.hasZone ? 'zoned' : 'timestamp';
     }
-    if (SPECIAL.test(text)) return 'special';
+    if (SPECIAL_FLOAT.test(text)) return 'special';
     if (!this.isText) return 'text';
     if (/^(true|false)$/i.test(text)) return 'bool';
     if (PLAIN_INTEGER.test(text)) return fitsInt64(text) ? 'integer' : 'text';

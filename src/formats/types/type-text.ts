@@ -1,6 +1,6 @@
 import * as arrow from 'apache-arrow';
 import { DataType, Field } from 'apache-arrow';
-import { ServiceError } from '../../errors/service-error.ts';
+import { invalidInput } from '../../errors/service-error.ts';
 
 const TYPE_HINT =
   'Write bool, int64, float64, utf8, binary, date32, timestamp[us], decimal128(10, 2), float32[128] (a vector), list<int64> or struct<name: utf8>.';
@@ -62,10 +62,8 @@ export function formatType(type: DataType): string {
   if (DataType.isStruct(type)) {
     return `struct<${type.children.map(({ name, type: child }) => `${quoteName(name)}: ${formatType(child)}`).join(', ')}>`;
   }
-  if (DataType.isInt(type)) return `${type.isSigned ? '' : 'u'}int${type.bitWidth}`;
-  if (DataType.isFloat(type)) return `float${16 << type.precision}`;
-  if (DataType.isDate(type)) return type.unit === arrow.DateUnit.DAY ? 'date32' : 'date64';
-  return Object.entries(PLAIN_TYPES).find(([, known]) => known.typeId === type.typeId)?.[0] ?? `type ${type.typeId}`;
+  const named = Object.entries(PLAIN_TYPES).find(([, known]) => arrow.util.compareTypes(known, type));
+  return named?.[0] ?? `type ${type.typeId}`;
 }
 
 function quoteName(name: string): string {
@@ -76,7 +74,7 @@ export function parseType(text: string): DataType {
   const parser = new TypeParser(text);
   const type = parser.type(0);
   if (type !== undefined && parser.atEnd()) return type;
-  throw new ServiceError('InvalidInput', `"${text}" is not a type.`, { hint: TYPE_HINT });
+  throw invalidInput(`"${text}" is not a type.`, TYPE_HINT);
 }
 
 /** Reads one type from left to right; `undefined` wherever the text is none. */

@@ -101,56 +101,72 @@ function itemsOf({ children }: Data, index: number): unknown[] {
   return child === undefined ? [] : valuesOf(child);
 }
 
+export type Convert = (value: unknown) => unknown;
+
+/** Converts values and their parts: those of some types as `special` says, other values without parts by `other`. */
+export function deepConverter(
+  type: DataType,
+  special: (type: DataType) => Convert | undefined,
+  other: Convert = (value) => value,
+): Convert {
+  const convert = special(type) ?? partsConverter(type, (part) => deepConverter(part, special, other)) ?? other;
+  return (value) => (value === null || value === undefined ? null : convert(value));
+}
+
+function partsConverter(type: DataType, converterOf: (part: DataType) => Convert): Convert | undefined {
+  if (DataType.isDictionary(type)) return converterOf(type.dictionary);
+  if (DataType.isStruct(type)) {
+    const fields = type.children.map(({ name, type: part }) => [name, converterOf(part)] as const);
+    return (value) => Object.fromEntries(fields.map(([name, convert]) => [name, convert(fieldOf(value, name))]));
+  }
+  const item: unknown = type.children?.[0]?.type;
+  if (!(item instanceof DataType)) return undefined;
+  const convert = converterOf(item);
+  return (value) => (isArrayLike(value) ? Array.from(value, (each) => convert(each)) : null);
+}
+
+function isArrayLike(value: unknown): value is ArrayLike<unknown> {
+  return Array.isArray(value) || (ArrayBuffer.isView(value) && !(value instanceof DataView));
+}
+
 /**
- * A value of Arrow data as JSON has it, as in the server's own JSON replies: dates and timestamps in ISO 8601, bytes in
- * base64, `NaN` and the infinities as text. Integers and decimals with more digits than JavaScript keeps are a
+ * From the values of a type to what JSON has for them, as in the server's JSON replies: dates and timestamps in ISO 8601,
+ * bytes in base64, `NaN` and the infinities as text. Integers and decimals with more digits than JavaScript keeps are a
  * `LosslessNumber`.
  */
-export function plainValue(value: unknown, type: DataType): unknown {
-  if (value === null || value === undefined) return null;
-  if (DataType.isDictionary(type)) return plainValue(value, type.dictionary);
-  if (DataType.isFloat(type)) return plainFloat(value, type.precision === Precision.SINGLE);
-  if (DataType.isDecimal(type)) return new LosslessNumber(formatDecimal(toBigInt(value), type.scale));
+export function plainConverter(type: DataType): Convert {
+  return deepConverter(type, plainSpecial, plainOther);
+}
+
+function plainSpecial(type: DataType): Convert | undefined {
+  if (DataType.isFloat(type)) return (value) => plainFloat(value, type.precision === Precision.SINGLE);
+  if (DataType.isDecimal(type)) return (value) => new LosslessNumber(formatDecimal(toBigInt(value), type.scale));
   if (DataType.isDate(type)) {
-    const days = type.unit === DateUnit.DAY ? Number(value) : Math.floor(Number(value) / MILLISECONDS_PER_DAY);
-    return formatDate(days) ?? String(days);
+    const perDay = type.unit === DateUnit.DAY ? 1 : MILLISECONDS_PER_DAY;
+    return (value) => {
+      const days = Math.floor(Number(value) / perDay);
+      return formatDate(days) ?? String(days);
+    };
   }
-  if (DataType.isTimestamp(type)) {
-    const hasZone = type.timezone !== null && type.timezone !== undefined;
-    const ticks = toBigInt(value);
-    return formatTimestamp(ticks, fractionDigitsOf(type.unit), hasZone) ?? String(ticks);
-  }
-  if (DataType.isTime(type)) {
-    const ticks = toBigInt(value);
-    return formatTime(ticks, fractionDigitsOf(type.unit)) ?? String(ticks);
-  }
+  if (!DataType.isTimestamp(type) && !DataType.isTime(type)) return undefined;
+  const digits = fractionDigitsOf(type.unit);
+  const hasZone = DataType.isTimestamp(type) && type.timezone !== null && type.timezone !== undefined;
+  const format = DataType.isTime(type) ? formatTime : formatTimestamp;
+  return (value) => format(toBigInt(value), digits, hasZone) ?? String(toBigInt(value));
+}
+
+function plainOther(value: unknown): unknown {
   if (value instanceof Uint8Array) return toBase64(value);
-  if (typeof value === 'bigint') return plainInteger(value);
-  return typeof value === 'object' ? plainNested(value, type) : value;
+  return typeof value === 'bigint' ? plainInteger(value) : value;
 }
 
 export type PlainRow = readonly (readonly [name: string, value: unknown])[];
 
-export function* plainRows({ schema, data, numRows }: RecordBatch): Generator<PlainRow> {
-  const columns = data.children.map((child) => valuesOf(child));
-  for (let row = 0; row < numRows; row += 1) {
-    yield schema.fields.map(({ name, type }, index) => [name, plainValue(columns[index]?.[row], type)]);
-  }
-}
-
-function plainNested(value: object, type: DataType): unknown {
-  if (DataType.isStruct(type)) {
-    const entries = type.children.map(({ name, type: child }) => [name, plainValue(fieldOf(value, name), child)]);
-    return Object.fromEntries(entries);
-  }
-  if (DataType.isMap(type) && Array.isArray(value)) {
-    return value.map((entry: unknown) => ({
-      key: plainValue(fieldOf(entry, 'key'), type.keyType),
-      value: plainValue(fieldOf(entry, 'value'), type.valueType),
-    }));
-  }
-  const item = type.children?.[0]?.type;
-  return Array.isArray(value) && item instanceof DataType ? value.map((each) => plainValue(each, item)) : value;
+export function plainRows({ schema, data, numRows }: RecordBatch): readonly PlainRow[] {
+  const columns = data.children.map((child) => valuesOf(child).map(plainConverter(child.type)));
+  return Array.from({ length: numRows }, (_, row) => {
+    return schema.fields.map(({ name }, index) => [name, columns[index]?.[row]] as const);
+  });
 }
 
 /** A float of 32 bits in the fewest digits that mean it: 0.1, not 0.10000000149011612. */
