@@ -75,7 +75,10 @@ export interface Evidence {
   readonly shareOfTree: (step: PlanStep) => number;
 }
 
-export type Rule = (evidence: Evidence) => readonly (Finding | undefined)[];
+/** Rules by the operator of the step that they look at. */
+export type StepRules = Readonly<
+  Record<string, readonly ((step: PlanStep, evidence: Evidence) => Finding | undefined)[]>
+>;
 
 export function describeRemedy(remedy: Remedy): string {
   switch (remedy.kind) {

@@ -1,5 +1,6 @@
 import type { PlanStep } from '../model/query.ts';
 import { figureOf, listSteps, ownTimes, placeSteps, resultRows, totalTime } from './plan-steps.ts';
+import type { PlacedStep } from './plan-steps.ts';
 
 /** `ratio` is second by first, `undefined` where the first is 0. */
 export interface Pair {
@@ -51,8 +52,8 @@ function toPair(first: number, second: number): Pair {
 function alignSteps(first: PlanStep, second: PlanStep): readonly StepPair[] {
   const [left, right] = [placeSteps(first), placeSteps(second)];
   const times = new Map([...ownTimes(first), ...ownTimes(second)]);
-  const timeOf = (placed: Placed | undefined): number => (placed === undefined ? 0 : (times.get(placed.step) ?? 0));
-  const pair = (one: Placed | undefined, other: Placed | undefined): StepPair => ({
+  const timeOf = (placed: PlacedStep | undefined): number => (placed === undefined ? 0 : (times.get(placed.step) ?? 0));
+  const pair = (one: PlacedStep | undefined, other: PlacedStep | undefined): StepPair => ({
     depth: (one ?? other)?.depth ?? 0,
     first: one?.step,
     second: other?.step,
@@ -74,10 +75,8 @@ function alignSteps(first: PlanStep, second: PlanStep): readonly StepPair[] {
   return pairs;
 }
 
-type Placed = ReturnType<typeof placeSteps>[number];
-
 /** The length of the longest common subsequence from each pair of positions on. */
-function commonLengths(left: readonly Placed[], right: readonly Placed[]): readonly Uint32Array[] {
+function commonLengths(left: readonly PlacedStep[], right: readonly PlacedStep[]): readonly Uint32Array[] {
   const lengths = Array.from({ length: left.length + 1 }, () => new Uint32Array(right.length + 1));
   for (let row = left.length - 1; row >= 0; row -= 1) {
     for (let column = right.length - 1; column >= 0; column -= 1) {

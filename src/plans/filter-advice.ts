@@ -1,5 +1,5 @@
 import type { PlanStep } from '../model/query.ts';
-import type { Evidence, Finding, Rule } from './advice.ts';
+import type { Evidence, Finding, StepRules } from './advice.ts';
 import { formatCount, formatRows, formatShare } from './format-figure.ts';
 import { figureOf, findBelow, resultRows } from './plan-steps.ts';
 import { findDimension, findIndex, listColumns } from './table-facts.ts';
@@ -9,12 +9,11 @@ const SCANNED_ROWS_MIN = 10_000;
 const KEPT_SHARE_FEW = 0.2;
 const LOST_SHARE_MANY = 0.5;
 
-export const findFilterAdvice: Rule = (evidence) =>
-  evidence.steps.map((step) => {
-    if (step.operator === 'FilterExec') return findPostFilter(step, evidence);
-    if (step.operator === 'LanceRead') return findFullScan(step, evidence);
-    return step.operator === 'ScalarIndexQuery' ? findUnindexedRows(step, evidence) : undefined;
-  });
+export const FILTER_RULES: StepRules = {
+  FilterExec: [findPostFilter],
+  LanceRead: [findFullScan],
+  ScalarIndexQuery: [findUnindexedRows],
+};
 
 function findPostFilter(step: PlanStep, { context, root }: Evidence): Finding | undefined {
   const [below] = step.children;

@@ -1,11 +1,10 @@
 import type { PlanStep } from '../model/query.ts';
-import type { Finding, PlanContext, Rule, Severity } from './advice.ts';
-import { findFilterAdvice } from './filter-advice.ts';
+import type { Finding, PlanContext, Severity } from './advice.ts';
+import { FILTER_RULES } from './filter-advice.ts';
 import { listSteps, timeShares } from './plan-steps.ts';
-import { findReadAdvice } from './read-advice.ts';
-import { findSearchAdvice, findTextAdvice } from './search-advice.ts';
+import { findSmallFragments, findWideColumns } from './read-advice.ts';
+import { SEARCH_RULES, TEXT_RULES } from './search-advice.ts';
 
-const RULES: readonly Rule[] = [findSearchAdvice, findTextAdvice, findFilterAdvice, findReadAdvice];
 const ORDER: Readonly<Record<Severity, number>> = { serious: 0, notable: 1, hint: 2 };
 
 /** What could be improved about a query, most serious first. */
@@ -13,8 +12,12 @@ export function findAdvice(root: PlanStep, context: PlanContext): readonly Findi
   const shares = timeShares(root);
   const share = (step: PlanStep): number => shares.get(step) ?? 0;
   const shareOfTree = (step: PlanStep): number => listSteps(step).reduce((sum, each) => sum + share(each), 0);
-  const evidence = { root, steps: listSteps(root), context, share, shareOfTree };
-  return RULES.flatMap((rule) => rule(evidence))
+  const steps = listSteps(root);
+  const evidence = { root, steps, context, share, shareOfTree };
+  const ofSteps = [SEARCH_RULES, TEXT_RULES, FILTER_RULES].flatMap((rules) => {
+    return steps.flatMap((step) => (rules[step.operator] ?? []).map((rule) => rule(step, evidence)));
+  });
+  return [...ofSteps, findWideColumns(evidence), findSmallFragments(evidence)]
     .filter((finding) => finding !== undefined)
     .toSorted((one, other) => ORDER[one.severity] - ORDER[other.severity]);
 }

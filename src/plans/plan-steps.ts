@@ -1,22 +1,13 @@
 import type { Metric, PlanStep } from '../model/query.ts';
 
-interface PlacedStep {
-  readonly index: number;
+export interface PlacedStep {
   readonly depth: number;
   readonly step: PlanStep;
-  readonly parent: PlacedStep | undefined;
 }
 
 /** In order of display: a parent before its children. */
-export function placeSteps(root: PlanStep): readonly PlacedStep[] {
-  const placed: PlacedStep[] = [];
-  const visit = (step: PlanStep, parent: PlacedStep | undefined): void => {
-    const here = { index: placed.length, depth: parent === undefined ? 0 : parent.depth + 1, step, parent };
-    placed.push(here);
-    for (const child of step.children) visit(child, here);
-  };
-  visit(root, undefined);
-  return placed;
+export function placeSteps(step: PlanStep, depth = 0): readonly PlacedStep[] {
+  return [{ depth, step }, ...step.children.flatMap((child) => placeSteps(child, depth + 1))];
 }
 
 export function listSteps(root: PlanStep): readonly PlanStep[] {

@@ -1,5 +1,5 @@
 import type { PlanStep } from '../model/query.ts';
-import type { Evidence, Finding, Rule } from './advice.ts';
+import type { Evidence, Finding } from './advice.ts';
 import { formatBytes, formatCount, formatRows } from './format-figure.ts';
 import { figureOf, namesOf, resultRows } from './plan-steps.ts';
 import { findWidth, listColumns } from './table-facts.ts';
@@ -10,9 +10,7 @@ const FRAGMENT_ROWS_FEW = 10_000;
 const WIDE_BYTES_MIN = 64;
 const READ_PER_RESULT_MANY = 10;
 
-export const findReadAdvice: Rule = (evidence) => [findWideColumns(evidence), findSmallFragments(evidence)];
-
-function findWideColumns({ steps, root, context }: Evidence): Finding | undefined {
+export function findWideColumns({ steps, root, context }: Evidence): Finding | undefined {
   if (context.query.columns !== undefined) return undefined;
   const columns = listColumns(context.schema);
   const wide = columns.filter(isWide);
@@ -36,7 +34,7 @@ function findWideColumns({ steps, root, context }: Evidence): Finding | undefine
   };
 }
 
-function findSmallFragments({ steps }: Evidence): Finding | undefined {
+export function findSmallFragments({ steps }: Evidence): Finding | undefined {
   const step = steps.find((each) => {
     const fragments = figureOf(each, 'fragments_scanned');
     return fragments >= FRAGMENTS_MANY && figureOf(each, 'rows_scanned') / fragments < FRAGMENT_ROWS_FEW;

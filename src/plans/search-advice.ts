@@ -1,6 +1,6 @@
 import type { PlanStep } from '../model/query.ts';
 import type { IndexContent } from '../wire/indexes.ts';
-import type { Evidence, Finding, Remedy, Rule } from './advice.ts';
+import type { Evidence, Finding, Remedy, StepRules } from './advice.ts';
 import { formatBytes, formatCount, formatRows, formatShare } from './format-figure.ts';
 import { figureOf, findBelow, listSteps, namesOf, settingOf } from './plan-steps.ts';
 import { findDimension, findIndex, listColumns } from './table-facts.ts';
@@ -11,24 +11,13 @@ const PARTITIONS_MIN = 8;
 const REFINE_FACTOR_MANY = 10;
 const RECALL_GOOD = 0.9;
 
-export const findSearchAdvice: Rule = (evidence) =>
-  evidence.steps.flatMap((step) => {
-    switch (step.operator) {
-      case 'KNNVectorDistance':
-        return [findFullComparison(step, evidence), findRefinement(step, evidence)];
-      case 'UnionExec':
-        return [findUnindexedRows(step, evidence)];
-      case 'ANNSubIndex':
-        return [findColdIndex(step), findEveryPartition(step, evidence), findLowRecall(step, evidence)];
-      default:
-        return [];
-    }
-  });
+export const SEARCH_RULES: StepRules = {
+  KNNVectorDistance: [findFullComparison, findRefinement],
+  UnionExec: [findUnindexedRows],
+  ANNSubIndex: [findColdIndex, findEveryPartition, findLowRecall],
+};
 
-export const findTextAdvice: Rule = (evidence) =>
-  evidence.steps
-    .filter(({ operator }) => operator === 'FlatMatchQuery')
-    .map((step) => findFlatTextSearch(step, evidence));
+export const TEXT_RULES: StepRules = { FlatMatchQuery: [findFlatTextSearch] };
 
 function findFullComparison(step: PlanStep, evidence: Evidence): Finding | undefined {
   const compared = figureOf(step, 'output_rows');

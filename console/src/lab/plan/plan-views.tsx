@@ -59,7 +59,7 @@ function PlanOutline({ plan }: { readonly plan: PlanStep }): JSX.Element {
       <caption class="hidden">Steps of the plan; a step stands above those that it takes its rows from</caption>
       <Heads heads={['Step', right('Time'), right('Share'), right('Rows out'), right('Read'), right('Reads')]} />
       <tbody>
-        {placeSteps(plan).map(({ index, depth, step }) => (
+        {placeSteps(plan).map(({ depth, step }, index) => (
           <tr key={index}>
             <th scope="row">
               <span style={{ paddingLeft: `${Math.min(depth, 24) * 14}px` }}>{wordsOfStep(step)}</span>{' '}
