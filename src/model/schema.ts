@@ -13,10 +13,16 @@ export interface Field {
 
 export type TimeUnit = 's' | 'ms' | 'us' | 'ns';
 
+export interface IntType {
+  readonly kind: 'int';
+  readonly bits: 8 | 16 | 32 | 64;
+  readonly signed: boolean;
+}
+
 export type DataType =
   | { readonly kind: 'null' }
   | { readonly kind: 'bool' }
-  | { readonly kind: 'int'; readonly bits: 8 | 16 | 32 | 64; readonly signed: boolean }
+  | IntType
   | { readonly kind: 'float'; readonly bits: 16 | 32 | 64 }
   | { readonly kind: 'decimal'; readonly bits: 32 | 64 | 128 | 256; readonly precision: number; readonly scale: number }
   | { readonly kind: 'utf8'; readonly layout: 'plain' | 'large' | 'view' }
@@ -33,7 +39,7 @@ export type DataType =
   | { readonly kind: 'map'; readonly entries: Field; readonly keysSorted: boolean }
   | { readonly kind: 'union'; readonly children: readonly Field[] }
   | { readonly kind: 'run-end-encoded'; readonly children: readonly Field[] }
-  | { readonly kind: 'dictionary'; readonly index: DataType; readonly value: DataType; readonly ordered: boolean };
+  | { readonly kind: 'dictionary'; readonly index: IntType; readonly value: DataType; readonly ordered: boolean };
 
 export function childFields(type: DataType): readonly Field[] {
   switch (type.kind) {

@@ -1,7 +1,7 @@
-import type { DataType } from '../../model/schema.ts';
+import type { DataType, IntType } from '../../model/schema.ts';
 
-/** Bytes of one value of a type whose values are all of one width. */
-export function fixedWidthBytes(type: DataType): number {
+/** Bytes of one value; `undefined` for bits, and for types whose values differ in width. */
+export function findFixedWidth(type: DataType): number | undefined {
   switch (type.kind) {
     case 'int':
     case 'float':
@@ -16,8 +16,21 @@ export function fixedWidthBytes(type: DataType): number {
     case 'fixed-size-binary':
       return type.bytes;
     default:
-      throw new TypeError(`values of the type ${type.kind} have no fixed width`);
+      return undefined;
   }
+}
+
+export function requireFixedWidth(type: DataType): number {
+  const bytes = findFixedWidth(type);
+  if (bytes === undefined) throw new TypeError(`values of the type ${type.kind} have no fixed width`);
+  return bytes;
+}
+
+export function readInteger(values: Buffer, row: number, { bits, signed }: Omit<IntType, 'kind'>): number | bigint {
+  const bytes = bits / 8;
+  const at = bytes * row;
+  if (bits === 64) return signed ? values.readBigInt64LE(at) : values.readBigUInt64LE(at);
+  return signed ? values.readIntLE(at, bytes) : values.readUIntLE(at, bytes);
 }
 
 /** Bytes of one offset of a column of variable length. */

@@ -1,4 +1,4 @@
-import { ServiceError } from '../../errors/service-error.ts';
+import { invalidInput } from '../../errors/service-error.ts';
 
 /** Error context: which message of a stream is being read, for every refusal. */
 export class MessageContext {
@@ -12,8 +12,7 @@ export class MessageContext {
   }
 
   refuse(fault: string, hint?: string): never {
-    const sentence = `${this.name}, at byte ${this.offset} of the Arrow stream, ${fault}.`;
-    throw new ServiceError('InvalidInput', sentence, hint === undefined ? {} : { hint });
+    throw invalidInput(`${this.name}, at byte ${this.offset} of the Arrow stream, ${fault}.`, hint);
   }
 }
 

@@ -7,11 +7,6 @@ const PADDING_BYTES_MAX = 63;
 /** By the block size code of the frame descriptor; codes below 4 are reserved. */
 const BLOCK_BYTES_MAX: Readonly<Record<number, number>> = { 4: 65536, 5: 262144, 6: 1048576, 7: 4194304 };
 
-interface Frame {
-  readonly blockBytesMax: number;
-  readonly blocks: readonly Block[];
-}
-
 interface Block {
   readonly start: number;
   readonly end: number;
@@ -40,7 +35,7 @@ export function decodeLz4Frame(bytes: Buffer, target: Buffer): boolean {
   return written === target.length;
 }
 
-function readFrame(bytes: Buffer): Frame | undefined {
+function readFrame(bytes: Buffer) {
   if (bytes.length < 7 || bytes.readUInt32LE(0) !== FRAME_MAGIC) return undefined;
   const flags = bytes.readUInt8(4);
   const blockBytesMax = BLOCK_BYTES_MAX[(bytes.readUInt8(5) >> 4) & 7];

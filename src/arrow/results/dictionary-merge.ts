@@ -1,6 +1,6 @@
 import { ServiceError } from '../../errors/service-error.ts';
 import { quoteForMessage } from '../../model/identifier.ts';
-import { fixedWidthBytes, offsetBytes, readOffset } from '../format/column-layout.ts';
+import { offsetBytes, readOffset, requireFixedWidth } from '../format/column-layout.ts';
 import type { OffsetBytes } from '../format/column-layout.ts';
 import { writeOffset, writeVtable } from '../format/flatbuffer.ts';
 import type { SchemaMessage } from '../format/footer.ts';
@@ -13,12 +13,6 @@ import { dictionaryIdOf } from './result-file.ts';
 import type { ResultMessage } from './result-file.ts';
 
 type FramedDictionary = Pick<ResultMessage, 'bytes' | 'metadataBytes'>;
-
-/** What one batch needs before it, and how its own indices have to be changed. */
-interface DictionaryMapping {
-  readonly added: readonly FramedDictionary[];
-  apply(batch: ResultMessage): ResultMessage;
-}
 
 /** One dictionary as the file has it so far. */
 interface MergedDictionary {
@@ -46,17 +40,8 @@ export class DictionaryMerge {
     this.#message = message;
   }
 
-  add(dictionaries: readonly ResultMessage[]): DictionaryMapping {
-    const added = dictionaries.flatMap((dictionary) => this.#addOne(dictionary));
-    return { added, apply: (batch) => (dictionaries.length === 0 ? batch : this.#rewrite(batch)) };
-  }
-
-  get #schema(): ReadSchema {
-    this.#read ??= readResultSchema(this.#message);
-    return this.#read;
-  }
-
-  #addOne(dictionary: ResultMessage): readonly FramedDictionary[] {
+  /** The dictionary batches to write before the batches that use this dictionary. */
+  add(dictionary: ResultMessage): readonly FramedDictionary[] {
     const id = dictionaryIdOf(dictionary.header);
     const merged = this.#merged.get(id);
     if (merged === undefined) {
@@ -67,6 +52,19 @@ export class DictionaryMerge {
     merged.indexOf ??= this.#indexFirst(merged, id);
     merged.last = dictionary;
     return this.#grow(merged, merged.indexOf, id);
+  }
+
+  /** Changes the indices of a batch to those of the file. */
+  rewrite(batch: ResultMessage): ResultMessage {
+    if ([...this.#merged.values()].every(({ newIndices }) => newIndices === undefined)) return batch;
+    const { fields } = this.#schema.schema;
+    for (const column of readColumns(batch.header, batch.header.table, fields, batch.body)) this.#rewriteColumn(column);
+    return batch;
+  }
+
+  get #schema(): ReadSchema {
+    this.#read ??= readResultSchema(this.#message);
+    return this.#read;
   }
 
   /** Reads the first dictionary, which until now was passed on undecoded. */
@@ -97,13 +95,6 @@ export class DictionaryMerge {
     return readDictionaryColumn(message, this.#schema.dictionaries.valuesOf.get(id));
   }
 
-  #rewrite(batch: ResultMessage): ResultMessage {
-    if ([...this.#merged.values()].every(({ newIndices }) => newIndices === undefined)) return batch;
-    const { fields } = this.#schema.schema;
-    for (const column of readColumns(batch.header, batch.header.table, fields, batch.body)) this.#rewriteColumn(column);
-    return batch;
-  }
-
   #rewriteColumn(column: ResultColumn): void {
     for (const child of column.children) this.#rewriteColumn(child);
     const { type, field } = column;
@@ -111,7 +102,7 @@ export class DictionaryMerge {
     const newIndices = this.#merged.get(this.#schema.dictionaries.idOf.get(type) ?? -1)?.newIndices;
     const [indices] = column.buffers;
     if (newIndices === undefined || indices === undefined) return;
-    const { bits, signed } = type.index.kind === 'int' ? type.index : { bits: 32, signed: true };
+    const { bits, signed } = type.index;
     if (Math.max(0, ...newIndices) >= 2 ** (signed ? bits - 1 : bits)) {
       throw new ServiceError(
         'Unsupported',
@@ -212,7 +203,7 @@ function readValues(column: ResultColumn): Values {
       const width = offsetBytes(type);
       return data.subarray(readOffset(first, row, width), readOffset(first, row + 1, width));
     }
-    const bytes = fixedWidthBytes(type);
+    const bytes = requireFixedWidth(type);
     return first.subarray(bytes * row, bytes * (row + 1));
   };
   return Array.from({ length: column.length }, (_unused, row) => (isValid(column, row) ? read(row) : undefined));
@@ -225,7 +216,7 @@ function writeValues({ type }: ResultColumn, values: Values): readonly Buffer[] 
     if (value !== undefined && validity.length > 0) validity[row >> 3] = (validity[row >> 3] ?? 0) | (1 << (row & 7));
   }
   const isVariable = type.kind === 'utf8' || type.kind === 'binary';
-  const empty = Buffer.alloc(isVariable ? 0 : fixedWidthBytes(type));
+  const empty = Buffer.alloc(isVariable ? 0 : requireFixedWidth(type));
   const data = Buffer.concat(values.map((value) => value ?? empty));
   return isVariable ? [validity, writeOffsets(values, offsetBytes(type)), data] : [validity, data];
 }

@@ -1,7 +1,7 @@
 import { ServiceError } from '../../errors/service-error.ts';
 import type { Field, TimeUnit } from '../../model/schema.ts';
 import { formatDate, formatDecimal, formatTime, formatTimestamp } from '../../model/value-text.ts';
-import { hasBit, offsetBytes, readOffset } from '../format/column-layout.ts';
+import { hasBit, offsetBytes, readInteger, readOffset } from '../format/column-layout.ts';
 import type { OffsetBytes } from '../format/column-layout.ts';
 import { readResultSchema } from '../schema/schema-reader.ts';
 import { EXTENSION_NAME_KEY } from '../schema/schema-rules.ts';
@@ -103,7 +103,7 @@ function valueWriter(column: ResultColumn, dictionaryOf: FindDictionary): JsonWr
     case 'bool':
       return (row) => String(hasBit(values, row));
     case 'int':
-      return integerWriter(values, type.bits, type.signed);
+      return (row) => String(readInteger(values, row, type));
     case 'float':
       return floatWriter(values, type.bits);
     case 'decimal':
@@ -121,29 +121,28 @@ function valueWriter(column: ResultColumn, dictionaryOf: FindDictionary): JsonWr
       };
     case 'time':
     case 'timestamp':
-      return ticksWriter(values, type.kind === 'time' ? type.bits : 64, (ticks) => {
+      return (row) => {
+        const bits = type.kind === 'time' ? type.bits : 64;
+        const ticks = BigInt(readInteger(values, row, { bits, signed: true }));
         const digits = FRACTION_DIGITS[type.unit];
-        if (type.kind === 'time') return formatTime(ticks, digits);
-        return formatTimestamp(ticks, digits, type.timezone !== undefined);
-      });
+        if (type.kind === 'time') return quoted(formatTime(ticks, digits), ticks);
+        return quoted(formatTimestamp(ticks, digits, type.timezone !== undefined), ticks);
+      };
     case 'duration':
       return (row) => String(values.readBigInt64LE(8 * row));
     case 'dictionary': {
       const write = jsonWriter(dictionaryOf(column), dictionaryOf);
-      const bytes = type.index.kind === 'int' ? type.index.bits / 8 : 4;
-      if (bytes === 8) return (row) => write(Number(values.readBigInt64LE(8 * row)));
-      return (row) => write(values.readUIntLE(bytes * row, bytes));
+      return (row) => write(Number(readInteger(values, row, type.index)));
     }
     case 'struct':
       return structWriter(column.children, dictionaryOf);
     case 'list':
-      return listWriter(column, offsetBytes(type), dictionaryOf);
-    case 'map':
-      return listWriter(column, 4, dictionaryOf);
-    case 'fixed-size-list': {
-      const writeItems = itemsWriter(column, dictionaryOf);
-      return (row) => writeItems(type.length * row, type.length * (row + 1));
+    case 'map': {
+      const width = type.kind === 'list' ? offsetBytes(type) : 4;
+      return itemsWriter(column, dictionaryOf, (row) => readOffset(values, row, width));
     }
+    case 'fixed-size-list':
+      return itemsWriter(column, dictionaryOf, (row) => type.length * row);
     default:
       return () => NULL;
   }
@@ -152,14 +151,6 @@ function valueWriter(column: ResultColumn, dictionaryOf: FindDictionary): JsonWr
 /** A value that has no text is written as its count. */
 function quoted(text: string | undefined, count: number | bigint): string {
   return text === undefined ? String(count) : `"${text}"`;
-}
-
-function integerWriter(values: Buffer, bits: number, signed: boolean): JsonWriter {
-  if (bits === 64) {
-    return (row) => String(signed ? values.readBigInt64LE(8 * row) : values.readBigUInt64LE(8 * row));
-  }
-  const bytes = bits / 8;
-  return (row) => String(signed ? values.readIntLE(bytes * row, bytes) : values.readUIntLE(bytes * row, bytes));
 }
 
 function floatWriter(values: Buffer, bits: number): JsonWriter {
@@ -210,13 +201,6 @@ function formatUuid(bytes: Buffer): string {
   return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 }
 
-function ticksWriter(values: Buffer, bits: 32 | 64, format: (ticks: bigint) => string | undefined): JsonWriter {
-  return (row) => {
-    const ticks = bits === 32 ? BigInt(values.readInt32LE(4 * row)) : values.readBigInt64LE(8 * row);
-    return quoted(format(ticks), ticks);
-  };
-}
-
 function structWriter(children: readonly ResultColumn[], dictionaryOf: FindDictionary): JsonWriter {
   const members = children.map((child) => {
     return { key: `${JSON.stringify(child.field.name)}:`, write: jsonWriter(child, dictionaryOf) };
@@ -224,18 +208,18 @@ function structWriter(children: readonly ResultColumn[], dictionaryOf: FindDicti
   return (row) => `{${members.map(({ key, write }) => key + write(row)).join(',')}}`;
 }
 
-function listWriter(column: ResultColumn, width: OffsetBytes, dictionaryOf: FindDictionary): JsonWriter {
-  const [offsets = Buffer.alloc(0)] = column.buffers;
-  const writeItems = itemsWriter(column, dictionaryOf);
-  return (row) => writeItems(readOffset(offsets, row, width), readOffset(offsets, row + 1, width));
-}
-
-function itemsWriter({ children }: ResultColumn, dictionaryOf: FindDictionary): (start: number, end: number) => string {
+/** `startOf` is the position of the first item of a row, which is also the end of the row before. */
+function itemsWriter(
+  { children }: ResultColumn,
+  dictionaryOf: FindDictionary,
+  startOf: (row: number) => number,
+): JsonWriter {
   const [item] = children;
   const write = item === undefined ? () => NULL : jsonWriter(item, dictionaryOf);
-  return (start, end) => {
+  return (row) => {
     const items: string[] = [];
-    for (let at = start; at < end; at += 1) items.push(write(at));
+    const end = startOf(row + 1);
+    for (let at = startOf(row); at < end; at += 1) items.push(write(at));
     return `[${items.join(',')}]`;
   };
 }

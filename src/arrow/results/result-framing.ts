@@ -44,9 +44,8 @@ export async function* frameAsFile({ head, files }: ResultFiles): AsyncGenerator
   yield schema.framed;
   for await (const file of files) {
     const { dictionaries, batches } = readResultFile(file);
-    const mapping = merge.add(dictionaries);
-    for (const dictionary of mapping.added) yield add(blocks.dictionaries, dictionary);
-    for (const batch of batches) yield add(blocks.batches, mapping.apply(batch));
+    for (const added of dictionaries.flatMap((each) => merge.add(each))) yield add(blocks.dictionaries, added);
+    for (const batch of batches) yield add(blocks.batches, merge.rewrite(batch));
   }
   yield END_OF_STREAM;
   yield createFooter({ schema, ...blocks });

@@ -1,16 +1,14 @@
 import { isDeepStrictEqual } from 'node:util';
 import { ServiceError } from '../../errors/service-error.ts';
 import { quoteForMessage } from '../../model/identifier.ts';
+import type { ArrowLimits } from '../../model/limits.ts';
 import type { DataType, Field, Schema } from '../../model/schema.ts';
 import { Flatbuffer, MessageContext } from '../format/flatbuffer.ts';
 import { FILE_MAGIC, TRAILER_BYTES } from '../format/footer.ts';
 import type { SchemaMessage } from '../format/footer.ts';
 import { readIntType, readType } from './type-reader.ts';
 
-export interface SchemaBounds {
-  readonly columnsMax: number;
-  readonly depthMax: number;
-}
+type SchemaBounds = Pick<ArrowLimits, 'columnsMax' | 'depthMax'>;
 
 /** Schemas written by the engine are trusted, but still bounded. */
 const ENGINE_BOUNDS: SchemaBounds = { columnsMax: 1_000_000, depthMax: 256 };

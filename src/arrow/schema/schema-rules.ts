@@ -2,6 +2,7 @@ import { ServiceError } from '../../errors/service-error.ts';
 import { quoteForMessage } from '../../model/identifier.ts';
 import { childFields } from '../../model/schema.ts';
 import type { DataType, Field, Schema } from '../../model/schema.ts';
+import { findFixedWidth } from '../format/column-layout.ts';
 import { describeType } from './type-name.ts';
 
 /** Limits of tables beyond those of Arrow. Most of them the engine would accept, and then never read the table again. */
@@ -110,14 +111,11 @@ export function needsStorageVersion22(schema: Schema): boolean {
 }
 
 /** Refuses a type that Lance 8.0 cannot write, or can write but not read. The caller checks its children. */
-export function checkType(field: Field, path: readonly string[], needsVersion22: boolean): void {
+function checkType(field: Field, path: readonly string[], needsVersion22: boolean): void {
   const remedy = remedyFor(field.type) ?? (needsVersion22 ? remedyInVersion22(field.type) : undefined);
   if (remedy === undefined) return;
-  const column = quotePath(path);
-  refuse(
-    `The column ${column} has the type ${describeType(field.type)}, which the storage format cannot hold.`,
-    remedy,
-  );
+  const type = describeType(field.type);
+  refuse(`The column ${quotePath(path)} has the type ${type}, which the storage format cannot hold.`, remedy);
 }
 
 /** What to send instead, or `undefined` when the type is fine. */
@@ -167,18 +165,6 @@ function remedyForItem(item: DataType): string | undefined {
   return undefined;
 }
 
-const FIXED_WIDTH_KINDS: readonly DataType['kind'][] = [
-  'bool',
-  'int',
-  'float',
-  'decimal',
-  'date',
-  'time',
-  'timestamp',
-  'duration',
-  'fixed-size-binary',
-];
-
 function remedyForFixedSizeList(length: number, item: DataType): string | undefined {
   if (length === 0) return 'A fixed-size list has at least one item.';
   if (item.kind === 'struct') {
@@ -189,7 +175,7 @@ function remedyForFixedSizeList(length: number, item: DataType): string | undefi
   if (item.kind === 'fixed-size-list') {
     return reaches(item, ({ kind }) => kind === 'struct') ? 'Make the inner fixed-size list a list.' : undefined;
   }
-  if (FIXED_WIDTH_KINDS.includes(item.kind)) return undefined;
+  if (item.kind === 'bool' || findFixedWidth(item) !== undefined) return undefined;
   return 'Items of a fixed-size list have a fixed width; send a list instead.';
 }
 

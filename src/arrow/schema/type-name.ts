@@ -26,7 +26,7 @@ export function formatArrowCast(type: DataType): string | undefined {
       return `Decimal${type.bits}(${type.precision}, ${type.scale})`;
     case 'utf8':
     case 'binary':
-      return formatBytes(type.kind === 'utf8' ? 'Utf8' : 'Binary', type.layout);
+      return nameOfLayout(type.layout, ['Large', type.kind === 'utf8' ? 'Utf8' : 'Binary', 'View']);
     case 'fixed-size-binary':
       return `FixedSizeBinary(${type.bytes})`;
     case 'date':
@@ -42,7 +42,7 @@ export function formatArrowCast(type: DataType): string | undefined {
     case 'run-end-encoded':
       return undefined;
     case 'list':
-      return wrap(LIST_NAMES[type.layout], [formatItem(type.item)]);
+      return wrap(nameOfLayout(type.layout, ['Large', 'List', 'View']), [formatItem(type.item)]);
     case 'fixed-size-list':
       return formatFixedSizeList(type.length, type.item);
     case 'struct':
@@ -54,14 +54,13 @@ export function formatArrowCast(type: DataType): string | undefined {
   }
 }
 
-const LIST_NAMES = { plain: 'List', large: 'LargeList', view: 'ListView', 'large-view': 'LargeListView' } as const;
-
 /** The grammar keeps the backslash of an escape in the name, so a name with one of these cannot be expressed. */
 const UNQUOTABLE = /["'\\]/;
 
-function formatBytes(name: string, layout: 'plain' | 'large' | 'view'): string {
-  if (layout === 'large') return `Large${name}`;
-  return layout === 'view' ? `${name}View` : name;
+type Layout = 'plain' | 'large' | 'view' | 'large-view';
+
+function nameOfLayout(layout: Layout, [large, name, view]: readonly [string, string, string]): string {
+  return `${layout.startsWith('large') ? large : ''}${name}${layout.endsWith('view') ? view : ''}`;
 }
 
 function formatTimestamp(unit: TimeUnit, timezone: string | undefined): string | undefined {
@@ -110,7 +109,7 @@ export function describeType(type: DataType): string {
       return `decimal${type.bits}(${type.precision}, ${type.scale})`;
     case 'utf8':
     case 'binary':
-      return describeLayout(type.kind, type.layout);
+      return nameOfLayout(type.layout, ['large ', type.kind, ' view']);
     case 'fixed-size-binary':
       return `binary[${type.bytes}]`;
     case 'date':
@@ -123,7 +122,7 @@ export function describeType(type: DataType): string {
     case 'interval':
       return `${type.kind}[${type.unit}]`;
     case 'list':
-      return `${describeLayout('list', type.layout)}<${describeType(type.item.type)}>`;
+      return `${nameOfLayout(type.layout, ['large ', 'list', ' view'])}<${describeType(type.item.type)}>`;
     case 'fixed-size-list':
       return `${describeType(type.item.type)}[${type.length}]`;
     case 'dictionary':
@@ -131,11 +130,6 @@ export function describeType(type: DataType): string {
     default:
       return type.kind;
   }
-}
-
-/** `large list`, `utf8 view`, `large list view`. */
-function describeLayout(name: string, layout: 'plain' | 'large' | 'view' | 'large-view'): string {
-  return `${layout.startsWith('large') ? 'large ' : ''}${name}${layout.endsWith('view') ? ' view' : ''}`;
 }
 
 function describeZone(timezone: string): string {

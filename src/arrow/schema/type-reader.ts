@@ -1,4 +1,4 @@
-import type { DataType, Field, TimeUnit } from '../../model/schema.ts';
+import type { DataType, Field, IntType, TimeUnit } from '../../model/schema.ts';
 import type { Flatbuffer } from '../format/flatbuffer.ts';
 
 /** A type's tag and table in the format's Schema.fbs, and its children, already read. */
@@ -57,7 +57,7 @@ const TIME_UNITS: readonly TimeUnit[] = ['s', 'ms', 'us', 'ns'];
 const DECIMAL_DIGITS: Readonly<Record<number, number>> = { 32: 9, 64: 18, 128: 38, 256: 76 };
 const INTERVAL_UNITS = ['year-month', 'day-time', 'month-day-nano'] as const;
 
-export function readIntType(flatbuffer: Flatbuffer, table: number): DataType & { kind: 'int' } {
+export function readIntType(flatbuffer: Flatbuffer, table: number): IntType {
   const bits = flatbuffer.i32Field(table, 0);
   const signed = flatbuffer.u8Field(table, 1) !== 0;
   if (bits === 8 || bits === 16 || bits === 32 || bits === 64) return { kind: 'int', bits, signed };

@@ -63,12 +63,13 @@ export class BatchBuffers {
   /** Of the buffers walked so far. */
   decodedBytes = 0;
   readonly #body: Buffer;
-  readonly #budget: DecodedBudget;
+  readonly #budget: DecodedBudget | undefined;
   #nodesRead = 0;
   #buffersRead = 0;
   #countsRead = 0;
 
-  constructor(header: BatchHeader, body: Buffer, budget: DecodedBudget) {
+  /** Batches of the engine have no budget. */
+  constructor(header: BatchHeader, body: Buffer, budget?: DecodedBudget) {
     this.header = header;
     this.#body = body;
     this.#budget = budget;
@@ -118,7 +119,7 @@ export class BatchBuffers {
 
   charge(decodedBytes: number): void {
     this.decodedBytes += decodedBytes;
-    this.#budget.charge(decodedBytes, this.header.flatbuffer.context);
+    this.#budget?.charge(decodedBytes, this.header.flatbuffer.context);
   }
 
   /** The first bytes of a buffer after decoding, or `undefined` for ZSTD, which is not decoded here. */

@@ -1,6 +1,6 @@
 import { quoteForMessage } from '../../model/identifier.ts';
 import type { DataType, Field } from '../../model/schema.ts';
-import { fixedWidthBytes, offsetBytes, VIEW_BYTES, viewedBytes } from '../format/column-layout.ts';
+import { offsetBytes, requireFixedWidth, VIEW_BYTES, viewedBytes } from '../format/column-layout.ts';
 import type { OffsetBytes } from '../format/column-layout.ts';
 import { EXTENSION_NAME_KEY, JSON_EXTENSION } from '../schema/schema-rules.ts';
 import type { BatchBuffers, BodyBuffer, FieldNode } from './batch-buffers.ts';
@@ -124,7 +124,7 @@ class ColumnWalk {
 
   #checkFixedWidth(type: DataType, node: FieldNode): void {
     const values = this.#buffers.nextBuffer();
-    const width = fixedWidthBytes(type);
+    const width = requireFixedWidth(type);
     this.#requireBytes(values, node.length * width, 'values');
     if (type.kind !== 'fixed-size-binary') this.#requireMultiple(values, Math.min(width, 16), 'values');
   }

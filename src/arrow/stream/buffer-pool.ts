@@ -1,4 +1,5 @@
 import { MessageChannel } from 'node:worker_threads';
+import type { ArrowLimits } from '../../model/limits.ts';
 
 const SMALL_BYTES = 16 * 1024;
 /** From this part of a full buffer on a whole one is taken: growing step by step would copy everything once more. */
@@ -12,11 +13,7 @@ export interface ChunkMemory {
   give(buffer: Buffer): void;
 }
 
-export interface BufferPoolOptions {
-  /** The size of a full buffer: only those are kept. */
-  readonly chunkBytes: number;
-  readonly keptMax: number;
-}
+type PoolLimits = Pick<ArrowLimits, 'chunkBytes' | 'keptChunksMax'>;
 
 /**
  * Memory for chunks. A short stream takes little; a long one alternates between two full buffers, one being filled while
@@ -24,16 +21,16 @@ export interface BufferPoolOptions {
  * collection besides.
  */
 export class BufferPool implements ChunkMemory {
-  readonly #options: BufferPoolOptions;
+  readonly #limits: PoolLimits;
   readonly #free: Buffer[] = [];
 
-  constructor(options: BufferPoolOptions) {
-    this.#options = options;
+  constructor(limits: PoolLimits) {
+    this.#limits = limits;
   }
 
   /** The size of the buffer that `take` returns. */
   sizeFor(bytes: number): number {
-    const { chunkBytes } = this.#options;
+    const { chunkBytes } = this.#limits;
     if (bytes > chunkBytes) return bytes;
     return bytes > chunkBytes * FULL_FROM ? chunkBytes : Math.min(chunkBytes, Math.max(SMALL_BYTES, bytes));
   }
@@ -41,13 +38,14 @@ export class BufferPool implements ChunkMemory {
   /** The buffer is not zeroed. */
   take(bytes: number): Buffer {
     const size = this.sizeFor(bytes);
-    const kept = size === this.#options.chunkBytes ? this.#free.pop() : undefined;
+    const kept = size === this.#limits.chunkBytes ? this.#free.pop() : undefined;
     return kept ?? Buffer.allocUnsafeSlow(size);
   }
 
+  /** Keeps full buffers only. */
   give(buffer: Buffer): void {
-    const { chunkBytes, keptMax } = this.#options;
-    if (buffer.length === chunkBytes && this.#free.length < keptMax) this.#free.push(buffer);
+    const { chunkBytes, keptChunksMax } = this.#limits;
+    if (buffer.length === chunkBytes && this.#free.length < keptChunksMax) this.#free.push(buffer);
     else freeMemory(buffer);
   }
 }

@@ -1,4 +1,4 @@
-import { ServiceError } from '../../errors/service-error.ts';
+import { invalidInput } from '../../errors/service-error.ts';
 import type { ArrowLimits } from '../../model/limits.ts';
 import type { Schema } from '../../model/schema.ts';
 import { HEADER_KIND } from '../format/message-header.ts';
@@ -32,12 +32,12 @@ const VERSIONS: readonly number[] = [3, 4];
 export async function openArrowStream(
   bytes: AsyncIterable<Uint8Array>,
   limits: ArrowLimits,
-  memory: ChunkMemory = new BufferPool({ chunkBytes: limits.chunkBytes, keptMax: limits.keptChunksMax }),
+  memory: ChunkMemory = new BufferPool(limits),
 ): Promise<CheckedStream> {
   const source = new ByteSource(bytes, limits.streamBytesMax);
   try {
     const message = await readMessage(source, limits, 0);
-    if (message === undefined) throw new ServiceError('InvalidInput', 'The Arrow stream ends before its schema.');
+    if (message === undefined) throw invalidInput('The Arrow stream ends before its schema.');
     const { schema, dictionaries } = readSchemaMessage(message, limits);
     const reader = new ChunkReader({ source, limits, memory, message, schema, dictionaryTypes: dictionaries });
     return { schema, chunks: reader.read() };

@@ -1,4 +1,4 @@
-import { ServiceError } from '../../errors/service-error.ts';
+import { invalidInput } from '../../errors/service-error.ts';
 import type { ArrowLimits } from '../../model/limits.ts';
 import type { MessageContext } from '../format/flatbuffer.ts';
 import type { SchemaMessage } from '../format/footer.ts';
@@ -97,8 +97,7 @@ export class ChunkAssembler {
   #refuseMore(): never {
     const { chunksMax } = this.#parts.limits;
     const reason = this.#replacements === 0 ? '' : `, ${this.#replacements} of them because a dictionary was replaced`;
-    throw new ServiceError('InvalidInput', `The Arrow stream needs more than ${chunksMax} chunks${reason}.`, {
-      hint: 'Send the rows in several requests, with one dictionary for all batches of each.',
-    });
+    const hint = 'Send the rows in several requests, with one dictionary for all batches of each.';
+    throw invalidInput(`The Arrow stream needs more than ${chunksMax} chunks${reason}.`, hint);
   }
 }

@@ -1,4 +1,4 @@
-import { ServiceError } from '../../errors/service-error.ts';
+import { invalidInput } from '../../errors/service-error.ts';
 import type { ArrowLimits } from '../../model/limits.ts';
 import { MessageContext } from '../format/flatbuffer.ts';
 import { FILE_MAGIC } from '../format/footer.ts';
@@ -49,10 +49,8 @@ export async function readMessage(
 export async function requireEnd(source: ByteSource): Promise<void> {
   const { offset } = source;
   if ((await source.take(1)) === undefined) return;
-  refuse(
-    `The Arrow stream ends at byte ${offset}, but more bytes follow.`,
-    'Send one stream per request and nothing behind its end-of-stream marker.',
-  );
+  const hint = 'Send one stream per request and nothing behind its end-of-stream marker.';
+  throw invalidInput(`The Arrow stream ends at byte ${offset}, but more bytes follow.`, hint);
 }
 
 export function refuseCutOff(context: MessageContext): never {
@@ -67,7 +65,7 @@ async function readPrefix(source: ByteSource, context: MessageContext): Promise<
     return source.offset === context.offset ? refuseMissing(context.offset) : refuseCutOff(context);
   }
   if (context.offset === 0 && first.equals(FILE_MAGIC.subarray(0, 4))) {
-    refuse('The body is an Arrow IPC file, where a stream is wanted.', STREAM_HINT);
+    throw invalidInput('The body is an Arrow IPC file, where a stream is wanted.', STREAM_HINT);
   }
   if (first.readUInt32LE(0) !== CONTINUATION) return first;
   if (!(await source.fill(prefix, 4))) refuseCutOff(context);
@@ -75,13 +73,7 @@ async function readPrefix(source: ByteSource, context: MessageContext): Promise<
 }
 
 function refuseMissing(offset: number): never {
-  if (offset === 0) refuse('The body is empty: it holds no schema.', STREAM_HINT);
-  return refuse(
-    `The Arrow stream stops at byte ${offset} without its end-of-stream marker.`,
-    'Close the writer of the stream before sending; a stream without its end may lack rows.',
-  );
-}
-
-function refuse(message: string, hint: string): never {
-  throw new ServiceError('InvalidInput', message, { hint });
+  if (offset === 0) throw invalidInput('The body is empty: it holds no schema.', STREAM_HINT);
+  const hint = 'Close the writer of the stream before sending; a stream without its end may lack rows.';
+  throw invalidInput(`The Arrow stream stops at byte ${offset} without its end-of-stream marker.`, hint);
 }

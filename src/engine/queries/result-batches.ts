@@ -1,4 +1,4 @@
-import { fixedWidthBytes } from '../../arrow/format/column-layout.ts';
+import { findFixedWidth } from '../../arrow/format/column-layout.ts';
 import { resolveField } from '../../model/field-path.ts';
 import type { Query } from '../../model/query.ts';
 import type { DataType, Schema } from '../../model/schema.ts';
@@ -47,18 +47,10 @@ function valueBytes(type: DataType): number | undefined {
       const item = valueBytes(type.item.type);
       return item === undefined ? undefined : item * type.length;
     }
-    case 'utf8':
-    case 'binary':
-    case 'list':
-    case 'map':
-    case 'dictionary':
-    case 'union':
-    case 'run-end-encoded':
-      return undefined;
     case 'interval':
       return 16;
     default:
-      return fixedWidthBytes(type);
+      return findFixedWidth(type);
   }
 }
 

@@ -32,7 +32,7 @@ export function createLoad({ http: limits, arrow }: Pick<Limits, 'http' | 'arrow
       onWaiting: () => slowSenders.evictSlowestHolder(),
     }),
     /** For chunks of Arrow bodies that the engine reads. */
-    chunkBuffers: new BufferPool({ chunkBytes: arrow.chunkBytes, keptMax: arrow.keptChunksMax }),
+    chunkBuffers: new BufferPool(arrow),
     /** For JSON bodies, which do not wait for uploads. */
     jsonMemory: new MemoryBudget({ bytesMax: bytesMax / 2, waitSeconds }),
     slowSenders,

@@ -1,6 +1,6 @@
-import type { DataType, TimeUnit } from '../../model/schema.ts';
+import type { DataType, IntType, TimeUnit } from '../../model/schema.ts';
 
-const INTEGERS = new Map<string, DataType>(
+const INTEGERS = new Map<string, IntType>(
   ([8, 16, 32, 64] as const).flatMap((bits) => [
     [`int${bits}`, { kind: 'int', bits, signed: true }],
     [`uint${bits}`, { kind: 'int', bits, signed: false }],

@@ -5,7 +5,7 @@ import { BufferPool } from '../../../src/arrow/stream/buffer-pool.ts';
 const CHUNK_BYTES = 1024 ** 2;
 
 test('a full buffer is reused after it was returned', () => {
-  const pool = new BufferPool({ chunkBytes: CHUNK_BYTES, keptMax: 2 });
+  const pool = new BufferPool({ chunkBytes: CHUNK_BYTES, keptChunksMax: 2 });
   const buffer = pool.take(CHUNK_BYTES);
   pool.give(buffer);
   assert.equal(pool.take(CHUNK_BYTES / 2 + 1), buffer);
@@ -13,7 +13,7 @@ test('a full buffer is reused after it was returned', () => {
 });
 
 test('no more buffers are kept than allowed, and none of another size', () => {
-  const pool = new BufferPool({ chunkBytes: CHUNK_BYTES, keptMax: 1 });
+  const pool = new BufferPool({ chunkBytes: CHUNK_BYTES, keptChunksMax: 1 });
   const [first, second, larger] = [pool.take(CHUNK_BYTES), pool.take(CHUNK_BYTES), pool.take(CHUNK_BYTES + 1)];
   pool.give(larger);
   pool.give(first);
@@ -24,7 +24,7 @@ test('no more buffers are kept than allowed, and none of another size', () => {
 });
 
 test('memory that is not kept is freed at once', () => {
-  const pool = new BufferPool({ chunkBytes: CHUNK_BYTES, keptMax: 1 });
+  const pool = new BufferPool({ chunkBytes: CHUNK_BYTES, keptChunksMax: 1 });
   const [kept, freed] = [pool.take(CHUNK_BYTES), pool.take(CHUNK_BYTES)];
   const before = process.memoryUsage().arrayBuffers;
   pool.give(kept);
@@ -33,7 +33,7 @@ test('memory that is not kept is freed at once', () => {
 });
 
 test('little is taken where little is needed', () => {
-  const pool = new BufferPool({ chunkBytes: CHUNK_BYTES, keptMax: 1 });
+  const pool = new BufferPool({ chunkBytes: CHUNK_BYTES, keptChunksMax: 1 });
   assert.equal(pool.take(100).length, 16 * 1024);
   assert.equal(pool.take(20_000).length, 20_000);
 });
