@@ -72,10 +72,8 @@ export class SlowQueries {
     const isAnalysed = rerun !== undefined && this.#mayAnalyse();
     const analysisState = isAnalysed ? 'running' : 'skipped';
     this.#queries.set(id, { ...ended, id, endedAt: now(), analysisState, analysis: undefined });
-    for (const oldest of this.#queries.keys()) {
-      if (this.#queries.size <= limits.slowQueriesMax) break;
-      this.#queries.delete(oldest);
-    }
+    const [oldestId = id] = this.#queries.keys();
+    if (this.#queries.size > limits.slowQueriesMax) this.#queries.delete(oldestId);
     const { requestId, operation, database, table, caller, milliseconds } = ended;
     const query = Object.entries(ended.shape).map(([name, value]) => `${name}=${String(value)}`);
     const facts = { requestId, operation, database, table: formatPath(table), caller, milliseconds };
@@ -150,12 +148,8 @@ function redactPlan(root: PlanStep): PlanStep {
     stepsLeft -= 1;
     const redacted: PlanStep[] = [];
     for (const child of children) if (stepsLeft > 0) redacted.push(redact(child));
-    return {
-      operator,
-      details: STEPS_WITH_SAFE_DETAILS.has(operator) ? details : '',
-      metrics,
-      children: redacted,
-    };
+    const safeDetails = STEPS_WITH_SAFE_DETAILS.has(operator) ? details : '';
+    return { operator, details: safeDetails, metrics, children: redacted };
   };
   return redact(root);
 }
