@@ -1,7 +1,7 @@
 import type { Condition, Engine } from '../engine/engine.ts';
 import type { MaintenanceLimits } from '../model/limits.ts';
 import type { BackgroundWork } from '../writes/writes.ts';
-import { findMaintenanceReasons, findRetentionCutoff, isHistoryTooLarge, shouldBlockWriters } from './policy.ts';
+import { findFittingShare, findMaintenanceReasons, findRetentionCutoff, shouldBlockWriters } from './policy.ts';
 import type { Reason, TableActivity } from './table-activity.ts';
 
 export interface MaintenanceContext {
@@ -39,7 +39,7 @@ export async function planMaintenance(
   const condition = await engine.maintenance.assess(activity.table.location);
   const { commits, lastCommitAt, historyAt, historyVersion } = activity;
   const isIdle = isForced || now() - lastCommitAt >= limits.quietSeconds * 1000;
-  const recent = { commits, isIdle, left: isForced ? undefined : activity.left };
+  const recent = { commits, isIdle, remaining: isForced ? undefined : activity.remaining };
   const reasons = findMaintenanceReasons(condition, recent, isForced ? { ...limits, smallFragmentsMax: 2 } : limits);
   const isHistoryDue =
     isForced ||
@@ -50,13 +50,9 @@ export async function planMaintenance(
   if (isPostponed) activity.historyAt = removeFrom;
   const cutoffMilliseconds =
     isHistoryDue && !isPostponed ? await planRemoval(context, activity, { condition, isIdle }) : undefined;
-  const { left, lostRuns } = activity;
-  const work = { reasons, isRemoving: cutoffMilliseconds !== undefined, left, lostRuns };
+  const { remaining, lostRuns } = activity;
+  const work = { reasons, isRemoving: cutoffMilliseconds !== undefined, remaining, lostRuns };
   return { condition, reasons, cutoffMilliseconds, blocksWriters: shouldBlockWriters(condition, work, limits) };
-}
-
-export function hasWork({ reasons, cutoffMilliseconds }: MaintenancePlan): boolean {
-  return reasons.length > 0 || cutoffMilliseconds !== undefined;
 }
 
 async function planRemoval(
@@ -72,7 +68,7 @@ async function planRemoval(
   };
   const cutoff = findRetentionCutoff(history, limits);
   activity.historyVersion = condition.version;
-  const isUnfinished = isHistoryTooLarge(history, limits) && history.versions.length > limits.versionsMin;
+  const isUnfinished = findFittingShare(history, limits) < 1 && history.versions.length > limits.versionsMin;
   // Versions that are too young are removed soon; those that a tag keeps are not, and are not tried again without end.
   const isAwaited = isUnfinished && (cutoff !== undefined || activity.historyAt === undefined);
   activity.historyAt = isAwaited ? now() + (cutoff === undefined ? limits.readerSeconds * 1000 : 0) : undefined;

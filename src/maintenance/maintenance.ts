@@ -5,13 +5,12 @@ import { formatPath } from '../model/identifier.ts';
 import { isMaintenancePaused, locationKey } from '../model/table.ts';
 import type { TableRecord } from '../model/table.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
-import { hasWork, planMaintenance } from './maintenance-plan.ts';
+import { planMaintenance } from './maintenance-plan.ts';
 import type { MaintenanceContext, MaintenancePlan } from './maintenance-plan.ts';
 import { runMaintenance, toRunRecord } from './maintenance-run.ts';
 import type { RunRecord } from './maintenance-run.ts';
 import { Schedule, pauseAfter, walkTables } from './schedule.ts';
-import { newActivity } from './table-activity.ts';
-import type { MaintenanceRun, TableActivity } from './table-activity.ts';
+import { TableActivity } from './table-activity.ts';
 
 interface MaintenanceParts extends MaintenanceContext {
   readonly catalog: Catalog;
@@ -72,20 +71,19 @@ export class Maintenance {
 
   /** Since the service started. */
   describe(table: TableRecord) {
-    const { commits = 0, lastRun } = this.#activities.peek(table.id) ?? newActivity(table);
+    const { commits = 0, lastRun } = this.#activities.peek(table.id) ?? new TableActivity(table);
     return { isPaused: isMaintenancePaused(table), commits, lastRun: lastRun && toRunRecord(lastRun) };
   }
 
   /** What a run on request would do. Plans with a copy, because planning changes the activity. */
   async plan(table: TableRecord): Promise<MaintenancePlan> {
-    const activity = this.#activities.peek(table.id) ?? newActivity(table);
-    return planMaintenance(this.#parts, { ...activity, table }, FORCED);
+    const copy = Object.assign(new TableActivity(table), this.#activities.peek(table.id), { table });
+    return planMaintenance(this.#parts, copy, FORCED);
   }
 
   /** On request: runs even when automatic maintenance is paused. */
   run(table: TableRecord, caller: string): StartedJob<RunRecord> {
-    const activity = this.#activityOf(table);
-    return this.#startJob(activity, caller, async () => planMaintenance(this.#parts, activity, FORCED));
+    return this.#startJob(this.#activityOf(table), caller);
   }
 
   async close(): Promise<void> {
@@ -94,7 +92,7 @@ export class Maintenance {
   }
 
   #activityOf(table: TableRecord): TableActivity {
-    const activity = this.#activities.get(table.id) ?? newActivity(table);
+    const activity = this.#activities.get(table.id) ?? new TableActivity(table);
     activity.table = table;
     this.#activities.set(table.id, activity);
     return activity;
@@ -124,16 +122,15 @@ export class Maintenance {
     const next = await this.#nextOfScan();
     if (next === undefined) return undefined;
     return async () => {
-      await this.#check(this.#activities.peek(next.id) ?? newActivity(next), 0);
+      await this.#check(this.#activities.peek(next.id) ?? new TableActivity(next), 0);
       return 0;
     };
   }
 
-  /** Returns the time of the removal, after which the schedule need not pause. */
+  /** Returns the time after which the schedule need not pause. */
   async #checkActive(activity: TableActivity): Promise<number> {
     const { now, limits } = this.#parts;
-    const run = await this.#check(activity, this.#removeFrom);
-    const removal = run?.removalMilliseconds ?? 0;
+    const removal = await this.#check(activity, this.#removeFrom);
     if (removal > 0) this.#removeFrom = now() + pauseAfter(removal, limits);
     return removal;
   }
@@ -151,31 +148,31 @@ export class Maintenance {
     return undefined;
   }
 
-  /** Returns the run, if the table needed one. */
-  async #check(activity: TableActivity, removeFrom: number): Promise<MaintenanceRun | undefined> {
+  /** Runs what the table needs. Returns the time of the removal. */
+  async #check(activity: TableActivity, removeFrom: number): Promise<number> {
     const { catalog, limits } = this.#parts;
     try {
       const { databaseId, path, id } = activity.table;
       const table = await catalog.tables.find(databaseId, path);
       if (table === undefined || table.id !== id) {
         this.#activities.delete(id);
-        return undefined;
+        return 0;
       }
       activity.table = table;
       const isFree = table.heldVersion === undefined && table.isDeclared === undefined;
-      if (!isFree || isMaintenancePaused(table)) return undefined;
+      if (!isFree || isMaintenancePaused(table)) return 0;
       activity.nextCheck = (activity.commits ?? 0) + limits.checkCommits;
       const plan = await planMaintenance(this.#parts, activity, { isForced: false, removeFrom });
-      if (!hasWork(plan)) return undefined;
-      await this.#startJob(activity, OWN_NAME, async () => plan).outcome;
-      return activity.lastRun;
+      if (plan.reasons.length === 0 && plan.cutoffMilliseconds === undefined) return 0;
+      await this.#startJob(activity, OWN_NAME, plan).outcome;
+      return activity.lastRun?.removalMilliseconds ?? 0;
     } catch (error) {
       await this.#reportUnlessDropped(error, activity.table);
-      return undefined;
+      return 0;
     }
   }
 
-  #startJob(activity: TableActivity, caller: string, makePlan: () => Promise<MaintenancePlan>): StartedJob<RunRecord> {
+  #startJob(activity: TableActivity, caller: string, plan?: MaintenancePlan): StartedJob<RunRecord> {
     const { databaseId, path, location, id } = activity.table;
     const subject = {
       kind: 'maintenance',
@@ -190,9 +187,9 @@ export class Maintenance {
     };
     return this.#parts.jobs.start(subject, async (enter) => {
       enter('looking');
-      const plan = await makePlan();
+      const executed = plan ?? (await planMaintenance(this.#parts, activity, FORCED));
       enter('working');
-      return this.#execute(activity, plan);
+      return this.#execute(activity, executed);
     });
   }
 
@@ -206,7 +203,7 @@ export class Maintenance {
     if (!run.isLost) {
       activity.commits = (activity.commits ?? 0) - before;
       activity.nextCheck = 0;
-      activity.left = { version, smallFragments };
+      activity.remaining = { version, smallFragments };
     }
     telemetry.emit({ ...run, kind: 'maintenance-done', table: formatPath(activity.table.path) });
     if (run.version > plan.condition.version) await this.#recordVersion(activity.table, run.version);
@@ -222,15 +219,10 @@ export class Maintenance {
 
   /** A table that was dropped during its maintenance is no failure. */
   async #reportUnlessDropped(cause: unknown, { id }: TableRecord): Promise<void> {
-    try {
-      if (!(await this.#parts.catalog.tables.has(id))) {
-        this.#activities.delete(id);
-        return;
-      }
-    } catch {
-      // The catalog cannot answer: report the first failure.
-    }
-    this.#reportFailure(cause);
+    // A catalog that cannot answer does not hide the failure.
+    const exists = await this.#parts.catalog.tables.has(id).catch(() => true);
+    if (exists) this.#reportFailure(cause);
+    else this.#activities.delete(id);
   }
 
   #reportFailure(cause: unknown): void {

@@ -1,28 +1,28 @@
-import type { Condition, VersionAge } from '../engine/engine.ts';
+import type { Condition, History } from '../engine/engine.ts';
 import type { MaintenanceLimits } from '../model/limits.ts';
 import type { Reason, TableActivity } from './table-activity.ts';
 
 /** Below this many rows neither deletions nor a missing index matter. */
 const ROWS_MIN = 256;
 
-export interface RecentActivity extends Readonly<Pick<TableActivity, 'commits' | 'left'>> {
+export interface RecentActivity extends Readonly<Pick<TableActivity, 'commits' | 'remaining'>> {
   readonly isIdle: boolean;
 }
 
 export function findMaintenanceReasons(
   condition: Condition,
-  { commits, isIdle, left }: RecentActivity,
+  { commits, isIdle, remaining }: RecentActivity,
   limits: MaintenanceLimits,
 ): readonly Reason[] {
   const { version, rows, deletedRows, bytes, smallFragments, indexes } = condition;
   // Amortise: compact once commits × rewriteBytesPerCommit ≥ table size, or the table is idle.
   const isWorthwhile = isIdle || commits === undefined || commits * limits.rewriteBytesPerCommit >= bytes;
-  if (version === left?.version || !isWorthwhile) return [];
+  if (version === remaining?.version || !isWorthwhile) return [];
   const allRows = rows + deletedRows;
   const isUnindexed = (unindexedRows: number): boolean =>
     unindexedRows >= ROWS_MIN && unindexedRows * 100 > rows * limits.unindexedPercentMax;
   const reasons: readonly (readonly [Reason, boolean])[] = [
-    ['fragments', smallFragments - (left?.smallFragments ?? 0) >= limits.smallFragmentsMax],
+    ['fragments', smallFragments - (remaining?.smallFragments ?? 0) >= limits.smallFragmentsMax],
     ['deletions', allRows >= ROWS_MIN && deletedRows * 100 > allRows * limits.deletedPercentMax],
     ['index', indexes.some(({ unindexedRows }) => isUnindexed(unindexedRows))],
   ];
@@ -35,7 +35,7 @@ const LOST_RUNS_MAX = 4;
 /** Above this multiple of the size writers would wait too long in any case: only an idle table can be compacted. */
 const BLOCKING_STRETCH_MAX = 16;
 
-interface PlannedWork extends Readonly<Pick<TableActivity, 'left' | 'lostRuns'>> {
+interface PlannedWork extends Readonly<Pick<TableActivity, 'remaining' | 'lostRuns'>> {
   readonly reasons: readonly Reason[];
   readonly isRemoving: boolean;
 }
@@ -43,19 +43,15 @@ interface PlannedWork extends Readonly<Pick<TableActivity, 'left' | 'lostRuns'>>
 /** The engine compacts before it removes versions: a lost compaction prevents the removal, too. */
 export function shouldBlockWriters(
   { bytes, smallFragments }: Condition,
-  { reasons, isRemoving, left, lostRuns }: PlannedWork,
+  { reasons, isRemoving, remaining, lostRuns }: PlannedWork,
   { blockingBytesMax }: MaintenanceLimits,
 ): boolean {
-  const canCompact = smallFragments - (left?.smallFragments ?? 0) > 1;
+  const canCompact = smallFragments - (remaining?.smallFragments ?? 0) > 1;
   const compacts = reasons.includes('fragments') || reasons.includes('deletions') || (isRemoving && canCompact);
   return compacts && bytes <= blockingBytesMax * (lostRuns < LOST_RUNS_MAX ? 1 : BLOCKING_STRETCH_MAX);
 }
 
-export interface VersionHistory {
-  /** From the oldest to the latest. */
-  readonly versions: readonly VersionAge[];
-  readonly keptFromVersion: number;
-  readonly diskBytes: number | undefined;
+export interface VersionHistory extends History {
   /** Of the latest version. */
   readonly bytes: number;
   readonly now: number;
@@ -75,7 +71,10 @@ export function findRetentionCutoff(history: VersionHistory, limits: Maintenance
     versions.findLastIndex(({ committedAtMilliseconds }) => committedAtMilliseconds <= time);
   const retained = latestAt(now - Math.max(readerSeconds, retentionSeconds) * 1000);
   const unread = latestAt(now - readerSeconds * 1000);
-  const wanted = Math.max(retained, Math.ceil(unread * (1 - keptShare(history, limits))));
+  const fittingShare = findFittingShare(history, limits);
+  // Half of what fits: hysteresis, which keeps the next removal from following at once.
+  const keptShare = fittingShare < 1 ? fittingShare / 2 : 1;
+  const wanted = Math.max(retained, Math.ceil(unread * (1 - keptShare)));
   const oldest = versions[0];
   const kept = versions[Math.min(wanted, versions.length - limits.versionsMin)];
   if (oldest === undefined || kept === undefined) return undefined;
@@ -88,21 +87,13 @@ export function findRetentionCutoff(history: VersionHistory, limits: Maintenance
   return oldest.committedAtMilliseconds < before ? now - before : undefined;
 }
 
-/** Whether versions are removed before the end of the retention. */
-export function isHistoryTooLarge(history: VersionHistory, limits: MaintenanceLimits): boolean {
-  return allowedShare(history, limits) < 1;
-}
-
-/** The share of the history that fits the limits, assuming versions of equal size. */
-function allowedShare({ versions, diskBytes, bytes }: VersionHistory, limits: MaintenanceLimits): number {
+/**
+ * The share of the history that fits the limits, assuming versions of equal size. Below 1, versions are removed before the
+ * end of the retention.
+ */
+export function findFittingShare({ versions, diskBytes, bytes }: VersionHistory, limits: MaintenanceLimits): number {
   const byNumber = Math.max(limits.versionsMax, limits.versionsMin) / versions.length;
   const allowedBytes = Math.max(limits.historyFloorBytes, bytes * limits.historyRatioMax);
   const byBytes = diskBytes === undefined || diskBytes <= bytes ? 1 : allowedBytes / (diskBytes - bytes);
   return Math.min(1, byNumber, byBytes);
-}
-
-/** Half of what fits: hysteresis, which keeps the next removal from following at once. */
-function keptShare(history: VersionHistory, limits: MaintenanceLimits): number {
-  const allowed = allowedShare(history, limits);
-  return allowed < 1 ? allowed / 2 : 1;
 }

@@ -1,5 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Catalog } from '../catalog/catalog.ts';
-import type { TablePath } from '../model/identifier.ts';
 import type { MaintenanceLimits } from '../model/limits.ts';
 import type { TableRecord } from '../model/table.ts';
 
@@ -52,12 +52,10 @@ export class Schedule {
     clearInterval(this.#interval);
     this.#interval = undefined;
     for (const pause of this.#pauses) clearTimeout(pause);
-    let timer: NodeJS.Timeout | undefined;
-    const timeout = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, CLOSE_MILLISECONDS);
-    });
+    const timer = new AbortController();
+    const timeout = sleep(CLOSE_MILLISECONDS, undefined, { signal: timer.signal }).catch(() => {});
     await Promise.race([Promise.allSettled(this.#running), timeout]);
-    clearTimeout(timer);
+    timer.abort();
   }
 
   async #runNext(): Promise<void> {
@@ -80,13 +78,12 @@ const PAGE_TABLES = 100;
 /** All tables of all databases, read page by page as the caller advances. */
 export async function* walkTables(catalog: Pick<Catalog, 'databases' | 'tables'>): AsyncGenerator<TableRecord> {
   for (const { id: databaseId } of await catalog.databases.list()) {
-    let after: TablePath | undefined;
-    for (let isLast = false; !isLast;) {
-      const options = after === undefined ? {} : { after };
-      const page = await catalog.tables.list({ databaseId, limit: PAGE_TABLES, ...options });
+    let page: readonly TableRecord[] = [];
+    do {
+      const last = page.at(-1);
+      const after = last === undefined ? {} : { after: last.path };
+      page = await catalog.tables.list({ databaseId, limit: PAGE_TABLES, ...after });
       yield* page;
-      after = page.at(-1)?.path;
-      isLast = page.length < PAGE_TABLES;
-    }
+    } while (page.length === PAGE_TABLES);
   }
 }

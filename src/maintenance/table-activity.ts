@@ -17,38 +17,27 @@ export interface MaintenanceRun extends TimedOptimization {
 }
 
 /** What has happened to a table since the service started; in memory only. */
-export interface TableActivity {
+export class TableActivity {
   /** As last seen; its name and properties may have changed. */
   table: TableRecord;
   /** Since the last run; `undefined` for a table that was last written before the start of the service. */
   commits: number | undefined;
-  lastCommitAt: number;
+  lastCommitAt = 0;
   /** Whether the table was checked after its last commit. */
-  isSettled: boolean;
+  isSettled = true;
   /** The number of commits at which it is checked again. */
-  nextCheck: number;
+  nextCheck = 0;
   lastRun: MaintenanceRun | undefined;
   /** What the last run could not improve. */
-  left: { readonly version: number; readonly smallFragments: number } | undefined;
+  remaining: { readonly version: number; readonly smallFragments: number } | undefined;
   /** Consecutive runs that were lost to a writer. */
-  lostRuns: number;
+  lostRuns = 0;
   /** The version at which old versions were last checked. */
-  historyVersion: number;
+  historyVersion = 0;
   /** When old versions are checked again, because some were too young. */
   historyAt: number | undefined;
-}
 
-export function newActivity(table: TableRecord): TableActivity {
-  return {
-    table,
-    commits: undefined,
-    lastCommitAt: 0,
-    isSettled: true,
-    nextCheck: 0,
-    lastRun: undefined,
-    left: undefined,
-    lostRuns: 0,
-    historyVersion: 0,
-    historyAt: undefined,
-  };
+  constructor(table: TableRecord) {
+    this.table = table;
+  }
 }

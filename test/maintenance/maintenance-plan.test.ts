@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
-import { newActivity } from '../../src/maintenance/table-activity.ts';
+import { TableActivity } from '../../src/maintenance/table-activity.ts';
 import { planMaintenance } from '../../src/maintenance/maintenance-plan.ts';
 import { runMaintenance } from '../../src/maintenance/maintenance-run.ts';
 import type { BackgroundWork } from '../../src/writes/writes.ts';
@@ -67,7 +67,7 @@ test('a postponed removal does not postpone the compaction, and is due later', a
   };
   const clock = { now: Date.now() + 60_000 };
   const context = { engine, background, limits, now: () => clock.now };
-  const activity = newActivity(await fixture.table());
+  const activity = new TableActivity(await fixture.table());
   const removeFrom = clock.now + 1000;
   const postponed = await planMaintenance(context, activity, { isForced: false, removeFrom });
   assert.deepEqual([postponed.reasons, postponed.cutoffMilliseconds], [['fragments'], undefined]);

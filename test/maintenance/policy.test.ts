@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
-import type { Condition, VersionAge } from '../../src/engine/engine.ts';
+import type { Condition } from '../../src/engine/engine.ts';
 import { findRetentionCutoff, findMaintenanceReasons, shouldBlockWriters } from '../../src/maintenance/policy.ts';
 import type { VersionHistory, RecentActivity } from '../../src/maintenance/policy.ts';
 import { testLimits } from '../support/limits.ts';
@@ -20,7 +20,7 @@ const fresh: Condition = {
   deletedRows: 0,
   indexes: [],
 };
-const active: RecentActivity = { commits: 100, isIdle: false, left: undefined };
+const active: RecentActivity = { commits: 100, isIdle: false, remaining: undefined };
 
 suite('a table is maintained', () => {
   test('when small fragments, deleted rows or unindexed rows exceed their limit', () => {
@@ -38,11 +38,18 @@ suite('a table is maintained', () => {
 
   test('not again for what the last run could not improve', () => {
     const many = { ...fresh, smallFragments: 100 };
-    assert.deepEqual(findMaintenanceReasons(many, { ...active, left: { version: 8, smallFragments: 90 } }, limits), []);
-    assert.deepEqual(findMaintenanceReasons(many, { ...active, left: { version: 9, smallFragments: 0 } }, limits), []);
-    assert.deepEqual(findMaintenanceReasons(many, { ...active, left: { version: 8, smallFragments: 36 } }, limits), [
-      'fragments',
-    ]);
+    assert.deepEqual(
+      findMaintenanceReasons(many, { ...active, remaining: { version: 8, smallFragments: 90 } }, limits),
+      [],
+    );
+    assert.deepEqual(
+      findMaintenanceReasons(many, { ...active, remaining: { version: 9, smallFragments: 0 } }, limits),
+      [],
+    );
+    assert.deepEqual(
+      findMaintenanceReasons(many, { ...active, remaining: { version: 8, smallFragments: 36 } }, limits),
+      ['fragments'],
+    );
   });
 
   test('after more commits when it is large, unless it is idle', () => {
@@ -54,7 +61,7 @@ suite('a table is maintained', () => {
 });
 
 test('writers wait for the compaction of a small table, and of a larger one after several lost compactions', () => {
-  const compaction = { reasons: ['fragments'] as const, isRemoving: false, left: undefined, lostRuns: 0 };
+  const compaction = { reasons: ['fragments'] as const, isRemoving: false, remaining: undefined, lostRuns: 0 };
   assert.equal(shouldBlockWriters(fresh, compaction, limits), true);
   assert.equal(shouldBlockWriters({ ...fresh, bytes: 100 * MiB }, compaction, limits), false);
   assert.equal(shouldBlockWriters({ ...fresh, bytes: 100 * MiB }, { ...compaction, lostRuns: 4 }, limits), true);
@@ -63,11 +70,11 @@ test('writers wait for the compaction of a small table, and of a larger one afte
 });
 
 test('writers wait for the compaction before a removal of versions if there are fragments to compact', () => {
-  const removal = { reasons: [], isRemoving: true, left: undefined, lostRuns: 0 };
+  const removal = { reasons: [], isRemoving: true, remaining: undefined, lostRuns: 0 };
   const active = { ...fresh, smallFragments: 3 };
   assert.equal(shouldBlockWriters(active, removal, limits), true);
   assert.equal(shouldBlockWriters({ ...fresh, smallFragments: 1 }, removal, limits), false);
-  assert.equal(shouldBlockWriters(active, { ...removal, left: { version: 1, smallFragments: 2 } }, limits), false);
+  assert.equal(shouldBlockWriters(active, { ...removal, remaining: { version: 1, smallFragments: 2 } }, limits), false);
 });
 
 /** Versions 1, 2, 3, … committed so many seconds ago. */
@@ -147,8 +154,8 @@ suite('an old version', () => {
         assert.ok(gone.length === 0 || kept >= bounds.versionsMin);
         for (const version of gone) {
           assert.ok(version < keptFromVersion);
-          const next = history.versions[version] as VersionAge;
-          assert.ok(next.committedAtMilliseconds <= NOW - bounds.readerSeconds * SECOND);
+          const next = history.versions[version];
+          assert.ok(next !== undefined && next.committedAtMilliseconds <= NOW - bounds.readerSeconds * SECOND);
         }
       }),
     );
