@@ -39,7 +39,7 @@ export function takeReadings(
     lookups: { hit: lookups.hits, miss: lookups.misses },
     catalogTransactions: catalog.counts().transactions,
     syncs: { tables: storages.syncCount(), catalog: catalog.counts().syncs },
-    jobs: { running: jobs.runningCount, waiting: jobs.waitingCount },
+    jobs: jobs.counts(),
   };
 }
 

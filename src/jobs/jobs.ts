@@ -29,10 +29,10 @@ export interface Job {
   readonly phase: string;
   readonly isCancelRequested: boolean;
   readonly createdAt: number;
-  readonly endedAt: number | undefined;
-  readonly result: JobResult | undefined;
+  readonly endedAt?: number;
+  readonly result?: JobResult;
   /** Its message is for callers. */
-  readonly failure: { readonly phase: string; readonly message: string; readonly isRetryable: boolean } | undefined;
+  readonly failure?: { readonly phase: string; readonly message: string; readonly isRetryable: boolean };
 }
 
 export type JobResult = Readonly<Record<string, unknown>>;
@@ -61,7 +61,6 @@ interface Entry {
   readonly outcome: Promise<JobResult>;
   readonly settle: { readonly resolve: (result: JobResult) => void; readonly reject: (error: unknown) => void };
   timer: NodeJS.Timeout | undefined;
-  hasWaited: boolean;
 }
 
 const WAITING = 'waiting';
@@ -88,8 +87,7 @@ export class Jobs {
   ): StartedJob<Result> {
     const same = [...this.#waiting, ...this.#running].find(({ job }) => job.subject.sameAs === subject.sameAs);
     const entry = same ?? this.#add(subject, work);
-    if (same === undefined) this.#runNext();
-    entry.hasWaited = this.#waiting.has(entry);
+    if (same === undefined) this.#runNext(false);
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The same request asks for the same kind of work.
     return { id: entry.job.id, outcome: entry.outcome as Promise<Result> };
   }
@@ -98,12 +96,8 @@ export class Jobs {
     return this.#entries.get(id)?.job;
   }
 
-  get runningCount(): number {
-    return this.#running.size;
-  }
-
-  get waitingCount(): number {
-    return this.#waiting.size;
+  counts() {
+    return { running: this.#running.size, waiting: this.#waiting.size };
   }
 
   /** Newest first. */
@@ -118,7 +112,7 @@ export class Jobs {
   cancel(id: string): Job | undefined {
     const entry = this.#entries.get(id);
     if (entry === undefined) return undefined;
-    if (this.#waiting.has(entry)) this.#drop(entry, 'CANCELLED', cancelled());
+    if (this.#waiting.has(entry)) this.#drop(entry, 'CANCELLED', new Cancelled());
     else if (this.#running.has(entry)) entry.job = { ...entry.job, isCancelRequested: true };
     return entry.job;
   }
@@ -141,14 +135,9 @@ export class Jobs {
     this.interrupt();
     for (const { job } of this.#running) {
       const { id: jobId, subject, phase, createdAt } = job;
-      this.#settings.telemetry.emit({
-        kind: 'job-interrupted',
-        jobId,
-        job: subject.kind,
-        table: formatPath(subject.table),
-        phase,
-        milliseconds: this.#settings.now() - createdAt,
-      });
+      const milliseconds = this.#settings.now() - createdAt;
+      const facts = { jobId, job: subject.kind, table: formatPath(subject.table), phase, milliseconds };
+      this.#settings.telemetry.emit({ kind: 'job-interrupted', ...facts });
     }
   }
 
@@ -165,9 +154,6 @@ export class Jobs {
       phase: WAITING,
       isCancelRequested: false,
       createdAt: now(),
-      endedAt: undefined,
-      result: undefined,
-      failure: undefined,
     };
     const entry = newEntry(job, work);
     this.#entries.set(job.id, entry);
@@ -178,7 +164,7 @@ export class Jobs {
     return entry;
   }
 
-  #runNext(): void {
+  #runNext(haveWaited: boolean): void {
     for (const entry of this.#waiting) {
       if (this.#running.size >= this.#settings.limits.runningMax) return;
       const { exclusiveKey } = entry.job.subject;
@@ -186,28 +172,25 @@ export class Jobs {
       this.#waiting.delete(entry);
       this.#running.add(entry);
       clearTimeout(entry.timer);
-      void this.#run(entry);
+      void this.#run(entry, haveWaited);
     }
   }
 
-  async #run(entry: Entry): Promise<void> {
+  async #run(entry: Entry, hasWaited: boolean): Promise<void> {
     const enter: EnterPhase = (phase) => {
       if (entry.job.isCancelRequested) throw new Cancelled();
       entry.job = { ...entry.job, phase };
     };
     try {
-      if (entry.hasWaited) await this.#requireTable(entry);
+      if (hasWaited) await this.#requireTable(entry);
       const result = await entry.work(enter);
       await this.#requireTable(entry);
       this.#end(entry, { state: 'DONE', result });
       entry.settle.resolve(result);
     } catch (error) {
-      this.#fail(entry, await this.#explainFailure(entry, error));
-    } finally {
-      this.#running.delete(entry);
-      this.#forgetOldest();
-      this.#runNext();
+      await this.#fail(entry, error);
     }
+    this.#runNext(true);
   }
 
   /** Work on a table that was dropped meanwhile has no effect. */
@@ -217,20 +200,16 @@ export class Jobs {
     if (!hasTable) throw new ServiceError('TableNotFound', 'The table was dropped before the job was done.');
   }
 
-  async #explainFailure(entry: Entry, error: unknown): Promise<unknown> {
-    if (error instanceof Cancelled) return error;
-    return this.#requireTable(entry).then(
-      () => error,
-      (missing: unknown) => missing,
-    );
-  }
-
-  #fail(entry: Entry, error: unknown): void {
-    if (error instanceof Cancelled) {
+  async #fail(entry: Entry, cause: unknown): Promise<void> {
+    if (cause instanceof Cancelled) {
       this.#end(entry, { state: 'CANCELLED' });
-      entry.settle.reject(cancelled());
+      entry.settle.reject(cause);
       return;
     }
+    const error = await this.#requireTable(entry).then(
+      () => cause,
+      (missing: unknown) => missing,
+    );
     if (!(error instanceof ServiceError) || error.row.status >= 500) {
       const task = `job ${entry.job.subject.kind}`;
       this.#settings.telemetry.emit({ kind: 'background-failed', task, cause: error });
@@ -239,54 +218,46 @@ export class Jobs {
     entry.settle.reject(error);
   }
 
+  /** Ends a job that waits. */
   #drop(entry: Entry, state: 'CANCELLED' | 'TIMED_OUT', error: ServiceError): void {
     clearTimeout(entry.timer);
-    this.#waiting.delete(entry);
     this.#end(entry, { state, failure: toFailure(WAITING, error) });
     entry.settle.reject(error);
-    this.#forgetOldest();
   }
 
   #end(entry: Entry, end: Partial<Job>): void {
+    this.#waiting.delete(entry);
+    this.#running.delete(entry);
     const endedAt = this.#settings.now();
     entry.job = { ...entry.job, ...end, endedAt };
     const { id: jobId, subject, state: outcome, createdAt } = entry.job;
     const milliseconds = endedAt - createdAt;
     this.#settings.telemetry.emit({ kind: 'job-ended', jobId, job: subject.kind, outcome, milliseconds });
-  }
-
-  #forgetOldest(): void {
-    const unfinished = this.#running.size + this.#waiting.size;
-    let surplus = this.#entries.size - unfinished - this.#settings.limits.keptMax;
-    for (const [id, entry] of this.#entries) {
-      if (surplus <= 0) return;
-      if (this.#running.has(entry) || this.#waiting.has(entry)) continue;
-      this.#entries.delete(id);
-      surplus -= 1;
-    }
+    const ended = [...this.#entries].filter(([, { job }]) => job.endedAt !== undefined);
+    const forgotten = ended.slice(0, Math.max(0, ended.length - this.#settings.limits.keptMax));
+    for (const [id] of forgotten) this.#entries.delete(id);
   }
 }
 
-class Cancelled extends Error {}
+class Cancelled extends ServiceError {
+  constructor() {
+    super('InvalidInput', 'The job was cancelled.');
+  }
+}
 
 function newEntry(job: Job, work: Entry['work']): Entry {
-  let settle: Entry['settle'] | undefined;
+  let settle: Entry['settle'] = { resolve: () => {}, reject: () => {} };
   const outcome = new Promise<JobResult>((resolve, reject) => {
     settle = { resolve, reject };
   });
-  if (settle === undefined) throw new Error('A promise runs its executor at once.');
   // The caller may have stopped waiting; the job keeps the failure.
   outcome.catch(() => {});
-  return { job, work, outcome, settle, timer: undefined, hasWaited: false };
+  return { job, work, outcome, settle, timer: undefined };
 }
 
 function toFailure(phase: string, error: unknown): NonNullable<Job['failure']> {
   if (!(error instanceof ServiceError)) return { phase, message: 'The job failed.', isRetryable: false };
   return { phase, message: error.detail, isRetryable: error.row.retryable };
-}
-
-function cancelled(): ServiceError {
-  return new ServiceError('InvalidInput', 'The job was cancelled.');
 }
 
 function shuttingDown(): ServiceError {
