@@ -61,7 +61,7 @@ async function joinParts(parts: AppParts, open: OpenParts): Promise<App> {
     ready: { ...recovered, databases: databases.length, ...(adminKey === undefined ? {} : { adminKey }) },
     accept: (socket) => server.accept(socket),
     async probe() {
-      writes.requireMoving();
+      writes.queues.requireMoving();
       await engine.probe();
     },
     async drain() {
@@ -79,10 +79,10 @@ function listRecoverySteps(parts: AppParts, recovered: { swept: number; adopted:
   const { writes } = parts;
   return [
     async () => {
-      const failures = await writes.resolvePending();
+      const failures = await writes.inDoubtWrites.resolvePending();
       for (const failure of failures) if (failure instanceof Error && isTransientFailure(failure)) throw failure;
     },
-    async () => writes.recoverResponses(),
+    async () => writes.responses.recover(),
     async () => void (recovered.swept = await sweepUnfinished(parts)),
     async () => void (recovered.adopted = await adoptTables(parts)),
   ];

@@ -89,7 +89,7 @@ export async function openParts(config: Config, outside: Outside, open: OpenPart
   const { background } = writes;
   const shared = { engine, catalog, jobs, telemetry, now: Date.now };
   const maintenance = open.add(new Maintenance({ ...shared, limits: limits.maintenance, background }));
-  writes.onCommit((table) => maintenance.recordCommit(table));
+  writes.onCommit = (table) => maintenance.recordCommit(table);
   return {
     ...observed,
     config,

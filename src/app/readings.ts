@@ -14,7 +14,6 @@ export function takeReadings(
   const { user, system } = process.cpuUsage();
   const { admission, arrowMemory, jsonMemory, inFlight } = load;
   const { orphanedQueries, openTables } = engine.counts();
-  const { queuesRunning, queuesWaiting } = writes.counts();
   const lookups = catalog.lookupCounts();
   return {
     build: { [release]: 1 },
@@ -30,8 +29,8 @@ export function takeReadings(
     admissionRefused: byWork((work) => admission.counts(work).refused),
     budgetUsed: { arrow: arrowMemory.usedBytes, json: jsonMemory.usedBytes },
     budgetMax: { arrow: arrowMemory.bytesMax, json: jsonMemory.bytesMax },
-    lanesRunning: queuesRunning,
-    lanesWaiting: queuesWaiting,
+    lanesRunning: writes.queues.running,
+    lanesWaiting: writes.queues.waiting,
     openTables: openTables.open,
     openTableUses: { hit: openTables.hits, miss: openTables.misses },
     abandoned: orphanedQueries,

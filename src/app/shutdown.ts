@@ -29,5 +29,5 @@ async function endsWithin(seconds: number, work: Promise<unknown>): Promise<bool
 }
 
 async function whenNothingIsWritten(writes: RunningParts['writes']): Promise<void> {
-  while (writes.counts().inFlight > 0) await sleep(POLL_MILLISECONDS);
+  while (writes.idempotency.runningCount > 0) await sleep(POLL_MILLISECONDS);
 }

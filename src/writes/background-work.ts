@@ -1,18 +1,18 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Engine, IndexCommit, Optimization, OptimizeRequest, WriteTarget } from '../engine/engine.ts';
+import type { IndexCommit, Optimization, OptimizeRequest, WriteTarget } from '../engine/engine.ts';
 import type { IndexRequest } from '../model/index-spec.ts';
+import type { EngineLimits } from '../model/limits.ts';
 import { isMaintenance, locationKey } from '../model/table.ts';
 import type { Commit, TableLocation } from '../model/table.ts';
 import type { SyncScope } from '../storage/storage.ts';
 import type { Storages } from '../storage/storages.ts';
 import { cannotTakeBack, notKept } from './refusals.ts';
 import type { WriteQueues } from './queue/write-queues.ts';
+import type { TableAccess } from './recovery/verify.ts';
 
-export interface BackgroundParts {
-  readonly engine: Engine;
-  readonly storages: Storages;
+export interface BackgroundParts extends TableAccess {
   readonly queues: WriteQueues;
-  readonly attemptsMax: number;
+  readonly limits: Pick<EngineLimits, 'writeAttemptsMax'>;
 }
 
 export interface TimedOptimization extends Optimization {
@@ -27,7 +27,7 @@ export interface TimedOptimization extends Optimization {
  */
 export class BackgroundWork {
   readonly #parts: BackgroundParts;
-  readonly #running = new Map<string, Set<Promise<unknown>>>();
+  readonly #running = new Set<{ readonly key: string; readonly done: Promise<unknown> }>();
 
   constructor(parts: BackgroundParts) {
     this.#parts = parts;
@@ -35,7 +35,7 @@ export class BackgroundWork {
 
   /** Calls `enter` before each phase; it may throw to stop there. */
   async buildIndex(target: WriteTarget, request: IndexRequest, enter: (phase: string) => void): Promise<IndexCommit> {
-    const { engine, queues, attemptsMax } = this.#parts;
+    const { engine, queues, limits } = this.#parts;
     return this.#run(target, async () => {
       for (let attempt = 1; ; attempt += 1) {
         enter('opening');
@@ -45,7 +45,7 @@ export class BackgroundWork {
           return await opened.build(request);
         } catch (error) {
           // An overwrite makes the index worthless: it is built again.
-          if (attempt >= attemptsMax || !engine.isConflict(error)) throw error;
+          if (attempt >= limits.writeAttemptsMax || !engine.isConflict(error)) throw error;
         } finally {
           opened.close();
         }
@@ -57,42 +57,39 @@ export class BackgroundWork {
   async optimize(location: TableLocation, request: OptimizeRequest): Promise<TimedOptimization | undefined> {
     const { engine, queues } = this.#parts;
     return this.#run({ location, branch: undefined }, async () => {
-      let laneMilliseconds = 0;
-      const started = await queues.run(location, async () => {
+      const { optimization, laneMilliseconds } = await queues.run(location, async () => {
         const enteredAt = performance.now();
-        const begun = await engine.maintenance.startOptimize(location, request);
-        laneMilliseconds = performance.now() - enteredAt;
-        return begun;
+        const started = await engine.maintenance.startOptimize(location, request);
+        return { optimization: started, laneMilliseconds: performance.now() - enteredAt };
       });
-      const done = await started.finish();
+      const done = await optimization.finish();
       return done === undefined ? undefined : { ...done, laneMilliseconds };
     });
   }
 
   /** Settles when all work that runs now has ended; `undefined` when none runs. The removal of a table waits for it. */
   whenOver(location: TableLocation): Promise<unknown> | undefined {
-    const running = this.#running.get(locationKey(location));
-    return running === undefined ? undefined : Promise.allSettled(running);
+    const key = locationKey(location);
+    const running = [...this.#running].filter((each) => each.key === key);
+    return running.length === 0 ? undefined : Promise.allSettled(running.map(({ done }) => done));
   }
 
   async #run<Value>(target: WriteTarget, work: () => Promise<Value>): Promise<Value> {
     const { location } = target;
-    const key = locationKey(location);
-    const running = this.#running.get(key) ?? new Set();
-    const synced = runSynced(this.#parts.storages, location, async (scope) => {
+    const done = runSynced(this.#parts.storages, location, async (scope) => {
       const base = (await this.#parts.engine.findLatestVersion(target)) ?? 0;
       // A failure may follow a commit: a compaction that is in, and a refresh of an index that failed.
-      const [done] = await Promise.allSettled([work()]);
+      const [outcome] = await Promise.allSettled([work()]);
       await this.#requireIntact(target, base, scope);
-      if (done.status === 'rejected') throw done.reason;
-      return done.value;
+      if (outcome.status === 'rejected') throw outcome.reason;
+      return outcome.value;
     });
-    this.#running.set(key, running.add(synced));
+    const running = { key: locationKey(location), done };
+    this.#running.add(running);
     try {
-      return await synced;
+      return await done;
     } finally {
-      running.delete(synced);
-      if (running.size === 0) this.#running.delete(key);
+      this.#running.delete(running);
     }
   }
 
@@ -102,7 +99,7 @@ export class BackgroundWork {
     if (torn === undefined) return;
     const { engine, storages, queues } = this.#parts;
     const { location, branch } = target;
-    await queues.runNext(location, async () => {
+    const takeBack = async (): Promise<void> => {
       const later = (await storages.of(location.root).readCommits(location, branch, torn.version)) ?? [];
       if (later.some((commit) => replaces(commit, torn.version))) return;
       if (later.every(({ kind }) => isMaintenance(kind))) await engine.restoreVersion(target, torn.version - 1);
@@ -110,7 +107,8 @@ export class BackgroundWork {
       else if (torn.indexNames.length > 0) await this.#dropIndexes(target, torn.indexNames);
       else throw cannotTakeBack(torn.version);
       await scope.sync();
-    });
+    };
+    await queues.run(location, takeBack, { isNext: true });
     throw notKept();
   }
 

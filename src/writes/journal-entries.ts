@@ -1,10 +1,11 @@
+import { randomUUID } from 'node:crypto';
 import type { JournalEntry, NewCommit, NewEntry } from '../catalog/catalog.ts';
 import type { CommitKind } from '../model/table.ts';
 import { MAIN_BRANCH } from '../model/table.ts';
 import type { Fields, FieldsRule, JournaledWrite, ReplayableWrite } from './write.ts';
 
 /** What the journal stores of a write before its commit, to find the commit by. */
-export interface Expectation {
+export interface Expectation extends Partial<Pick<JournaledWrite, 'recordedAs' | 'properties'>> {
   /** What its commit can be. */
   readonly kinds: readonly CommitKind[];
   /** The rows that the commit adds, of all writes of its batch, where that is known. */
@@ -12,19 +13,16 @@ export interface Expectation {
   /** Takes several commits: after a failure all of them are undone. */
   readonly isMultiCommit?: true;
   readonly rule: FieldsRule;
-  /** Its name in the transaction feed, where that is not the operation's. */
-  readonly recordedAs?: string | undefined;
-  /** Added to the table's properties with the record. */
-  readonly properties?: Readonly<Record<string, string>> | undefined;
 }
 
-type EntryFacts = Pick<NewEntry, 'id' | 'baseVersion' | 'epoch' | 'generation'> & { readonly expected: Expectation };
+type EntryFacts = Pick<NewEntry, 'baseVersion' | 'epoch' | 'generation'> & { readonly expected: Expectation };
 
 export function toEntry(write: JournaledWrite, { expected, ...facts }: EntryFacts): NewEntry {
   const { request, table, branch, recordedAs, properties } = write;
   const { operation, caller, requestId, key } = request;
   return {
     ...facts,
+    id: randomUUID(),
     operation,
     caller,
     requestId,

@@ -1,13 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { JournalEntry, NewEntry } from '../catalog/catalog.ts';
-import type { Committed } from '../engine/engine.ts';
 import { ServiceError } from '../errors/service-error.ts';
 import type { SyncScope } from '../storage/storage.ts';
 import { toCommit, toEntry, toReplayed } from './journal-entries.ts';
-import { UndoCommits } from './recovery/undo-commits.ts';
-import { inspectCommits } from './recovery/verify.ts';
-import { inDoubt, notKept, toServiceError } from './refusals.ts';
-import type { FailedWrite, MultiCommitWrite, WriteResult } from './write.ts';
+import { prepareUndo } from './recovery/undo-commits.ts';
+import { findFault } from './recovery/verify.ts';
+import { asServiceError, inDoubt } from './refusals.ts';
+import type { FailedWrite, JournaledWrite, MultiCommitWrite, SucceededWrite, WriteResult } from './write.ts';
 import { beginEntries, requireVersion, runReplayable, toSuccess } from './write-pipeline.ts';
 import type { PipelineParts } from './write-pipeline.ts';
 
@@ -45,7 +44,7 @@ export class MultiCommitPipeline {
     write: MultiCommitWrite<Outcome>,
     onFailed: (failed: FailedWrite) => void,
   ): Promise<WriteResult> {
-    const { engine, storages, coordination, inDoubtWrites, onStep } = this.#parts;
+    const { engine, storages, coordination, responses, inDoubtWrites, onStep } = this.#parts;
     const { plan, table, branch } = write;
     const target = { location: table.location, branch };
     const storage = storages.of(table.location.root);
@@ -58,27 +57,29 @@ export class MultiCommitPipeline {
       scope = await storage.beginSync(table.location);
       const { baseVersion } = await plan.prepare();
       requireVersion(write, baseVersion);
-      const entry = this.#toEntry(write, { baseVersion, epoch });
+      const expected = { kinds: [], isMultiCommit: true, rule: { from: 'nothing' } } as const;
+      const entry = toEntry(write, { baseVersion, epoch, generation: responses.startMarks(), expected });
       let phase: 'committing' | 'syncing' | 'recording' = 'committing';
       try {
-        await this.#begin(write, entry);
+        await onStep('begin');
+        await beginEntries(this.#parts, write, [entry]);
         await engine.holdReaders(target, baseVersion);
         await onStep('commit');
-        const committed = await plan.write();
-        const range = { base: baseVersion, version: committed.version };
-        if (!inspectCommits(storages, target, range).isIntact) throw notKept();
+        const { version, outcome } = await plan.write();
+        const fault = findFault(storages, target, { base: baseVersion, version });
+        if (fault !== undefined) throw fault;
         await onStep('sync');
         phase = 'syncing';
         await scope.sync();
         phase = 'recording';
-        return await this.#record(write, entry, committed);
+        return await this.#record(write, entry, { version, fields: write.toFields(outcome) });
       } catch (error) {
         if (phase === 'syncing') {
           // Undone in the background when the disk works again; after a failed sync, at the next start.
           inDoubtWrites.add([entry]);
-          return { kind: 'in-doubt', error: toServiceError(error) };
+          return { kind: 'in-doubt', error: asServiceError(error) };
         }
-        const failed = { kind: 'refused', error: toServiceError(error) } as const;
+        const failed = { kind: 'refused', error: asServiceError(error) } as const;
         // Until it is known whether the record was written, the write is in doubt, not refused.
         const early: FailedWrite = phase === 'recording' ? { kind: 'in-doubt', error: inDoubt(error) } : failed;
         return (await this.#undo(write, entry, () => onFailed(early))) ?? failed;
@@ -89,32 +90,19 @@ export class MultiCommitPipeline {
     }
   }
 
-  #toEntry(write: MultiCommitWrite<unknown>, base: { readonly baseVersion: number; readonly epoch: number }): NewEntry {
-    const { responses, makeId } = this.#parts;
-    const expected = { kinds: [], isMultiCommit: true, rule: { from: 'nothing' } } as const;
-    return toEntry(write, { ...base, id: makeId(), generation: responses.startMarks(), expected });
-  }
-
-  async #begin(write: MultiCommitWrite<unknown>, entry: NewEntry): Promise<void> {
-    await this.#parts.onStep('begin');
-    // Durable in any case: the hold must not be lost while the commits that it hides are not.
-    await beginEntries(this.#parts, write, { entries: [entry], isDurable: this.#parts.sync === 'full' });
-  }
-
-  async #record<Outcome>(
-    write: MultiCommitWrite<Outcome>,
+  async #record(
+    write: JournaledWrite,
     entry: NewEntry,
-    { version, outcome }: Committed<Outcome>,
+    { version, fields }: Pick<SucceededWrite, 'version' | 'fields'>,
   ): Promise<WriteResult> {
     const { journal, onStep, sync } = this.#parts;
     await onStep('record');
-    const fields = write.toFields(outcome);
     const [recorded] = await journal.record([toCommit(write, entry, version, fields)], sync === 'full');
     this.#publish(write);
     return toSuccess(this.#parts, write, entry, { version, fields, recorded });
   }
 
-  #publish({ table, branch }: MultiCommitWrite<unknown>): void {
+  #publish({ table, branch }: JournaledWrite): void {
     this.#parts.engine.releaseReaders({ location: table.location, branch });
     this.#parts.onCommit(table);
   }
@@ -123,13 +111,9 @@ export class MultiCommitPipeline {
    * Other writers wait while it is tried; when that takes too long they are refused until it is done in the background.
    * Gives the result if the write was recorded after all.
    */
-  async #undo(
-    write: MultiCommitWrite<unknown>,
-    entry: NewEntry,
-    onDelay: () => void,
-  ): Promise<WriteResult | undefined> {
+  async #undo(write: JournaledWrite, entry: NewEntry, onDelay: () => void): Promise<WriteResult | undefined> {
     const { journal, inDoubtWrites, idempotency, responses } = this.#parts;
-    const undo = new UndoCommits(this.#parts, write.table, entry);
+    const undo = prepareUndo(this.#parts, write.table, entry);
     let isDelayed = false;
     const end = (kept?: JournalEntry): void => {
       if (isDelayed) idempotency.endInDoubt(entry.id, kept, true);
@@ -143,7 +127,7 @@ export class MultiCommitPipeline {
           this.#publish(write);
           return { ...toReplayed(kept), kind: 'committed', properties: write.table.properties };
         }
-        await undo.run();
+        await undo();
         end();
         return undefined;
       } catch (error) {

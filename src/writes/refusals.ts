@@ -5,7 +5,7 @@ export function isClearRefusal(error: unknown): boolean {
   return error instanceof ServiceError && error.row.status < 500 && error.kind !== 'RequestTimeout';
 }
 
-export function toServiceError(error: unknown): ServiceError {
+export function asServiceError(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
   return new ServiceError('Internal', 'The service failed.', { cause: error });
 }

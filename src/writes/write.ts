@@ -1,3 +1,4 @@
+import type { NewEntry } from '../catalog/catalog.ts';
 import type { CommitPlan, MultiCommitPlan } from '../engine/engine.ts';
 import type { CommitKind, TableRecord } from '../model/table.ts';
 import type { ServiceError } from '../errors/service-error.ts';
@@ -53,10 +54,7 @@ export interface TableWrite<Outcome> extends WriteOf<CommitPlan<Outcome>, Outcom
 export type MultiCommitWrite<Outcome> = WriteOf<MultiCommitPlan<Outcome>, Outcome>;
 
 /** The entry whose response is about to be sent. */
-export interface ResponseRef {
-  readonly id: string;
-  readonly key: string | undefined;
-}
+export type ResponseRef = Pick<NewEntry, 'id' | 'key'>;
 
 export interface SucceededWrite {
   readonly kind: 'committed' | 'replayed';

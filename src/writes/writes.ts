@@ -9,25 +9,22 @@ import type { Telemetry } from '../telemetry/telemetry.ts';
 import { BackgroundWork, runSynced } from './background-work.ts';
 import { Idempotency } from './idempotency/idempotency.ts';
 import { ResponseMarks } from './idempotency/response-marks.ts';
-import type { PastMarks } from './idempotency/response-marks.ts';
 import { Responses } from './idempotency/responses.ts';
 import { MultiCommitPipeline } from './multi-commit.ts';
 import { WriteQueues } from './queue/write-queues.ts';
 import { InDoubtWrites } from './recovery/in-doubt-writes.ts';
-import { inspectCommits } from './recovery/verify.ts';
-import { notKept } from './refusals.ts';
+import { findFault } from './recovery/verify.ts';
 import { Inserts } from './uploads/inserts.ts';
 import type { RowsWrite } from './uploads/inserts.ts';
 import { Spool } from './uploads/spool.ts';
 import { Uploads } from './uploads/uploads.ts';
-import type { PartOptions, UploadKey } from './uploads/uploads.ts';
 import type { Fields, OnWriteStep, TableWrite, WriteRequest, WriteResult } from './write.ts';
 import { WritePipeline } from './write-pipeline.ts';
 import type { PipelineParts } from './write-pipeline.ts';
 
 export type { BackgroundWork, TimedOptimization } from './background-work.ts';
-export type { RowsWrite } from './uploads/inserts.ts';
-export type { InsertMode, UploadKey } from './uploads/uploads.ts';
+export type { InsertMode } from './uploads/inserts.ts';
+export type { UploadKey } from './uploads/uploads.ts';
 export type * from './write.ts';
 
 export interface WritesSettings extends Pick<
@@ -46,14 +43,6 @@ export interface WritesSettings extends Pick<
   readonly now: () => number;
 }
 
-/** As of now. */
-export interface WriteCounts {
-  /** Writes that have not been answered yet, whether they wait, commit or are being recorded. */
-  readonly inFlight: number;
-  readonly queuesRunning: number;
-  readonly queuesWaiting: number;
-}
-
 /** How often idle uploads and expired keys are removed. */
 const EXPIRY_MILLISECONDS = 60_000;
 
@@ -61,78 +50,48 @@ const EXPIRY_MILLISECONDS = 60_000;
 export class Writes {
   readonly background: BackgroundWork;
   readonly idempotency: Idempotency;
+  readonly inDoubtWrites: InDoubtWrites;
+  readonly queues: WriteQueues;
   readonly responses: Responses;
+  /** Inserts in several requests. */
+  readonly uploads: Uploads;
+  readonly onStep: OnWriteStep;
+  /** Called after each commit. */
+  onCommit: (table: TableRecord) => void = () => {};
   readonly #settings: WritesSettings;
-  readonly #queues: WriteQueues;
-  readonly #marks: ResponseMarks;
-  readonly #inDoubtWrites: InDoubtWrites;
   readonly #pipeline: WritePipeline;
   readonly #inserts: Inserts;
   readonly #spool: Spool;
-  readonly #uploads: Uploads;
   readonly #expiry: NodeJS.Timeout;
-  #onCommit: (table: TableRecord) => void = () => {};
-  #past: { readonly marks: PastMarks | undefined } | undefined;
 
   private constructor(settings: WritesSettings, spool: Spool) {
-    const { engine, storages, catalog, limits, onStep = () => {} } = settings;
-    const { journal } = catalog;
+    const { engine, catalog, onStep = () => {}, now } = settings;
+    const limits = settings.limits.engine;
+    const { journal, tables } = catalog;
     this.#settings = settings;
     this.#spool = spool;
-    const queues = (this.#queues = new WriteQueues(limits.engine));
-    const marks = (this.#marks = new ResponseMarks(settings.marksFile, readBootId()));
-    const responses = (this.responses = new Responses({ journal, marks, limits: limits.journal, now: settings.now }));
-    const idempotency = (this.idempotency = new Idempotency({ journal, responses }));
-    const shared = { engine, storages, queues, idempotency };
-    this.#inDoubtWrites = new InDoubtWrites({ ...shared, catalog, telemetry: settings.telemetry });
-    const parts: PipelineParts = {
-      ...shared,
-      journal,
-      responses,
-      inDoubtWrites: this.#inDoubtWrites,
-      coordination: settings.coordination,
-      limits: limits.engine,
-      sync: settings.sync,
-      makeId: randomUUID,
-      onStep,
-      onBatch: settings.onBatch,
-      onCommit: (table) => this.#onCommit(table),
-    };
+    this.onStep = onStep;
+    const queues = (this.queues = new WriteQueues(limits));
+    const marks = new ResponseMarks(settings.marksFile, readBootId());
+    const responses = (this.responses = new Responses({ journal, marks, limits: settings.limits.journal, now }));
+    const idempotency = (this.idempotency = new Idempotency(journal, responses));
+    const shared = { ...settings, limits, journal, queues, idempotency };
+    const inDoubtWrites = (this.inDoubtWrites = new InDoubtWrites({ ...shared, tables }));
+    const onCommit = (table: TableRecord): void => this.onCommit(table);
+    const parts: PipelineParts = { ...shared, responses, inDoubtWrites, onStep, onCommit };
     this.#pipeline = new WritePipeline(parts);
     const multiCommit = new MultiCommitPipeline(parts);
-    this.#inserts = new Inserts({ engine, pipeline: this.#pipeline, multiCommit, spool });
-    this.background = new BackgroundWork({ ...shared, attemptsMax: limits.engine.writeAttemptsMax });
-    this.#uploads = new Uploads({
-      limits: limits.engine,
-      now: () => performance.now(),
-      discard: async (chunks) => spool.remove(chunks),
-    });
-    this.#expiry = setInterval(() => this.#expire(), EXPIRY_MILLISECONDS).unref();
+    const inserts = (this.#inserts = new Inserts({ engine, pipeline: this.#pipeline, multiCommit, spool }));
+    this.background = new BackgroundWork(shared);
+    this.uploads = new Uploads({ limits, inserts, spool, idempotency, now: () => performance.now() });
+    // What stays is removed the next time.
+    const expire = (): void => void Promise.allSettled([this.uploads.expire(), journal.prune()]);
+    this.#expiry = setInterval(expire, EXPIRY_MILLISECONDS).unref();
   }
 
   static async open(settings: WritesSettings): Promise<Writes> {
     const { spoolFolder, limits } = settings;
-    return new Writes(settings, await Spool.open({ folder: spoolFolder, bytesMax: limits.engine.spoolBytesMax }));
-  }
-
-  /**
-   * Verifies writes that the former process left pending. To be called before the first write. Those that cannot be
-   * resolved are retried in the background; gives the failures.
-   */
-  async resolvePending(): Promise<readonly unknown[]> {
-    return this.#inDoubtWrites.resolvePending();
-  }
-
-  /** Next: which of its responses were never begun. May be called again after a failure. */
-  async recoverResponses(): Promise<void> {
-    // Read once: then the marks of this process replace them.
-    this.#past ??= { marks: this.#marks.readPast() };
-    await this.responses.recover(this.#past.marks);
-  }
-
-  /** Called after each commit. */
-  onCommit(listener: (table: TableRecord) => void): void {
-    this.#onCommit = listener;
+    return new Writes(settings, await Spool.open(spoolFolder, limits.engine.spoolBytesMax));
   }
 
   async run<Outcome>(write: TableWrite<Outcome>): Promise<WriteResult> {
@@ -143,33 +102,9 @@ export class Writes {
     return this.#inserts.insert(write, stream);
   }
 
-  /** An insert in several requests; gives its id. */
-  async beginUpload(upload: Omit<UploadKey, 'id'>): Promise<string> {
-    return this.#uploads.begin(upload);
-  }
-
-  /** Gives the rows of the part; they are visible once the upload is completed. The stream is opened only if the part is accepted. */
-  async insertPart(upload: UploadKey, open: () => Promise<CheckedStream>, options: PartOptions): Promise<number> {
-    const part = await this.#uploads.addPart(upload, options, async () =>
-      this.#inserts.receivePart(upload.target, await open(), options.mode),
-    );
-    return part.chunks.reduce((rows, chunk) => rows + chunk.rows, 0);
-  }
-
-  async completeUpload(upload: UploadKey, write: Omit<RowsWrite, 'mode'>): Promise<WriteResult> {
-    // The upload itself does not survive a restart, its result does.
-    const replayed = await this.idempotency.findReplay(write.request);
-    if (replayed !== undefined) return replayed;
-    return this.#uploads.complete(upload, async (data) => this.#inserts.insertParts(write, data));
-  }
-
-  async abortUpload(upload: UploadKey): Promise<void> {
-    await this.#uploads.abort(upload);
-  }
-
   /** A request that is one catalog transaction, of which it is not known whether it was committed. */
   addInDoubt({ id, key, digest }: CompletedRequest, { fills, tableId }: Reservation): void {
-    this.#inDoubtWrites.add([{ id, key, digest, tableId: fills ?? tableId, branch: undefined, expected: '{}' }]);
+    this.inDoubtWrites.add([{ id, key, digest, tableId: fills ?? tableId, branch: undefined, expected: '{}' }]);
   }
 
   /** The entry of a request that is one catalog transaction, to be written by it. */
@@ -190,7 +125,8 @@ export class Writes {
     return this.exclusive(location, async () => {
       const outcome = await engine.createTable(location, stream, storageOptions);
       const range = { base: 0, version: outcome.version };
-      if (!inspectCommits(storages, { location, branch: undefined }, range).isIntact) throw notKept();
+      const fault = findFault(storages, { location, branch: undefined }, range);
+      if (fault !== undefined) throw fault;
       return outcome;
     });
   }
@@ -200,12 +136,12 @@ export class Writes {
    * write of the table runs meanwhile, and it is durable when it is reported.
    */
   async exclusive<Value>(location: TableLocation, work: () => Promise<Value>): Promise<Value> {
-    return this.#queues.run(location, async () => runSynced(this.#settings.storages, location, work));
+    return this.queues.run(location, async () => runSynced(this.#settings.storages, location, work));
   }
 
   /** Copies a version of a table into a new one; the source does not change meanwhile. */
   async cloneTable(source: TableLocation, target: TableLocation, work: () => Promise<number>): Promise<number> {
-    return runSynced(this.#settings.storages, target, async () => this.#queues.run(source, work));
+    return runSynced(this.#settings.storages, target, async () => this.queues.run(source, work));
   }
 
   /** Waits for the writes before it, and for work beside them that cannot be stopped. Data that is not there is fine. */
@@ -213,40 +149,17 @@ export class Writes {
     const { engine, storages } = this.#settings;
     // An index build would bring the folder back.
     await this.background.whenOver(location);
-    await this.#queues.run(location, async () => {
+    await this.queues.run(location, async () => {
       await engine.dropTable(location);
       storages.of(location.root).forget(location);
     });
   }
 
-  step(step: 'mark' | 'send' | 'sent'): void | Promise<void> {
-    return this.#settings.onStep?.(step);
-  }
-
-  counts(): WriteCounts {
-    return {
-      inFlight: this.idempotency.runningCount,
-      queuesRunning: this.#queues.running,
-      queuesWaiting: this.#queues.waiting,
-    };
-  }
-
-  /** Refuses while a write has kept others waiting for so long that the engine must have lost it. */
-  requireMoving(): void {
-    this.#queues.requireMoving();
-  }
-
   async close(): Promise<void> {
     clearInterval(this.#expiry);
-    this.#inDoubtWrites.close();
+    this.inDoubtWrites.close();
     await this.responses.close();
     await this.#spool.close();
-  }
-
-  #expire(): void {
-    const tasks = [this.#uploads.expire(), this.#settings.catalog.journal.prune()];
-    // What stays is removed the next time.
-    void Promise.allSettled(tasks);
   }
 }
 

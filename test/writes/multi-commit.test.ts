@@ -217,7 +217,7 @@ function withJournal(failing: Partial<Journal>): WriteFixtureSettings {
 test('writes wait for a long insert, and follow it', async (t) => {
   const fixture = await openMulti(t);
   const long = fixture.insert(await openLong());
-  await eventually(async () => fixture.writes.counts().queuesRunning === 1);
+  await eventually(async () => fixture.writes.queues.running === 1);
   const [{ version }, update] = await Promise.all([long, fixture.update([['id', 'id']])]);
   assert.equal(update.version, version + 1);
   assert.equal(update.fields['updated_rows'], 2 * ROWS);

@@ -95,8 +95,8 @@ export async function openWriteFixture(test: Owner, settings: WriteFixtureSettin
   await storages.of(root).ensureRoot();
   const [database = await catalog.databases.create({ name: 'default', root })] = await catalog.databases.list();
   if (settings.recover !== false) {
-    await writes.resolvePending();
-    await writes.recoverResponses();
+    await writes.inDoubtWrites.resolvePending();
+    await writes.responses.recover();
   }
   return new WriteFixture({
     folder,
@@ -280,7 +280,7 @@ export class WriteFixture {
         const result = each();
         results.push(result);
         result.then(end, end);
-        while (this.writes.counts().queuesWaiting + ended < results.length) await new Promise(setImmediate);
+        while (this.writes.queues.waiting + ended < results.length) await new Promise(setImmediate);
       }
     });
     return Promise.allSettled(results);

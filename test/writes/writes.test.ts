@@ -105,12 +105,12 @@ suite('writes at once', () => {
     await fixture.create(toItems(3));
     const update = async () => fixture.update([['score', '2']]);
     const noticing = async () => {
-      assert.throws(() => fixture.writes.requireMoving(), ServiceError);
+      assert.throws(() => fixture.writes.queues.requireMoving(), ServiceError);
       return update();
     };
     const results = await fixture.behindWrite([update, noticing]);
     assert.ok(results.every(({ status }) => status === 'fulfilled'));
-    fixture.writes.requireMoving();
+    fixture.writes.queues.requireMoving();
   });
 });
 
@@ -177,13 +177,13 @@ suite('an upload', () => {
     await fixture.create(toItems(3));
     const { writes } = fixture;
     const target = { location: fixture.location(), branch: undefined };
-    const upload = { id: await writes.beginUpload({ owner: 'ann', target }), owner: 'ann', target };
+    const upload = { id: await writes.uploads.begin({ owner: 'ann', target }), owner: 'ann', target };
     for (const rows of [2, 5]) {
-      assert.equal(await writes.insertPart(upload, async () => toStream(toItems(rows)), APPEND), rows);
+      assert.equal(await writes.uploads.addPart(upload, async () => toStream(toItems(rows)), APPEND), rows);
     }
     assert.equal(await fixture.version(), 1);
     const complete = async () =>
-      writes.completeUpload(upload, {
+      writes.uploads.complete(upload, {
         request: fixture.request('complete_upload', { digest: 'd' }),
         table: await fixture.table(),
         branch: undefined,

@@ -83,7 +83,7 @@ export async function sendWrite(
   http: SendDependencies,
 ): Promise<void> {
   const { writes } = http.services;
-  await writes.step('mark');
+  await writes.onStep('mark');
   if (context.hasClientLeft) {
     writes.responses.release(mark);
     return;
@@ -92,7 +92,7 @@ export async function sendWrite(
   try {
     const marking = writes.responses.mark(mark);
     if (marking !== undefined) await marking;
-    const sending = writes.step('send');
+    const sending = writes.onStep('send');
     if (sending !== undefined) await sending;
     context.response.end(reply.body);
   } catch (error) {
@@ -100,7 +100,7 @@ export async function sendWrite(
     context.response.destroy();
     throw error;
   }
-  await writes.step('sent');
+  await writes.onStep('sent');
 }
 
 function writeHead(

@@ -57,7 +57,7 @@ export const createMultipartWrite = defineTableOperation({
     const target = readTarget(table, query);
     // Refuses a branch that does not exist.
     await services.engine.describeTable({ ...target, version: undefined });
-    const id = await services.writes.beginUpload({ owner: caller.id, target });
+    const id = await services.writes.uploads.begin({ owner: caller.id, target });
     return { kind: 'object', body: { upload_id: id } };
   },
 });
@@ -74,7 +74,7 @@ export const completeMultipartWrite = defineTableOperation({
   statuses: [412],
   async run(request, services) {
     const upload = readUpload(request);
-    const result = await services.writes.completeUpload(upload, {
+    const result = await services.writes.uploads.complete(upload, {
       ...describeWrite(request, upload.target.branch),
       recordedAs: 'insert_into_table',
       toFields: toInsertedRows,
@@ -93,7 +93,7 @@ export const abortMultipartWrite = defineTableOperation({
   replies: [json(AbortUploadReply, 'The upload is gone.')],
   async run(request, services) {
     const upload = readUpload(request);
-    await services.writes.abortUpload(upload);
+    await services.writes.uploads.abort(upload);
     return { kind: 'object', body: { upload_id: upload.id } };
   },
 });
@@ -106,7 +106,7 @@ async function insertPart(
   const { table, caller, query } = request;
   const upload = { id: uploadId, owner: caller.id, target: readTarget(table, query) };
   const options = { mode, name: query['upload_part_id'] };
-  const rows = await services.writes.insertPart(upload, async () => request.openStream(), options);
+  const rows = await services.writes.uploads.addPart(upload, async () => request.openStream(), options);
   return objectReply<InsertReply>(toInsertedRows({ rows }));
 }
 

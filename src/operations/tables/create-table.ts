@@ -26,7 +26,7 @@ export const createTable = defineNewTableIngest({
     const { write } = request;
     const { writes } = services;
     if (write.key === undefined) return create(request, settings, services);
-    return writes.idempotency.runOnePerKey(write, async () => {
+    return writes.idempotency.serialize(write, async () => {
       if (!(await writes.idempotency.hasKey(write))) return create(request, settings, services);
       // The digest that tells a retry from another request is that of the whole body.
       for await (const chunk of (await request.openStream()).chunks) chunk.release();

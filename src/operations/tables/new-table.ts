@@ -178,7 +178,7 @@ export async function fillIfDeclared(
     const { reservation } = claim;
     const { version, rows } = await writeData(reservation, ingest, readCreateSettings({}, services), services);
     const publication = { version, fields: toFields({ rows }), isKept: true };
-    const result = await services.writes.idempotency.runOnePerRequest(request.write, async () => {
+    const result = await services.writes.idempotency.serializeWrite(request.write, async () => {
       const replayed = await orDiscard(reservation, services, async () =>
         services.writes.idempotency.findReplay(request.write),
       );

@@ -1,21 +1,15 @@
 import type { Journal, JournalEntry } from '../../catalog/catalog.ts';
-import { ServiceError } from '../../errors/service-error.ts';
+import { ServiceError, invalidInput } from '../../errors/service-error.ts';
 import { toReplayed } from '../journal-entries.ts';
 import type { SucceededWrite, WriteRequest, WriteResult } from '../write.ts';
 import type { Responses } from './responses.ts';
-
-export interface IdempotencyParts {
-  readonly journal: Journal;
-  readonly responses: Responses;
-}
 
 interface RunningRequest {
   readonly request: WriteRequest;
   readonly done: Promise<void>;
 }
 
-/** The journal entry of a write in doubt. */
-export type InDoubtEntry = Pick<JournalEntry, 'id' | 'digest' | 'key'>;
+type RepeatableEntry = Pick<JournalEntry, 'id' | 'digest' | 'key'>;
 
 /**
  * Prevents a repeated request from being applied again. With an Idempotency-Key that is any request with the key, for as
@@ -23,23 +17,24 @@ export type InDoubtEntry = Pick<JournalEntry, 'id' | 'digest' | 'key'>;
  * the write before it is committed and its response was never begun, within a bounded window.
  */
 export class Idempotency {
-  readonly #parts: IdempotencyParts;
+  readonly #journal: Journal;
+  readonly #responses: Responses;
   /** By key and caller, or by digest. */
   readonly #running = new Map<string, Set<RunningRequest>>();
-  readonly #inDoubt = new Map<string, InDoubtEntry>();
-  #runningCount = 0;
+  readonly #inDoubt = new Map<string, RepeatableEntry>();
 
-  constructor(parts: IdempotencyParts) {
-    this.#parts = parts;
+  constructor(journal: Journal, responses: Responses) {
+    this.#journal = journal;
+    this.#responses = responses;
   }
 
-  /** Writes that have no result yet. */
+  /** Writes that have not been answered yet, whether they wait, commit or are being recorded. */
   get runningCount(): number {
-    return this.#runningCount;
+    return [...this.#running.values()].reduce((sum, { size }) => sum + size, 0);
   }
 
   /** Runs a request, after those that it may repeat: one with the same key, or an identical one whose client has gone. */
-  async runOnePerKey<Value>(request: WriteRequest, run: () => Promise<Value>): Promise<Value> {
+  async serialize<Value>(request: WriteRequest, run: () => Promise<Value>): Promise<Value> {
     // A create that overwrites a table is two operations of one request.
     if (request.key !== undefined && this.#runningLike(request).some((other) => other.request === request))
       return run();
@@ -52,13 +47,13 @@ export class Idempotency {
   }
 
   /** The same for a write. Without a key it ends when its response is marked or released, not before. */
-  async runOnePerRequest(request: WriteRequest, run: () => Promise<WriteResult>): Promise<WriteResult> {
-    if (request.key !== undefined) return this.runOnePerKey(request, run);
+  async serializeWrite(request: WriteRequest, run: () => Promise<WriteResult>): Promise<WriteResult> {
+    if (request.key !== undefined) return this.serialize(request, run);
     const end = await this.#begin(request);
     let isUnsent = false;
     try {
       const result = await run();
-      isUnsent = this.#parts.responses.track(request.digest(), result, end);
+      isUnsent = this.#responses.track(request.digest(), result, end);
       return result;
     } finally {
       if (!isUnsent) end();
@@ -73,7 +68,7 @@ export class Idempotency {
       for (const entry of this.#inDoubt.values()) {
         if (entry.key === undefined && entry.digest === digest) throw stillInDoubt();
       }
-      return this.#parts.responses.takeUnanswered(digest);
+      return this.#responses.takeUnanswered(digest);
     }
     const entry = await this.#findByKey(caller, key);
     if (entry === undefined) return undefined;
@@ -87,7 +82,7 @@ export class Idempotency {
     return key !== undefined && (await this.#findByKey(caller, key)) !== undefined;
   }
 
-  addInDoubt(entry: InDoubtEntry): void {
+  addInDoubt(entry: RepeatableEntry): void {
     this.#inDoubt.set(entry.id, entry);
   }
 
@@ -95,14 +90,14 @@ export class Idempotency {
   endInDoubt(id: string, committed: JournalEntry | undefined, isOwn: boolean): void {
     this.#inDoubt.delete(id);
     if (committed === undefined || committed.key !== undefined) return;
-    const { responses } = this.#parts;
     // Only its marks prove that a former process never began the response.
-    if (isOwn || responses.isOfGeneration(committed)) responses.addUnanswered(committed.digest, toReplayed(committed));
+    const isUnanswered = isOwn || this.#responses.isOfGeneration(committed);
+    if (isUnanswered) this.#responses.addUnanswered(committed.digest, toReplayed(committed));
   }
 
   async #findByKey(caller: string, key: string): Promise<JournalEntry | undefined> {
-    const entry = await this.#parts.journal.findByKey(caller, key);
-    return entry === undefined || this.#parts.responses.isRemovable(entry.id) ? undefined : entry;
+    const entry = await this.#journal.findByKey(caller, key);
+    return entry === undefined || this.#responses.isRemovable(entry.id) ? undefined : entry;
   }
 
   async #begin(request: WriteRequest): Promise<() => void> {
@@ -121,9 +116,7 @@ export class Idempotency {
     const running = { request, done };
     const same = this.#running.get(name) ?? new Set();
     this.#running.set(name, same.add(running));
-    this.#runningCount += 1;
     return () => {
-      this.#runningCount -= 1;
       same.delete(running);
       if (same.size === 0) this.#running.delete(name);
       resolve?.();
@@ -141,9 +134,8 @@ function nameOf(request: WriteRequest): string {
 }
 
 function keyUsedByAnotherRequest(): ServiceError {
-  return new ServiceError('InvalidInput', 'The Idempotency-Key was used for another request.', {
-    hint: 'Use a new key for each request, and the same one only to send that request again.',
-  });
+  const hint = 'Use a new key for each request, and the same one only to send that request again.';
+  return invalidInput('The Idempotency-Key was used for another request.', hint);
 }
 
 function stillInDoubt(): ServiceError {

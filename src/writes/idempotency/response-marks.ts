@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, unlinkSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
 
 const SLOT_BYTES = 128;
@@ -20,6 +20,8 @@ export interface PastMarks {
  * of the machine, no entry of its generation is ever replayed to a request without a key.
  */
 export class ResponseMarks {
+  /** Read once: then the marks of this process replace them. `undefined`: it is not certain what was marked. */
+  readonly past: PastMarks | undefined;
   readonly #path: string;
   readonly #bootId: string;
   readonly #free: number[] = [];
@@ -30,6 +32,7 @@ export class ResponseMarks {
   constructor(path: string, bootId: string) {
     this.#path = path;
     this.#bootId = bootId;
+    this.past = readPast(path, bootId);
   }
 
   /** Of entries that begin now; `undefined` while there is no file to mark responses in. */
@@ -37,20 +40,12 @@ export class ResponseMarks {
     return this.#generation;
   }
 
-  readPast(): PastMarks | undefined {
-    try {
-      return parse(readFileSync(this.#path, 'latin1'), this.#bootId);
-    } catch {
-      return undefined;
-    }
-  }
-
   /** Starts a generation, in a new file that replaces the former one. False when the file cannot be written. */
   start(): boolean {
     const generation = randomUUID();
     const next = `${this.#path}.next`;
     try {
-      this.#close();
+      this.close();
       this.#file = openSync(next, 'w+', 0o600);
       const slots = Buffer.alloc(SLOT_BYTES * (SLOTS + 1), ' ');
       slots.write(toSlot(`${HEADER} ${generation} ${this.#bootId}`), 0, 'latin1');
@@ -58,7 +53,7 @@ export class ResponseMarks {
       fsyncSync(this.#file);
       renameSync(next, this.#path);
     } catch {
-      this.#close();
+      this.close();
       return false;
     }
     this.#generation = generation;
@@ -80,7 +75,7 @@ export class ResponseMarks {
     return true;
   }
 
-  /** The entries are gone from the journal, so that their slots can be used again. */
+  /** The entries are gone from the journal: their slots can be used again. */
   release(ids: readonly string[]): void {
     for (const id of ids) {
       const slot = this.#used.get(id);
@@ -92,20 +87,16 @@ export class ResponseMarks {
   /** Ends the generation: none of its entries is replayed after a restart. False when not even that can be written. */
   invalidate(): boolean {
     try {
-      unlinkSync(this.#path);
-    } catch (error) {
+      rmSync(this.#path, { force: true });
+    } catch {
       // While the file is there, what is not marked in it counts as never answered.
-      if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) return false;
+      return false;
     }
-    this.#close();
+    this.close();
     return true;
   }
 
   close(): void {
-    this.#close();
-  }
-
-  #close(): void {
     if (this.#file !== undefined) closeSync(this.#file);
     this.#file = undefined;
     this.#generation = undefined;
@@ -119,7 +110,13 @@ function toSlot(text: string): string {
 }
 
 /** `undefined` when anything at all is not as it was written. */
-function parse(text: string, bootId: string): PastMarks | undefined {
+function readPast(path: string, bootId: string): PastMarks | undefined {
+  let text: string;
+  try {
+    text = readFileSync(path, 'latin1');
+  } catch {
+    return undefined;
+  }
   if (text.length !== SLOT_BYTES * (SLOTS + 1)) return undefined;
   const texts: string[] = [];
   for (let at = 0; at < text.length; at += SLOT_BYTES) {

@@ -3,7 +3,7 @@ import { ServiceError } from '../../errors/service-error.ts';
 import type { JournalLimits } from '../../model/limits.ts';
 import { toReplayed } from '../journal-entries.ts';
 import type { ReplayableWrite, ResponseRef, WriteResult } from '../write.ts';
-import type { PastMarks, ResponseMarks } from './response-marks.ts';
+import type { ResponseMarks } from './response-marks.ts';
 
 export interface ResponsesParts {
   readonly journal: Journal;
@@ -133,10 +133,11 @@ export class Responses {
   /**
    * At the start: committed writes without a key whose response the former process never began may be replayed once more
    * for the length of the window. Entries of any other generation are older, or their marks are lost: identical requests
-   * are new ones. `past` is `undefined` when it is not certain what was marked.
+   * are new ones. May be called again after a failure.
    */
-  async recover(past: PastMarks | undefined): Promise<void> {
-    const { journal } = this.#parts;
+  async recover(): Promise<void> {
+    const { journal, marks } = this.#parts;
+    const { past } = marks;
     const entries = await journal.keyless();
     const isKept = ({ id, generation }: JournalEntry): boolean =>
       past !== undefined && generation === past.generation && !past.marked.has(id);
@@ -144,13 +145,9 @@ export class Responses {
     await journal.remove(entries.filter((entry) => !isKept(entry)).map(({ id }) => id));
     const generation = this.startMarks();
     // Pending ones have not been answered either.
-    const pending = (await journal.pending()).filter(
-      (entry) => past !== undefined && entry.key === undefined && entry.generation === past.generation,
-    );
-    await journal.renew(
-      [...kept, ...pending].map(({ id }) => id),
-      generation,
-    );
+    const pending = (await journal.pending()).filter((entry) => entry.key === undefined && isKept(entry));
+    const renewed = [...kept, ...pending].map(({ id }) => id);
+    await journal.renew(renewed, generation);
     for (const entry of kept) this.addUnanswered(entry.digest, toReplayed(entry));
   }
 

@@ -1,59 +1,54 @@
-import type { CommitGroup, CommitPlan, OpenTable, PreparedCommit } from '../../engine/engine.ts';
+import type { Engine, OpenTable, PreparedCommit } from '../../engine/engine.ts';
 import { MAIN_BRANCH } from '../../model/table.ts';
-import type { BatchCandidate, WriteQueues } from './write-queues.ts';
+import type { WriteQueues } from './write-queues.ts';
 import type { TableWrite, WriteResult } from '../write.ts';
 
 /** A write in the queue of its table; the batch that it runs in settles its result. */
-export class BatchMember implements BatchCandidate<WriteResult> {
+export class BatchMember {
   readonly write: TableWrite<unknown>;
   readonly result: Promise<WriteResult>;
-  #resolve: (result: WriteResult) => void = () => {};
+  settle: (result: WriteResult) => void = () => {};
 
   constructor(write: TableWrite<unknown>) {
     this.write = write;
     this.result = new Promise((resolve) => {
-      this.#resolve = resolve;
+      this.settle = resolve;
     });
-  }
-
-  settle(result: WriteResult): void {
-    this.#resolve(result);
   }
 }
 
+export type Batch = readonly [BatchMember, ...BatchMember[]];
+
 /** The write at the head of the queue, and those behind it that may share its commit. The first that may not ends it. */
-export async function takeBatch(
-  first: BatchMember,
-  queues: WriteQueues,
-  start: () => Promise<CommitGroup<unknown> | undefined>,
-): Promise<readonly BatchMember[]> {
+export async function takeBatch(first: BatchMember, queues: WriteQueues, engine: Engine): Promise<Batch> {
   const { plan, table, branch } = first.write;
-  const members = [first];
-  if (plan.startGroup === undefined || isConditional(first) || !queues.isAwaited(table.location)) return members;
-  const group = await start();
-  if (group === undefined) return members;
-  const isWanted = (candidate: BatchCandidate<unknown>): candidate is BatchMember =>
+  const { location } = table;
+  const batch: [BatchMember, ...BatchMember[]] = [first];
+  if (plan.startGroup === undefined || isConditional(first) || !queues.isAwaited(location)) return batch;
+  const group = await engine.useLatest({ location, branch }, async (open) => plan.startGroup?.(open));
+  if (group === undefined) return batch;
+  const isWanted = (candidate: object): candidate is BatchMember =>
     candidate instanceof BatchMember &&
     !isConditional(candidate) &&
-    isSameBranch(candidate.write.branch, branch) &&
+    (candidate.write.branch ?? MAIN_BRANCH) === (branch ?? MAIN_BRANCH) &&
     group.add(candidate.write.plan);
-  while (members.length < group.membersMax) {
-    const next = queues.takeNext(table.location, isWanted);
+  while (batch.length < group.membersMax) {
+    const next = queues.takeNext(location, isWanted);
     if (next === undefined) break;
-    members.push(next);
+    batch.push(next);
   }
-  return members;
+  return batch;
 }
 
 /** One commit for all of them, each with its own outcome. `undefined` when they cannot share one now. */
 export async function prepareBatch(
-  plans: readonly [CommitPlan<unknown>, ...CommitPlan<unknown>[]],
+  [first, ...others]: Batch,
   table: OpenTable,
 ): Promise<PreparedCommit<readonly unknown[]> | undefined> {
-  const [first, ...others] = plans;
-  if (others.length === 0) return alone(await first.prepare(table));
-  const group = await first.startGroup?.(table);
-  return group !== undefined && others.every((plan) => group.add(plan)) ? group.prepare(table) : undefined;
+  const { plan } = first.write;
+  if (others.length === 0) return alone(await plan.prepare(table));
+  const group = await plan.startGroup?.(table);
+  return group !== undefined && others.every(({ write }) => group.add(write.plan)) ? group.prepare(table) : undefined;
 }
 
 function alone(prepared: PreparedCommit<unknown>): PreparedCommit<readonly unknown[]> {
@@ -68,11 +63,7 @@ function alone(prepared: PreparedCommit<unknown>): PreparedCommit<readonly unkno
   };
 }
 
-/** It depends on the version that it follows, so that it shares no commit. */
+/** It depends on the version that it follows: it shares no commit. */
 function isConditional({ write }: BatchMember): boolean {
   return write.request.expectedVersion !== undefined;
-}
-
-function isSameBranch(one: string | undefined, other: string | undefined): boolean {
-  return (one ?? MAIN_BRANCH) === (other ?? MAIN_BRANCH);
 }

@@ -9,15 +9,11 @@ export type QueueLimits = Pick<
   'queueWaitingMax' | 'queueWaitSeconds' | 'queueHoldSeconds' | 'batchGatherMilliseconds'
 >;
 
-/** A queued write that the batch at the head of the queue may include. It then never runs by itself. */
-export interface BatchCandidate<Value> {
-  readonly result: Promise<Value>;
-}
-
 interface Queued {
-  /** Ahead of all others, without a bound on their number or on the wait. */
-  readonly isNext?: true;
-  readonly candidate?: BatchCandidate<unknown>;
+  /** Ahead of all that wait, and never refused. */
+  readonly isNext?: boolean;
+  /** A write that the batch at the head of the queue may include. It then never runs by itself. */
+  readonly candidate?: object;
   /** Fires when the client has gone; asked for only when the write has to wait. A write that has begun goes on. */
   readonly signal?: () => AbortSignal;
 }
@@ -25,7 +21,7 @@ interface Queued {
 type Start = 'alone' | 'in batch';
 
 interface Waiter {
-  readonly candidate: BatchCandidate<unknown> | undefined;
+  readonly candidate: object | undefined;
   readonly start: (how: Start) => void;
   /** Ends the time limit of the wait, and the watch for the client's disconnect. */
   readonly stop: () => void;
@@ -62,18 +58,13 @@ export class WriteQueues {
   }
 
   /** Work that has the table for itself. */
-  async run<Value>(location: TableLocation, work: () => Promise<Value>): Promise<Value> {
-    return this.#runAlone(location, {}, work);
-  }
-
-  /** The same, ahead of all that wait, and never refused. */
-  async runNext<Value>(location: TableLocation, work: () => Promise<Value>): Promise<Value> {
-    return this.#runAlone(location, { isNext: true }, work);
-  }
-
-  async #runAlone<Value>(location: TableLocation, queued: Queued, work: () => Promise<Value>): Promise<Value> {
+  async run<Value>(
+    location: TableLocation,
+    work: () => Promise<Value>,
+    options: Pick<Queued, 'isNext'> = {},
+  ): Promise<Value> {
     const key = locationKey(location);
-    await this.#enter(key, queued);
+    await this.#enter(key, options);
     try {
       return await work();
     } finally {
@@ -82,22 +73,19 @@ export class WriteQueues {
   }
 
   /** A write that runs its batch when it comes to the head, or is in the batch of the one ahead of it. */
-  async runBatch<Value>(
+  async runBatch(
     location: TableLocation,
-    candidate: BatchCandidate<Value>,
     work: () => Promise<void>,
-    signal: () => AbortSignal,
-  ): Promise<Value> {
+    queued: Required<Pick<Queued, 'candidate' | 'signal'>>,
+  ): Promise<void> {
     const key = locationKey(location);
-    const how = await this.#enter(key, { candidate, signal });
-    if (how === 'alone') {
-      try {
-        await work();
-      } finally {
-        this.#leave(key);
-      }
+    const how = await this.#enter(key, queued);
+    if (how === 'in batch') return;
+    try {
+      await work();
+    } finally {
+      this.#leave(key);
     }
-    return candidate.result;
   }
 
   /** Tables that are being written. */
@@ -158,9 +146,9 @@ export class WriteQueues {
   }
 
   /** For the write at the head: takes the next one out of the queue if it may be in the batch, and is wanted. */
-  takeNext<Taken extends BatchCandidate<unknown>>(
+  takeNext<Taken extends object>(
     location: TableLocation,
-    isWanted: (candidate: BatchCandidate<unknown>) => candidate is Taken,
+    isWanted: (candidate: object) => candidate is Taken,
   ): Taken | undefined {
     const queue = this.#queues.get(locationKey(location));
     const candidate = queue?.waiting[0]?.candidate;
@@ -169,22 +157,17 @@ export class WriteQueues {
     return candidate;
   }
 
-  async #enter(key: string, queued: Queued): Promise<Start> {
+  async #enter(key: string, { candidate, signal, isNext = false }: Queued): Promise<Start> {
     const queue = this.#queues.get(key);
     if (queue === undefined) {
       this.#queues.set(key, { startedAt: performance.now(), waiting: [], onArrival: () => {} });
       return 'alone';
     }
-    const { queueWaitingMax } = this.#limits;
-    if (queue.waiting.length >= queueWaitingMax && queued.isNext !== true) {
+    const { waiting } = queue;
+    const { queueWaitingMax, queueWaitSeconds } = this.#limits;
+    if (waiting.length >= queueWaitingMax && !isNext) {
       throw overloaded(`${queueWaitingMax} writes are already waiting for this table.`);
     }
-    return this.#wait(queue, queued);
-  }
-
-  async #wait(queue: Queue, { candidate, signal, isNext }: Queued): Promise<Start> {
-    const { waiting } = queue;
-    const { queueWaitSeconds } = this.#limits;
     const gone = signal?.();
     return new Promise((resolve, reject) => {
       const giveUp = (error: ServiceError): void => {
@@ -196,13 +179,13 @@ export class WriteQueues {
       const onGone = (): void => giveUp(clientGone());
       const onLate = (): void =>
         giveUp(overloaded(`The write waited ${queueWaitSeconds} seconds for its turn at this table.`));
-      const timer = isNext === true ? undefined : setTimeout(onLate, queueWaitSeconds * 1000);
+      const timer = isNext ? undefined : setTimeout(onLate, queueWaitSeconds * 1000);
       const stop = (): void => {
         clearTimeout(timer);
         gone?.removeEventListener('abort', onGone);
       };
       const waiter: Waiter = { candidate, start: resolve, stop };
-      if (isNext === true) waiting.unshift(waiter);
+      if (isNext) waiting.unshift(waiter);
       else waiting.push(waiter);
       gone?.addEventListener('abort', onGone, { once: true });
       if (gone?.aborted === true) onGone();
@@ -225,7 +208,7 @@ function startNext(queue: Queue, how: Start): boolean {
   return true;
 }
 
-export function clientGone(): ServiceError {
+function clientGone(): ServiceError {
   return new ServiceError('ServiceUnavailable', 'The client left before its write began; nothing was written.');
 }
 

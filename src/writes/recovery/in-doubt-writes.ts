@@ -1,21 +1,19 @@
 import type { Catalog, JournalEntry, NewCommit, NewEntry } from '../../catalog/catalog.ts';
-import type { Engine, WriteTarget } from '../../engine/engine.ts';
+import type { WriteTarget } from '../../engine/engine.ts';
 import type { TableRecord } from '../../model/table.ts';
-import type { Storages } from '../../storage/storages.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
 import type { Idempotency } from '../idempotency/idempotency.ts';
 import { branchNameOf, readExpectation } from '../journal-entries.ts';
 import type { WriteQueues } from '../queue/write-queues.ts';
 import { notUndoneYet } from '../refusals.ts';
 import type { JournaledWrite } from '../write.ts';
-import { UndoCommits } from './undo-commits.ts';
-import { findCommit, rebuildFields } from './verify.ts';
-import type { Verdict } from './verify.ts';
+import { prepareUndo } from './undo-commits.ts';
+import type { UndoParts } from './undo-commits.ts';
+import { findCommit, findFault, rebuildFields } from './verify.ts';
+import type { FoundCommit, Verdict } from './verify.ts';
 
-export interface InDoubtParts {
-  readonly catalog: Pick<Catalog, 'journal' | 'tables'>;
-  readonly engine: Engine;
-  readonly storages: Storages;
+export interface InDoubtParts extends UndoParts {
+  readonly tables: Catalog['tables'];
   readonly queues: WriteQueues;
   readonly idempotency: Idempotency;
   readonly telemetry: Telemetry;
@@ -97,7 +95,7 @@ export class InDoubtWrites {
 
   /** Those that the former process left pending. Those that cannot be resolved now are retried; gives the failures. */
   async resolvePending(): Promise<readonly unknown[]> {
-    const pending = await this.#parts.catalog.journal.pending();
+    const pending = await this.#parts.journal.pending();
     this.#isResolving = true;
     this.add(pending, false);
     try {
@@ -126,7 +124,7 @@ export class InDoubtWrites {
 
   async #retry(): Promise<void> {
     try {
-      const pending = await this.#parts.catalog.journal.pending();
+      const pending = await this.#parts.journal.pending();
       const pendingIds = new Set(pending.map(({ id }) => id));
       // The transaction that ended the others was committed, and its reply lost.
       for (const id of this.#inDoubt.keys()) if (!pendingIds.has(id)) await this.#end(id);
@@ -136,9 +134,8 @@ export class InDoubtWrites {
     }
     this.#timer = undefined;
     const isDone = this.#inDoubt.size === 0;
-    this.#waitMilliseconds = isDone
-      ? RETRY_MILLISECONDS_MIN
-      : Math.min(2 * this.#waitMilliseconds, RETRY_MILLISECONDS_MAX);
+    const next = Math.min(2 * this.#waitMilliseconds, RETRY_MILLISECONDS_MAX);
+    this.#waitMilliseconds = isDone ? RETRY_MILLISECONDS_MIN : next;
     this.#retryLater();
   }
 
@@ -157,39 +154,35 @@ export class InDoubtWrites {
 
   /** In the table's queue, where no other write commits meanwhile. */
   async #resolveBranch(entries: readonly [JournalEntry, ...JournalEntry[]]): Promise<void> {
-    const { catalog, queues, storages } = this.#parts;
-    const table = await catalog.tables.findById(entries[0].tableId);
+    const { journal, tables, queues, storages } = this.#parts;
+    const table = await tables.findById(entries[0].tableId);
     if (table === undefined) {
       await this.#record(entries, []);
       return;
     }
     await queues.run(table.location, async () => {
-      const committed: { entry: JournalEntry; verdict: Committed }[] = [];
+      const commits: NewCommit[] = [];
       const ended: JournalEntry[] = [];
+      let since = Infinity;
       for (const entry of entries) {
         // It may have been ended while this waited for the queue.
-        if ((await catalog.journal.find(entry.id))?.state !== 'pending') continue;
+        if ((await journal.find(entry.id))?.state !== 'pending') continue;
         const verdict = await this.#judge(table, entry, entries);
         if (verdict.kind === 'unknown') continue;
         ended.push(entry);
-        if (verdict.kind === 'committed') committed.push({ entry, verdict });
+        if (verdict.kind !== 'committed') continue;
+        commits.push(toRecovered(table, entry, verdict));
+        since = Math.min(since, entry.since);
       }
-      if (committed.length > 0) {
-        const since = Math.min(...committed.map(({ entry }) => entry.since));
-        await storages.of(table.location.root).syncSince(table.location, since);
-      }
-      await this.#record(
-        ended,
-        committed.map(({ entry, verdict }) => toRecovered(table, entry, verdict)),
-      );
+      if (commits.length > 0) await storages.of(table.location.root).syncSince(table.location, since);
+      await this.#record(ended, commits);
     });
   }
 
   async #judge(table: TableRecord, entry: JournalEntry, entries: readonly JournalEntry[]): Promise<Verdict> {
-    const { engine, storages, catalog } = this.#parts;
     const target = { location: table.location, branch: entry.branch };
     if (readExpectation(entry).isMultiCommit === true) {
-      await new UndoCommits({ engine, storages, journal: catalog.journal }, table, entry).run();
+      await prepareUndo(this.#parts, table, entry)();
       return { kind: 'not-committed' };
     }
     // The rows of a table that the write creates were never published.
@@ -201,20 +194,19 @@ export class InDoubtWrites {
   }
 
   /** A commit whose files were cut short or lost is taken back, unless others have followed it. */
-  async #requireIntact(target: WriteTarget, { since }: JournalEntry, verdict: Committed): Promise<Verdict> {
+  async #requireIntact(target: WriteTarget, { since }: JournalEntry, verdict: FoundCommit): Promise<Verdict> {
     const { engine, storages } = this.#parts;
     const { version } = verdict.commit;
-    const storage = storages.of(target.location.root);
-    if (storage.inspectCommit(target.location, target.branch, version)?.isIntact !== false) return verdict;
+    if (findFault(storages, target, { base: version - 1, version }) === undefined) return verdict;
     if ((await engine.findLatestVersion(target)) !== version) return { kind: 'unknown' };
     await engine.restoreVersion(target, version - 1);
-    await storage.syncSince(target.location, since);
+    await storages.of(target.location.root).syncSince(target.location, since);
     return { kind: 'not-committed' };
   }
 
   /** Records the commits, and removes the other entries. */
   async #record(entries: readonly JournalEntry[], commits: readonly NewCommit[]): Promise<void> {
-    const { journal } = this.#parts.catalog;
+    const { journal } = this.#parts;
     if (commits.length > 0) await journal.record(commits, true);
     const recorded = new Set(commits.map(({ entry }) => entry?.id));
     await journal.remove(entries.map(({ id }) => id).filter((id) => !recorded.has(id)));
@@ -222,7 +214,7 @@ export class InDoubtWrites {
   }
 
   async #end(id: string): Promise<void> {
-    const entry = await this.#parts.catalog.journal.find(id);
+    const entry = await this.#parts.journal.find(id);
     if (entry?.state === 'pending') return;
     const isOwn = this.#inDoubt.get(id)?.isOwn === true;
     this.#inDoubt.delete(id);
@@ -233,8 +225,6 @@ export class InDoubtWrites {
     this.#parts.telemetry.emit({ kind: 'background-failed', task: 'resolving writes in doubt', cause });
   }
 }
-
-type Committed = Extract<Verdict, { kind: 'committed' }>;
 
 /** In the order in which they began. */
 function byBranch(entries: readonly JournalEntry[]): readonly [JournalEntry, ...JournalEntry[]][] {
@@ -247,7 +237,7 @@ function byBranch(entries: readonly JournalEntry[]): readonly [JournalEntry, ...
   return [...groups.values()];
 }
 
-function toRecovered(table: TableRecord, entry: JournalEntry, { commit, rowsBefore }: Committed): NewCommit {
+function toRecovered(table: TableRecord, entry: JournalEntry, { commit, rowsBefore }: FoundCommit): NewCommit {
   const { id, epoch, operation, caller, requestId, branch } = entry;
   const { version } = commit;
   const { rule, recordedAs = operation, properties } = readExpectation(entry);

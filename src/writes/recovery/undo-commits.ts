@@ -1,58 +1,45 @@
 import type { Journal, NewEntry } from '../../catalog/catalog.ts';
-import type { Engine } from '../../engine/engine.ts';
 import type { TableRecord } from '../../model/table.ts';
-import type { Storages } from '../../storage/storages.ts';
+import type { TableAccess } from './verify.ts';
 
-export interface UndoParts {
-  readonly engine: Engine;
-  readonly storages: Storages;
+export interface UndoParts extends TableAccess {
   readonly journal: Journal;
 }
 
-type UndoneEntry = Pick<NewEntry, 'id' | 'baseVersion' | 'branch'>;
-
-/** Makes the base version of a write of several commits the latest again. A retry does not repeat what is done. */
-export class UndoCommits {
-  readonly #parts: UndoParts;
-  readonly #table: TableRecord;
-  readonly #entry: UndoneEntry;
-  #isRestored = false;
-
-  constructor(parts: UndoParts, table: TableRecord, entry: UndoneEntry) {
-    this.#parts = parts;
-    this.#table = table;
-    this.#entry = entry;
-  }
-
-  async run(): Promise<void> {
-    const { storages, engine, journal } = this.#parts;
-    const { location, id } = this.#table;
-    const storage = storages.of(location.root);
+/**
+ * Gives what makes the base version of a write of several commits the latest again, and removes its entry. A retry does
+ * not repeat what is done.
+ */
+export function prepareUndo(
+  { engine, storages, journal }: UndoParts,
+  { id: tableId, location }: TableRecord,
+  { id, baseVersion, branch }: Pick<NewEntry, 'id' | 'baseVersion' | 'branch'>,
+): () => Promise<void> {
+  const target = { location, branch };
+  const storage = storages.of(location.root);
+  let isRestored = false;
+  const restore = async (): Promise<void> => {
+    // Not tracked for each chunk: another latest version than the base means that something was committed.
+    const latest = (await engine.findLatestVersion(target)) ?? 0;
+    if (latest === baseVersion) return;
+    if (baseVersion > 0) await engine.restoreVersion(target, baseVersion);
+    // There was no data.
+    else await engine.dropTable(location);
+  };
+  return async () => {
     await storage.requireRoot();
     // Refuses a table whose disk failed, before anything is restored.
     const scope = await storage.beginSync(location);
     try {
-      if (!this.#isRestored) await this.#restore();
-      this.#isRestored = true;
+      if (!isRestored) await restore();
+      isRestored = true;
       // Durable before the entry goes: nothing else would undo the commits after a power loss.
       await scope.sync();
     } finally {
       scope.end();
     }
     // The latest version equals the base version again, so readers need no hold whatever the catalog says.
-    engine.releaseReaders({ location, branch: this.#entry.branch });
-    await journal.abortHeld(this.#entry.id, id);
-  }
-
-  async #restore(): Promise<void> {
-    const { engine } = this.#parts;
-    const { baseVersion, branch } = this.#entry;
-    const { location } = this.#table;
-    // Not tracked for each chunk: another latest version than the base means that something was committed.
-    const latest = (await engine.findLatestVersion({ location, branch })) ?? 0;
-    if (latest === baseVersion) return;
-    if (baseVersion > 0) await engine.restoreVersion({ location, branch }, baseVersion);
-    // There was no data.
-    else await engine.dropTable(location);
-  }
+    engine.releaseReaders(target);
+    await journal.abortHeld(id, tableId);
+  };
 }

@@ -1,35 +1,36 @@
 import type { JournalEntry, NewEntry } from '../../catalog/catalog.ts';
 import type { Engine, WriteTarget } from '../../engine/engine.ts';
+import type { ServiceError } from '../../errors/service-error.ts';
 import type { Commit } from '../../model/table.ts';
 import type { InspectedCommit } from '../../storage/storage.ts';
 import type { Storages } from '../../storage/storages.ts';
 import { readExpectation } from '../journal-entries.ts';
 import type { Expectation } from '../journal-entries.ts';
+import { malformed, notKept } from '../refusals.ts';
 import type { Fields, FieldsRule } from '../write.ts';
 
-export interface Range {
-  readonly baseVersion: number;
-  /** Commits after this version are not the write's. */
-  readonly boundVersion?: number | undefined;
-}
-
-export type Verdict =
-  | { readonly kind: 'committed'; readonly commit: Commit; readonly rowsBefore: number | undefined }
-  | { readonly kind: 'not-committed' }
-  | { readonly kind: 'unknown' };
-
-export interface FindCommitParts {
-  readonly engine: Pick<Engine, 'findLatestVersion'>;
+/** Where the data of tables is, and what restores it. */
+export interface TableAccess {
+  readonly engine: Engine;
   readonly storages: Storages;
 }
 
-type FoundEntry = Pick<NewEntry, 'baseVersion' | 'expected'> & Partial<Pick<JournalEntry, 'boundVersion'>>;
+/** The versions in which the commit of an entry can be. */
+type EntryRange = Pick<NewEntry, 'baseVersion'> & Partial<Pick<JournalEntry, 'boundVersion'>>;
+
+export interface FoundCommit {
+  readonly kind: 'committed';
+  readonly commit: Commit;
+  readonly rowsBefore: number | undefined;
+}
+
+export type Verdict = FoundCommit | { readonly kind: 'not-committed' | 'unknown' };
 
 /** Looks for the commit of an entry. Call it in the table's queue, or before any other write can run. */
 export async function findCommit(
-  { engine, storages }: FindCommitParts,
+  { engine, storages }: TableAccess,
   target: WriteTarget,
-  entry: FoundEntry,
+  entry: EntryRange & Pick<NewEntry, 'expected'>,
 ): Promise<Verdict> {
   const { baseVersion, boundVersion = Infinity } = entry;
   // The base version itself has the number of rows before the write.
@@ -38,29 +39,33 @@ export async function findCommit(
   const latest = (await engine.findLatestVersion(target)) ?? 0;
   // Where manifests cannot be read, only the version decides, though maintenance raises it too.
   if (Math.min(latest, boundVersion) <= baseVersion) return { kind: 'not-committed' };
-  return { kind: 'committed', commit: unseen(baseVersion + 1), rowsBefore: undefined };
+  const unread = { restoredVersion: undefined, transactionId: undefined, addedRows: undefined, rows: undefined };
+  const commit = { version: baseVersion + 1, kind: 'unknown', readVersion: baseVersion, ...unread } as const;
+  return { kind: 'committed', commit, rowsBefore: undefined };
 }
 
-function unseen(version: number): Commit {
-  const nothing = { restoredVersion: undefined, transactionId: undefined, addedRows: undefined, rows: undefined };
-  return { version, kind: 'unknown', readVersion: version - 1, ...nothing };
-}
-
-/** The commits after the base version, up to this one. */
-export interface CommitRange {
+/** The commits after the base version, up to this one. A write that adds nothing makes none; columns may take two. */
+interface CommitRange {
   readonly base: number;
   readonly version: number;
+  /** The rows that they must have stored, where that is known. */
+  readonly storedRows?: number | undefined;
 }
 
-/** Whether all files of the commits are there and whole. A write that adds nothing makes none; columns may take two. */
-export function inspectCommits(storages: Storages, { location, branch }: WriteTarget, { base, version }: CommitRange) {
+/** Why commits that the engine has made are worthless: files that were cut short, or rows that are missing. */
+export function findFault(
+  storages: Storages,
+  { location, branch }: WriteTarget,
+  { base, version, storedRows }: CommitRange,
+): ServiceError | undefined {
   const storage = storages.of(location.root);
   let last: InspectedCommit | undefined;
   for (let each = base + 1; each <= version; each += 1) {
     last = storage.inspectCommit(location, branch, each);
-    if (last?.isIntact === false) return { isIntact: false, last };
+    if (last?.isIntact === false) return notKept();
   }
-  return { isIntact: true, last };
+  const isShort = last !== undefined && storedRows !== undefined && last.addedRows !== storedRows;
+  return isShort ? malformed() : undefined;
 }
 
 /**
@@ -68,7 +73,7 @@ export function inspectCommits(storages: Storages, { location, branch }: WriteTa
  * transaction id, so a commit is recognised by its kind, the version that it read, and its rows. No other write runs in
  * the queue meanwhile, but other programs may write: with more than one candidate the verdict is unknown.
  */
-export function judge(commits: readonly Commit[], range: Range, expected: Expectation): Verdict {
+export function judge(commits: readonly Commit[], range: EntryRange, expected: Expectation): Verdict {
   const { baseVersion, boundVersion = Infinity } = range;
   const later = commits.filter(({ version }) => version > baseVersion && version <= boundVersion);
   const [first, second] = later.filter((commit) => isCandidate(commit, baseVersion, expected));
@@ -100,12 +105,10 @@ function isExact({ addedRows }: Commit, expected: Expectation): boolean {
   return expected.addedRows === undefined || addedRows === undefined || expected.addedRows === addedRows;
 }
 
-export type CommitRows = Pick<Commit, 'addedRows' | 'rows'>;
-
 /** The fields of the reply, from the commit itself, without those that it does not contain. */
 export function rebuildFields(
   rule: FieldsRule,
-  { addedRows, rows }: CommitRows,
+  { addedRows, rows }: Pick<Commit, 'addedRows' | 'rows'>,
   rowsBefore: number | undefined,
 ): Fields {
   const grown = rows === undefined || rowsBefore === undefined ? undefined : rows - rowsBefore;

@@ -4,17 +4,24 @@ import type { CheckedStream } from '../../arrow/stream/checked-stream.ts';
 import type { AppendedRows, Engine, WriteTarget } from '../../engine/engine.ts';
 import type { Schema } from '../../model/schema.ts';
 import type { MultiCommitPipeline } from '../multi-commit.ts';
-import type { Spool } from './spool.ts';
-import type { InsertMode, UploadData, UploadPart } from './uploads.ts';
-import type { JournaledWrite, WriteResult } from '../write.ts';
+import type { Spool, SpooledChunk } from './spool.ts';
+import type { Fields, JournaledWrite, WriteResult } from '../write.ts';
 import type { WritePipeline } from '../write-pipeline.ts';
+
+export type InsertMode = 'append' | 'overwrite';
 
 /** Rows for an existing table: appended, or replacing all that it has. */
 export interface RowsWrite extends JournaledWrite {
   readonly mode: InsertMode;
   /** Of an overwrite. */
   readonly storageOptions?: Readonly<Record<string, string>>;
-  toFields(outcome: AppendedRows): Readonly<Record<string, unknown>>;
+  toFields(outcome: AppendedRows): Fields;
+}
+
+/** One stream of an upload. */
+export interface UploadPart {
+  readonly schema: Schema;
+  readonly chunks: readonly SpooledChunk[];
 }
 
 export interface InsertParts {
@@ -33,16 +40,19 @@ export class Inserts {
   }
 
   async insert(write: RowsWrite, stream: CheckedStream): Promise<WriteResult> {
+    const { engine, spool } = this.#parts;
+    const { table, branch, mode } = write;
+    const { schema } = stream;
     const source = await pullChunks(stream, 2);
     try {
-      if (!source.isLong) return await this.#insertChunk(write, stream.schema, source);
+      if (!source.isLong) return await this.#insertChunk(write, schema, source);
       // Before a long stream is taken in only to be refused.
-      await this.#requireFit(write, write.mode, stream.schema);
-      const chunks = await this.#parts.spool.take(source);
+      if (mode === 'append') await engine.requireFit({ location: table.location, branch }, schema);
+      const chunks = await spool.take(source);
       try {
-        return await this.#insertLong(write, [stream.schema], await this.#parts.spool.read(chunks));
+        return await this.insertParts(write, [{ schema, chunks }]);
       } finally {
-        await this.#parts.spool.remove(chunks);
+        await spool.remove(chunks);
       }
     } finally {
       releaseChunks(source);
@@ -55,13 +65,18 @@ export class Inserts {
     return { schema: stream.schema, chunks: await this.#parts.spool.take(await pullChunks(stream, 0)) };
   }
 
-  async insertParts(write: Omit<RowsWrite, 'mode'>, { mode = 'append', parts }: UploadData): Promise<WriteResult> {
-    const source = await this.#parts.spool.read(parts.flatMap(({ chunks }) => chunks));
-    return this.#insertLong(
-      { ...write, mode },
-      parts.map(({ schema }) => schema),
-      source,
-    );
+  async insertParts(write: RowsWrite, parts: readonly UploadPart[]): Promise<WriteResult> {
+    const { engine, multiCommit, spool } = this.#parts;
+    const { table, branch, mode, storageOptions = {} } = write;
+    const { location } = table;
+    const source = await spool.read(parts.flatMap(({ chunks }) => chunks));
+    const schemas = parts.map(({ schema }) => schema);
+    const [schema] = schemas;
+    const plan =
+      mode === 'append' || schema === undefined
+        ? engine.commits.longAppend({ location, branch }, { schemas, source })
+        : engine.commits.longOverwrite({ location, branch, schema, source, storageOptions });
+    return multiCommit.run({ ...write, plan });
   }
 
   async #insertChunk(write: RowsWrite, schema: Schema, source: ChunkSource): Promise<WriteResult> {
@@ -74,21 +89,5 @@ export class Inserts {
         ? engine.commits.append({ schema, chunk })
         : engine.commits.overwrite({ location: table.location, branch, schema, source, storageOptions });
     return pipeline.run({ ...write, plan, rule: { from: 'nothing' } });
-  }
-
-  async #insertLong(write: RowsWrite, schemas: readonly Schema[], source: ChunkSource): Promise<WriteResult> {
-    const { engine, multiCommit } = this.#parts;
-    const { table, branch, mode, storageOptions = {} } = write;
-    const { location } = table;
-    const [schema] = schemas;
-    const plan =
-      mode === 'append' || schema === undefined
-        ? engine.commits.longAppend({ location, branch }, { schemas, source })
-        : engine.commits.longOverwrite({ location, branch, schema, source, storageOptions });
-    return multiCommit.run({ ...write, plan });
-  }
-
-  async #requireFit({ table, branch }: JournaledWrite, mode: InsertMode, schema: Schema): Promise<void> {
-    if (mode === 'append') await this.#parts.engine.requireFit({ location: table.location, branch }, schema);
   }
 }

@@ -5,12 +5,6 @@ import { ServiceError } from '../../errors/service-error.ts';
 import { pullChunks } from '../../arrow/stream/chunk-source.ts';
 import type { ChunkSource } from '../../arrow/stream/chunk-source.ts';
 
-export interface SpoolSettings {
-  /** Of this service alone; what a run that crashed has left in it is removed. */
-  readonly folder: string;
-  readonly bytesMax: number;
-}
-
 /** A chunk of checked data on disk. */
 export interface SpooledChunk {
   readonly path: string;
@@ -31,14 +25,15 @@ export class Spool {
   #usedBytes = 0;
   #files = 0;
 
-  private constructor({ folder, bytesMax }: SpoolSettings) {
+  private constructor(folder: string, bytesMax: number) {
     this.#bytesMax = bytesMax;
     this.#folder = join(folder, String(process.pid));
   }
 
-  static async open(settings: SpoolSettings): Promise<Spool> {
-    await sweep(settings.folder);
-    return new Spool(settings);
+  /** The folder belongs to this service alone; what a run that crashed has left in it is removed. */
+  static async open(folder: string, bytesMax: number): Promise<Spool> {
+    await sweep(folder);
+    return new Spool(folder, bytesMax);
   }
 
   /** Takes the whole stream; after a failure nothing of it is left. */
@@ -84,14 +79,14 @@ export class Spool {
     try {
       this.#reserve(bytes, taken);
       this.#files += 1;
-      const path = join(this.#folder, `${this.#files}.arrow`);
+      const spooled = { path: join(this.#folder, `${this.#files}.arrow`), bytes, rows, batches };
       try {
         this.#created ??= mkdir(this.#folder, { recursive: true });
         await this.#created;
-        await writeFile(path, file);
-        return { path, bytes, rows, batches };
+        await writeFile(spooled.path, file);
+        return spooled;
       } catch (cause) {
-        await this.remove([{ path, bytes, rows, batches }]);
+        await this.remove([spooled]);
         const message = 'The rows could not be kept until all of them have arrived.';
         throw new ServiceError('ServiceUnavailable', message, { cause, retryAfterSeconds: 30 });
       }

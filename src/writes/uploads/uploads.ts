@@ -1,31 +1,19 @@
 import { randomUUID } from 'node:crypto';
-import { ServiceError } from '../../errors/service-error.ts';
-import type { EngineLimits } from '../../model/limits.ts';
-import type { Schema } from '../../model/schema.ts';
-import { branchKey } from '../../model/table.ts';
-import type { SpooledChunk } from './spool.ts';
+import type { CheckedStream } from '../../arrow/stream/checked-stream.ts';
 import type { WriteTarget } from '../../engine/engine.ts';
+import { ServiceError, invalidInput } from '../../errors/service-error.ts';
+import type { EngineLimits } from '../../model/limits.ts';
+import { branchKey } from '../../model/table.ts';
+import type { Idempotency } from '../idempotency/idempotency.ts';
 import type { WriteResult } from '../write.ts';
-
-export type InsertMode = 'append' | 'overwrite';
+import type { InsertMode, Inserts, RowsWrite, UploadPart } from './inserts.ts';
+import type { Spool } from './spool.ts';
 
 /** An upload as its sender names it. That of another caller, or for another table, looks like one that is not there. */
 export interface UploadKey {
   readonly id: string;
   readonly owner: string;
   readonly target: WriteTarget;
-}
-
-/** One stream of an upload. */
-export interface UploadPart {
-  readonly schema: Schema;
-  readonly chunks: readonly SpooledChunk[];
-}
-
-/** All that has arrived. Without parts the mode is not known. */
-export interface UploadData {
-  readonly mode: InsertMode | undefined;
-  readonly parts: readonly UploadPart[];
 }
 
 export interface PartOptions {
@@ -36,24 +24,24 @@ export interface PartOptions {
 
 export interface UploadSettings {
   readonly limits: Pick<EngineLimits, 'uploadSessionsMax' | 'uploadPartsMax' | 'uploadIdleSeconds'>;
+  readonly inserts: Pick<Inserts, 'receivePart' | 'insertParts'>;
+  readonly spool: Pick<Spool, 'remove'>;
+  readonly idempotency: Pick<Idempotency, 'findReplay'>;
   /** Milliseconds on a clock that only runs forward. */
   readonly now: () => number;
-  /** Removes chunks that are no longer needed. */
-  readonly discard: (chunks: readonly SpooledChunk[]) => Promise<void>;
 }
-
-type CommitUpload = (data: UploadData) => Promise<WriteResult>;
 
 interface Session {
   readonly owner: string;
   readonly tableKey: string;
   readonly parts: Map<string, UploadPart>;
   state: 'open' | 'completing' | 'completed' | 'aborted';
-  mode: InsertMode | undefined;
+  /** Not known before its first part. */
+  mode?: InsertMode;
   /** Parts that are being received. */
   arriving: number;
   touchedAt: number;
-  outcome: Promise<WriteResult> | undefined;
+  outcome?: Promise<WriteResult> | undefined;
 }
 
 /**
@@ -68,9 +56,11 @@ export class Uploads {
     this.#settings = settings;
   }
 
+  /** Gives the id of the upload. */
   async begin({ owner, target }: Omit<UploadKey, 'id'>): Promise<string> {
     await this.expire();
-    const { uploadSessionsMax } = this.#settings.limits;
+    const { limits, now } = this.#settings;
+    const { uploadSessionsMax } = limits;
     const running = [...this.#sessions.values()].filter(({ state }) => state === 'open' || state === 'completing');
     if (running.length >= uploadSessionsMax) {
       throw new ServiceError('ServiceUnavailable', `${uploadSessionsMax} uploads are already open.`, {
@@ -79,21 +69,17 @@ export class Uploads {
       });
     }
     const id = randomUUID();
-    this.#sessions.set(id, {
-      owner,
-      tableKey: branchKey(target.location, target.branch),
-      parts: new Map(),
-      state: 'open',
-      mode: undefined,
-      arriving: 0,
-      touchedAt: this.#settings.now(),
-      outcome: undefined,
-    });
+    const tableKey = branchKey(target.location, target.branch);
+    this.#sessions.set(id, { owner, tableKey, parts: new Map(), state: 'open', arriving: 0, touchedAt: now() });
     return id;
   }
 
-  /** The part counts only when all of it has arrived before the upload ends. */
-  async addPart(key: UploadKey, options: PartOptions, receive: () => Promise<UploadPart>): Promise<UploadPart> {
+  /**
+   * Gives the rows of the part, which counts only when all of it has arrived before the upload ends. The stream is opened
+   * only if the part is accepted.
+   */
+  async addPart(key: UploadKey, open: () => Promise<CheckedStream>, options: PartOptions): Promise<number> {
+    const { inserts, spool, now } = this.#settings;
     const session = this.#require(key);
     if (session.state !== 'open') throw notOpen(session.state);
     this.#requireAcceptable(session, options);
@@ -101,34 +87,36 @@ export class Uploads {
     session.arriving += 1;
     let part: UploadPart;
     try {
-      part = await receive();
+      part = await inserts.receivePart(key.target, await open(), options.mode);
     } finally {
       session.arriving -= 1;
-      session.touchedAt = this.#settings.now();
+      session.touchedAt = now();
     }
     if (session.state !== 'open') {
-      await this.#settings.discard(part.chunks);
+      await spool.remove(part.chunks);
       throw notOpen(session.state);
     }
     const name = options.name ?? randomUUID();
     const replaced = session.parts.get(name);
     session.parts.set(name, part);
-    if (replaced !== undefined) await this.#settings.discard(replaced.chunks);
-    return part;
+    if (replaced !== undefined) await spool.remove(replaced.chunks);
+    return part.chunks.reduce((sum, { rows }) => sum + rows, 0);
   }
 
   /** Asked again, it gives the same outcome; after a failure it may be tried again. */
-  async complete(key: UploadKey, commit: CommitUpload): Promise<WriteResult> {
+  async complete(key: UploadKey, write: Omit<RowsWrite, 'mode'>): Promise<WriteResult> {
+    // The upload itself does not survive a restart, its result does.
+    const replayed = await this.#settings.idempotency.findReplay(write.request);
+    if (replayed !== undefined) return replayed;
     const session = this.#require(key);
     if (session.outcome !== undefined) return session.outcome;
     if (session.state !== 'open') throw notOpen(session.state);
     if (session.arriving > 0) {
-      throw new ServiceError('InvalidInput', `${session.arriving} parts of the upload are still arriving.`, {
-        hint: 'Complete it when all of them are answered.',
-      });
+      const message = `${session.arriving} parts of the upload are still arriving.`;
+      throw invalidInput(message, 'Complete it when all of them are answered.');
     }
     session.state = 'completing';
-    session.outcome = this.#commit(session, commit);
+    session.outcome = this.#commit(session, write);
     return session.outcome;
   }
 
@@ -152,10 +140,11 @@ export class Uploads {
     }
   }
 
-  async #commit(session: Session, commit: CommitUpload): Promise<WriteResult> {
+  async #commit(session: Session, write: Omit<RowsWrite, 'mode'>): Promise<WriteResult> {
+    const { mode = 'append', parts } = session;
     let isCommitted = false;
     try {
-      const result = await commit({ mode: session.mode, parts: [...session.parts.values()] });
+      const result = await this.#settings.inserts.insertParts({ ...write, mode }, [...parts.values()]);
       session.touchedAt = this.#settings.now();
       isCommitted = result.kind === 'committed' || result.kind === 'replayed';
       return result;
@@ -169,27 +158,25 @@ export class Uploads {
   async #empty(session: Session): Promise<void> {
     const chunks = [...session.parts.values()].flatMap((part) => part.chunks);
     session.parts.clear();
-    await this.#settings.discard(chunks);
+    await this.#settings.spool.remove(chunks);
   }
 
   #requireAcceptable({ parts, arriving, mode }: Session, options: PartOptions): void {
     const { uploadPartsMax } = this.#settings.limits;
     if (parts.size + arriving >= uploadPartsMax) {
-      throw new ServiceError('InvalidInput', `An upload has at most ${uploadPartsMax} parts.`, {
-        hint: 'Send fewer and larger parts.',
-      });
+      throw invalidInput(`An upload has at most ${uploadPartsMax} parts.`, 'Send fewer and larger parts.');
     }
     if (mode === undefined || mode === options.mode) return;
-    throw new ServiceError('InvalidInput', `The upload began with the mode ${mode}, which all of its parts must have.`);
+    throw invalidInput(`The upload began with the mode ${mode}, which all of its parts must have.`);
   }
 
   #require({ id, owner, target }: UploadKey): Session {
     const session = this.#sessions.get(id);
     const isTheirs = session?.owner === owner && session.tableKey === branchKey(target.location, target.branch);
     if (session === undefined || !isTheirs) {
-      throw new ServiceError('InvalidInput', 'The table has no such upload of this caller.', {
-        hint: 'Begin one with multipart_write/create; one that was left alone for long, or while the service was restarted, is gone.',
-      });
+      const hint =
+        'Begin one with multipart_write/create; one that was left alone for long, or while the service was restarted, is gone.';
+      throw invalidInput('The table has no such upload of this caller.', hint);
     }
     session.touchedAt = this.#settings.now();
     return session;
@@ -198,5 +185,5 @@ export class Uploads {
 
 function notOpen(state: Session['state']): ServiceError {
   const shown = state === 'completing' ? 'being completed' : state;
-  return new ServiceError('InvalidInput', `The upload is ${shown} and takes nothing more.`);
+  return invalidInput(`The upload is ${shown} and takes nothing more.`);
 }

@@ -43,7 +43,7 @@ async function openIdempotency(t: TestContext, watch: (journal: Journal) => Jour
   const marks = new ResponseMarks(marksFile, 'boot');
   const limits = { windowSeconds: WINDOW_SECONDS, keySeconds: 3600, keysMax: 100 };
   const responses = new Responses({ journal, marks, limits, now: () => clock.now });
-  const idempotency = new Idempotency({ journal, responses });
+  const idempotency = new Idempotency(journal, responses);
   t.after(async () => responses.close());
   responses.startMarks();
   let entries = 0;
@@ -82,7 +82,7 @@ async function openIdempotency(t: TestContext, watch: (journal: Journal) => Jour
   /** A whole write, but for its response. */
   const commit = async (request: WriteRequest): Promise<ResponseRef> => {
     const written = await record(request);
-    await idempotency.runOnePerRequest(request, async () => written);
+    await idempotency.serializeWrite(request, async () => written);
     return written.response;
   };
   const find = async (id: string): Promise<JournalEntry | undefined> => catalog.journal.find(id);
@@ -127,7 +127,7 @@ suite('with a key', () => {
     const { idempotency } = await openIdempotency(t);
     const events: string[] = [];
     const run = async (name: string, request: WriteRequest): Promise<void> =>
-      idempotency.runOnePerKey(request, async () => {
+      idempotency.serialize(request, async () => {
         events.push(`${name} starts`);
         await new Promise(setImmediate);
         events.push(`${name} ends`);
@@ -142,10 +142,10 @@ suite('with a key', () => {
     const { idempotency } = await openIdempotency(t);
     const request = toRequest({ key: 'k' });
     await assert.rejects(
-      idempotency.runOnePerKey(request, async () => Promise.reject(new Error('no'))),
+      idempotency.serialize(request, async () => Promise.reject(new Error('no'))),
       /no/,
     );
-    assert.equal(await idempotency.runOnePerKey(request, async () => 'ran'), 'ran');
+    assert.equal(await idempotency.serialize(request, async () => 'ran'), 'ran');
   });
 
   test('while it is in doubt whether it was applied, it is refused', async (t) => {
@@ -192,12 +192,12 @@ suite('without a key', () => {
   });
 
   test('a request of other words, or a marked one, is a new one', async (t) => {
-    const { idempotency, responses, commit, marks, find, journal } = await openIdempotency(t);
+    const { idempotency, responses, commit, marksFile, find, journal } = await openIdempotency(t);
     const request = toRequest();
     const response = await commit(request);
     assert.equal(responses.mark(response), undefined, 'without waiting');
     assert.equal(await idempotency.findReplay(request), undefined);
-    assert.equal(marks.readPast()?.marked.has(response.id), true);
+    assert.equal(new ResponseMarks(marksFile, 'boot').past?.marked.has(response.id), true);
     assert.notEqual(await find(response.id), undefined);
     assert.deepEqual(responses.takeRemovable(), [response.id], 'the next transaction removes its entry');
     responses.release(await commit(toRequest({ digest: 'one' })));
@@ -257,14 +257,14 @@ suite('without a key', () => {
     const client = new AbortController();
     const first = toRequest({ signal: client.signal });
     const events: string[] = [];
-    const result = await idempotency.runOnePerRequest(first, async () => {
-      await idempotency.runOnePerKey(toRequest(), async () => void events.push('beside it'));
+    const result = await idempotency.serializeWrite(first, async () => {
+      await idempotency.serialize(toRequest(), async () => void events.push('beside it'));
       client.abort();
       return record(first);
     });
     assert.ok(result.kind === 'committed' && result.response !== undefined);
     // The client asks again before its first request is over.
-    const again = idempotency.runOnePerKey(toRequest(), async () => {
+    const again = idempotency.serialize(toRequest(), async () => {
       events.push('again');
       return idempotency.findReplay(toRequest());
     });

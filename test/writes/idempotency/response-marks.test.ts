@@ -26,7 +26,7 @@ function start(t: TestContext, path: string, bootId = BOOT): ResponseMarks {
 
 /** What the process after it reads. */
 function readPast(path: string, bootId = BOOT) {
-  return new ResponseMarks(path, bootId).readPast();
+  return new ResponseMarks(path, bootId).past;
 }
 
 suite('the marks of a process', () => {

@@ -3,7 +3,6 @@ import { suite, test } from 'node:test';
 import { ServiceError } from '../../../src/errors/service-error.ts';
 import type { TableLocation } from '../../../src/model/table.ts';
 import { WriteQueues } from '../../../src/writes/queue/write-queues.ts';
-import type { BatchCandidate } from '../../../src/writes/queue/write-queues.ts';
 
 const LIMITS = { queueWaitingMax: 8, queueWaitSeconds: 60, queueHoldSeconds: 60, batchGatherMilliseconds: 0 };
 
@@ -28,7 +27,7 @@ class Gate {
 }
 
 /** A write that others may include in their batch. */
-class Candidate implements BatchCandidate<string> {
+class Candidate {
   readonly name: string;
   readonly result: Promise<string>;
   settle: (value: string) => void = assert.fail;
@@ -59,7 +58,8 @@ async function enter(
     await work?.();
     candidate.settle(`${name} ran`);
   };
-  return queues.runBatch(toPlace('a'), candidate, runAlone, signal);
+  await queues.runBatch(toPlace('a'), runAlone, { candidate, signal });
+  return candidate.result;
 }
 
 /** Takes all that may be in the batch of the write at the head. */
@@ -135,7 +135,7 @@ suite('the queue of a table', () => {
     const order: string[] = [];
     const first = queues.run(toPlace('a'), async () => gate.passed);
     const second = queues.run(toPlace('a'), async () => void order.push('second'));
-    const next = queues.runNext(toPlace('a'), async () => void order.push('next'));
+    const next = queues.run(toPlace('a'), async () => void order.push('next'), { isNext: true });
     gate.open();
     await Promise.all([first, second, next]);
     assert.deepEqual(order, ['next', 'second']);

@@ -34,7 +34,7 @@ async function* over(chunks: readonly ArrowChunk[], failure?: Error): AsyncGener
 
 test('gives back what it took, in order, and forgets it when told', async (t) => {
   const folder = await temporaryFolder(t);
-  const spool = await Spool.open({ folder, bytesMax: 100 });
+  const spool = await Spool.open(folder, 100);
   const { chunks, released } = toChunks([10, 20, 30]);
   const taken = await spool.take({ pulled: chunks.slice(0, 1), rest: over(chunks.slice(1)) });
   assert.equal(released(), 3);
@@ -52,7 +52,7 @@ test('gives back what it took, in order, and forgets it when told', async (t) =>
 });
 
 test('one chunk with rows makes a short source, and none leaves the schema', async (t) => {
-  const spool = await Spool.open({ folder: await temporaryFolder(t), bytesMax: 100 });
+  const spool = await Spool.open(await temporaryFolder(t), 100);
   const one = await spool.read(await spool.take({ pulled: [], rest: over(toChunks([0, 5, 0]).chunks) }));
   assert.deepEqual([one.isLong, one.pulled.length, one.pulled[0]?.rows], [false, 1, 5]);
   const none = await spool.read(await spool.take({ pulled: [], rest: over(toChunks([0, 0]).chunks) }));
@@ -61,7 +61,7 @@ test('one chunk with rows makes a short source, and none leaves the schema', asy
 
 test('leaves nothing of a stream that fails', async (t) => {
   const folder = await temporaryFolder(t);
-  const spool = await Spool.open({ folder, bytesMax: 100 });
+  const spool = await Spool.open(folder, 100);
   const failure = new Error('the sender went away');
   await assert.rejects(spool.take({ pulled: [], rest: over(toChunks([10, 20]).chunks, failure) }), failure);
   assert.deepEqual(await readdir(join(folder, String(process.pid))), []);
@@ -69,7 +69,7 @@ test('leaves nothing of a stream that fails', async (t) => {
 });
 
 test('refuses a stream larger than itself, and one for which others leave no space', async (t) => {
-  const spool = await Spool.open({ folder: await temporaryFolder(t), bytesMax: 100 });
+  const spool = await Spool.open(await temporaryFolder(t), 100);
   const large = { pulled: [], rest: over(toChunks([60, 50]).chunks) };
   await assert.rejects(spool.take(large), refusal('PayloadTooLarge', /spoolBytesMax/));
   await spool.take({ pulled: [], rest: over(toChunks([60]).chunks) });
@@ -79,7 +79,7 @@ test('refuses a stream larger than itself, and one for which others leave no spa
 test('a disk that cannot be written is a service that is not available', async (t) => {
   const folder = await temporaryFolder(t);
   await writeFile(join(folder, 'file'), '');
-  const spool = await Spool.open({ folder: join(folder, 'file'), bytesMax: 100 });
+  const spool = await Spool.open(join(folder, 'file'), 100);
   await assert.rejects(spool.take({ pulled: [], rest: over(toChunks([5]).chunks) }), refusal('ServiceUnavailable'));
 });
 
@@ -90,6 +90,6 @@ test('removes what processes that are no more have left, and only that', async (
     await mkdir(join(folder, name));
     await writeFile(join(folder, name, '1.arrow'), 'rows');
   }
-  await Spool.open({ folder, bytesMax: 100 });
+  await Spool.open(folder, 100);
   assert.deepEqual(await readdir(folder), [String(process.ppid)]);
 });

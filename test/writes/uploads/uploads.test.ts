@@ -1,42 +1,66 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { SpooledChunk } from '../../../src/writes/uploads/spool.ts';
-import { Uploads } from '../../../src/writes/uploads/uploads.ts';
-import type { UploadData, UploadPart } from '../../../src/writes/uploads/uploads.ts';
+import type { CheckedStream } from '../../../src/arrow/stream/checked-stream.ts';
 import { ServiceError } from '../../../src/errors/service-error.ts';
 import type { TableLocation } from '../../../src/model/table.ts';
+import type { RowsWrite } from '../../../src/writes/uploads/inserts.ts';
+import { Uploads } from '../../../src/writes/uploads/uploads.ts';
 import type { WriteResult } from '../../../src/writes/write.ts';
 import { refusal } from '../../support/refusal.ts';
 
 const PLACE: TableLocation = { kind: 'listed', root: '/data', directory: 'table' };
 const TARGET = { location: PLACE, branch: undefined };
-const SCHEMA = { fields: [], metadata: new Map<string, string>() };
 const APPEND = { mode: 'append', name: undefined } as const;
 
-/** Uploads of one caller, with a clock that the test moves. */
+const WRITE: Omit<RowsWrite, 'mode'> = {
+  request: {
+    operation: 'complete_multipart_write',
+    caller: 'ann',
+    requestId: 'request',
+    key: undefined,
+    expectedVersion: undefined,
+    digest: () => 'd',
+    signal: () => new AbortController().signal,
+  },
+  table: { id: 't1', databaseId: 'db', path: ['table'], location: PLACE, properties: {}, heldVersion: undefined },
+  branch: undefined,
+  recordedAs: 'insert_into_table',
+  toFields: () => ({}),
+};
+
+/** A stream that is spooled to this path. */
+function stream(path: string): CheckedStream {
+  const metadata = new Map([['path', path]]);
+  return { schema: { fields: [], metadata }, chunks: (async function* () {})() };
+}
+
+/** Uploads of one caller, with a clock that the test moves; `inserted` has the paths of each commit, and its result. */
 function openUploads(limits = {}) {
   const clock = { now: 0 };
   const discarded: string[] = [];
+  const inserted = { paths: [] as (readonly string[])[], result: OUTCOME };
   const uploads = new Uploads({
     limits: { uploadSessionsMax: 2, uploadPartsMax: 3, uploadIdleSeconds: 10, ...limits },
+    inserts: {
+      receivePart: async (_target, { schema }) => {
+        const path = schema.metadata.get('path') ?? '';
+        return { schema, chunks: [{ path, bytes: 1, rows: 1, batches: 1 }] };
+      },
+      insertParts: async (_write, parts) => {
+        inserted.paths.push(parts.flatMap(({ chunks }) => chunks.map(({ path }) => path)));
+        return inserted.result;
+      },
+    },
+    spool: { remove: async (chunks) => void discarded.push(...chunks.map(({ path }) => path)) },
+    idempotency: { findReplay: async () => undefined },
     now: () => clock.now,
-    discard: async (chunks) => void discarded.push(...chunks.map(({ path }) => path)),
   });
   const begin = async () => ({
     id: await uploads.begin({ owner: 'ann', target: TARGET }),
     owner: 'ann',
     target: TARGET,
   });
-  return { uploads, clock, discarded, begin };
-}
-
-function part(path: string): UploadPart {
-  const chunk: SpooledChunk = { path, bytes: 1, rows: 1, batches: 1 };
-  return { schema: SCHEMA, chunks: [chunk] };
-}
-
-function paths({ parts }: UploadData): readonly string[] {
-  return parts.flatMap(({ chunks }) => chunks.map(({ path }) => path));
+  return { uploads, clock, discarded, begin, inserted };
 }
 
 const OUTCOME: WriteResult = {
@@ -49,52 +73,46 @@ const OUTCOME: WriteResult = {
 };
 
 test('commits all parts once, however often it is asked to complete', async () => {
-  const { uploads, begin, discarded } = openUploads();
+  const { uploads, begin, discarded, inserted } = openUploads();
   const key = await begin();
-  await uploads.addPart(key, APPEND, async () => part('one'));
-  await uploads.addPart(key, APPEND, async () => part('two'));
-  const commits: (readonly string[])[] = [];
-  const commit = async (data: UploadData) => {
-    commits.push(paths(data));
-    return OUTCOME;
-  };
-  const outcomes = await Promise.all([uploads.complete(key, commit), uploads.complete(key, commit)]);
-  assert.deepEqual([...outcomes, await uploads.complete(key, commit)], [OUTCOME, OUTCOME, OUTCOME]);
-  assert.deepEqual(commits, [['one', 'two']]);
+  await uploads.addPart(key, async () => stream('one'), APPEND);
+  await uploads.addPart(key, async () => stream('two'), APPEND);
+  const outcomes = await Promise.all([uploads.complete(key, WRITE), uploads.complete(key, WRITE)]);
+  assert.deepEqual([...outcomes, await uploads.complete(key, WRITE)], [OUTCOME, OUTCOME, OUTCOME]);
+  assert.deepEqual(inserted.paths, [['one', 'two']]);
   assert.deepEqual(discarded, ['one', 'two']);
 });
 
 test('may be completed again after the commit failed', async () => {
-  const { uploads, begin, discarded } = openUploads();
+  const { uploads, begin, discarded, inserted } = openUploads();
   const key = await begin();
-  await uploads.addPart(key, APPEND, async () => part('one'));
+  await uploads.addPart(key, async () => stream('one'), APPEND);
   const error = new ServiceError('ServiceUnavailable', 'The queue is full.');
   for (const kind of ['refused', 'in-doubt'] as const) {
-    assert.deepEqual(await uploads.complete(key, async () => ({ kind, error })), { kind, error });
+    inserted.result = { kind, error };
+    assert.deepEqual(await uploads.complete(key, WRITE), { kind, error });
   }
   assert.deepEqual(discarded, []);
-  assert.deepEqual(await uploads.complete(key, async () => OUTCOME), OUTCOME);
+  inserted.result = OUTCOME;
+  assert.deepEqual(await uploads.complete(key, WRITE), OUTCOME);
 });
 
 test('takes nothing after its end, and aborting twice is fine', async () => {
   const { uploads, begin, discarded } = openUploads();
   const aborted = await begin();
-  await uploads.addPart(aborted, APPEND, async () => part('one'));
+  await uploads.addPart(aborted, async () => stream('one'), APPEND);
   await uploads.abort(aborted);
   await uploads.abort(aborted);
   assert.deepEqual(discarded, ['one']);
   await assert.rejects(
-    uploads.addPart(aborted, APPEND, async () => part('late')),
+    uploads.addPart(aborted, async () => stream('late'), APPEND),
     refusal('InvalidInput', /aborted/),
   );
-  await assert.rejects(
-    uploads.complete(aborted, async () => OUTCOME),
-    refusal('InvalidInput', /aborted/),
-  );
+  await assert.rejects(uploads.complete(aborted, WRITE), refusal('InvalidInput', /aborted/));
   const completed = await begin();
-  await uploads.complete(completed, async () => OUTCOME);
+  await uploads.complete(completed, WRITE);
   await assert.rejects(
-    uploads.addPart(completed, APPEND, async () => part('x')),
+    uploads.addPart(completed, async () => stream('x'), APPEND),
     refusal('InvalidInput', /completed/),
   );
   await assert.rejects(uploads.abort(completed), refusal('InvalidInput', /completed/));
@@ -103,10 +121,11 @@ test('takes nothing after its end, and aborting twice is fine', async () => {
 test('a part that is still arriving when the upload is aborted is refused and dropped', async () => {
   const { uploads, begin, discarded } = openUploads();
   const key = await begin();
-  const arriving = uploads.addPart(key, APPEND, async () => {
+  const open = async (): Promise<CheckedStream> => {
     await uploads.abort(key);
-    return part('straggler');
-  });
+    return stream('straggler');
+  };
+  const arriving = uploads.addPart(key, open, APPEND);
   await assert.rejects(arriving, refusal('InvalidInput', /aborted/));
   assert.deepEqual(discarded, ['straggler']);
 });
@@ -114,40 +133,34 @@ test('a part that is still arriving when the upload is aborted is refused and dr
 test('is not completed while a part is arriving', async () => {
   const { uploads, begin } = openUploads();
   const key = await begin();
-  await uploads.addPart(key, APPEND, async () => {
-    await assert.rejects(
-      uploads.complete(key, async () => OUTCOME),
-      refusal('InvalidInput', /still arriving/),
-    );
-    return part('one');
-  });
-  assert.deepEqual(await uploads.complete(key, async () => OUTCOME), OUTCOME);
+  const open = async (): Promise<CheckedStream> => {
+    await assert.rejects(uploads.complete(key, WRITE), refusal('InvalidInput', /still arriving/));
+    return stream('one');
+  };
+  await uploads.addPart(key, open, APPEND);
+  assert.deepEqual(await uploads.complete(key, WRITE), OUTCOME);
 });
 
 test('a part that fails leaves the upload as it was', async () => {
-  const { uploads, begin } = openUploads();
+  const { uploads, begin, inserted } = openUploads();
   const key = await begin();
   const failure = new Error('the sender went away');
   await assert.rejects(
-    uploads.addPart(key, APPEND, async () => Promise.reject(failure)),
+    uploads.addPart(key, async () => Promise.reject(failure), APPEND),
     failure,
   );
-  await uploads.complete(key, async (data) => {
-    assert.deepEqual(paths(data), []);
-    return OUTCOME;
-  });
+  await uploads.complete(key, WRITE);
+  assert.deepEqual(inserted.paths, [[]]);
 });
 
 test('a part that comes again under its name replaces the first', async () => {
-  const { uploads, begin, discarded } = openUploads();
+  const { uploads, begin, discarded, inserted } = openUploads();
   const key = await begin();
-  await uploads.addPart(key, { mode: 'append', name: 'p' }, async () => part('first'));
-  await uploads.addPart(key, { mode: 'append', name: 'p' }, async () => part('second'));
+  await uploads.addPart(key, async () => stream('first'), { mode: 'append', name: 'p' });
+  await uploads.addPart(key, async () => stream('second'), { mode: 'append', name: 'p' });
   assert.deepEqual(discarded, ['first']);
-  await uploads.complete(key, async (data) => {
-    assert.deepEqual(paths(data), ['second']);
-    return OUTCOME;
-  });
+  await uploads.complete(key, WRITE);
+  assert.deepEqual(inserted.paths, [['second']]);
 });
 
 test('that of another caller, table or branch looks like none', async () => {
@@ -161,12 +174,9 @@ test('that of another caller, table or branch looks like none', async () => {
   ];
   for (const other of others) {
     await assert.rejects(uploads.abort(other), refusal('InvalidInput', /no such upload/));
+    await assert.rejects(uploads.complete(other, WRITE), refusal('InvalidInput', /no such upload/));
     await assert.rejects(
-      uploads.complete(other, async () => OUTCOME),
-      refusal('InvalidInput', /no such upload/),
-    );
-    await assert.rejects(
-      uploads.addPart(other, APPEND, async () => part('x')),
+      uploads.addPart(other, async () => stream('x'), APPEND),
       refusal('InvalidInput', /no such upload/),
     );
   }
@@ -176,9 +186,9 @@ test('that of another caller, table or branch looks like none', async () => {
 test('all parts have one mode', async () => {
   const { uploads, begin } = openUploads();
   const key = await begin();
-  await uploads.addPart(key, { mode: 'overwrite', name: undefined }, async () => part('one'));
+  await uploads.addPart(key, async () => stream('one'), { mode: 'overwrite', name: undefined });
   await assert.rejects(
-    uploads.addPart(key, APPEND, async () => part('two')),
+    uploads.addPart(key, async () => stream('two'), APPEND),
     refusal('InvalidInput', /overwrite/),
   );
 });
@@ -188,9 +198,9 @@ test('uploads and parts have bounds', async () => {
   const key = await begin();
   await begin();
   await assert.rejects(begin(), refusal('ServiceUnavailable'));
-  for (const name of ['a', 'b', 'c']) await uploads.addPart(key, APPEND, async () => part(name));
+  for (const name of ['a', 'b', 'c']) await uploads.addPart(key, async () => stream(name), APPEND);
   await assert.rejects(
-    uploads.addPart(key, APPEND, async () => part('d')),
+    uploads.addPart(key, async () => stream('d'), APPEND),
     refusal('InvalidInput', /3 parts/),
   );
   await uploads.abort(key);
@@ -200,17 +210,15 @@ test('uploads and parts have bounds', async () => {
 test('one that nobody touches is dropped with its data; one that a part is arriving for is not', async () => {
   const { uploads, clock, discarded, begin } = openUploads();
   const forgotten = await begin();
-  await uploads.addPart(forgotten, APPEND, async () => part('one'));
+  await uploads.addPart(forgotten, async () => stream('one'), APPEND);
   const busy = await begin();
-  await uploads.addPart(busy, APPEND, async () => {
+  const open = async (): Promise<CheckedStream> => {
     clock.now += 10_001;
     await uploads.expire();
-    return part('two');
-  });
+    return stream('two');
+  };
+  await uploads.addPart(busy, open, APPEND);
   assert.deepEqual(discarded, ['one']);
-  await assert.rejects(
-    uploads.complete(forgotten, async () => OUTCOME),
-    refusal('InvalidInput', /no such upload/),
-  );
-  assert.deepEqual(await uploads.complete(busy, async () => OUTCOME), OUTCOME);
+  await assert.rejects(uploads.complete(forgotten, WRITE), refusal('InvalidInput', /no such upload/));
+  assert.deepEqual(await uploads.complete(busy, WRITE), OUTCOME);
 });
