@@ -26,7 +26,7 @@ export type { CommitGroup, CommitPlan, Committed, MultiCommitPlan, PreparedCommi
 export type { MergeCounts, MergeRequest } from './commits/merge.ts';
 export type { FieldMetadataEntry } from './commits/metadata.ts';
 export type { IndexCommit } from './indexes/indexes.ts';
-export type { Condition, History, Optimization, OptimizeRequest } from './maintenance.ts';
+export type { Condition, Optimization, OptimizeRequest } from './maintenance.ts';
 export type { EngineSettings } from './parts.ts';
 export type { OpenTable, WriteTarget } from './tables/table-handle.ts';
 export type { WriteOutcome } from './tables/write-table.ts';

@@ -1,4 +1,4 @@
-import type { Condition, History } from '../engine/engine.ts';
+import type { Condition, Engine } from '../engine/engine.ts';
 import type { MaintenanceLimits } from '../model/limits.ts';
 import type { Reason, TableActivity } from './table-activity.ts';
 
@@ -51,7 +51,9 @@ export function shouldBlockWriters(
   return compacts && bytes <= blockingBytesMax * (lostRuns < LOST_RUNS_MAX ? 1 : BLOCKING_STRETCH_MAX);
 }
 
-export interface VersionHistory extends History {
+type History = Awaited<ReturnType<Engine['maintenance']['readHistory']>>;
+
+export interface VersionHistory extends Readonly<History> {
   /** Of the latest version. */
   readonly bytes: number;
   readonly now: number;
