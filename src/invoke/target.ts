@@ -3,6 +3,7 @@ import { invalidInput } from '../errors/service-error.ts';
 import { administersAnything, authorize, isPermitted, isVisible } from '../model/access.ts';
 import type { Caller, Decision } from '../model/access.ts';
 import {
+  belowPrefix,
   checkNames,
   namespaceOf,
   parseNamespacePath,
@@ -147,11 +148,6 @@ export function readNamespacePath({ identifier, delimiter, bodyId }: Identified)
   if (fromBody.length === 0 && fromAddress.length === 0) return [];
   requireSame(fromBody.join(delimiter), identifier);
   return fromBody;
-}
-
-function belowPrefix(prefix: NamespacePath, [first, ...rest]: TablePath): TablePath {
-  const [top, ...below] = [...prefix, first, ...rest];
-  return [top ?? first, ...below];
 }
 
 function isNames(bodyId: unknown): bodyId is string[] {

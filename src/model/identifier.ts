@@ -57,6 +57,11 @@ export function formatPath(path: NamespacePath, delimiter: string = DEFAULT_DELI
   return path.length === 0 ? delimiter : path.join(delimiter);
 }
 
+export function belowPrefix(prefix: NamespacePath, [first, ...rest]: TablePath): TablePath {
+  const [top, ...below] = [...prefix, first, ...rest];
+  return [top ?? first, ...below];
+}
+
 export function namespaceOf(path: TablePath): NamespacePath {
   return path.slice(0, -1);
 }

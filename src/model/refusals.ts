@@ -1,7 +1,7 @@
 import { ServiceError } from '../errors/service-error.ts';
 import type { Permission } from './access.ts';
 import { formatPath, quoteForMessage } from './identifier.ts';
-import type { NamespacePath, TablePath } from './identifier.ts';
+import type { NamespacePath } from './identifier.ts';
 
 /** Refusals of several modules. Hidden and missing objects get the same message. */
 
@@ -16,7 +16,7 @@ export function namespaceNotFound(path: NamespacePath, delimiter: string): Servi
   );
 }
 
-export function tableNotFound(path: TablePath, delimiter: string): ServiceError {
+export function tableNotFound(path: NamespacePath, delimiter: string): ServiceError {
   return new ServiceError('TableNotFound', `The table ${quoteForMessage(formatPath(path, delimiter))} was not found.`);
 }
 

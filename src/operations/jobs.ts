@@ -29,7 +29,7 @@ export const listJobs = defineDatabaseOperation({
       state,
       created_at_millis: createdAt,
     }));
-    return objectReply<ListJobsReply>({ jobs, page_token });
+    return objectReply<typeof ListJobsReply>({ jobs, page_token });
   },
 });
 
@@ -40,7 +40,6 @@ export const describeJob = defineDatabaseOperation({
   permission: 'see',
   body: { kind: 'json', shape: JobBody },
   replies: [json(JobReply, 'The job.')],
-  statuses: [404],
   run: async (request, services) => replyWithJob(requireJob(request, services), request),
 });
 
@@ -51,7 +50,6 @@ export const cancelJob = defineDatabaseOperation({
   permission: 'see',
   body: { kind: 'json', shape: JobBody },
   replies: [json(JobReply, 'The job as it is now.')],
-  statuses: [404],
   async run(request, services) {
     const job = requireJob(request, services);
     if (!isPermitted(request.caller, 'write', request.database.name, job.subject.table)) throw notPermitted('write');
@@ -75,7 +73,7 @@ function requireJob(request: DatabaseRequest<JobBody>, services: Services): Job 
 
 function replyWithJob(job: Job, { delimiter }: RequestFacts): Reply {
   const { subject, failure } = job;
-  return objectReply<JobReply>({
+  return objectReply<typeof JobReply>({
     job_id: job.id,
     job_type: subject.kind,
     job_state: job.state,

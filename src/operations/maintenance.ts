@@ -1,11 +1,7 @@
 import { ServiceError } from '../errors/service-error.ts';
 import { MAINTENANCE_AUTOMATIC, MAINTENANCE_PAUSED, MAINTENANCE_PROPERTY } from '../model/table.ts';
-import {
-  DescribeMaintenanceReply,
-  MaintenanceBody,
-  MaintenanceStateReply,
-  RunMaintenanceReply,
-} from '../wire/maintenance.ts';
+import { DescribeMaintenanceReply, MaintenanceStateReply, RunMaintenanceReply } from '../wire/maintenance.ts';
+import { EmptyBody } from '../wire/shapes.ts';
 import { defineTableOperation, json, objectReply } from './operation.ts';
 import type { Operation } from './operation.ts';
 import { toNameEntry } from './shared/record-commit.ts';
@@ -16,13 +12,13 @@ export const describeMaintenance = defineTableOperation({
   path: '/v1/table/:id/maintenance/describe',
   summary: 'Tell in which order a table is, what a run of maintenance would do, and what the last one did',
   permission: 'read',
-  body: { kind: 'json', shape: MaintenanceBody },
+  body: { kind: 'json', shape: EmptyBody },
   replies: [json(DescribeMaintenanceReply, 'The state.')],
   async run({ table }, { maintenance, limits }) {
     const { condition, reasons, cutoffMilliseconds } = await maintenance.plan(table);
     const { isPaused, commits, lastRun } = maintenance.describe(table);
     const unpaused = limits.maintenance.runningMax === 0 ? 'off' : 'automatic';
-    return objectReply<DescribeMaintenanceReply>({
+    return objectReply<typeof DescribeMaintenanceReply>({
       state: isPaused ? 'paused' : unpaused,
       commits,
       version: condition.version,
@@ -42,13 +38,14 @@ export const runMaintenance = defineTableOperation({
   path: '/v1/table/:id/maintenance/run',
   summary: 'Put a table in order now: merge fragments, refresh indexes, remove old versions',
   permission: 'manage',
-  body: { kind: 'json', shape: MaintenanceBody },
+  body: { kind: 'json', shape: EmptyBody },
   replies: [json(RunMaintenanceReply, 'What was done; or, with status 202, the job that does it.')],
   async run(request, services) {
     const job = services.maintenance.run(request.table, request.caller.id);
     const result = await waitForJob(job, request, services);
-    if (result !== undefined) return objectReply<RunMaintenanceReply>({ job_id: job.id, job_state: 'DONE', result });
-    return { ...objectReply<RunMaintenanceReply>({ job_id: job.id, job_state: 'IN_PROGRESS' }), status: 202 };
+    if (result !== undefined)
+      return objectReply<typeof RunMaintenanceReply>({ job_id: job.id, job_state: 'DONE', result });
+    return { ...objectReply<typeof RunMaintenanceReply>({ job_id: job.id, job_state: 'IN_PROGRESS' }), status: 202 };
   },
 });
 
@@ -74,15 +71,15 @@ function defineStateChange({
   return defineTableOperation({
     ...operation,
     permission: 'manage',
-    body: { kind: 'json', shape: MaintenanceBody },
+    body: { kind: 'json', shape: EmptyBody },
     replies: [json(MaintenanceStateReply, 'The state.')],
     async run(request, { catalog }) {
-      const commit = toNameEntry(request, operation.id);
-      const change = { table: request.table, commit, properties: { [MAINTENANCE_PROPERTY]: state } };
+      const { table } = request;
+      const change = { table, commit: toNameEntry(request), properties: { [MAINTENANCE_PROPERTY]: state } };
       const [recorded] = await catalog.journal.record([change], true);
       if (recorded === undefined) throw new ServiceError('TableNotFound', 'The table does not exist any more.');
       const { transactionId, properties } = recorded;
-      return objectReply<MaintenanceStateReply>({ state, properties, transaction_id: transactionId });
+      return objectReply<typeof MaintenanceStateReply>({ state, properties, transaction_id: transactionId });
     },
   });
 }

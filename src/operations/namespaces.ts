@@ -1,4 +1,4 @@
-import { ServiceError } from '../errors/service-error.ts';
+import { ServiceError, invalidInput } from '../errors/service-error.ts';
 import { guardProperties } from '../guard/metadata.ts';
 import { isPermitted, visibleNamespaces } from '../model/access.ts';
 import type { NamespacePath } from '../model/identifier.ts';
@@ -11,17 +11,15 @@ import {
   DropNamespaceReply,
   ListNamespacesQuery,
   ListNamespacesReply,
-  NamespaceBody,
 } from '../wire/namespaces.ts';
-import { NoContent } from '../wire/shapes.ts';
-import { defineNamespaceOperation, defineNewNamespaceOperation, json, objectReply } from './operation.ts';
+import { EmptyBody, NoContent } from '../wire/shapes.ts';
+import { defineNamespaceOperation, defineNewNamespaceOperation, json, objectReply, toShownPath } from './operation.ts';
 import type { NamespaceRequest, Reply } from './operation.ts';
 import type { Services } from './services.ts';
 import { collectPages, cutPage, readLimit } from './shared/pages.ts';
 import { readWord } from './shared/parameters.ts';
 import { toNameEntry } from './shared/record-commit.ts';
 import { removeData } from './tables/drop-table.ts';
-import { toShownPath } from './shared/shown-path.ts';
 
 export const createNamespace = defineNewNamespaceOperation({
   id: 'create_namespace',
@@ -51,13 +49,13 @@ export const describeNamespace = defineNamespaceOperation({
   pathOfRoot: '/v1/namespace/describe',
   summary: 'Describe a namespace: its properties',
   permission: 'see',
-  body: { kind: 'json', shape: NamespaceBody },
+  body: { kind: 'json', shape: EmptyBody },
   replies: [json(DescribeNamespaceReply, 'The namespace.')],
   async run(request, services) {
     const { database, namespace: path, delimiter } = request;
     const namespace = await services.catalog.namespaces.find(database.id, path);
     if (namespace === undefined) throw namespaceNotFound(toShownPath(request, path), delimiter);
-    return objectReply<DescribeNamespaceReply>({ properties: namespace.properties });
+    return objectReply<typeof DescribeNamespaceReply>({ properties: namespace.properties });
   },
 });
 
@@ -67,7 +65,7 @@ export const namespaceExists = defineNamespaceOperation({
   pathOfRoot: '/v1/namespace/exists',
   summary: 'Tell by the status whether a namespace exists',
   permission: 'see',
-  body: { kind: 'json', shape: NamespaceBody },
+  body: { kind: 'json', shape: EmptyBody },
   replies: [json(NoContent, 'It exists. No body.')],
   run: async () => ({ kind: 'empty' }),
 });
@@ -79,7 +77,6 @@ export const listNamespaces = defineNamespaceOperation({
   pathOfRoot: '/v1/namespace/list',
   summary: 'List the namespaces directly below one that the caller may see',
   permission: 'see',
-  body: { kind: 'none' },
   query: ListNamespacesQuery,
   replies: [json(ListNamespacesReply, 'Names in order.')],
   async run({ caller, database, namespace: parent, query }, services) {
@@ -87,15 +84,14 @@ export const listNamespaces = defineNamespaceOperation({
     const token = query['page_token'];
     const start = token === undefined || token === '' ? undefined : [...parent, token];
     const children = visibleNamespaces(caller, database.name, parent);
-    const paths = children === 'all' ? {} : { paths: children.map((name) => [...parent, name]) };
-    const found = await collectPages<NamespacePath>(limit + 1, async (last, wanted) => {
-      const after = last ?? start;
-      const page = { databaseId: database.id, parent, ...paths, limit: wanted };
-      return services.catalog.namespaces.list(after === undefined ? page : { ...page, after });
-    });
+    const paths = children === 'all' ? undefined : children.map((name) => [...parent, name]);
+    const page = { databaseId: database.id, parent, paths };
+    const found = await collectPages<NamespacePath>(limit + 1, async (last, wanted) =>
+      services.catalog.namespaces.list({ ...page, after: last ?? start, limit: wanted }),
+    );
     const names = found.map((path) => path.at(-1) ?? '');
     const { entries, page_token } = cutPage(names, limit, (last) => last);
-    return objectReply<ListNamespacesReply>({ namespaces: entries, page_token });
+    return objectReply<typeof ListNamespacesReply>({ namespaces: entries, page_token });
   },
 });
 
@@ -113,18 +109,18 @@ export const dropNamespace = defineNamespaceOperation({
     const mode = readWord('mode', body.mode, ['fail', 'skip']);
     const behavior = readWord('behavior', body.behavior, ['restrict', 'cascade']);
     const shown = toShownPath(request, path);
-    if (shown.length === 0) throw new ServiceError('InvalidInput', 'The root namespace cannot be dropped.');
+    if (shown.length === 0) throw invalidInput('The root namespace cannot be dropped.');
 
     const found = await services.catalog.namespaces.find(database.id, path);
-    const entry = toNameEntry(request, 'drop_namespace');
-    const dropped = await services.catalog.namespaces.drop({ databaseId: database.id, path, behavior }, entry);
+    const drop = { databaseId: database.id, path, behavior };
+    const dropped = await services.catalog.namespaces.drop(drop, toNameEntry(request));
     if (dropped === undefined) {
       if (mode === 'fail') throw namespaceNotFound(shown, request.delimiter);
-      return objectReply<DropNamespaceReply>({});
+      return objectReply<typeof DropNamespaceReply>({});
     }
     await removeData(services, dropped.removals);
     // Clients expect an array here, unlike in all other replies.
-    return objectReply<DropNamespaceReply>({
+    return objectReply<typeof DropNamespaceReply>({
       properties: found?.properties ?? {},
       transaction_id: [dropped.transactionId],
     });
@@ -135,8 +131,7 @@ type CreateRequest = NamespaceRequest<CreateNamespaceBody>;
 
 async function create(request: CreateRequest, services: Services): Promise<Reply> {
   const namespace = toNamespace(request);
-  const entry = toNameEntry(request, 'create_namespace');
-  const { transactionId } = await services.catalog.namespaces.create(namespace, entry);
+  const { transactionId } = await services.catalog.namespaces.create(namespace, toNameEntry(request));
   return replyWithNamespace(namespace.properties, transactionId);
 }
 
@@ -158,8 +153,7 @@ async function replace(request: CreateRequest, services: Services): Promise<Repl
   const exists = await namespaces.exists(database.id, path);
   if (exists && !isPermitted(caller, 'manage', database.name, path)) throw notPermitted('manage');
   const namespace = toNamespace(request);
-  const entry = toNameEntry(request, 'create_namespace');
-  const { transactionId, removals } = await namespaces.replace(namespace, entry);
+  const { transactionId, removals } = await namespaces.replace(namespace, toNameEntry(request));
   await removeData(services, removals);
   return replyWithNamespace(namespace.properties, transactionId);
 }
@@ -169,5 +163,5 @@ function toNamespace({ database, namespace, body }: CreateRequest) {
 }
 
 function replyWithNamespace(properties: Readonly<Record<string, string>>, transactionId: string | undefined): Reply {
-  return objectReply<CreateNamespaceReply>({ properties, transaction_id: transactionId });
+  return objectReply<typeof CreateNamespaceReply>({ properties, transaction_id: transactionId });
 }

@@ -1,24 +1,22 @@
-import type { ErrorStatus } from '../errors/service-error.ts';
 import { Type } from 'typebox';
 import type { CheckedStream } from '../arrow/stream/checked-stream.ts';
+import type { ErrorStatus } from '../errors/service-error.ts';
 import type { Caller, Permission } from '../model/access.ts';
 import type { NamespacePath, TablePath } from '../model/identifier.ts';
 import type { ArrowLimits } from '../model/limits.ts';
 import type { Database, TableRecord } from '../model/table.ts';
 import { DelimiterQuery } from '../wire/shapes.ts';
-import type { Sent } from '../wire/shapes.ts';
+import type { Dialect, Sent } from '../wire/shapes.ts';
 import type { ResponseRef, WriteRequest } from '../writes/writes.ts';
 import type { Services } from './services.ts';
 
-/** The client family: the contract's own, or the LanceDB client, which reads some replies differently. */
-export type Dialect = 'lance' | 'lancedb';
+export type { Dialect };
 
 /** What the address names, and so what the caller needs a permission on. A `new-` one need not exist yet. */
 export type Target = 'table' | 'new-table' | 'namespace' | 'new-namespace' | 'database' | 'server';
 
 export type Method = 'GET' | 'POST';
 
-/** What every operation knows of its request. */
 export interface RequestFacts {
   readonly requestId: string;
   readonly dialect: Dialect;
@@ -44,27 +42,26 @@ export interface RequestFacts {
 export type QueryValues = Readonly<Record<string, string | undefined>>;
 export type QueryLists = Readonly<Record<string, readonly string[] | undefined>>;
 
-/** About a table that exists. */
-export interface TableRequest<Body = unknown> extends RequestFacts {
-  readonly table: TableRecord;
-  readonly body: Body;
-}
-
-/** About a table that need not exist; its namespace does. */
-export interface NewTableRequest<Body = unknown> extends RequestFacts {
-  readonly path: TablePath;
-  readonly body: Body;
-}
-
-/** About a namespace: one that exists, or, for a `new-namespace`, one whose parent does. */
-export interface NamespaceRequest<Body = unknown> extends RequestFacts {
-  readonly namespace: NamespacePath;
-  readonly body: Body;
-}
-
 export interface DatabaseRequest<Body = unknown> extends RequestFacts {
   readonly body: Body;
 }
+
+export interface TableRequest<Body = unknown> extends DatabaseRequest<Body> {
+  readonly table: TableRecord;
+}
+
+/** About a table that need not exist; its namespace does. */
+export interface NewTableRequest<Body = unknown> extends DatabaseRequest<Body> {
+  readonly path: TablePath;
+}
+
+/** About a namespace: one that exists, or, for a `new-namespace`, one whose parent does. */
+export interface NamespaceRequest<Body = unknown> extends DatabaseRequest<Body> {
+  readonly namespace: NamespacePath;
+}
+
+/** About the server itself: its databases and their access. */
+export type ServerRequest<Body = unknown> = Omit<DatabaseRequest<Body>, 'database'>;
 
 interface RequestOf<Body> {
   readonly table: TableRequest<Body>;
@@ -72,8 +69,7 @@ interface RequestOf<Body> {
   readonly namespace: NamespaceRequest<Body>;
   readonly 'new-namespace': NamespaceRequest<Body>;
   readonly database: DatabaseRequest<Body>;
-  /** About the server itself: its databases and their access. */
-  readonly server: Omit<DatabaseRequest<Body>, 'database'>;
+  readonly server: ServerRequest<Body>;
 }
 
 interface WithStream {
@@ -82,10 +78,8 @@ interface WithStream {
 }
 
 /** An Arrow stream for a table that may not exist yet. */
-export type IngestRequest = Omit<NewTableRequest, 'body'> & WithStream;
-
-/** An Arrow stream for a table that exists. */
-export type TableIngestRequest = Omit<TableRequest, 'body'> & WithStream;
+export type IngestRequest = NewTableRequest & WithStream;
+export type TableIngestRequest = TableRequest & WithStream;
 
 export interface ReplyShape {
   readonly mediaType: string;
@@ -100,15 +94,12 @@ interface JsonBody {
   readonly normalize?: (body: Readonly<Record<string, unknown>>) => Record<string, unknown>;
 }
 
-interface ArrowBody {
-  readonly kind: 'arrow';
-}
+type ArrowBody = { readonly kind: 'arrow' };
+type NoBody = { readonly kind: 'none' };
 
-interface NoBody {
-  readonly kind: 'none';
-}
-
-interface Description<Body> {
+/** What an operation is. The `define` functions below create one; they know the request that its `run` gets. */
+export interface Operation {
+  readonly target: Target;
   readonly id: string;
   /** OpenAPI describes the first. A `GET` reads no body. */
   readonly methods: readonly [Method, ...Method[]];
@@ -125,22 +116,17 @@ interface Description<Body> {
    */
   readonly followsRename?: 'never' | 'with-body';
   readonly permission: Permission;
-  /** Runs through the write pipeline, and so honours If-Match and Idempotency-Key. */
+  /** Runs through the write pipeline, and so honours If-Match (412) and Idempotency-Key. */
   readonly usesPipeline?: true;
   /** Honours Idempotency-Key alone. */
   readonly isKeyed?: true;
-  readonly body: Body;
+  readonly body: JsonBody | ArrowBody | NoBody;
   readonly query: Type.TObject;
   readonly replies: readonly ReplyShape[];
-  /** Statuses that this operation may reply with beside those that all share. */
+  /** Statuses of errors beside those that all operations share; by default 412 where If-Match is honoured. */
   readonly statuses: readonly ErrorStatus[];
   /** Of tables: a path of names, or one name in the root namespace. */
   readonly identifier: 'path' | 'name';
-}
-
-/** What an operation is. The `define` functions below create one; they know the request that its `run` gets. */
-export interface Operation extends Description<JsonBody | ArrowBody | NoBody> {
-  readonly target: Target;
   readonly run: (request: OperationRequest, services: Services) => Promise<Reply>;
 }
 
@@ -156,9 +142,10 @@ export interface OperationRequest extends Omit<RequestFacts, 'database'> {
 
 type Defaulted = 'methods' | 'query' | 'statuses' | 'identifier';
 
-/** By default an operation is a POST with no query parameter but the delimiter, and has no statuses of its own. */
+/** By default an operation is a POST without a body, and with no query parameter but the delimiter. */
 interface Definition<Body, Request>
-  extends Omit<Description<Body>, Defaulted>, Partial<Pick<Description<Body>, Defaulted>> {
+  extends Omit<Operation, Defaulted | 'target' | 'body' | 'run'>, Partial<Pick<Operation, Defaulted>> {
+  readonly body?: Body;
   readonly run: (request: Request, services: Services) => Promise<Reply>;
 }
 
@@ -166,6 +153,9 @@ interface Definition<Body, Request>
 type BodyOf<Body> = Body extends { readonly shape: infer Shape extends Type.TObject }
   ? Type.Static<Shape>
   : Readonly<Record<string, never>>;
+
+type RequestFor<For extends Target, Body> = RequestOf<BodyOf<Body>>[For] &
+  (Body extends ArrowBody ? WithStream : unknown);
 
 export const defineTableOperation = defineFor('table');
 export const defineNewTableOperation = defineFor('new-table');
@@ -175,27 +165,27 @@ export const defineDatabaseOperation = defineFor('database');
 /** The caller needs the permission on anything at all; the operation checks on what exactly, once it has read the body. */
 export const defineServerOperation = defineFor('server');
 
-export function defineTableIngest(operation: Definition<ArrowBody, TableIngestRequest>): Operation {
-  return define('table', operation);
+export function defineFor<const For extends Target>(target: For) {
+  return <const Body extends Operation['body'] = NoBody>(
+    operation: Definition<Body, RequestFor<For, Body>>,
+  ): Operation => {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The pipeline has found the target and checked the body against its shape.
+    const run = operation.run as unknown as Operation['run'];
+    const query = target === 'server' ? Type.Object({}) : DelimiterQuery;
+    const statuses = operation.statuses ?? (operation.usesPipeline === true ? [412] : []);
+    return {
+      methods: ['POST'],
+      body: { kind: 'none' },
+      identifier: 'path',
+      query,
+      ...operation,
+      statuses,
+      target,
+      run,
+    };
+  };
 }
 
-export function defineNewTableIngest(operation: Definition<ArrowBody, IngestRequest>): Operation {
-  return define('new-table', operation);
-}
-
-function defineFor<const For extends Target>(target: For) {
-  return <const Body extends JsonBody | NoBody>(operation: Definition<Body, RequestOf<BodyOf<Body>>[For]>): Operation =>
-    define(target, operation);
-}
-
-function define<Request>(target: Target, operation: Definition<Operation['body'], Request>): Operation {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The pipeline has found the target and checked the body against its shape.
-  const run = operation.run as unknown as Operation['run'];
-  const query = target === 'server' ? Type.Object({}) : DelimiterQuery;
-  return { methods: ['POST'], identifier: 'path', query, statuses: [], ...operation, target, run };
-}
-
-/** Describes a JSON reply. */
 export function json(shape: Type.TSchema, description: string): ReplyShape {
   return { mediaType: 'application/json', shape, description };
 }
@@ -216,14 +206,15 @@ export type Reply = ReplyFrame &
     | { readonly kind: 'value'; readonly value: unknown }
     | { readonly kind: 'text'; readonly text: string }
     | { readonly kind: 'empty' }
-    /**
-     * Bytes as they come. Returning this decides the status, so the first piece should be known to exist; a failure after
-     * that breaks the connection. When the client leaves, no more pieces are pulled.
-     */
+    /** Returning this decides the status (invariant 6): the first piece should be known to exist. */
     | { readonly kind: 'stream'; readonly mediaType: string; readonly pieces: AsyncIterable<Uint8Array> }
   );
 
-/** Replies with a JSON object that has the given shape. */
-export function objectReply<Shape extends object>(body: Sent<Shape> & object): Reply {
+export function objectReply<Shape extends Type.TObject>(body: Sent<Type.Static<Shape>> & object): Reply {
   return { kind: 'object', body };
+}
+
+/** A path as the caller writes it: below the prefix of its request. */
+export function toShownPath({ prefix }: Pick<RequestFacts, 'prefix'>, path: NamespacePath): string[] {
+  return path.slice(prefix.length);
 }

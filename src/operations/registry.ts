@@ -1,6 +1,6 @@
+import { createClient, createKey, listClients, listKeys, revokeClient, revokeKey } from './access/credentials.ts';
 import { createDatabase, dropDatabase, listDatabases } from './access/databases.ts';
 import { createGrant, deleteGrant, listGrants } from './access/grants.ts';
-import { createClient, createKey, listClients, listKeys, revokeClient, revokeKey } from './access/keys-and-clients.ts';
 import { addColumns, alterColumns, dropColumns } from './columns/change-columns.ts';
 import { updateFieldMetadata, updateSchemaMetadata } from './columns/metadata.ts';
 import { deleteFromTable } from './data/delete-from-table.ts';

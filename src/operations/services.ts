@@ -1,3 +1,4 @@
+import type { generateApiKey, generateClientSecret } from '../auth/keys/secrets.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Jobs } from '../jobs/jobs.ts';
@@ -7,7 +8,6 @@ import type { SlowQueries } from '../slow-queries/slow-queries.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { Writes } from '../writes/writes.ts';
 
-/** What an operation may use. */
 export interface Services {
   readonly engine: Engine;
   readonly catalog: Catalog;
@@ -17,17 +17,12 @@ export interface Services {
   readonly telemetry: Telemetry;
   readonly writes: Writes;
   readonly limits: Limits;
-  readonly secrets: SecretMaker;
+  readonly generateApiKey: typeof generateApiKey;
+  readonly generateClientSecret: typeof generateClientSecret;
   /** Of the built-in token endpoint; `undefined` without one. */
   readonly issuerUrl: string | undefined;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   /** Storage options that callers may set beside the harmless ones. */
   readonly allowedStorageOptions: readonly string[];
-}
-
-/** Generates secrets, which are shown once, and the digests that are stored. */
-export interface SecretMaker {
-  makeKey(): { readonly key: string; readonly digest: string };
-  generateClientSecret(): { readonly secret: string; readonly digest: string };
 }

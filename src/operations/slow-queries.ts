@@ -1,4 +1,4 @@
-import { ServiceError } from '../errors/service-error.ts';
+import { invalidInput } from '../errors/service-error.ts';
 import { formatPath } from '../model/identifier.ts';
 import type { SlowQuery } from '../slow-queries/slow-queries.ts';
 import type { Sent } from '../wire/shapes.ts';
@@ -19,19 +19,15 @@ export const listSlowQueries = defineDatabaseOperation({
     const before = readPageToken(body.page_token);
     const rest = services.slowQueries.list(database.id).filter(({ id }) => id < before);
     const { entries, page_token } = cutPage(rest, limit, ({ id }) => String(id));
-    return objectReply<ListSlowQueriesReply>({
-      slow_queries: entries.map((each) => toShape(each, delimiter)),
-      page_token,
-    });
+    const slow_queries = entries.map((each) => toShape(each, delimiter));
+    return objectReply<typeof ListSlowQueriesReply>({ slow_queries, page_token });
   },
 });
 
 function readPageToken(token: string | undefined): number {
   if (token === undefined || token === '') return Infinity;
   if (/^\d{1,15}$/.test(token)) return Number(token);
-  throw new ServiceError('InvalidInput', 'The page token is not one of this listing.', {
-    hint: 'Give the page_token of the page before.',
-  });
+  throw invalidInput('The page token is not one of this listing.', 'Give the page_token of the page before.');
 }
 
 function toShape(query: SlowQuery, delimiter: string): Sent<ListSlowQueriesReply['slow_queries'][number]> {

@@ -1,12 +1,8 @@
 import { Type } from 'typebox';
 import * as Shape from './shapes.ts';
 
-const Name = Type.String({ minLength: 1, description: 'A name for people, such as what the credential is for.' });
-
-const Role = Type.String({ description: '`reader`, `writer`, `owner` or `admin`.' });
-
 const grantFields = {
-  role: Role,
+  role: Type.String({ description: '`reader`, `writer`, `owner` or `admin`.' }),
   database: Type.Optional(Type.String({ minLength: 1, description: 'The database on which the role holds.' })),
   all_databases: Shape.optionalFlag('True instead of `database`: the role holds on every database.'),
   path: Type.Optional(
@@ -30,7 +26,7 @@ const listFields = {
 };
 
 export const CreateCredentialBody = Shape.requestBodyWithoutId({
-  name: Name,
+  name: Type.String({ minLength: 1, description: 'A name for people, such as what the credential is for.' }),
   grants: Type.Array(GrantShape, {
     minItems: 1,
     description: 'What it may do. Never more than its maker administers.',
@@ -59,7 +55,6 @@ export const CreateKeyReply = Shape.replyBody({
   ...credentialFields,
   key: Type.String({ description: 'The key itself. It is shown only now.' }),
 });
-export type CreateKeyReply = Type.Static<typeof CreateKeyReply>;
 
 export const CreateClientReply = Shape.replyBody({
   ...credentialFields,
@@ -67,23 +62,19 @@ export const CreateClientReply = Shape.replyBody({
   client_secret: Type.String({ description: 'The secret itself. It is shown only now.' }),
   issuer_url: Shape.optionalText('Where its tokens come from; absent when that is nowhere.'),
 });
-export type CreateClientReply = Type.Static<typeof CreateClientReply>;
 
 export const PageBody = Shape.requestBodyWithoutId(listFields);
 export type PageBody = Type.Static<typeof PageBody>;
 
 export const ListKeysReply = Shape.replyBody({ keys: Type.Array(Credential), page_token: Shape.NextPageToken });
-export type ListKeysReply = Type.Static<typeof ListKeysReply>;
 
 export const ListClientsReply = Shape.replyBody({ clients: Type.Array(Credential), page_token: Shape.NextPageToken });
-export type ListClientsReply = Type.Static<typeof ListClientsReply>;
 
 export const RevokeKeyBody = Shape.requestBodyWithoutId({ key_id: Type.String({ minLength: 1 }) });
 
 export const RevokeClientBody = Shape.requestBodyWithoutId({ client_id: Type.String({ minLength: 1 }) });
 
 export const RevokeReply = Shape.replyBody({ id: Type.String() });
-export type RevokeReply = Type.Static<typeof RevokeReply>;
 
 export const GrantBody = Shape.requestBodyWithoutId({ principal: Principal, ...grantFields });
 
@@ -91,7 +82,6 @@ const GivenGrant = Type.Object({ principal: Type.String(), ...grantFields });
 export type GivenGrant = Type.Static<typeof GivenGrant>;
 
 export const GrantReply = Shape.replyBody({ ...GivenGrant.properties });
-export type GrantReply = Type.Static<typeof GrantReply>;
 
 export const ListGrantsBody = Shape.requestBodyWithoutId({
   ...listFields,
@@ -100,14 +90,12 @@ export const ListGrantsBody = Shape.requestBodyWithoutId({
 });
 
 export const ListGrantsReply = Shape.replyBody({ grants: Type.Array(GivenGrant), page_token: Shape.NextPageToken });
-export type ListGrantsReply = Type.Static<typeof ListGrantsReply>;
 
 export const DatabaseBody = Shape.requestBodyWithoutId({
   name: Type.String({ minLength: 1, description: 'Name of the database.' }),
 });
 
 export const DatabaseReply = Shape.replyBody({ name: Type.String() });
-export type DatabaseReply = Type.Static<typeof DatabaseReply>;
 
 export const ListDatabasesReply = Shape.replyBody({
   databases: Type.Array(Type.Object({ name: Type.String() })),

@@ -13,10 +13,8 @@ export const UpdateFieldMetadataBody = Shape.requestBody({
 });
 export type UpdateFieldMetadataBody = Type.Static<typeof UpdateFieldMetadataBody>;
 
-export const UpdateFieldMetadataReply = Shape.replyBody({
-  version: Shape.Version,
+export const UpdateFieldMetadataReply = Shape.writeReply({
   fields: Shape.mapOf(Shape.StringMap, 'Resulting metadata by canonical field path.'),
-  transaction_id: Shape.optionalText(),
 });
 
 const AddColumnsEntry = Shape.strictObject({
@@ -54,7 +52,7 @@ export const DropColumnsBody = Shape.requestBody({
   branch: Type.Optional(Shape.Branch),
 });
 
-export const ColumnsReply = Shape.replyBody({ version: Shape.Version, transaction_id: Shape.optionalText() });
+export const ColumnsReply = Shape.writeReply({});
 
 export const SchemaMetadataBody = Shape.requestBody(
   { branch: Type.Optional(Shape.Branch), metadata: Shape.StringMap },

@@ -12,11 +12,8 @@ export const UpdateTableBody = Shape.requestBody({
 export type UpdateTableBody = Type.Static<typeof UpdateTableBody>;
 
 export const UpdateTableReply = Shape.replyBody({
-  updated_rows: Type.Integer({ minimum: 0 }),
-  rows_updated: Type.Integer({
-    minimum: 0,
-    description: 'The same number, under the name that the LanceDB client reads.',
-  }),
+  updated_rows: Shape.count(),
+  rows_updated: Shape.count('The same number, under the name that the LanceDB client reads.'),
   version: Shape.Version,
   transaction_id: Shape.optionalText(),
   properties: Type.Union([Shape.StringMap, Type.Null()]),
@@ -95,15 +92,7 @@ export const CountRowsBody = Shape.requestBody({
 export type CountRowsBody = Type.Static<typeof CountRowsBody>;
 
 export const RowsReply = Type.Object({
-  rows: Type.Array(Shape.anyObject(), {
-    description: 'One object per row, with a member per column.',
-  }),
-});
-
-export const Metric = Type.Object({
-  value: Type.Number(),
-  unit: Type.String({ description: '`count`, `bytes` or `nanoseconds`.' }),
-  text: Type.String({ description: 'As the engine printed it.' }),
+  rows: Type.Array(Shape.anyObject(), { description: 'One object per row, with a member per column.' }),
 });
 
 export const PlanReply = Shape.replyBody({
@@ -111,7 +100,6 @@ export const PlanReply = Shape.replyBody({
   plan: Shape.anyObject('The root step: `operator`, `details`, `metrics`, `children`.'),
 });
 
-const rows = (description: string) => Type.Integer({ minimum: 0, description });
 const flagText = (description: string) => Shape.optionalText(`${description} \`true\` or \`false\`.`);
 const UploadId = Type.String({ minLength: 1, description: 'The upload, as `multipart_write/create` named it.' });
 
@@ -126,7 +114,7 @@ export const InsertQuery = Shape.queryParameters({
 
 export const InsertReply = Shape.replyBody({
   version: Type.Optional(Shape.Version),
-  num_inserted_rows: rows('Rows that were added; for a part of an upload, those that wait to be added.'),
+  num_inserted_rows: Shape.count('Rows that were added; for a part of an upload, those that wait to be added.'),
   transaction_id: Shape.optionalText(),
 });
 export type InsertReply = Type.Static<typeof InsertReply>;
@@ -148,14 +136,12 @@ export const MergeInsertQuery = Shape.queryParameters({
   branch: Type.Optional(Shape.Branch),
 });
 
-export const MergeInsertReply = Shape.replyBody({
-  version: Shape.Version,
+export const MergeInsertReply = Shape.writeReply({
   num_inserted_rows: Shape.optionalCount('Rows that were new.'),
   num_updated_rows: Shape.optionalCount('Rows of the table that matched.'),
   num_deleted_rows: Shape.optionalCount('Rows of the table that were not sent.'),
   num_attempts: Shape.optionalCount('How often the merge was tried.'),
   num_rows: Shape.optionalCount('Rows that were written.'),
-  transaction_id: Shape.optionalText(),
 });
 export type MergeInsertReply = Type.Static<typeof MergeInsertReply>;
 
@@ -165,21 +151,11 @@ export const DeleteBody = Shape.requestBody({
 });
 export type DeleteBody = Type.Static<typeof DeleteBody>;
 
-export const DeleteReply = Shape.replyBody({
-  version: Shape.Version,
-  num_deleted_rows: rows('Rows that were deleted.'),
-  transaction_id: Shape.optionalText(),
-});
+export const DeleteReply = Shape.writeReply({ num_deleted_rows: Shape.count('Rows that were deleted.') });
 export type DeleteReply = Type.Static<typeof DeleteReply>;
 
-export const BeginUploadReply = Shape.replyBody({ upload_id: UploadId });
+export const UploadReply = Shape.replyBody({ upload_id: UploadId });
 
 export const EndUploadQuery = Shape.queryParameters({ branch: Type.Optional(Shape.Branch), upload_id: UploadId });
 
-export const CompleteUploadReply = Shape.replyBody({
-  version: Shape.Version,
-  num_inserted_rows: rows('Rows of all parts together.'),
-  transaction_id: Shape.optionalText(),
-});
-
-export const AbortUploadReply = Shape.replyBody({ upload_id: UploadId });
+export const CompleteUploadReply = Shape.writeReply({ num_inserted_rows: Shape.count('Rows of all parts together.') });

@@ -53,10 +53,8 @@ export const StateQuery = Type.Object({
   version: Shape.optionalText('Version of the table, as a whole number.'),
 });
 
-const stateFields = { version: Type.Optional(Shape.Version), branch: Type.Optional(Shape.Branch) };
-
 export const ListIndicesBody = Shape.requestBody({
-  ...stateFields,
+  ...Shape.stateFields,
   page_token: Shape.optionalText('The token of the page before.'),
   limit: Type.Optional(Type.Integer({ minimum: 1, description: 'Most indexes on the page.' })),
 });
@@ -86,12 +84,12 @@ export type ListIndicesReply = Type.Static<typeof ListIndicesReply>;
 
 const indexName = { index_name: Shape.optionalText('Name of the index. Must agree with the address.') };
 
-export const IndexStatsBody = Shape.requestBody({ ...stateFields, ...indexName });
+export const IndexStatsBody = Shape.requestBody({ ...Shape.stateFields, ...indexName });
 
 export const IndexStatsReply = Shape.replyBody({
   index_type: Type.String(),
-  num_indexed_rows: Type.Integer({ minimum: 0 }),
-  num_unindexed_rows: Type.Integer({ minimum: 0 }),
+  num_indexed_rows: Shape.count(),
+  num_unindexed_rows: Shape.count(),
   distance_type: Shape.optionalText('Of vector indexes.'),
   num_indices: Shape.optionalCount('Parts of the index.'),
 });
@@ -99,11 +97,11 @@ export type IndexStatsReply = Type.Static<typeof IndexStatsReply>;
 
 export const DropIndexBody = Shape.requestBody({ ...indexName, branch: Type.Optional(Shape.Branch) });
 
-export const DropIndexReply = Shape.replyBody({ version: Shape.Version, transaction_id: Shape.optionalText() });
+export const DropIndexReply = Shape.writeReply({});
 export type DropIndexReply = Type.Static<typeof DropIndexReply>;
 
 export const PrewarmPageCacheBody = Shape.requestBody({
-  ...stateFields,
+  ...Shape.stateFields,
   columns: Type.Optional(Type.Array(Type.String({ minLength: 1 }), { description: 'Field paths; none means all.' })),
 });
 

@@ -1,8 +1,6 @@
 import { Type } from 'typebox';
 import * as Shape from './shapes.ts';
 
-export const MaintenanceBody = Shape.requestBody({});
-
 const Reasons = Type.Array(Type.String(), {
   description: '`fragments`, `deletions`, `index`; what there is to improve.',
 });
@@ -50,4 +48,3 @@ export const MaintenanceStateReply = Shape.replyBody({
   properties: Shape.StringMap,
   transaction_id: Type.String(),
 });
-export type MaintenanceStateReply = Type.Static<typeof MaintenanceStateReply>;

@@ -24,8 +24,6 @@ export const CreateNamespaceReply = Shape.replyBody({
 });
 export type CreateNamespaceReply = Type.Static<typeof CreateNamespaceReply>;
 
-export const NamespaceBody = Shape.requestBody({});
-
 export const DescribeNamespaceReply = Shape.replyBody({ properties: Shape.StringMap });
 export type DescribeNamespaceReply = Type.Static<typeof DescribeNamespaceReply>;
 

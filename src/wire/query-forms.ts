@@ -1,9 +1,6 @@
 import { isObject } from './shapes.ts';
 
-/**
- * The LanceDB client writes query bodies in other forms than the contract. They are recognised without knowing the client,
- * so every caller may send either; both are brought to the contract's form before they are checked.
- */
+/** The LanceDB client writes query bodies in other forms than the contract. Every caller may send either. */
 export function toContractQuery(body: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const result: Record<string, unknown> = { ...body };
   if ('vector' in body) assign(result, 'vector', toContractVector(body['vector']));

@@ -1,10 +1,13 @@
 import { Type } from 'typebox';
 
+/** The client family: the contract's own, or the LanceDB client, which reads some replies differently. */
+export type Dialect = 'lance' | 'lancedb';
+
 export const optionalText = (description?: string) => Type.Optional(Type.String(describe(description)));
 export const optionalFlag = (description?: string) => Type.Optional(Type.Boolean(describe(description)));
 export const optionalInteger = (description?: string) => Type.Optional(Type.Integer(describe(description)));
-export const optionalCount = (description?: string) =>
-  Type.Optional(Type.Integer({ minimum: 0, ...describe(description) }));
+export const count = (description?: string) => Type.Integer({ minimum: 0, ...describe(description) });
+export const optionalCount = (description?: string) => Type.Optional(count(description));
 export const optionalAny = (description: string) => Type.Optional(Type.Unknown({ description }));
 
 function describe(description: string | undefined) {
@@ -53,6 +56,8 @@ export const Branch = Type.String({ minLength: 1, description: 'Branch to target
 
 export const Version = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 
+export const stateFields = { version: Type.Optional(Version), branch: Type.Optional(Branch) };
+
 export const NextPageToken = optionalText('Present when there are more.');
 
 /** Query parameters that choose a page of a listing. */
@@ -73,6 +78,8 @@ export function requestBody<Fields extends Type.TProperties>(fields: Fields, opt
   return strictObject({ ...requestFields, ...fields }, options);
 }
 
+export const EmptyBody = requestBody({});
+
 /** A request body about something without an identifier, such as a key or a job. */
 export function requestBodyWithoutId<Fields extends Type.TProperties>(fields: Fields) {
   return strictObject({ ...callerFields, ...fields });
@@ -83,10 +90,19 @@ export function replyBody<Fields extends Type.TProperties>(fields: Fields) {
   return Type.Object({ ...fields, context: Type.Optional(Context) });
 }
 
+/** The reply to a write. The transaction id is absent when the table was dropped right after the commit. */
+export function writeReply<Fields extends Type.TProperties>(fields: Fields) {
+  return replyBody({ version: Version, ...fields, transaction_id: optionalText() });
+}
+
 /** The query parameters of an operation: its own beside the delimiter. */
 export function queryParameters<Fields extends Type.TProperties>(fields: Fields) {
   return Type.Object({ ...DelimiterQuery.properties, ...fields });
 }
+
+export const ListQuery = queryParameters(pageParameters);
+
+export const ListBody = requestBody(pageFields);
 
 export const BranchQuery = queryParameters({ branch: Type.Optional(Branch) });
 
@@ -109,7 +125,7 @@ export const ErrorBody = Type.Object({
   status: Type.Integer({ description: 'HTTP status code.' }),
   detail: Type.String({ description: 'What was wrong and what would be right. May be empty.' }),
   instance: Type.String({ description: 'Path of the resource that the error concerns.' }),
-  code: Type.Integer({ minimum: 0, description: 'Lance error code.' }),
+  code: count('Lance error code.'),
   error: Type.String({ description: 'What was wrong, in one sentence.' }),
 });
 export type ErrorBody = Type.Static<typeof ErrorBody>;

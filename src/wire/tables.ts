@@ -28,8 +28,7 @@ export const ListTablesReply = Shape.replyBody({
 export type ListTablesReply = Type.Static<typeof ListTablesReply>;
 
 export const DescribeTableBody = Shape.requestBody({
-  version: Type.Optional(Shape.Version),
-  branch: Type.Optional(Shape.Branch),
+  ...Shape.stateFields,
   tag: Type.Optional(Type.String({ minLength: 1, description: 'Instead of `version` and `branch`.' })),
   with_table_uri: Shape.optionalFlag(),
   load_detailed_metadata: Shape.optionalFlag(),
@@ -75,9 +74,6 @@ export const ListTablesOfQuery = Type.Object({
 
 export const TableExistsBody = Shape.requestBody({ version: Type.Optional(Shape.Version) });
 
-export const TableBody = Shape.requestBody({});
-export type TableBody = Type.Static<typeof TableBody>;
-
 /** A table that was dropped or deregistered. */
 export const GoneTableReply = Shape.replyBody({
   id: Shape.IdentifierPath,
@@ -99,7 +95,6 @@ export const DeclareTableReply = Shape.replyBody({
   properties: Shape.StringMap,
   transaction_id: Type.String(),
 });
-export type DeclareTableReply = Type.Static<typeof DeclareTableReply>;
 
 export const RegisterTableBody = Shape.requestBody({
   location: Type.String({
@@ -116,7 +111,6 @@ export const RegisterTableReply = Shape.replyBody({
   properties: Shape.StringMap,
   transaction_id: Type.String(),
 });
-export type RegisterTableReply = Type.Static<typeof RegisterTableReply>;
 
 export const RenameTableBody = Shape.requestBody({
   new_table_name: Type.String({ minLength: 1 }),
@@ -144,20 +138,19 @@ export const CloneTableReply = Shape.replyBody({
   properties: Shape.StringMap,
   transaction_id: Shape.optionalText(),
 });
-export type CloneTableReply = Type.Static<typeof CloneTableReply>;
 
 export const TableStatsBody = Shape.requestBody({ branch: Type.Optional(Shape.Branch) });
 export type TableStatsBody = Type.Static<typeof TableStatsBody>;
 
-const count = Type.Integer({ minimum: 0 });
+const count = Shape.count();
 
 export const TableStatsReply = Shape.replyBody({
-  total_bytes: Type.Integer({ minimum: 0, description: 'Bytes of the columns of all rows.' }),
+  total_bytes: Shape.count('Bytes of the columns of all rows.'),
   num_rows: count,
   num_indices: count,
   fragment_stats: Type.Object({
     num_fragments: count,
-    num_small_fragments: Type.Integer({ minimum: 0, description: 'How many fragments could be merged.' }),
+    num_small_fragments: Shape.count('How many fragments could be merged.'),
     lengths: Type.Object(
       { min: count, max: count, mean: count, p25: count, p50: count, p75: count, p99: count },
       { description: 'Rows per fragment.' },

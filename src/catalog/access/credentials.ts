@@ -17,7 +17,8 @@ export interface CredentialRecord {
   readonly grants: readonly Grant[];
 }
 
-interface NewCredential extends Pick<CredentialRecord, 'name' | 'expiresAt' | 'grants'> {
+interface NewCredential extends Pick<CredentialRecord, 'name' | 'grants'> {
+  readonly expiresAt?: number | undefined;
   readonly digest: string;
   /** Refuses with `DatabaseNotFound` when a grant names a missing database. */
   readonly knownDatabasesOnly?: boolean;
@@ -25,9 +26,9 @@ interface NewCredential extends Pick<CredentialRecord, 'name' | 'expiresAt' | 'g
 
 interface CredentialPage {
   /** The id of the last one of the page before. */
-  readonly after?: string;
+  readonly after?: string | undefined;
   /** Only those with a grant on one of these. */
-  readonly databases?: readonly string[];
+  readonly databases?: readonly string[] | undefined;
   readonly limit?: number;
 }
 

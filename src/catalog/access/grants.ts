@@ -21,12 +21,12 @@ export interface GivenGrant extends Grant {
 }
 
 interface GrantPage {
-  readonly principal?: string;
+  readonly principal?: string | undefined;
   /** Only grants on these databases; without it also those on all of them. */
-  readonly databases?: readonly string[];
+  readonly databases?: readonly string[] | undefined;
   /** Only grants at this path or below it. */
   readonly under?: NamespacePath;
-  readonly after?: GivenGrant;
+  readonly after?: GivenGrant | undefined;
   readonly limit: number;
 }
 

@@ -13,7 +13,7 @@ export interface CommitEntry {
   readonly operation: string;
   readonly caller: string;
   readonly version: number;
-  readonly branch?: string;
+  readonly branch?: string | undefined;
   readonly requestId: string;
   /** Present when this transaction is all of a request that must not be applied twice. */
   readonly completes?: CompletedRequest | undefined;
@@ -32,7 +32,7 @@ export interface TransactionRecord extends Omit<CommitEntry, 'completes'> {
 interface TransactionPage {
   readonly databaseId: string;
   /** The id of the last record of the page before. */
-  readonly after?: string;
+  readonly after?: string | undefined;
   readonly isNewestFirst?: boolean;
   readonly limit: number;
 }

@@ -25,8 +25,8 @@ export interface NamespacePage {
   readonly databaseId: string;
   readonly parent: NamespacePath;
   /** The path of the last namespace of the page before. */
-  readonly after?: NamespacePath;
-  readonly paths?: readonly NamespacePath[];
+  readonly after?: NamespacePath | undefined;
+  readonly paths?: readonly NamespacePath[] | undefined;
   readonly limit: number;
 }
 

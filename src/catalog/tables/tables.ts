@@ -16,12 +16,12 @@ import type { HeldState } from './table-rows.ts';
 interface TablePage {
   readonly databaseId: string;
   /** The path of the last table of the page before. */
-  readonly after?: TablePath;
+  readonly after?: TablePath | undefined;
   /** Only tables at this path or below it, however deep. */
   readonly under?: NamespacePath;
   /** Only tables directly in this namespace. */
   readonly inside?: NamespacePath;
-  readonly paths?: readonly TablePath[];
+  readonly paths?: readonly TablePath[] | undefined;
   readonly limit: number;
 }
 

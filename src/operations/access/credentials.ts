@@ -1,77 +1,107 @@
 import type { Catalog, CredentialRecord, CredentialStore } from '../../catalog/catalog.ts';
-import { ServiceError } from '../../errors/service-error.ts';
+import { ServiceError, invalidInput } from '../../errors/service-error.ts';
 import { requireInteger } from '../../guard/numbers.ts';
 import { administeredDatabases, administersEverything, mayChange, mayGive } from '../../model/access.ts';
 import type { Caller } from '../../model/access.ts';
 import { quoteForMessage } from '../../model/identifier.ts';
 import { notPermitted } from '../../model/refusals.ts';
-import type { CreateCredentialBody, Credential, PageBody } from '../../wire/access.ts';
+import {
+  CreateClientReply,
+  CreateCredentialBody,
+  CreateKeyReply,
+  ListClientsReply,
+  ListKeysReply,
+  PageBody,
+  RevokeClientBody,
+  RevokeKeyBody,
+  RevokeReply,
+} from '../../wire/access.ts';
+import type { Credential } from '../../wire/access.ts';
 import type { Sent } from '../../wire/shapes.ts';
+import { defineServerOperation, json, objectReply } from '../operation.ts';
+import type { Reply, ServerRequest } from '../operation.ts';
 import type { Services } from '../services.ts';
-import { collectVisible, cutPage, readPageSize } from '../shared/pages.ts';
-import { readGrant, requireGivable, toGrantShape } from './read-grant.ts';
+import { collectPages, cutPage, readPageSize } from '../shared/pages.ts';
+import { isPlain, readGrant, reportChange, requireGivable, toGrantShape } from './access-rules.ts';
 
 /** Keys and clients differ in their secrets; the rules about them are the same. */
-export type CredentialKind = 'key' | 'client';
+type CredentialKind = 'key' | 'client';
 
-/** Ten years: a credential must not outlive the memory of its purpose. */
-const EXPIRY_SECONDS_MAX = 10 * 366 * 24 * 60 * 60;
+export const createKey = defineServerOperation({
+  id: 'create_key',
+  path: '/v1/access/key/create',
+  summary: 'Make an API key; it is shown once',
+  permission: 'administer',
+  body: { kind: 'json', shape: CreateCredentialBody },
+  replies: [json(CreateKeyReply, 'The key, for the only time.')],
+  async run(request, services) {
+    const { key, digest } = services.generateApiKey();
+    const credential = await create('key', { ...request, digest }, services);
+    return objectReply<typeof CreateKeyReply>({ ...credential, key });
+  },
+});
 
-export async function createCredential(
-  kind: CredentialKind,
-  given: { readonly body: CreateCredentialBody; readonly digest: string; readonly caller: Caller },
-  services: Services,
-): Promise<Sent<Credential>> {
-  const { body, digest, caller } = given;
-  const { grantsMax } = services.limits.access;
-  requireInteger(body.grants.length, { field: 'The number of grants', minimum: 1, maximum: grantsMax });
-  const grants = body.grants.map(readGrant);
-  for (const grant of grants) requireGivable(caller, grant);
-  const expiry = readExpiry(body.expires_in_seconds, services.now());
-  const name = requireName(body.name);
-  const store = storeOf(kind, services.catalog);
-  const record = await store.create({ name, digest, grants, ...expiry, knownDatabasesOnly: true });
-  const principal = `${kind}:${record.id}`;
-  services.telemetry.emit({ kind: 'access-changed', caller: caller.id, action: `create_${kind}`, principal });
-  return toCredential(kind, record, caller, services.now());
-}
+export const listKeys = defineServerOperation({
+  id: 'list_keys',
+  path: '/v1/access/key/list',
+  summary: 'List the API keys for what the caller administers',
+  permission: 'administer',
+  body: { kind: 'json', shape: PageBody },
+  replies: [json(ListKeysReply, 'Oldest first, never a key itself.')],
+  async run(request, services) {
+    const { credentials: keys, page_token } = await list('key', request, services);
+    return objectReply<typeof ListKeysReply>({ keys, page_token });
+  },
+});
 
-export async function listCredentials(
-  kind: CredentialKind,
-  { body, caller }: { readonly body: PageBody; readonly caller: Caller },
-  services: Services,
-): Promise<{ readonly credentials: readonly Sent<Credential>[]; readonly page_token: string | undefined }> {
-  const limit = readPageSize(body.limit, services);
-  const databases = administeredDatabases(caller);
-  const filter = databases === undefined ? {} : { databases };
-  const store = storeOf(kind, services.catalog);
-  const found = await collectVisible<CredentialRecord>(
-    { count: limit + 1, pageSize: Math.max(limit + 1, LOOK_AHEAD_MIN) },
-    async (last, size) => {
-      const after = last?.id ?? body.page_token;
-      return store.list({ limit: size, ...filter, ...(after === undefined ? {} : { after }) });
-    },
-    (record) => isVisible(record, caller),
-  );
-  const { entries, page_token } = cutPage(found, limit, ({ id }) => id);
-  return { credentials: entries.map((record) => toCredential(kind, record, caller, services.now())), page_token };
-}
+export const revokeKey = defineServerOperation({
+  id: 'revoke_key',
+  path: '/v1/access/key/revoke',
+  summary: 'Revoke an API key, at once',
+  permission: 'administer',
+  body: { kind: 'json', shape: RevokeKeyBody },
+  replies: [json(RevokeReply, 'The key is valid no more.')],
+  statuses: [409],
+  run: async (request, services) => revoke('key', { ...request, id: request.body.key_id }, services),
+});
 
-/** How many records are read at once while searching for those that the caller may see. */
-const LOOK_AHEAD_MIN = 100;
+export const createClient = defineServerOperation({
+  id: 'create_client',
+  path: '/v1/access/client/create',
+  summary: 'Make a client of the token endpoint; its secret is shown once',
+  permission: 'administer',
+  body: { kind: 'json', shape: CreateCredentialBody },
+  replies: [json(CreateClientReply, 'The secret, for the only time.')],
+  async run(request, services) {
+    const { secret, digest } = services.generateClientSecret();
+    const client = await create('client', { ...request, digest }, services);
+    const login = { client_id: client.id, client_secret: secret, issuer_url: services.issuerUrl };
+    return objectReply<typeof CreateClientReply>({ ...client, ...login });
+  },
+});
 
-export async function revokeCredential(
-  kind: CredentialKind,
-  given: { readonly id: string; readonly caller: Caller },
-  services: Services,
-): Promise<void> {
-  const { id, caller } = given;
-  await requireChangeable(kind, given, services.catalog);
-  const isRevoked = await storeOf(kind, services.catalog).revoke(id, { keepAdministrator: true });
-  if (!isRevoked) throw notFound(kind, id);
-  const principal = `${kind}:${id}`;
-  services.telemetry.emit({ kind: 'access-changed', caller: caller.id, action: `revoke_${kind}`, principal });
-}
+export const listClients = defineServerOperation({
+  id: 'list_clients',
+  path: '/v1/access/client/list',
+  summary: 'List the clients of the token endpoint for what the caller administers',
+  permission: 'administer',
+  body: { kind: 'json', shape: PageBody },
+  replies: [json(ListClientsReply, 'Oldest first, never a secret.')],
+  async run(request, services) {
+    const { credentials: clients, page_token } = await list('client', request, services);
+    return objectReply<typeof ListClientsReply>({ clients, page_token });
+  },
+});
+
+export const revokeClient = defineServerOperation({
+  id: 'revoke_client',
+  path: '/v1/access/client/revoke',
+  summary: 'Revoke a client and all its tokens, at once',
+  permission: 'administer',
+  body: { kind: 'json', shape: RevokeClientBody },
+  replies: [json(RevokeReply, 'The client is valid no more.')],
+  run: async (request, services) => revoke('client', { ...request, id: request.body.client_id }, services),
+});
 
 /** A credential is hidden from a caller who administers none of what it has grants on. */
 export async function requireChangeable(
@@ -82,6 +112,53 @@ export async function requireChangeable(
   const record = await storeOf(kind, catalog).find(id);
   if (record === undefined || !isVisible(record, caller)) throw notFound(kind, id);
   if (!mayChange(caller, record.grants)) throw notPermitted('administer');
+}
+
+/** Ten years: a credential must not outlive the memory of its purpose. */
+const EXPIRY_SECONDS_MAX = 10 * 366 * 24 * 60 * 60;
+
+async function create(
+  kind: CredentialKind,
+  request: ServerRequest<CreateCredentialBody> & { readonly digest: string },
+  services: Services,
+): Promise<Sent<Credential>> {
+  const { body, caller, digest } = request;
+  const { catalog, limits, now } = services;
+  const { grantsMax } = limits.access;
+  requireInteger(body.grants.length, { field: 'The number of grants', minimum: 1, maximum: grantsMax });
+  const grants = body.grants.map(readGrant);
+  for (const grant of grants) requireGivable(caller, grant);
+  const expiresAt = readExpiry(body.expires_in_seconds, now());
+  const name = requireName(body.name);
+  const record = await storeOf(kind, catalog).create({ name, digest, grants, expiresAt, knownDatabasesOnly: true });
+  reportChange(request, `${kind}:${record.id}`, services);
+  return toCredential(kind, record, caller, now());
+}
+
+async function list(kind: CredentialKind, { body, caller }: ServerRequest<PageBody>, services: Services) {
+  const limit = readPageSize(body.limit, services);
+  const databases = administeredDatabases(caller);
+  const store = storeOf(kind, services.catalog);
+  const found = await collectPages<CredentialRecord>(
+    limit + 1,
+    async (last, wanted) => store.list({ limit: wanted, databases, after: last?.id ?? body.page_token }),
+    (record) => isVisible(record, caller),
+  );
+  const { entries, page_token } = cutPage(found, limit, ({ id }) => id);
+  return { credentials: entries.map((record) => toCredential(kind, record, caller, services.now())), page_token };
+}
+
+async function revoke(
+  kind: CredentialKind,
+  request: ServerRequest & { readonly id: string },
+  services: Services,
+): Promise<Reply> {
+  const { id } = request;
+  await requireChangeable(kind, request, services.catalog);
+  const isRevoked = await storeOf(kind, services.catalog).revoke(id, { keepAdministrator: true });
+  if (!isRevoked) throw notFound(kind, id);
+  reportChange(request, `${kind}:${id}`, services);
+  return objectReply<typeof RevokeReply>({ id });
 }
 
 function storeOf(kind: CredentialKind, { keys, clients }: Catalog): CredentialStore {
@@ -112,20 +189,18 @@ function stateOf({ revokedAt, expiresAt }: CredentialRecord, now: number): strin
   return expiresAt !== undefined && expiresAt <= now ? 'expired' : 'valid';
 }
 
-function readExpiry(seconds: number | undefined, now: number): { readonly expiresAt?: number } {
-  if (seconds === undefined) return {};
+function readExpiry(seconds: number | undefined, now: number): number | undefined {
+  if (seconds === undefined) return undefined;
   requireInteger(seconds, { field: 'expires_in_seconds', minimum: 1, maximum: EXPIRY_SECONDS_MAX });
-  return { expiresAt: now + seconds * 1000 };
+  return now + seconds * 1000;
 }
 
 const NAME_CHARACTERS_MAX = 255;
 
 function requireName(name: string): string {
-  const isPlain = name.length <= NAME_CHARACTERS_MAX && !/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u.test(name);
-  if (isPlain && name.trim() !== '') return name;
-  throw new ServiceError('InvalidInput', `The name ${quoteForMessage(name)} is not usable.`, {
-    hint: `A name has 1 to ${NAME_CHARACTERS_MAX} visible characters.`,
-  });
+  if (name.length <= NAME_CHARACTERS_MAX && isPlain(name) && name.trim() !== '') return name;
+  const hint = `A name has 1 to ${NAME_CHARACTERS_MAX} visible characters.`;
+  throw invalidInput(`The name ${quoteForMessage(name)} is not usable.`, hint);
 }
 
 function notFound(kind: CredentialKind, id: string): ServiceError {

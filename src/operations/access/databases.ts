@@ -1,8 +1,9 @@
 import { isVisible } from '../../model/access.ts';
+import { comparePaths } from '../../model/identifier.ts';
 import { DatabaseBody, DatabaseReply, ListDatabasesReply, PageBody } from '../../wire/access.ts';
 import { defineServerOperation, json, objectReply } from '../operation.ts';
 import { cutPage, readPageSize, readPageToken, toPageToken } from '../shared/pages.ts';
-import { requireServerAdministrator } from './read-grant.ts';
+import { requireServerAdministrator } from './access-rules.ts';
 
 /** The caller never chooses where a database stores its tables: it gets a folder below the storage root. */
 export const createDatabase = defineServerOperation({
@@ -22,7 +23,7 @@ export const createDatabase = defineServerOperation({
       await services.catalog.databases.drop(name);
       throw error;
     }
-    return objectReply<DatabaseReply>({ name });
+    return objectReply<typeof DatabaseReply>({ name });
   },
 });
 
@@ -37,7 +38,7 @@ export const dropDatabase = defineServerOperation({
   async run({ body, caller }, services) {
     requireServerAdministrator(caller);
     await services.catalog.databases.drop(body.name);
-    return objectReply<DatabaseReply>({ name: body.name });
+    return objectReply<typeof DatabaseReply>({ name: body.name });
   },
 });
 
@@ -54,13 +55,8 @@ export const listDatabases = defineServerOperation({
     const all = await services.catalog.databases.list();
     const rest = all
       .map(({ name }) => name)
-      .filter((name) => isVisible(caller, name, []) && (after === undefined || compareNames(name, after) > 0));
+      .filter((name) => isVisible(caller, name, []) && (after === undefined || comparePaths([name], [after]) > 0));
     const { entries, page_token } = cutPage(rest, limit, (last) => toPageToken([last]));
-    return objectReply<ListDatabasesReply>({ databases: entries.map((name) => ({ name })), page_token });
+    return objectReply<typeof ListDatabasesReply>({ databases: entries.map((name) => ({ name })), page_token });
   },
 });
-
-/** By bytes, like the catalog. */
-function compareNames(one: string, other: string): number {
-  return Buffer.compare(Buffer.from(one), Buffer.from(other));
-}

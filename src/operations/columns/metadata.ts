@@ -1,11 +1,11 @@
-import { ServiceError } from '../../errors/service-error.ts';
 import { guardMetadata } from '../../guard/metadata.ts';
 import { parseFieldPath } from '../../model/field-path.ts';
 import type { MetadataLimits } from '../../model/limits.ts';
 import { SchemaMetadataBody, UpdateFieldMetadataBody, UpdateFieldMetadataReply } from '../../wire/columns.ts';
 import { BranchQuery, StringMap } from '../../wire/shapes.ts';
 import { defineTableOperation, json } from '../operation.ts';
-import { describeWrite, replyToWrite, requireSuccess, toFrame } from '../shared/write-reply.ts';
+import { requireEntries } from '../shared/parameters.ts';
+import { describeWrite, requireSuccess, runWrite, toFrame } from '../shared/write-reply.ts';
 
 export const updateFieldMetadata = defineTableOperation({
   id: 'update_field_metadata',
@@ -15,16 +15,13 @@ export const updateFieldMetadata = defineTableOperation({
   usesPipeline: true,
   body: { kind: 'json', shape: UpdateFieldMetadataBody },
   replies: [json(UpdateFieldMetadataReply, 'The resulting metadata of each field.')],
-  statuses: [412],
   async run(request, services) {
     const entries = readEntries(request.body, services.limits.metadata);
-    const result = await services.writes.run({
-      ...describeWrite(request, request.body.branch),
+    return runWrite(request, services, {
+      branch: request.body.branch,
       plan: services.engine.commits.fieldMetadata(entries),
-      rule: { from: 'nothing' },
       toFields: ({ fields }) => ({ fields: Object.fromEntries(fields) }),
     });
-    return replyToWrite(result);
   },
 });
 
@@ -37,7 +34,6 @@ export const updateSchemaMetadata = defineTableOperation({
   body: { kind: 'json', shape: SchemaMetadataBody, normalize: toMetadataField },
   query: BranchQuery,
   replies: [json(StringMap, 'The resulting metadata.')],
-  statuses: [406, 412],
   async run(request, services) {
     const { query, body } = request;
     guardMetadata(body.metadata, 'metadata', services.limits.metadata);
@@ -54,17 +50,8 @@ export const updateSchemaMetadata = defineTableOperation({
 });
 
 function readEntries({ updates }: UpdateFieldMetadataBody, limits: MetadataLimits) {
-  if (updates.length === 0) {
-    throw new ServiceError('InvalidInput', 'updates is empty.', {
-      hint: 'Give at least one entry, such as {"path": "price", "metadata": {"unit": "EUR"}}.',
-    });
-  }
-  if (updates.length > limits.entriesMax) {
-    throw new ServiceError(
-      'InvalidInput',
-      `updates has ${updates.length} entries; at most ${limits.entriesMax} are allowed.`,
-    );
-  }
+  const hint = 'Give at least one entry, such as {"path": "price", "metadata": {"unit": "EUR"}}.';
+  requireEntries('updates', updates.length, { maximum: limits.entriesMax, hint });
   return updates.map(({ path, metadata, replace = false }, index) => {
     guardMetadata(metadata, `updates[${index}].metadata`, limits);
     return { path: parseFieldPath(path), metadata, replace };

@@ -2,7 +2,7 @@ import { guardSql } from '../../guard/sql/guard-sql.ts';
 import { DeleteBody, DeleteReply } from '../../wire/data.ts';
 import { defineTableOperation, json } from '../operation.ts';
 import { readBranch } from '../shared/table-state.ts';
-import { describeWrite, replyToWrite } from '../shared/write-reply.ts';
+import { runWrite } from '../shared/write-reply.ts';
 
 export const deleteFromTable = defineTableOperation({
   id: 'delete_from_table',
@@ -12,16 +12,14 @@ export const deleteFromTable = defineTableOperation({
   usesPipeline: true,
   body: { kind: 'json', shape: DeleteBody },
   replies: [json(DeleteReply, 'How many rows, at which version.')],
-  statuses: [412],
   async run(request, services) {
     const { body } = request;
     const predicate = guardSql(body.predicate, { name: 'predicate', field: 'predicate' }, services.limits.sql);
-    const result = await services.writes.run({
-      ...describeWrite(request, readBranch(body)),
+    return runWrite(request, services, {
+      branch: readBranch(body),
       plan: services.engine.commits.delete(predicate),
       rule: { from: 'removed-rows', names: ['num_deleted_rows'] },
       toFields: ({ rowsDeleted }) => ({ num_deleted_rows: rowsDeleted }),
     });
-    return replyToWrite(result);
   },
 });

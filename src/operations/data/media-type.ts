@@ -1,26 +1,20 @@
 import { ServiceError } from '../../errors/service-error.ts';
 
-interface Preference {
-  readonly range: string;
-  readonly quality: number;
-}
-
 /** The offered media type that `Accept` prefers (RFC 9110, section 12.5.1); the first one on a tie or without a header. */
 export function chooseMediaType(accept: string | undefined, offered: readonly [string, ...string[]]): string {
   if (accept === undefined || accept.trim() === '') return offered[0];
   const preferences = accept.split(',').map(readPreference);
-  let best: { readonly type: string; readonly quality: number } | undefined;
-  for (const type of offered) {
-    const quality = qualityOf(type, preferences);
-    if (quality > (best?.quality ?? 0)) best = { type, quality };
-  }
+  const [best] = offered
+    .map((type) => ({ type, quality: qualityOf(type, preferences) }))
+    .filter(({ quality }) => quality > 0)
+    .toSorted((one, other) => other.quality - one.quality);
   if (best !== undefined) return best.type;
   throw new ServiceError('NotAcceptable', 'None of the media types in Accept is offered here.', {
     hint: `Offered are ${offered.join(', ')}.`,
   });
 }
 
-function readPreference(text: string): Preference {
+function readPreference(text: string) {
   const [range = '', ...parameters] = text.split(';').map((part) => part.trim().toLowerCase());
   const weight = parameters.find((parameter) => parameter.startsWith('q='));
   const quality = weight === undefined ? 1 : Number(weight.slice(2));
@@ -28,7 +22,7 @@ function readPreference(text: string): Preference {
 }
 
 /** The most specific range that fits decides. */
-function qualityOf(type: string, preferences: readonly Preference[]): number {
+function qualityOf(type: string, preferences: readonly ReturnType<typeof readPreference>[]): number {
   const [family = ''] = type.split('/');
   for (const range of [type, `${family}/*`, '*/*']) {
     const fitting = preferences.filter((preference) => preference.range === range);

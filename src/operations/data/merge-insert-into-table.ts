@@ -4,13 +4,13 @@ import { ServiceError } from '../../errors/service-error.ts';
 import type { Limits } from '../../model/limits.ts';
 import { MergeInsertQuery, MergeInsertReply } from '../../wire/data.ts';
 import type { Fields } from '../../writes/writes.ts';
-import { defineTableIngest, json } from '../operation.ts';
+import { defineTableOperation, json } from '../operation.ts';
 import { readBranch } from '../shared/table-state.ts';
-import { describeWrite, replyToWrite } from '../shared/write-reply.ts';
+import { replyToWrite, runWrite } from '../shared/write-reply.ts';
 import { fillIfDeclared } from '../tables/new-table.ts';
 import { readMergeSettings } from './merge-settings.ts';
 
-export const mergeInsertIntoTable = defineTableIngest({
+export const mergeInsertIntoTable = defineTableOperation({
   id: 'merge_insert_into_table',
   path: '/v1/table/:id/merge_insert',
   summary: 'Update the rows that match, insert the others, delete those that are not there',
@@ -19,7 +19,6 @@ export const mergeInsertIntoTable = defineTableIngest({
   body: { kind: 'arrow' },
   query: MergeInsertQuery,
   replies: [json(MergeInsertReply, 'How many rows, at which version.')],
-  statuses: [408, 412, 413],
   async run(request, services) {
     const { limits } = services;
     const settings = readMergeSettings(request, limits.sql, performance.now());
@@ -32,14 +31,13 @@ export const mergeInsertIntoTable = defineTableIngest({
       const [chunk, second] = source.pulled;
       if (chunk === undefined) throw new Error('The stream gave no chunk, not even one for its schema.');
       if (second !== undefined) throw tooLarge(limits, undefined);
-      const result = await services.writes.run({
-        ...describeWrite({ ...request, table: filled.table }, branch),
+      return await runWrite({ ...request, table: filled.table }, services, {
+        branch,
         plan: services.engine.commits.merge({ schema: stream.schema, chunk }, settings),
         // The commit does not tell how many rows were deleted because none matched them.
         rule: { from: settings.deleteOthers ? 'nothing' : 'upsert' },
         toFields: toCounts,
       });
-      return replyToWrite(result);
     } finally {
       if (source.pulled.length > 1) await source.rest.return?.();
       releaseChunks(source);

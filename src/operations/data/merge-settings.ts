@@ -1,5 +1,5 @@
 import type { MergeRequest } from '../../engine/engine.ts';
-import { ServiceError } from '../../errors/service-error.ts';
+import { invalidInput } from '../../errors/service-error.ts';
 import { guardSql } from '../../guard/sql/guard-sql.ts';
 import { parseFieldPath } from '../../model/field-path.ts';
 import { quoteForMessage } from '../../model/identifier.ts';
@@ -34,14 +34,11 @@ const KEYS_MAX = 64;
 function readKeys({ queryLists }: MergeAsked): MergeRequest['on'] {
   const keys = queryLists['on'] ?? [];
   if (keys.length === 0) {
-    throw new ServiceError('InvalidInput', 'The query parameter on is missing.', {
-      hint: 'Name the column that rows are matched on, such as on=id.',
-    });
+    const hint = 'Name the column that rows are matched on, such as on=id.';
+    throw invalidInput('The query parameter on is missing.', hint);
   }
   const paths = [...new Set(keys)];
-  if (paths.length > KEYS_MAX) {
-    throw new ServiceError('InvalidInput', `on names ${paths.length} columns; at most ${KEYS_MAX} are allowed.`);
-  }
+  if (paths.length > KEYS_MAX) throw invalidInput(`on names ${paths.length} columns; at most ${KEYS_MAX} are allowed.`);
   return paths.map(parseFieldPath);
 }
 
@@ -66,28 +63,25 @@ function readDuration(text: string | undefined): number | undefined {
   const [, amount, unit = 's'] = /^(\d{1,9}(?:\.\d{1,9})?)\s?(ms|s|m|h)?$/.exec(text) ?? [];
   const factor = UNIT_MILLISECONDS[unit];
   if (amount !== undefined && factor !== undefined) return Number(amount) * factor;
-  throw new ServiceError('InvalidInput', `The timeout ${quoteForMessage(text)} is not a length of time.`, {
-    hint: 'Write a number and ms, s, m or h, such as 30s.',
-  });
+  const hint = 'Write a number and ms, s, m or h, such as 30s.';
+  throw invalidInput(`The timeout ${quoteForMessage(text)} is not a length of time.`, hint);
 }
 
 function readMilliseconds(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   if (/^\d{1,15}$/.test(text)) return Number(text);
-  throw new ServiceError('InvalidInput', `The header x-request-timeout-ms is ${quoteForMessage(text)}.`, {
-    hint: 'It is a whole number of milliseconds.',
-  });
+  const hint = 'It is a whole number of milliseconds.';
+  throw invalidInput(`The header x-request-timeout-ms is ${quoteForMessage(text)}.`, hint);
 }
 
 function requireEffect({ updateMatched, updateFilter, insertNew, deleteOthers, deleteFilter }: MergeRequest): void {
-  if (updateFilter !== undefined && !updateMatched) throw filterAlone('when_matched_update_all');
-  if (deleteFilter !== undefined && !deleteOthers) throw filterAlone('when_not_matched_by_source_delete');
+  if (updateFilter !== undefined && !updateMatched) refuseFilterAlone('when_matched_update_all');
+  if (deleteFilter !== undefined && !deleteOthers) refuseFilterAlone('when_not_matched_by_source_delete');
   if (updateMatched || insertNew || deleteOthers) return;
-  throw new ServiceError('InvalidInput', 'The merge would change nothing.', {
-    hint: 'Ask for when_matched_update_all, when_not_matched_insert_all or when_not_matched_by_source_delete.',
-  });
+  const hint = 'Ask for when_matched_update_all, when_not_matched_insert_all or when_not_matched_by_source_delete.';
+  throw invalidInput('The merge would change nothing.', hint);
 }
 
-function filterAlone(name: string): ServiceError {
-  return new ServiceError('InvalidInput', `${name}_filt is given without ${name}=true.`);
+function refuseFilterAlone(name: string): never {
+  throw invalidInput(`${name}_filt is given without ${name}=true.`);
 }

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { ServiceError } from '../../errors/service-error.ts';
+import { invalidInput } from '../../errors/service-error.ts';
 import type { Analysis } from '../../model/query.ts';
 import { ExplainPlanBody, PlanReply, QueryTableBody } from '../../wire/data.ts';
 import { toContractExplanation, toContractQuery } from '../../wire/query-forms.ts';
@@ -59,16 +59,13 @@ export const analyzePlan = defineTableOperation({
 function requireSameTable({ body, table }: TableRequest<ExplainPlanBody>): void {
   const { id } = body.query;
   if (id === undefined || (id.length === table.path.length && id.every((name, at) => name === table.path[at]))) return;
-  throw new ServiceError('InvalidInput', 'query.id names another table than the address.', {
-    hint: 'Leave query.id out, or give the same path of names.',
-  });
+  const hint = 'Leave query.id out, or give the same path of names.';
+  throw invalidInput('query.id names another table than the address.', hint);
 }
 
 function readBranch({ branch, query }: ExplainPlanBody): string | undefined {
   if (branch === undefined || query.branch === undefined || branch === query.branch) return branch ?? query.branch;
-  throw new ServiceError('InvalidInput', 'branch and query.branch name different branches.', {
-    hint: 'Give the branch once.',
-  });
+  throw invalidInput('branch and query.branch name different branches.', 'Give the branch once.');
 }
 
 function toPlanReply(mediaType: string, { text, root }: Analysis): Reply {

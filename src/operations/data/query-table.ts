@@ -2,13 +2,12 @@ import { Type } from 'typebox';
 import { writeDocument, writeLines } from '../../arrow/results/json-rows.ts';
 import { frameAsFile, frameAsStream } from '../../arrow/results/result-framing.ts';
 import type { ResultFiles } from '../../arrow/results/result-framing.ts';
-import { guardSql } from '../../guard/sql/guard-sql.ts';
 import { CountRowsBody, QueryTableBody, RowsReply } from '../../wire/data.ts';
 import { toContractQuery } from '../../wire/query-forms.ts';
 import { defineTableOperation, json } from '../operation.ts';
 import { toTableState } from '../shared/table-state.ts';
 import { chooseMediaType } from './media-type.ts';
-import { readQuery, readQueryTimeout } from './read-query.ts';
+import { readQuery, readQueryTimeout, readSql } from './read-query.ts';
 import { toFilterShape, toQueryShape, watchQuery } from './watch-query.ts';
 
 const ARROW_FILE = 'application/vnd.apache.arrow.file';
@@ -37,7 +36,7 @@ export const queryTable = defineTableOperation({
     const mediaType = chooseMediaType(request.header('accept'), OFFERED);
     const query = readQuery(request.body, services.limits);
     const state = toTableState(request.table, request.body);
-    const watched = { operation: 'query_table', request, shape: () => toQueryShape(query), rerun: { state, query } };
+    const watched = { request, shape: () => toQueryShape(query), rerun: { state, query } };
     const rows = await watchQuery(watched, services, async () =>
       services.engine.rows.query(state, query, readQueryTimeout(request)),
     );
@@ -56,11 +55,8 @@ export const countRows = defineTableOperation({
   replies: [json(Type.Integer({ minimum: 0 }), 'The number of rows.')],
   async run(request, services) {
     const { body, table } = request;
-    const predicate =
-      body.predicate === undefined
-        ? undefined
-        : guardSql(body.predicate, { name: 'predicate', field: 'predicate' }, services.limits.sql);
-    const watched = { operation: 'count_table_rows', request, shape: () => toFilterShape(predicate) };
+    const predicate = readSql('predicate', body.predicate, services.limits.sql);
+    const watched = { request, shape: () => toFilterShape(predicate) };
     const { rows, version } = await watchQuery(watched, services, async () =>
       services.engine.rows.count(toTableState(table, body), predicate, readQueryTimeout(request)),
     );

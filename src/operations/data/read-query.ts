@@ -1,12 +1,12 @@
-import { ServiceError } from '../../errors/service-error.ts';
+import { invalidInput } from '../../errors/service-error.ts';
 import { guardFullText } from '../../guard/full-text.ts';
 import { guardVectors, requireFinite, requireInteger } from '../../guard/numbers.ts';
 import { guardSql } from '../../guard/sql/guard-sql.ts';
 import { parseFieldPath } from '../../model/field-path.ts';
 import { quoteForMessage } from '../../model/identifier.ts';
-import type { Limits, QueryLimits } from '../../model/limits.ts';
+import type { Limits, QueryLimits, SqlLimits } from '../../model/limits.ts';
 import { DISTANCE_TYPES } from '../../model/query.ts';
-import type { DistanceType, FullTextQuery, Order, Probes, Projection, Query } from '../../model/query.ts';
+import type { DistanceType, FullTextQuery, GuardedSql, Order, Probes, Projection, Query } from '../../model/query.ts';
 import type { QueryTableBody } from '../../wire/data.ts';
 import { readStructuredQuery } from '../../wire/full-text.ts';
 import { UNLIMITED } from '../../wire/query-forms.ts';
@@ -14,23 +14,36 @@ import type { RequestFacts } from '../operation.ts';
 
 /** Every text and number of a query passes its guard here. */
 export function readQuery(body: QueryTableBody, limits: Limits): Query {
-  return {
+  const { kMax, offsetMax, efMax, refineFactorMax } = limits.query;
+  const fields: { readonly [Key in keyof Query]: Query[Key] | undefined } = {
     vectors: readVectors(body, limits.query),
     prefilter: body.prefilter ?? true,
     bypassVectorIndex: body.bypass_vector_index ?? false,
     fastSearch: body.fast_search ?? false,
     withRowId: body.with_row_id ?? false,
-    ...given('vectorColumn', body.vector_column === undefined ? undefined : parseFieldPath(body.vector_column)),
-    ...given('fullText', readFullText(body, limits)),
-    ...given('filter', readFilter(body, limits)),
-    ...given('projection', readProjection(body, limits)),
-    ...given('distanceType', readDistanceType(body.distance_type)),
-    ...given('probes', readProbes(body, limits.query)),
-    ...given('orderBy', readOrder(body, limits.query)),
-    ...readCounts(body, limits.query),
-    ...given('lowerBound', readBound(body.lower_bound, 'lower_bound')),
-    ...given('upperBound', readBound(body.upper_bound, 'upper_bound')),
+    vectorColumn: body.vector_column === undefined ? undefined : parseFieldPath(body.vector_column),
+    fullText: readFullText(body, limits),
+    filter: readSql('filter', body.filter, limits.sql),
+    projection: readProjection(body, limits),
+    distanceType: readDistanceType(body.distance_type),
+    probes: readProbes(body, limits.query),
+    orderBy: readOrder(body, limits.query),
+    k: readLimit(body, kMax),
+    offset: readCount(body.offset, 'offset', offsetMax),
+    // With 0 the engine chooses by the number of results.
+    ef: readCount(body.ef, 'ef', efMax) || undefined,
+    refineFactor: readCount(body.refine_factor, 'refine_factor', refineFactorMax),
+    lowerBound: readBound(body.lower_bound, 'lower_bound'),
+    upperBound: readBound(body.upper_bound, 'upper_bound'),
   };
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Only fields that may be absent are `undefined`.
+  return withoutUndefined<unknown>(fields) as unknown as Query;
+}
+
+type Clause = 'filter' | 'predicate';
+
+export function readSql(name: Clause, text: string | undefined, limits: SqlLimits): GuardedSql | undefined {
+  return text === undefined ? undefined : guardSql(text, { name, field: name }, limits);
 }
 
 /** How long the caller says that it waits; the service's own limit holds as well. */
@@ -40,10 +53,9 @@ export function readQueryTimeout(request: Pick<RequestFacts, 'header' | 'signal'
   return { seconds, signal: request.signal() };
 }
 
-/** Optional fields of a query are absent, never `undefined`. */
-function given<Key extends keyof Query>(key: Key, value: Query[Key] | undefined): Partial<Pick<Query, Key>> {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The object has exactly that key with a value of its type, or no key at all.
-  return (value === undefined ? {} : { [key]: value }) as Partial<Pick<Query, Key>>;
+export function withoutUndefined<Value>(fields: Readonly<Record<string, Value | undefined>>): Record<string, Value> {
+  const given = Object.entries(fields).filter((field): field is [string, Value] => field[1] !== undefined);
+  return Object.fromEntries(given);
 }
 
 function readVectors(body: QueryTableBody, limits: QueryLimits): readonly (readonly number[])[] {
@@ -51,9 +63,8 @@ function readVectors(body: QueryTableBody, limits: QueryLimits): readonly (reado
   const { single_vector: single, multi_vector: several } = body.vector;
   requireOneOf('vector', { single_vector: single, multi_vector: several });
   if (several?.length === 0) {
-    throw new ServiceError('InvalidInput', 'vector.multi_vector is empty.', {
-      hint: 'Give at least one vector, or leave vector out to scan the table.',
-    });
+    const hint = 'Give at least one vector, or leave vector out to scan the table.';
+    throw invalidInput('vector.multi_vector is empty.', hint);
   }
   const vectors = single === undefined ? (several ?? []) : [single];
   guardVectors(vectors, limits);
@@ -69,11 +80,6 @@ function readFullText(body: QueryTableBody, limits: Limits): FullTextQuery | und
       ? readStructuredQuery(tree?.query, limits.sql.fullTextDepthMax)
       : { kind: 'text', terms: text.query, columns: (text.columns ?? []).map(parseFieldPath) };
   return guardFullText(query, limits.sql);
-}
-
-function readFilter(body: QueryTableBody, limits: Limits) {
-  if (body.filter === undefined) return undefined;
-  return guardSql(body.filter, { name: 'filter', field: 'filter' }, limits.sql);
 }
 
 function readProjection(body: QueryTableBody, limits: Limits): Projection | undefined {
@@ -94,9 +100,8 @@ function readDistanceType(text: string | undefined): DistanceType | undefined {
   if (text === undefined) return undefined;
   const type = DISTANCE_TYPES.find((candidate) => candidate === text.toLowerCase());
   if (type !== undefined) return type;
-  throw new ServiceError('InvalidInput', `The distance_type ${quoteForMessage(text)} is not known.`, {
-    hint: `The types are ${DISTANCE_TYPES.join(', ')}.`,
-  });
+  const hint = `The types are ${DISTANCE_TYPES.join(', ')}.`;
+  throw invalidInput(`The distance_type ${quoteForMessage(text)} is not known.`, hint);
 }
 
 function readProbes(body: QueryTableBody, limits: QueryLimits): Probes | undefined {
@@ -105,24 +110,11 @@ function readProbes(body: QueryTableBody, limits: QueryLimits): Probes | undefin
   const maximum = readCount(body.maximum_nprobes, 'maximum_nprobes', limits.nprobesMax) ?? exact;
   if (minimum === undefined && maximum === undefined) return undefined;
   if (maximum !== undefined && maximum > 0 && (minimum ?? 0) > maximum) {
-    throw new ServiceError(
-      'InvalidInput',
-      `minimum_nprobes (${minimum}) is greater than maximum_nprobes (${maximum}).`,
-    );
+    throw invalidInput(`minimum_nprobes (${minimum}) is greater than maximum_nprobes (${maximum}).`);
   }
   // maximum_nprobes: 0 means no maximum; nprobes: 0 means that nothing is probed.
   const unlimited = maximum === 0 && body.maximum_nprobes === 0;
   return { minimum: minimum ?? 0, maximum: unlimited ? undefined : maximum };
-}
-
-function readCounts(body: QueryTableBody, limits: QueryLimits): Partial<Query> {
-  return {
-    ...given('k', readLimit(body, limits.kMax)),
-    ...given('offset', readCount(body.offset, 'offset', limits.offsetMax)),
-    // With 0 the engine chooses by the number of results.
-    ...given('ef', readCount(body.ef, 'ef', limits.efMax) || undefined),
-    ...given('refineFactor', readCount(body.refine_factor, 'refine_factor', limits.refineFactorMax)),
-  };
 }
 
 /** A vector search sorts its results in memory and so has a bound; a scan has none. */
@@ -151,8 +143,6 @@ function readBound(value: number | undefined, field: string): number | undefined
 function requireOneOf(field: string, choices: Readonly<Record<string, unknown>>): void {
   const chosen = Object.keys(choices).filter((name) => choices[name] !== undefined);
   if (chosen.length === 1) return;
-  const names = Object.keys(choices).join(' or ');
-  throw new ServiceError('InvalidInput', `${field} has ${chosen.length === 0 ? 'neither' : 'both'} of ${names}.`, {
-    hint: 'Give exactly one of the two.',
-  });
+  const found = `${chosen.length === 0 ? 'neither' : 'both'} of ${Object.keys(choices).join(' or ')}`;
+  throw invalidInput(`${field} has ${found}.`, 'Give exactly one of the two.');
 }

@@ -1,11 +1,12 @@
-import { ServiceError } from '../../errors/service-error.ts';
 import { guardProperties } from '../../guard/metadata.ts';
 import { guardSql } from '../../guard/sql/guard-sql.ts';
 import { parseFieldPath } from '../../model/field-path.ts';
 import type { SqlLimits } from '../../model/limits.ts';
 import { UpdateTableBody, UpdateTableReply } from '../../wire/data.ts';
 import { defineTableOperation, json } from '../operation.ts';
-import { describeWrite, requireSuccess, toFrame } from '../shared/write-reply.ts';
+import { requireEntries } from '../shared/parameters.ts';
+import { describeWrite, replyToWrite } from '../shared/write-reply.ts';
+import { readSql } from './read-query.ts';
 
 export const updateTable = defineTableOperation({
   id: 'update_table',
@@ -15,50 +16,30 @@ export const updateTable = defineTableOperation({
   usesPipeline: true,
   body: { kind: 'json', shape: UpdateTableBody },
   replies: [json(UpdateTableReply, 'How many rows, at which version.')],
-  statuses: [412],
   async run(request, services) {
     const { table, body } = request;
     const { limits } = services;
     const assignments = readAssignments(body, limits.sql);
-    const predicate = readPredicate(body, limits.sql);
+    const predicate = readSql('predicate', body.predicate, limits.sql);
     if (body.properties !== undefined) guardProperties(body.properties, 'properties', limits.metadata);
 
     const target = { location: table.location, branch: body.branch };
-    const success = requireSuccess(
-      await services.writes.run({
-        ...describeWrite(request, body.branch),
-        plan: services.engine.commits.update(target, { assignments, predicate }),
-        properties: body.properties,
-        rule: { from: 'added-rows', names: ['updated_rows', 'rows_updated'] },
-        toFields: ({ rowsUpdated }) => ({ updated_rows: rowsUpdated, rows_updated: rowsUpdated }),
-      }),
-    );
-    // A replayed result does not keep them.
-    const { fields, version, transactionId, properties = table.properties } = success;
-    const reply = { ...fields, version, properties, transaction_id: transactionId };
-    return { kind: 'object', body: reply, ...toFrame(success) };
+    const result = await services.writes.run({
+      ...describeWrite(request, body.branch),
+      plan: services.engine.commits.update(target, { assignments, predicate }),
+      properties: body.properties,
+      rule: { from: 'added-rows', names: ['updated_rows', 'rows_updated'] },
+      toFields: ({ rowsUpdated }) => ({ updated_rows: rowsUpdated, rows_updated: rowsUpdated }),
+    });
+    return replyToWrite(result, ({ properties = table.properties }) => ({ properties }));
   },
 });
 
 function readAssignments(body: UpdateTableBody, limits: SqlLimits) {
-  if (body.updates.length === 0) {
-    throw new ServiceError('InvalidInput', 'updates is empty.', {
-      hint: 'Give at least one pair of field path and expression, such as ["price", "price * 2"].',
-    });
-  }
-  if (body.updates.length > limits.updatesMax) {
-    throw new ServiceError(
-      'InvalidInput',
-      `updates has ${body.updates.length} pairs; at most ${limits.updatesMax} are allowed.`,
-    );
-  }
+  const hint = 'Give at least one pair of field path and expression, such as ["price", "price * 2"].';
+  requireEntries('updates', body.updates.length, { maximum: limits.updatesMax, noun: 'pairs', hint });
   return body.updates.map(([path, expression], index) => ({
     path: parseFieldPath(path),
     expression: guardSql(expression, { name: 'expression', field: `updates[${index}] expression` }, limits),
   }));
-}
-
-function readPredicate(body: UpdateTableBody, limits: SqlLimits) {
-  if (body.predicate === undefined) return undefined;
-  return guardSql(body.predicate, { name: 'predicate', field: 'predicate' }, limits);
 }

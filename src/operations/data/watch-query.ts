@@ -5,42 +5,44 @@ import type { GuardedSql, Query } from '../../model/query.ts';
 import type { EndedQuery, QueryShape } from '../../slow-queries/slow-queries.ts';
 import type { TableRequest } from '../operation.ts';
 import type { Services } from '../services.ts';
+import { withoutUndefined } from './read-query.ts';
 
-interface WatchedQuery extends Pick<EndedQuery, 'operation'>, Partial<Pick<EndedQuery, 'rerun'>> {
+interface WatchedQuery {
   readonly request: TableRequest;
+  readonly rerun?: EndedQuery['rerun'];
   /** Called only when the query was slow. */
   readonly shape: () => QueryShape;
 }
 
 /** Runs a query, and records it when it was slow, also when it failed. */
 export async function watchQuery<Value>(
-  { operation, request, shape, rerun }: WatchedQuery,
+  { request, shape, rerun }: WatchedQuery,
   { slowQueries }: Services,
   run: () => Promise<Value>,
 ): Promise<Value> {
   const startedAt = performance.now();
-  const record = (outcome: Pick<EndedQuery, 'rerun'>): void => {
+  const record = (repeatable: EndedQuery['rerun']): void => {
     const milliseconds = performance.now() - startedAt;
     if (!slowQueries.isSlow(milliseconds)) return;
-    const { requestId, caller, database, table } = request;
+    const { requestId, caller, database, table, write } = request;
     slowQueries.record({
       requestId,
-      operation,
+      operation: write.operation,
       databaseId: table.databaseId,
       database: database.name,
       table: table.path,
       caller: caller.id,
       milliseconds,
       shape: shape(),
-      ...outcome,
+      rerun: repeatable,
     });
   };
   try {
     const value = await run();
-    record({ rerun });
+    record(rerun);
     return value;
   } catch (error) {
-    record({ rerun: undefined });
+    record(undefined);
     throw error;
   }
 }
@@ -51,11 +53,11 @@ const FILTER_CHARACTERS_MAX = 500;
 export function toQueryShape(query: Query): QueryShape {
   const { vectors, vectorColumn, fullText, filter, projection, probes } = query;
   const columns = projection?.kind === 'names' ? projection.paths.length : projection?.columns.length;
-  return withoutUndefined({
+  return withoutUndefined<string | number | boolean>({
     vectors: vectors.length === 0 ? undefined : vectors.length,
     dimensions: vectors[0]?.length,
-    vector_column: vectorColumn === undefined ? undefined : formatFieldPath(vectorColumn),
-    full_text: fullText === undefined ? undefined : fullText.kind,
+    vector_column: vectorColumn && formatFieldPath(vectorColumn),
+    full_text: fullText?.kind,
     ...toFilterShape(filter),
     prefilter: filter === undefined ? undefined : query.prefilter,
     columns,
@@ -75,11 +77,4 @@ export function toQueryShape(query: Query): QueryShape {
 
 export function toFilterShape(filter: GuardedSql | undefined): QueryShape {
   return filter === undefined ? {} : { filter: maskLiterals(filter).slice(0, FILTER_CHARACTERS_MAX) };
-}
-
-function withoutUndefined(shape: Readonly<Record<string, string | number | boolean | undefined>>): QueryShape {
-  const entries = Object.entries(shape).flatMap(([name, value]) =>
-    value === undefined ? [] : [[name, value] as const],
-  );
-  return Object.fromEntries(entries);
 }

@@ -1,15 +1,10 @@
 import { guardNewBranchName } from '../../guard/names.ts';
-import {
-  CreateBranchBody,
-  DeleteBranchBody,
-  ListBranchesBody,
-  ListBranchesQuery,
-  ListBranchesReply,
-} from '../../wire/history/branches.ts';
+import { CreateBranchBody, DeleteBranchBody, ListBranchesReply } from '../../wire/history/branches.ts';
 import { ChangeReply } from '../../wire/history/versions.ts';
+import { ListBody, ListQuery } from '../../wire/shapes.ts';
 import { defineTableOperation, json, objectReply } from '../operation.ts';
 import { cutPage, readPage, withNext } from '../shared/pages.ts';
-import { recordChange } from '../shared/record-commit.ts';
+import { runChange } from '../shared/record-commit.ts';
 import { toTableState } from '../shared/table-state.ts';
 
 export const listBranches = defineTableOperation({
@@ -18,8 +13,8 @@ export const listBranches = defineTableOperation({
   path: '/v1/table/:id/branches/list',
   summary: 'List the branches of a table beside the main one',
   permission: 'read',
-  body: { kind: 'json', shape: ListBranchesBody },
-  query: ListBranchesQuery,
+  body: { kind: 'json', shape: ListBody },
+  query: ListQuery,
   replies: [json(ListBranchesReply, 'The branches by name.')],
   async run(request, services) {
     const page = readPage(request, request.body, services);
@@ -28,7 +23,7 @@ export const listBranches = defineTableOperation({
     const branches = entries.map(({ name, parentBranch, parentVersion, createdAtSeconds, manifestBytes }) => {
       return [name, { parentBranch, parentVersion, createAt: createdAtSeconds, manifestSize: manifestBytes }] as const;
     });
-    return objectReply<ListBranchesReply>({ branches: Object.fromEntries(branches), page_token });
+    return objectReply<typeof ListBranchesReply>({ branches: Object.fromEntries(branches), page_token });
   },
 });
 
@@ -44,10 +39,9 @@ export const createBranch = defineTableOperation({
     const { table, body } = request;
     const branch = guardNewBranchName(body.name);
     const source = toTableState(table, { branch: body.from_branch, version: body.from_version });
-    const version = await services.writes.exclusive(source.location, async () =>
-      services.engine.versions.createBranch(source, branch),
-    );
-    return recordChange(request, services, { operation: 'create_table_branch', version, branch });
+    return runChange(request, services, async () => {
+      return { version: await services.engine.versions.createBranch(source, branch), branch };
+    });
   },
 });
 
@@ -62,9 +56,8 @@ export const deleteBranch = defineTableOperation({
   async run(request, services) {
     const { location } = request.table;
     const branch = request.body.name;
-    const version = await services.writes.exclusive(location, async () =>
-      services.engine.versions.removeBranch(location, branch),
-    );
-    return recordChange(request, services, { operation: 'delete_table_branch', version, branch });
+    return runChange(request, services, async () => {
+      return { version: await services.engine.versions.removeBranch(location, branch), branch };
+    });
   },
 });

@@ -1,18 +1,12 @@
 import { guardTagName } from '../../guard/names.ts';
-import {
-  ListTagsBody,
-  ListTagsQuery,
-  ListTagsReply,
-  TagBody,
-  TagChangeBody,
-  TagVersionReply,
-} from '../../wire/history/tags.ts';
+import { ListTagsReply, TagBody, TagChangeBody, TagVersionReply } from '../../wire/history/tags.ts';
 import { ChangeReply } from '../../wire/history/versions.ts';
+import { ListBody, ListQuery } from '../../wire/shapes.ts';
 import { defineTableOperation, json, objectReply } from '../operation.ts';
 import type { Reply, TableRequest } from '../operation.ts';
 import type { Services } from '../services.ts';
 import { cutPage, readPage, withNext } from '../shared/pages.ts';
-import { recordChange } from '../shared/record-commit.ts';
+import { runChange } from '../shared/record-commit.ts';
 
 export const listTags = defineTableOperation({
   id: 'list_table_tags',
@@ -20,8 +14,8 @@ export const listTags = defineTableOperation({
   path: '/v1/table/:id/tags/list',
   summary: 'List the tags of a table',
   permission: 'read',
-  body: { kind: 'json', shape: ListTagsBody },
-  query: ListTagsQuery,
+  body: { kind: 'json', shape: ListBody },
+  query: ListQuery,
   replies: [json(ListTagsReply, 'The tags by name.')],
   async run(request, services) {
     const page = readPage(request, request.body, services);
@@ -34,7 +28,7 @@ export const listTags = defineTableOperation({
     // The LanceDB client expects the map itself, and would take any other field for a tag.
     return request.dialect === 'lancedb'
       ? { kind: 'value', value: tags }
-      : objectReply<ListTagsReply>({ tags, page_token });
+      : objectReply<typeof ListTagsReply>({ tags, page_token });
   },
 });
 
@@ -47,7 +41,7 @@ export const tagVersion = defineTableOperation({
   replies: [json(TagVersionReply, 'The version and its branch.')],
   async run({ table, body }, { engine }) {
     const { version, branch } = await engine.versions.requireTag(table.location, guardTagName(body.tag));
-    return objectReply<TagVersionReply>({ version, branch });
+    return objectReply<typeof TagVersionReply>({ version, branch });
   },
 });
 
@@ -59,7 +53,7 @@ export const createTag = defineTableOperation({
   body: { kind: 'json', shape: TagChangeBody },
   replies: [json(ChangeReply, 'The record of the change.')],
   statuses: [409],
-  run: async (request, services) => setTag(request, services, { operation: 'create_table_tag', method: 'createTag' }),
+  run: async (request, services) => setTag(request, services, 'createTag'),
 });
 
 export const updateTag = defineTableOperation({
@@ -69,7 +63,7 @@ export const updateTag = defineTableOperation({
   permission: 'write',
   body: { kind: 'json', shape: TagChangeBody },
   replies: [json(ChangeReply, 'The record of the change.')],
-  run: async (request, services) => setTag(request, services, { operation: 'update_table_tag', method: 'updateTag' }),
+  run: async (request, services) => setTag(request, services, 'updateTag'),
 });
 
 export const deleteTag = defineTableOperation({
@@ -81,21 +75,22 @@ export const deleteTag = defineTableOperation({
   replies: [json(ChangeReply, 'The record of the change.')],
   async run(request, services) {
     const { location } = request.table;
-    const { version, branch } = await services.writes.exclusive(location, async () =>
+    return runChange(request, services, async () =>
       services.engine.versions.removeTag(location, guardTagName(request.body.tag)),
     );
-    return recordChange(request, services, { operation: 'delete_table_tag', version, branch });
   },
 });
 
 async function setTag(
   request: TableRequest<TagChangeBody>,
   services: Services,
-  { operation, method }: { readonly operation: string; readonly method: 'createTag' | 'updateTag' },
+  method: 'createTag' | 'updateTag',
 ): Promise<Reply> {
   const { location } = request.table;
   const { version, branch } = request.body;
   const change = { tag: guardTagName(request.body.tag), version };
-  await services.writes.exclusive(location, async () => services.engine.versions[method]({ location, branch }, change));
-  return recordChange(request, services, { operation, version, branch });
+  return runChange(request, services, async () => {
+    await services.engine.versions[method]({ location, branch }, change);
+    return { version, branch };
+  });
 }

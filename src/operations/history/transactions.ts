@@ -1,20 +1,19 @@
 import type { TransactionRecord } from '../../catalog/catalog.ts';
-import { ServiceError } from '../../errors/service-error.ts';
+import { ServiceError, invalidInput } from '../../errors/service-error.ts';
 import { isPermitted } from '../../model/access.ts';
 import { formatPath, quoteForMessage } from '../../model/identifier.ts';
 import {
   AlterTransactionBody,
-  DescribeTransactionBody,
   ListTransactionsQuery,
   ListTransactionsReply,
   TransactionReply,
 } from '../../wire/history/transactions.ts';
-import { defineDatabaseOperation, json, objectReply } from '../operation.ts';
+import { EmptyBody } from '../../wire/shapes.ts';
+import { defineDatabaseOperation, json, objectReply, toShownPath } from '../operation.ts';
 import type { DatabaseRequest, Reply, RequestFacts } from '../operation.ts';
 import type { Services } from '../services.ts';
 import { readLimit } from '../shared/pages.ts';
 import { readFlag, readWord } from '../shared/parameters.ts';
-import { toShownPath } from '../shared/shown-path.ts';
 
 /** How many pages are searched for a caller who may see few of their records. */
 const PAGES_MAX = 10;
@@ -26,7 +25,6 @@ export const listTransactions = defineDatabaseOperation({
   summary:
     'List the committed writes that the caller may see, in the order of commits or the newest first: the audit feed',
   permission: 'see',
-  body: { kind: 'none' },
   query: ListTransactionsQuery,
   replies: [json(ListTransactionsReply, 'A page of the feed.')],
   async run(request, services) {
@@ -37,8 +35,8 @@ export const listTransactions = defineDatabaseOperation({
     let after = readPageToken(query['page_token']);
     let hasMore = true;
     for (let page = 0; page < PAGES_MAX && hasMore && visible.length < limit; page += 1) {
-      const search = { databaseId: database.id, limit: limit + 1, isNewestFirst };
-      const records = await services.catalog.transactions.list(after === undefined ? search : { ...search, after });
+      const search = { databaseId: database.id, after, limit: limit + 1, isNewestFirst };
+      const records = await services.catalog.transactions.list(search);
       hasMore = records.length > limit;
       for (const record of records.slice(0, limit)) {
         if (visible.length === limit) {
@@ -49,7 +47,7 @@ export const listTransactions = defineDatabaseOperation({
         after = record.id;
       }
     }
-    return objectReply<ListTransactionsReply>({
+    return objectReply<typeof ListTransactionsReply>({
       transactions: visible.map((record) => toTransaction(request, record)),
       page_token: hasMore ? after : undefined,
     });
@@ -61,7 +59,7 @@ export const describeTransaction = defineDatabaseOperation({
   path: '/v1/transaction/:id/describe',
   summary: 'Describe a committed write: who, what, which version, when',
   permission: 'see',
-  body: { kind: 'json', shape: DescribeTransactionBody },
+  body: { kind: 'json', shape: EmptyBody },
   replies: [json(TransactionReply, 'The transaction.')],
   run: async (request, services) => replyWithTransaction(request, await requireTransaction(request, services)),
 });
@@ -86,7 +84,7 @@ const STATUSES = ['Succeeded', 'Queued', 'Running', 'Failed', 'Canceled'] as con
 function requireConfirmation(action: AlterTransactionBody['actions'][number]): void {
   const { setStatusAction: change, setPropertyAction, unsetPropertyAction } = action;
   const given = [change, setPropertyAction, unsetPropertyAction].filter((part) => part !== undefined);
-  if (given.length !== 1) throw new ServiceError('InvalidInput', 'Each action must be exactly one of the three.');
+  if (given.length !== 1) throw invalidInput('Each action must be exactly one of the three.');
   if (change === undefined) throw new ServiceError('Unsupported', 'The properties of a transaction cannot be altered.');
   if (readWord('status', change.status ?? '', STATUSES) === 'Succeeded') return;
   throw new ServiceError('Unsupported', 'The transaction is committed; its status cannot be altered any more.');
@@ -105,7 +103,7 @@ async function requireTransaction(
   const id = request.params['id'] ?? '';
   const given = request.body.id;
   if (given !== undefined && given.join(request.delimiter) !== id) {
-    throw new ServiceError('InvalidInput', 'The id in the body is not the one in the address.');
+    throw invalidInput('The id in the body is not the one in the address.');
   }
   const record = await services.catalog.transactions.find(id);
   if (record !== undefined && maySee(request, record)) return record;
@@ -115,9 +113,8 @@ async function requireTransaction(
 function readPageToken(token: string | undefined): string | undefined {
   if (token === undefined || token === '') return undefined;
   if (/^[0-9a-z]{26}$/.test(token)) return token;
-  throw new ServiceError('InvalidInput', 'The page token is not one of this listing.', {
-    hint: 'Give the page_token of the page before, or the id of a transaction.',
-  });
+  const hint = 'Give the page_token of the page before, or the id of a transaction.';
+  throw invalidInput('The page token is not one of this listing.', hint);
 }
 
 function replyWithTransaction(request: RequestFacts, record: TransactionRecord): Reply {
@@ -127,7 +124,7 @@ function replyWithTransaction(request: RequestFacts, record: TransactionRecord):
     id: formatPath(id, request.delimiter),
     version: version === undefined ? undefined : String(version),
   };
-  return objectReply<TransactionReply>({ status: 'Succeeded', properties });
+  return objectReply<typeof TransactionReply>({ status: 'Succeeded', properties });
 }
 
 function toTransaction(request: RequestFacts, record: TransactionRecord) {

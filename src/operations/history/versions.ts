@@ -1,5 +1,5 @@
 import type { TableVersion, VersionRange } from '../../engine/engine.ts';
-import { ServiceError } from '../../errors/service-error.ts';
+import { ServiceError, invalidInput } from '../../errors/service-error.ts';
 import type { TableLocation } from '../../model/table.ts';
 import {
   DeleteVersionsBody,
@@ -12,15 +12,12 @@ import {
   RestoreTableBody,
   RestoreTableReply,
 } from '../../wire/history/versions.ts';
-import type { TableVersionShape } from '../../wire/history/versions.ts';
-import type { Sent } from '../../wire/shapes.ts';
 import { defineTableOperation, json, objectReply } from '../operation.ts';
 import type { Services } from '../services.ts';
-import { cutPage, readPage, withNext } from '../shared/pages.ts';
-import type { Page } from '../shared/pages.ts';
+import { cutPage, readPage } from '../shared/pages.ts';
 import { recordCommit, toCommitEntry } from '../shared/record-commit.ts';
 import { toTableState } from '../shared/table-state.ts';
-import { describeWrite, runPlainWrite } from '../shared/write-reply.ts';
+import { runWrite } from '../shared/write-reply.ts';
 
 export const listVersions = defineTableOperation({
   id: 'list_table_versions',
@@ -37,14 +34,14 @@ export const listVersions = defineTableOperation({
     const state = toTableState(table, { branch: query['branch'] ?? body.branch });
     const isDescending = readDescending(query['descending']) ?? body.descending ?? false;
     const all = await services.engine.versions.list(state);
-    const selected = selectAfter(all, page, isDescending);
+    const selected = selectAfter(all, readToken(page.after), isDescending);
     const { entries, page_token } = cutPage(selected, page.limit, ({ version }) => String(version));
     // The size takes a look at each manifest; the LanceDB client lists all versions at once, and does not read sizes.
     const versions =
       request.dialect === 'lancedb'
         ? entries.map(toVersionShape)
         : await Promise.all(entries.map(async (version) => toMeasuredShape(table.location, version, services)));
-    return objectReply<ListVersionsReply>({ versions, page_token });
+    return objectReply<typeof ListVersionsReply>({ versions, page_token });
   },
 });
 
@@ -58,7 +55,7 @@ export const describeVersion = defineTableOperation({
   async run({ table, body }, services) {
     const found = await services.engine.versions.require(toTableState(table, body));
     const version = await toMeasuredShape(table.location, found, services);
-    return objectReply<DescribeVersionReply>({ version });
+    return objectReply<typeof DescribeVersionReply>({ version });
   },
 });
 
@@ -70,11 +67,10 @@ export const restoreTable = defineTableOperation({
   usesPipeline: true,
   body: { kind: 'json', shape: RestoreTableBody },
   replies: [json(RestoreTableReply, 'The version that it made.')],
-  statuses: [412],
   async run(request, services) {
     const { table, body } = request;
     const plan = services.engine.commits.restore({ location: table.location, branch: body.branch }, body.version);
-    return runPlainWrite(services, { ...describeWrite(request, body.branch), plan });
+    return runWrite(request, services, { branch: body.branch, plan });
   },
 });
 
@@ -85,79 +81,62 @@ export const deleteVersions = defineTableOperation({
   permission: 'manage',
   body: { kind: 'json', shape: DeleteVersionsBody },
   replies: [json(DeleteVersionsReply, 'How many there were.')],
-  statuses: [406, 409],
+  statuses: [409],
   async run(request, services) {
     const { table, body } = request;
-    const { location } = table;
+    const { branch } = body;
+    const target = { location: table.location, branch };
     const ranges = readRanges(body, services.limits.http.pageSizeMax);
     if (table.heldVersion !== undefined) {
       throw new ServiceError('ServiceUnavailable', 'The table is being overwritten.', { retryAfterSeconds: 5 });
     }
-    const { count, latest } = await services.writes.exclusive(location, async () =>
-      services.engine.versions.remove({ location, branch: body.branch }, ranges),
+    const { count, latest: version } = await services.writes.exclusive(table.location, async () =>
+      services.engine.versions.remove(target, ranges),
     );
-    const change = { operation: 'batch_delete_table_versions', version: latest, branch: body.branch };
-    const transaction_id = await recordCommit(services, table, toCommitEntry(request, change));
-    return objectReply<DeleteVersionsReply>({ deleted_count: count, transaction_id });
+    const transaction_id = await recordCommit(request, services, toCommitEntry(request, { version, branch }));
+    return objectReply<typeof DeleteVersionsReply>({ deleted_count: count, transaction_id });
   },
 });
 
-function selectAfter(versions: readonly TableVersion[], page: Page, isDescending: boolean): readonly TableVersion[] {
-  const after = readToken(page.after);
+function selectAfter(versions: readonly TableVersion[], after: number | undefined, isDescending: boolean) {
   const ordered = isDescending ? versions.toReversed() : versions;
-  const isLater = ({ version }: TableVersion): boolean =>
-    after === undefined || (isDescending ? version < after : version > after);
-  return ordered.filter(isLater).slice(0, withNext(page).limit);
+  if (after === undefined) return ordered;
+  return ordered.filter(({ version }) => (isDescending ? version < after : version > after));
 }
 
 function readToken(token: string | undefined): number | undefined {
   if (token === undefined) return undefined;
   if (/^\d{1,15}$/.test(token)) return Number(token);
-  throw new ServiceError('InvalidInput', 'The page_token is none that this listing gave.');
+  throw invalidInput('The page_token is none that this listing gave.');
 }
 
 function readDescending(text: string | undefined): boolean | undefined {
   if (text === undefined) return undefined;
   if (text === 'true' || text === 'false') return text === 'true';
-  throw new ServiceError('InvalidInput', 'The query parameter descending is neither true nor false.');
+  throw invalidInput('The query parameter descending is neither true nor false.');
 }
 
 function readRanges({ ranges }: DeleteVersionsBody, rangesMax: number): readonly VersionRange[] {
   if (ranges.length === 0 || ranges.length > rangesMax) {
-    throw new ServiceError('InvalidInput', `ranges has ${ranges.length} entries.`, {
-      hint: `Give from 1 to ${rangesMax}, such as {"start_version": 1, "end_version": 5}.`,
-    });
+    const hint = `Give from 1 to ${rangesMax}, such as {"start_version": 1, "end_version": 5}.`;
+    throw invalidInput(`ranges has ${ranges.length} entries.`, hint);
   }
   return ranges.map(({ start_version, end_version }, index) => {
     const end = end_version === -1 ? Infinity : end_version;
     if (end > start_version) return { start: start_version, end };
-    throw new ServiceError('InvalidInput', `ranges[${index}] ends before it starts.`, {
-      hint: 'The start belongs to the range, the end does not.',
-    });
+    throw invalidInput(`ranges[${index}] ends before it starts.`, 'The start belongs to the range, the end does not.');
   });
 }
 
 /** With the names that both client families read. */
-function toVersionShape(version: TableVersion): Sent<TableVersionShape> {
-  const milliseconds = Math.floor(version.committedAtMicroseconds / 1000);
-  return {
-    version: version.version,
-    timestamp: toTimestamp(milliseconds, version.committedAtMicroseconds % 1000),
-    timestamp_millis: milliseconds,
-    metadata: version.metadata,
-    manifest_path: version.manifestPath,
-  };
+function toVersionShape({ version, committedAtMicroseconds, metadata, manifestPath }: TableVersion) {
+  const milliseconds = Math.floor(committedAtMicroseconds / 1000);
+  // Keeps the engine's microseconds: two commits may share a millisecond.
+  const microseconds = String(committedAtMicroseconds % 1000).padStart(3, '0');
+  const timestamp = new Date(milliseconds).toISOString().replace('Z', `${microseconds}Z`);
+  return { version, timestamp, timestamp_millis: milliseconds, metadata, manifest_path: manifestPath };
 }
 
-async function toMeasuredShape(
-  location: TableLocation,
-  version: TableVersion,
-  services: Services,
-): Promise<Sent<TableVersionShape>> {
-  return { ...toVersionShape(version), manifest_size: await services.engine.versions.measure(location, version) };
-}
-
-/** Keeps the engine's microseconds: two commits may share a millisecond. */
-function toTimestamp(milliseconds: number, microseconds: number): string {
-  return new Date(milliseconds).toISOString().replace('Z', `${String(microseconds).padStart(3, '0')}Z`);
+async function toMeasuredShape(location: TableLocation, version: TableVersion, { engine }: Services) {
+  return { ...toVersionShape(version), manifest_size: await engine.versions.measure(location, version) };
 }

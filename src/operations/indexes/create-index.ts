@@ -8,7 +8,7 @@ import type { Services } from '../services.ts';
 import { recordCommit, toNameEntry } from '../shared/record-commit.ts';
 import { waitForJob } from '../shared/wait-for-job.ts';
 import { readIndexRequest } from './read-index.ts';
-import type { IndexReading } from './read-index.ts';
+import type { IndexKinds } from './read-index.ts';
 
 export const createIndex = defineCreate('all', {
   id: 'create_table_index',
@@ -22,24 +22,20 @@ export const createScalarIndex = defineCreate('scalar', {
   summary: 'Build a scalar or full-text index on a field',
 });
 
-function defineCreate(kinds: IndexReading['kinds'], names: Pick<Operation, 'id' | 'path' | 'summary'>): Operation {
+function defineCreate(kinds: IndexKinds, names: Pick<Operation, 'id' | 'path' | 'summary'>): Operation {
   return defineTableOperation({
     ...names,
     permission: 'write',
     body: { kind: 'json', shape: CreateIndexBody },
     replies: [json(CreateIndexReply, 'The index; or, with status 202, the job that builds it.')],
-    statuses: [406, 409],
+    statuses: [409],
     run: async (request, services) => buildIndex(request, services, kinds),
   });
 }
 
 type CreateIndexRequest = TableRequest<CreateIndexBody>;
 
-async function buildIndex(
-  request: CreateIndexRequest,
-  services: Services,
-  kinds: IndexReading['kinds'],
-): Promise<Reply> {
+async function buildIndex(request: CreateIndexRequest, services: Services, kinds: IndexKinds): Promise<Reply> {
   const { table, body, dialect } = request;
   const isStrict = dialect === 'lance';
   const index = readIndexRequest(body, { limits: services.limits.index, isStrict, kinds });
@@ -52,8 +48,8 @@ async function buildIndex(
   });
   const result = await waitForJob(job, request, services);
   const named = { index_name: index.name, job_id: job.id };
-  if (result !== undefined) return objectReply<CreateIndexReply>({ ...named, job_state: 'DONE', ...result });
-  return { ...objectReply<CreateIndexReply>({ ...named, job_state: 'IN_PROGRESS' }), status: 202 };
+  if (result !== undefined) return objectReply<typeof CreateIndexReply>({ ...named, job_state: 'DONE', ...result });
+  return { ...objectReply<typeof CreateIndexReply>({ ...named, job_state: 'IN_PROGRESS' }), status: 202 };
 }
 
 function toSubject({ table, body, caller, database, requestId }: CreateIndexRequest, index: IndexRequest) {
@@ -70,17 +66,13 @@ function toSubject({ table, body, caller, database, requestId }: CreateIndexRequ
       column: formatFieldPath(index.column),
       index_name: index.name,
       index_type: index.spec.type,
-      ...toBranchField(body),
+      branch: body.branch,
     },
   };
 }
 
 async function recordIndex(request: CreateIndexRequest, services: Services, version: number) {
-  const entry = { ...toNameEntry(request, 'create_table_index'), version, ...toBranchField(request.body) };
-  const transactionId = await recordCommit(services, request.table, entry);
-  return { version, ...(transactionId === undefined ? {} : { transaction_id: transactionId }) };
-}
-
-function toBranchField({ branch }: CreateIndexBody): { readonly branch?: string } {
-  return branch === undefined ? {} : { branch };
+  const { branch } = request.body;
+  const entry = { ...toNameEntry(request), operation: 'create_table_index', version, branch };
+  return { version, transaction_id: await recordCommit(request, services, entry) };
 }

@@ -1,4 +1,4 @@
-import { ServiceError } from '../../errors/service-error.ts';
+import { ServiceError, invalidInput } from '../../errors/service-error.ts';
 import { requireInteger } from '../../guard/numbers.ts';
 import { parseFieldPath } from '../../model/field-path.ts';
 import { quoteForMessage } from '../../model/identifier.ts';
@@ -21,7 +21,7 @@ import { defineTableOperation, json, objectReply } from '../operation.ts';
 import type { Dialect, TableRequest } from '../operation.ts';
 import { cutPage, readPageSize } from '../shared/pages.ts';
 import { readState, toTableState } from '../shared/table-state.ts';
-import { describeWrite, runPlainWrite } from '../shared/write-reply.ts';
+import { runWrite } from '../shared/write-reply.ts';
 import { isKnownToLanceDbClient } from './read-index.ts';
 
 export const listIndices = defineTableOperation({
@@ -39,7 +39,7 @@ export const listIndices = defineTableOperation({
       .filter(({ name }) => body.page_token === undefined || name > body.page_token)
       .toSorted((one, other) => (one.name < other.name ? -1 : 1));
     const { entries, page_token } = cutPage(rest, limit, ({ name }) => name);
-    return objectReply<ListIndicesReply>({ indexes: entries.map(toIndexContent), page_token });
+    return objectReply<typeof ListIndicesReply>({ indexes: entries.map(toIndexContent), page_token });
   },
 });
 
@@ -59,7 +59,7 @@ export const describeIndexStats = defineTableOperation({
     if (statistics === undefined) {
       throw new ServiceError('TableIndexNotFound', `The table has no index ${quoteForMessage(name)}.`);
     }
-    return objectReply<IndexStatsReply>({
+    return objectReply<typeof IndexStatsReply>({
       index_type: statistics.type,
       num_indexed_rows: statistics.indexedRows,
       num_unindexed_rows: statistics.unindexedRows,
@@ -111,10 +111,9 @@ export const dropIndex = defineTableOperation({
   body: { kind: 'json', shape: DropIndexBody },
   query: BranchQuery,
   replies: [json(DropIndexReply, 'The version without the index.')],
-  statuses: [412],
   async run(request, services) {
     const plan = services.engine.commits.dropIndex(readIndexName(request));
-    return runPlainWrite(services, { ...describeWrite(request, readState(request).branch), plan });
+    return runWrite(request, services, { branch: readState(request).branch, plan });
   },
 });
 
@@ -147,9 +146,8 @@ function readIndexName({ params, body }: TableRequest<{ readonly index_name?: st
   const inBody = body.index_name;
   if (inBody === undefined || inBody === inAddress) return inAddress;
   if (inBody === inAddress.replaceAll('+', ' ')) return inBody;
-  throw new ServiceError(
-    'InvalidInput',
+  throw invalidInput(
     `The index in the address is ${quoteForMessage(inAddress)}, in the body ${quoteForMessage(inBody)}.`,
-    { hint: 'They must agree.' },
+    'They must agree.',
   );
 }

@@ -1,4 +1,4 @@
-import { ServiceError } from '../../errors/service-error.ts';
+import { ServiceError, invalidInput } from '../../errors/service-error.ts';
 import { checkIndexName } from '../../guard/names.ts';
 import { requireInteger } from '../../guard/numbers.ts';
 import { formatFieldPath, parseFieldPath } from '../../model/field-path.ts';
@@ -24,20 +24,20 @@ import { DISTANCE_TYPES } from '../../model/query.ts';
 import type { DistanceType } from '../../model/query.ts';
 import type { CreateIndexBody } from '../../wire/indexes.ts';
 
-export interface IndexReading {
+export type IndexKinds = 'all' | 'scalar';
+
+interface IndexReading {
   readonly limits: IndexLimits;
   /** Whether a parameter of another type is refused or ignored. */
   readonly isStrict: boolean;
-  readonly kinds: 'all' | 'scalar';
+  readonly kinds: IndexKinds;
 }
 
 export function readIndexRequest(body: CreateIndexBody, reading: IndexReading): IndexRequest {
   const column = parseFieldPath(body.column);
   const type = readIndexType(body.index_type);
   if (reading.kinds === 'scalar' && isVectorType(type)) {
-    throw new ServiceError('InvalidInput', `index_type is ${type}, which is not a scalar index.`, {
-      hint: 'Use create_index for vector indexes.',
-    });
+    throw invalidInput(`index_type is ${type}, which is not a scalar index.`, 'Use create_index for vector indexes.');
   }
   if (reading.isStrict) refuseForeignParameters(body, type);
   const name = body.name ?? `${formatFieldPath(column)}_idx`;
@@ -52,9 +52,7 @@ function readSpec(body: CreateIndexBody, type: IndexType, limits: IndexLimits): 
 
 function readVector(body: CreateIndexBody, type: VectorIndexType, limits: IndexLimits): VectorIndexSpec {
   if (body.num_partitions !== undefined && body.target_partition_size !== undefined) {
-    throw new ServiceError('InvalidInput', 'num_partitions and target_partition_size are both given.', {
-      hint: 'Give one of them.',
-    });
+    throw invalidInput('num_partitions and target_partition_size are both given.', 'Give one of them.');
   }
   return {
     kind: 'vector',
@@ -79,33 +77,29 @@ function readBits(body: CreateIndexBody, type: VectorIndexType): number | undefi
   if (bits === undefined || (type !== 'IVF_PQ' && type !== 'IVF_RQ')) return undefined;
   if (type === 'IVF_RQ') return requireInteger(bits, { field: 'num_bits', minimum: 1, maximum: 9 });
   if (bits === 4 || bits === 8) return bits;
-  throw new ServiceError('InvalidInput', `num_bits is ${bits}, where an IVF_PQ index has 4 or 8.`);
+  throw invalidInput(`num_bits is ${bits}, where an IVF_PQ index has 4 or 8.`);
 }
 
 function readDistance(body: CreateIndexBody): DistanceType | undefined {
   const [given, other] = [body.distance_type, body.metric_type].map((text) => text?.toLowerCase());
   if (given !== undefined && other !== undefined && given !== other) {
-    throw new ServiceError('InvalidInput', 'distance_type and metric_type say different things.', {
-      hint: 'Give one of them.',
-    });
+    throw invalidInput('distance_type and metric_type say different things.', 'Give one of them.');
   }
   const wanted = given ?? other;
   if (wanted === undefined) return undefined;
   const found = DISTANCE_TYPES.find((type) => type === wanted);
   if (found !== undefined) return found;
-  throw new ServiceError('InvalidInput', `distance_type is ${quoteForMessage(wanted)}, which is not known.`, {
-    hint: `Use ${DISTANCE_TYPES.join(', ')}.`,
-  });
+  throw unknownWord('distance_type', wanted, `Use ${DISTANCE_TYPES.join(', ')}.`);
 }
 
 function readFullText(body: CreateIndexBody, limits: IndexLimits): FullTextIndexSpec {
-  for (const name of ['custom_stop_words', 'lance_tokenizer'] as const) {
+  for (const name of NOT_OFFERED_PARAMETERS) {
     if (body[name] !== undefined) throw new ServiceError('Unsupported', `${name} is not offered.`);
   }
   const ngramMinLength = atMost(body, 'min_ngram_length', limits.ngramLengthMax);
   const ngramMaxLength = atMost(body, 'max_ngram_length', limits.ngramLengthMax);
   if (ngramMinLength !== undefined && ngramMaxLength !== undefined && ngramMinLength > ngramMaxLength) {
-    throw new ServiceError('InvalidInput', 'min_ngram_length is greater than max_ngram_length.');
+    throw invalidInput('min_ngram_length is greater than max_ngram_length.');
   }
   return {
     kind: 'full-text',
@@ -143,9 +137,11 @@ function oneOf(
   if (value === undefined) return undefined;
   const found = allowed.find((each) => each.toLowerCase() === value.toLowerCase());
   if (found !== undefined) return found;
-  throw new ServiceError('InvalidInput', `${name} is ${quoteForMessage(value)}, which is not known.`, {
-    hint: `Use one of ${allowed.join(', ')}.`,
-  });
+  throw unknownWord(name, value, `Use one of ${allowed.join(', ')}.`);
+}
+
+function unknownWord(name: string, value: string, hint: string): ServiceError {
+  return invalidInput(`${name} is ${quoteForMessage(value)}, which is not known.`, hint);
 }
 
 type Parameter = Exclude<
@@ -153,12 +149,8 @@ type Parameter = Exclude<
   'identity' | 'context' | 'id' | 'column' | 'index_type' | 'name' | 'replace' | 'branch'
 >;
 
-const FULL_TEXT: readonly Parameter[] = [
-  ...TEXT_PARAMETERS,
-  ...NGRAM_PARAMETERS,
-  'custom_stop_words',
-  'lance_tokenizer',
-];
+const NOT_OFFERED_PARAMETERS = ['custom_stop_words', 'lance_tokenizer'] as const;
+const FULL_TEXT: readonly Parameter[] = [...TEXT_PARAMETERS, ...NGRAM_PARAMETERS, ...NOT_OFFERED_PARAMETERS];
 const PARTITIONS: readonly Parameter[] = [
   'distance_type',
   'metric_type',
@@ -183,13 +175,11 @@ const PARAMETERS: Readonly<Partial<Record<IndexType, readonly Parameter[]>>> = {
 /** Parameters of other types would be ignored silently. */
 function refuseForeignParameters(body: CreateIndexBody, type: IndexType): void {
   const own = PARAMETERS[type] ?? [];
-  const foreign = [...PARTITIONS, ...QUANTIZER, ...GRAPH, ...FULL_TEXT].find(
-    (name) => body[name] !== undefined && !own.includes(name),
-  );
+  const isForeign = (name: Parameter): boolean => body[name] !== undefined && !own.includes(name);
+  const foreign = [...PARTITIONS, ...QUANTIZER, ...GRAPH, ...FULL_TEXT].find(isForeign);
   if (foreign === undefined) return;
-  throw new ServiceError('InvalidInput', `${foreign} is not a parameter of ${type} indexes.`, {
-    hint: own.length === 0 ? 'They have none.' : `They have ${own.join(', ')}.`,
-  });
+  const hint = own.length === 0 ? 'They have none.' : `They have ${own.join(', ')}.`;
+  throw invalidInput(`${foreign} is not a parameter of ${type} indexes.`, hint);
 }
 
 const OFFERED: readonly IndexType[] = [...VECTOR_INDEX_TYPES, ...SCALAR_INDEX_TYPES, 'FTS'];
@@ -213,7 +203,7 @@ function readIndexType(text: string): IndexType {
   if (NOT_OFFERED.has(plain(text))) {
     throw new ServiceError('Unsupported', `Indexes of type ${quoteForMessage(text)} are not offered.`, { hint });
   }
-  throw new ServiceError('InvalidInput', `index_type is ${quoteForMessage(text)}, which is not known.`, { hint });
+  throw unknownWord('index_type', text, hint);
 }
 
 function isVectorType(type: IndexType): type is VectorIndexType {

@@ -1,10 +1,9 @@
 import { setImmediate as nextEventLoopTick } from 'node:timers/promises';
-import { ServiceError } from '../../errors/service-error.ts';
+import { invalidInput } from '../../errors/service-error.ts';
 import { requireInteger } from '../../guard/numbers.ts';
 import type { QueryValues, RequestFacts } from '../operation.ts';
 import type { Services } from '../services.ts';
 
-/** Which part of a listing is wanted. */
 export interface Page {
   readonly after: string | undefined;
   /** `undefined`: everything. */
@@ -31,14 +30,12 @@ export function readPageSize(limit: number | undefined, services: Services): num
   return limit === undefined ? maximum : requireInteger(limit, { field: 'limit', minimum: 1, maximum });
 }
 
-/** The limit of a query; without one, as many entries as a page may have. */
+/** The same for a query. */
 export function readLimit(query: QueryValues, maximum: number): number {
   const text = query['limit'];
   if (text === undefined) return maximum;
   if (!/^\d{1,15}$/.test(text)) {
-    throw new ServiceError('InvalidInput', 'The query parameter limit is not a whole number.', {
-      hint: `Give a number from 1 to ${maximum}.`,
-    });
+    throw invalidInput('The query parameter limit is not a whole number.', `Give a number from 1 to ${maximum}.`);
   }
   return requireInteger(Number(text), { field: 'limit', minimum: 1, maximum });
 }
@@ -70,7 +67,7 @@ export function readPageToken(token: string, length: number): readonly string[] 
   const isPosition =
     Array.isArray(position) && position.length >= length && position.every((each) => typeof each === 'string');
   if (isPosition) return position;
-  throw new ServiceError('InvalidInput', 'The page token is not one that was given out here.');
+  throw invalidInput('The page token is not one that was given out here.');
 }
 
 function parseJson(text: string): unknown {
@@ -84,34 +81,24 @@ function parseJson(text: string): unknown {
 /** Between reads of this many entries, other requests run. */
 const READ_ENTRIES_MAX = 1000;
 
-/** Up to `limit` entries; each read continues after the last entry of the one before. */
+/** How many entries are read at once while searching for visible ones. */
+const LOOK_AHEAD_MIN = 100;
+
+/** Up to `limit` entries, or visible ones; each read continues after the last entry of the one before. */
 export async function collectPages<Entry>(
   limit: number,
   read: (last: Entry | undefined, limit: number) => Promise<readonly Entry[]>,
+  isVisible?: (entry: Entry) => boolean,
 ): Promise<readonly Entry[]> {
+  const readMin = isVisible === undefined ? 1 : LOOK_AHEAD_MIN;
   const found: Entry[] = [];
-  while (found.length < limit) {
-    const wanted = Math.min(READ_ENTRIES_MAX, limit - found.length);
-    const page = await read(found.at(-1), wanted);
-    found.push(...page);
+  for (let last: Entry | undefined; found.length < limit;) {
+    const wanted = Math.min(READ_ENTRIES_MAX, Math.max(readMin, limit - found.length));
+    const page = await read(last, wanted);
+    found.push(...(isVisible === undefined ? page : page.filter(isVisible)));
     if (page.length < wanted) break;
+    last = page.at(-1);
     await nextEventLoopTick();
   }
-  return found;
-}
-
-/** At least `count` visible entries, when there are so many, of a listing that also holds hidden ones. */
-export async function collectVisible<Entry>(
-  { count, pageSize }: { readonly count: number; readonly pageSize: number },
-  read: (last: Entry | undefined, limit: number) => Promise<readonly Entry[]>,
-  isVisible: (entry: Entry) => boolean,
-): Promise<readonly Entry[]> {
-  const found: Entry[] = [];
-  for (let last: Entry | undefined; found.length < count;) {
-    const page = await read(last, pageSize);
-    found.push(...page.filter(isVisible));
-    last = page.at(-1);
-    if (page.length < pageSize) break;
-  }
-  return found;
+  return found.slice(0, limit);
 }

@@ -1,11 +1,8 @@
-import { ServiceError } from '../../errors/service-error.ts';
+import { invalidInput } from '../../errors/service-error.ts';
 import { quoteForMessage } from '../../model/identifier.ts';
 import type { QueryValues } from '../operation.ts';
 
-/**
- * One of a few words. Case and underscore do not matter: clients write `exist_ok`, `ExistOk` and `EXIST_OK`; the LanceDB
- * client writes some of them with quotes inside the text.
- */
+/** Clients write `exist_ok`, `ExistOk` and `EXIST_OK`; the LanceDB client also with quotes inside the text. */
 export function readWord<Word extends string>(
   name: string,
   text: string | undefined,
@@ -15,13 +12,23 @@ export function readWord<Word extends string>(
   const plain = toPlain(text.replace(/^"(.*)"$/s, '$1'));
   const word = words.find((candidate) => toPlain(candidate) === plain);
   if (word !== undefined) return word;
-  throw new ServiceError('InvalidInput', `The ${name} ${quoteForMessage(text)} is not known.`, {
-    hint: `Known are ${words.join(', ')}.`,
-  });
+  throw invalidInput(`The ${name} ${quoteForMessage(text)} is not known.`, `Known are ${words.join(', ')}.`);
 }
 
 function toPlain(text: string): string {
   return text.toLowerCase().replaceAll('_', '');
+}
+
+interface EntriesRule {
+  readonly maximum: number;
+  readonly noun?: string;
+  readonly hint?: string;
+}
+
+export function requireEntries(field: string, count: number, rule: EntriesRule): void {
+  const { maximum, noun = 'entries', hint = 'Give at least one entry.' } = rule;
+  if (count === 0) throw invalidInput(`${field} is empty.`, hint);
+  if (count > maximum) throw invalidInput(`${field} has ${count} ${noun}; at most ${maximum} are allowed.`);
 }
 
 /** A query parameter that is `true` or `false`. */
@@ -29,5 +36,5 @@ export function readFlag(query: QueryValues, name: string): boolean | undefined 
   const text = query[name]?.toLowerCase();
   if (text === undefined || text === '') return undefined;
   if (text === 'true' || text === 'false') return text === 'true';
-  throw new ServiceError('InvalidInput', `The query parameter ${name} is neither true nor false.`);
+  throw invalidInput(`The query parameter ${name} is neither true nor false.`);
 }

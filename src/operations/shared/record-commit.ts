@@ -1,50 +1,47 @@
 import type { CommitEntry } from '../../catalog/catalog.ts';
 import { MAIN_BRANCH } from '../../model/table.ts';
-import type { TableRecord } from '../../model/table.ts';
 import type { ChangeReply } from '../../wire/history/versions.ts';
 import { objectReply } from '../operation.ts';
 import type { Reply, RequestFacts, TableRequest } from '../operation.ts';
 import type { Services } from '../services.ts';
 
-interface Change {
-  readonly operation: string;
-  readonly version: number;
-  readonly branch: string | undefined;
-}
+type Change = Pick<CommitEntry, 'version' | 'branch'>;
 
 /** The record of a commit; it names no branch when that is the main one. */
-export function toCommitEntry({ caller, requestId }: RequestFacts, { branch, ...change }: Change): CommitEntry {
-  const isMain = branch === undefined || branch === MAIN_BRANCH;
-  return { ...change, caller: caller.id, requestId, ...(isMain ? {} : { branch }) };
+export function toCommitEntry({ caller, requestId, write }: RequestFacts, { version, branch }: Change): CommitEntry {
+  const named = branch === MAIN_BRANCH ? undefined : branch;
+  return { operation: write.operation, caller: caller.id, requestId, version, branch: named };
 }
 
 /** The record of a change of names, which creates no version. */
-export function toNameEntry(request: RequestFacts, operation: string): CommitEntry {
-  return toCommitEntry(request, { operation, version: 0, branch: undefined });
+export function toNameEntry(request: RequestFacts): CommitEntry {
+  return toCommitEntry(request, { version: 0 });
 }
 
-/** Records a change whose reply has nothing but the transaction id. */
-export async function recordChange(request: TableRequest, services: Services, change: Change): Promise<Reply> {
-  const transaction_id = await recordCommit(services, request.table, toCommitEntry(request, change));
-  return objectReply<ChangeReply>({ transaction_id });
-}
-
-/**
- * Records a change that creates no version of rows, such as a tag or an index, and returns the transaction id. The change
- * is already visible, so a failure here must not fail the request, which clients would retry: the id is missing then.
- */
-export async function recordCommit(
+/** Makes a change that creates no version, such as a tag, in the table's write queue, and replies with its record. */
+export async function runChange(
+  request: TableRequest,
   services: Services,
-  table: TableRecord,
-  entry: CommitEntry,
+  work: () => Promise<Change>,
+): Promise<Reply> {
+  const change = await services.writes.exclusive(request.table.location, work);
+  const transaction_id = await recordCommit(request, services, toCommitEntry(request, change));
+  return objectReply<typeof ChangeReply>({ transaction_id });
+}
+
+/** The change is visible already: a failure here must not fail the request, which clients would retry. */
+export async function recordCommit(
+  { table }: Pick<TableRequest, 'table'>,
+  services: Services,
+  commit: CommitEntry,
 ): Promise<string | undefined> {
   services.maintenance.recordCommit(table);
   try {
-    const [recorded] = await services.catalog.journal.record([{ table, commit: entry }], true);
+    const [recorded] = await services.catalog.journal.record([{ table, commit }], true);
     // Without a record the table was dropped meanwhile, and has no history to complete.
     return recorded?.transactionId;
   } catch (error) {
-    services.telemetry.emit({ kind: 'background-failed', task: `record of ${entry.operation}`, cause: error });
+    services.telemetry.emit({ kind: 'background-failed', task: `record of ${commit.operation}`, cause: error });
     return undefined;
   }
 }

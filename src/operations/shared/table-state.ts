@@ -1,5 +1,5 @@
 import type { WriteTarget } from '../../engine/engine.ts';
-import { ServiceError } from '../../errors/service-error.ts';
+import { invalidInput } from '../../errors/service-error.ts';
 import { requireInteger } from '../../guard/numbers.ts';
 import { MAIN_BRANCH } from '../../model/table.ts';
 import type { TableRecord, TableState } from '../../model/table.ts';
@@ -19,7 +19,7 @@ export function toTableState(table: TableRecord, request: StateRequest): TableSt
 
 /** The branch that a body names, or a query where the body is data; `undefined` for the main one. */
 export function readBranch({ branch }: StateRequest): string | undefined {
-  if (branch === '') throw new ServiceError('InvalidInput', 'branch is empty.');
+  if (branch === '') throw invalidInput('branch is empty.');
   return branch === MAIN_BRANCH ? undefined : branch;
 }
 
@@ -41,7 +41,5 @@ function readVersion(text: string): number {
 
 function refuseContradiction(name: string, inBody: unknown, inQuery: unknown): void {
   if (inBody === undefined || inQuery === undefined || inBody === inQuery) return;
-  throw new ServiceError('InvalidInput', `The body and the address name different values of ${name}.`, {
-    hint: 'Give it once.',
-  });
+  throw invalidInput(`The body and the address name different values of ${name}.`, 'Give it once.');
 }

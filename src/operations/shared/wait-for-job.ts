@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { JobResult, StartedJob } from '../../jobs/jobs.ts';
 import type { RequestFacts } from '../operation.ts';
 import type { Services } from '../services.ts';
@@ -9,21 +10,15 @@ export async function waitForJob<Result extends JobResult>(
   { limits }: Services,
 ): Promise<Result | undefined> {
   const seconds = readPreferredWait(header('prefer'), limits.jobs.answerSeconds);
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), seconds * 1000);
-  });
+  const done = new AbortController();
   try {
-    return await Promise.race([job.outcome, timeout]);
+    return await Promise.race([job.outcome, sleep(seconds * 1000, undefined, { signal: done.signal })]);
   } finally {
-    clearTimeout(timer);
+    done.abort();
   }
 }
 
-/**
- * How long a caller wants to wait for a result before it is told where to ask for it (RFC 7240, sections 4.1 and 4.3):
- * `respond-async` alone means not at all, `wait=10` ten seconds; never longer than the service allows.
- */
+/** RFC 7240, sections 4.1 and 4.3: `respond-async` alone means not at all, `wait=10` ten seconds, but never longer. */
 export function readPreferredWait(prefer: string | undefined, secondsMax: number): number {
   const preferences = (prefer ?? '').split(',').map((part) => part.trim().toLowerCase());
   const wait = preferences

@@ -1,22 +1,24 @@
-import type { SucceededWrite, TableWrite, WriteResult } from '../../writes/writes.ts';
+import type { Fields, SucceededWrite, TableWrite, WriteResult } from '../../writes/writes.ts';
 import type { Reply, TableRequest } from '../operation.ts';
 import type { Services } from '../services.ts';
 
+type WriteSource = Pick<TableRequest, 'table' | 'write'>;
+
 /** The fields of a table write that follow from its request. */
-export function describeWrite(
-  { table, write }: Pick<TableRequest, 'table' | 'write'>,
-  branch: string | undefined,
-): Pick<TableWrite<unknown>, 'request' | 'table' | 'branch' | 'recordedAs'> {
+export function describeWrite({ table, write }: WriteSource, branch: string | undefined) {
   return { request: write, table, branch, recordedAs: write.operation };
 }
 
-/** A write whose reply has only the version and the transaction id. */
-export async function runPlainWrite(
+type OneCommit<Outcome> = Pick<TableWrite<Outcome>, 'branch' | 'plan'> & Partial<TableWrite<Outcome>>;
+
+/** Runs a write of one commit. By default its reply has only the version and the transaction id. */
+export async function runWrite<Outcome>(
+  source: WriteSource,
   services: Services,
-  write: Omit<TableWrite<object>, 'rule' | 'toFields'>,
+  write: OneCommit<Outcome>,
 ): Promise<Reply> {
-  const rule = { from: 'nothing' } as const;
-  return replyToWrite(await services.writes.run({ ...write, rule, toFields: () => ({}) }));
+  const defaults = { rule: { from: 'nothing' }, toFields: () => ({}) } as const;
+  return replyToWrite(await services.writes.run({ ...describeWrite(source, write.branch), ...defaults, ...write }));
 }
 
 /** Throws the error of a write that was refused or is in doubt. */
@@ -25,11 +27,12 @@ export function requireSuccess(result: WriteResult): SucceededWrite {
   return result;
 }
 
-/** The reply to a write: its fields, the version, and the transaction id. */
-export function replyToWrite(result: WriteResult): Reply {
+/** The reply to a write: its fields, the version, those that a replayed result does not keep, and the transaction id. */
+export function replyToWrite(result: WriteResult, toOtherFields?: (success: SucceededWrite) => Fields): Reply {
   const success = requireSuccess(result);
   const { fields, version, transactionId } = success;
-  return { kind: 'object', body: { ...fields, version, transaction_id: transactionId }, ...toFrame(success) };
+  const body = { ...fields, version, ...toOtherFields?.(success), transaction_id: transactionId };
+  return { kind: 'object', body, ...toFrame(success) };
 }
 
 /** What every reply to the write carries: the response to be marked, and whether it was replayed. */

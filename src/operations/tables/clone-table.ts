@@ -1,5 +1,4 @@
-import type { Reservation } from '../../catalog/catalog.ts';
-import { ServiceError } from '../../errors/service-error.ts';
+import { ServiceError, invalidInput } from '../../errors/service-error.ts';
 import { guardTagName } from '../../guard/names.ts';
 import { isPermitted } from '../../model/access.ts';
 import { locationUri } from '../../model/table.ts';
@@ -10,7 +9,7 @@ import type { NewTableRequest } from '../operation.ts';
 import type { Services } from '../services.ts';
 import { toNameEntry } from '../shared/record-commit.ts';
 import { toTableState } from '../shared/table-state.ts';
-import { discard, publish } from './new-table.ts';
+import { orDiscard, publish } from './new-table.ts';
 
 export const cloneTable = defineNewTableOperation({
   id: 'clone_table',
@@ -26,12 +25,15 @@ export const cloneTable = defineNewTableOperation({
     const state = await readSourceState(source, body, services);
     const wanted = { databaseId: database.id, path, root: database.root, caller: caller.id };
     const reservation = await services.catalog.tables.reserve(wanted);
-    const version = await copyData(state, reservation, services);
+    const version = await orDiscard(reservation, services, async () =>
+      services.writes.cloneTable(state.location, reservation.location, async () =>
+        services.engine.lifecycle.clone(state, reservation.location),
+      ),
+    );
     const { properties } = source;
-    const entry = { ...toNameEntry(request, 'clone_table'), version, properties };
-    const transactionId = await publish(reservation, entry, services);
+    const transactionId = await publish(reservation, { ...toNameEntry(request), version, properties }, services);
     const location = locationUri(reservation.location);
-    return objectReply<CloneTableReply>({ location, version, properties, transaction_id: transactionId });
+    return objectReply<typeof CloneTableReply>({ location, version, properties, transaction_id: transactionId });
   },
 });
 
@@ -41,9 +43,8 @@ async function requireSource(
   services: Services,
 ): Promise<TableRecord> {
   if (body.source_tag !== undefined && body.source_version !== undefined) {
-    throw new ServiceError('InvalidInput', 'source_version and source_tag are both given.', {
-      hint: 'Give one of them, or none for the latest version.',
-    });
+    const hint = 'Give one of them, or none for the latest version.';
+    throw invalidInput('source_version and source_tag are both given.', hint);
   }
   const source = await services.catalog.tables.findByLocation(toLocation(body.source_location));
   const databases = source === undefined ? [] : await services.catalog.databases.list();
@@ -60,18 +61,6 @@ async function readSourceState(source: TableRecord, body: CloneTableBody, { engi
   const { source_tag: tag, source_version: version } = body;
   if (tag === undefined) return toTableState(source, { version });
   return toTableState(source, await engine.versions.requireTag(source.location, guardTagName(tag)));
-}
-
-async function copyData(state: TableState, reservation: Reservation, services: Services): Promise<number> {
-  const { engine, writes } = services;
-  try {
-    return await writes.cloneTable(state.location, reservation.location, async () =>
-      engine.lifecycle.clone(state, reservation.location),
-    );
-  } catch (error) {
-    await discard(reservation, services);
-    throw error;
-  }
 }
 
 function toLocation(text: string): string {

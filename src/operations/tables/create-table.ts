@@ -1,17 +1,20 @@
 import type { Reservation } from '../../catalog/catalog.ts';
+import { invalidInput } from '../../errors/service-error.ts';
+import { guardProperties, guardStorageOptions } from '../../guard/metadata.ts';
+import { parseStrictText } from '../../model/strict-json.ts';
 import { locationUri } from '../../model/table.ts';
 import type { TableRecord } from '../../model/table.ts';
+import { isObject } from '../../wire/shapes.ts';
 import { CreateTableQuery, CreateTableReply } from '../../wire/tables.ts';
-import { defineNewTableIngest, json, objectReply } from '../operation.ts';
-import type { IngestRequest, Operation, Reply } from '../operation.ts';
+import { defineNewTableOperation, json, objectReply } from '../operation.ts';
+import type { IngestRequest, Operation, QueryValues, Reply } from '../operation.ts';
 import type { Services } from '../services.ts';
+import { readWord } from '../shared/parameters.ts';
 import { toTableState } from '../shared/table-state.ts';
 import { describeWrite, replyToWrite, requireSuccess, toFrame } from '../shared/write-reply.ts';
-import { readCreateSettings } from './create-settings.ts';
-import type { CreateSettings } from './create-settings.ts';
 import { alreadyExists, claimName, publishData, writeData } from './new-table.ts';
 
-export const createTable = defineNewTableIngest({
+export const createTable = defineNewTableOperation({
   id: 'create_table',
   path: '/v1/table/:id/create',
   summary: 'Create a table from an Arrow IPC stream',
@@ -44,8 +47,47 @@ export const createNamedTable: Operation = {
   summary: 'Create a table in the root namespace by its name',
 };
 
+interface CreateSettings {
+  readonly mode: 'create' | 'exist_ok' | 'overwrite';
+  readonly properties: Record<string, string> | undefined;
+  readonly storageOptions: Record<string, string>;
+  /** Those that replies repeat. */
+  readonly shownOptions: Record<string, string>;
+}
+
+export function readCreateSettings(
+  query: QueryValues,
+  { limits, allowedStorageOptions }: Pick<Services, 'limits' | 'allowedStorageOptions'>,
+): CreateSettings {
+  const { jsonDepthMax } = limits.http;
+  const properties = readStringMap('properties', query['properties'], jsonDepthMax);
+  const storageOptions = readStringMap('storage_options', query['storage_options'], jsonDepthMax) ?? {};
+  if (properties !== undefined) guardProperties(properties, 'properties', limits.metadata);
+  guardStorageOptions(storageOptions, allowedStorageOptions);
+  const shownOptions = withoutSecrets(storageOptions, allowedStorageOptions);
+  const mode = readWord('mode', query['mode'], ['create', 'exist_ok', 'overwrite']);
+  return { mode, properties, storageOptions, shownOptions };
+}
+
+/** Options that the administrator allowed beside the harmless ones may be credentials, and are not sent back. */
+function withoutSecrets(options: Readonly<Record<string, string>>, allowed: readonly string[]): Record<string, string> {
+  const hidden = new Set(allowed.map((key) => key.toLowerCase()));
+  return Object.fromEntries(Object.entries(options).filter(([key]) => !hidden.has(key.toLowerCase())));
+}
+
+function readStringMap(name: string, text: string | undefined, depthMax: number): Record<string, string> | undefined {
+  if (text === undefined) return undefined;
+  const value = parseStrictText(text, { depthMax, what: `The query parameter ${name}` });
+  if (!isObject(value) || !Object.values(value).every((entry) => typeof entry === 'string')) {
+    const hint = `Send it as ${name}={"key":"value"}, percent-encoded.`;
+    throw invalidInput(`The query parameter ${name} is not a JSON object of strings.`, hint);
+  }
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Just checked to be an object whose values are all strings. Without a prototype, no key is special.
+  return Object.assign(Object.create(null), value) as Record<string, string>;
+}
+
 async function create(request: IngestRequest, settings: CreateSettings, services: Services): Promise<Reply> {
-  const claim = await claimName(request, settings.mode, services);
+  const claim = await claimName(request, services, { waits: settings.mode !== 'create' });
   if (claim.kind === 'reserved') return createNew(claim.reservation, request, settings, services);
   switch (settings.mode) {
     case 'create':
@@ -65,12 +107,11 @@ async function createNew(
 ): Promise<Reply> {
   const { shownOptions, properties = {} } = settings;
   const shown = { location: locationUri(reservation.location), storage_options: shownOptions, properties };
-  const { version } = await writeData(reservation, request, settings, services);
+  const { version } = await writeData(reservation, request, services, settings.storageOptions);
   // A create that is sent again without a key is refused, because the table exists.
   const isKept = request.write.key !== undefined;
   const result = await publishData(reservation, request, { version, properties, fields: shown, isKept }, services);
-  const reply = objectReply<CreateTableReply>({ ...shown, version, transaction_id: result.transactionId });
-  return { ...reply, ...toFrame(result) };
+  return replyToWrite(result);
 }
 
 async function overwrite(
@@ -93,13 +134,13 @@ async function overwrite(
   );
   const success = requireSuccess(result);
   const { version, transactionId, properties = table.properties } = success;
-  const reply = objectReply<CreateTableReply>({ ...shown, version, properties, transaction_id: transactionId });
+  const reply = objectReply<typeof CreateTableReply>({ ...shown, version, properties, transaction_id: transactionId });
   return { ...reply, ...toFrame(success) };
 }
 
 async function replyWithExisting(table: TableRecord, settings: CreateSettings, services: Services): Promise<Reply> {
   const { version } = await services.engine.describeTable(toTableState(table, {}));
-  return objectReply<CreateTableReply>({
+  return objectReply<typeof CreateTableReply>({
     location: locationUri(table.location),
     version,
     storage_options: settings.shownOptions,

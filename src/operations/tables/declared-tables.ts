@@ -28,9 +28,9 @@ export const declareTable = defineNewTableOperation({
     guardProperties(properties, 'properties', services.limits.metadata);
     const { table, transactionId } = await services.catalog.tables.declare(
       { databaseId: database.id, path, root: database.root, properties },
-      toNameEntry(request, 'declare_table'),
+      toNameEntry(request),
     );
-    return objectReply<DeclareTableReply>({
+    return objectReply<typeof DeclareTableReply>({
       location: locationUri(table.location),
       storage_options: {},
       properties: table.properties,

@@ -1,8 +1,6 @@
 import { pathToFileURL } from 'node:url';
-import { ServiceError } from '../../errors/service-error.ts';
+import { invalidInput } from '../../errors/service-error.ts';
 import { guardTagName } from '../../guard/names.ts';
-import { nameOf, namespaceOf } from '../../model/identifier.ts';
-import type { TablePath } from '../../model/identifier.ts';
 import { tableNotFound } from '../../model/refusals.ts';
 import { locationUri } from '../../model/table.ts';
 import type { TableState } from '../../model/table.ts';
@@ -16,11 +14,10 @@ import {
   TableStatsBody,
   TableStatsReply,
 } from '../../wire/tables.ts';
-import { defineTableOperation, json, objectReply } from '../operation.ts';
+import { defineTableOperation, json, objectReply, toShownPath } from '../operation.ts';
 import type { TableRequest } from '../operation.ts';
 import type { Services } from '../services.ts';
 import { readFlag } from '../shared/parameters.ts';
-import { toShownPath } from '../shared/shown-path.ts';
 import { toTableState } from '../shared/table-state.ts';
 import { isOnlyDeclared } from './declared-tables.ts';
 
@@ -36,14 +33,14 @@ export const describeTable = defineTableOperation({
   async run(request, services) {
     if (await isOnlyDeclared(request.table, services)) {
       refuseStateOfDeclared(request);
-      return objectReply<DescribeTableReply>({ ...describeRecord(request), is_only_declared: true });
+      return objectReply<typeof DescribeTableReply>({ ...describeRecord(request), is_only_declared: true });
     }
     const state = await readState(request, services);
     const { version, schema } = await services.engine.describeTable(state);
     const isDetailed =
       request.body.load_detailed_metadata ?? readFlag(request.query, 'load_detailed_metadata') ?? false;
     // Version and schema are always sent: clients take a table without them for one that has no data yet.
-    return objectReply<DescribeTableReply>({
+    return objectReply<typeof DescribeTableReply>({
       ...describeRecord(request),
       version,
       schema: toSchemaJson(schema, request.dialect),
@@ -84,7 +81,7 @@ export const tableStats = defineTableOperation({
   async run({ table, query, body }, services) {
     const state = toTableState(table, { branch: query['branch'] ?? body.branch });
     const { totalBytes, numRows, numIndices, fragmentStats } = await services.engine.versions.stats(state);
-    return objectReply<TableStatsReply>({
+    return objectReply<typeof TableStatsReply>({
       total_bytes: totalBytes,
       num_rows: numRows,
       num_indices: numIndices,
@@ -103,15 +100,15 @@ type DescribeRequest = TableRequest<DescribeTableBody>;
 function refuseStateOfDeclared(request: DescribeRequest): void {
   const { dialect, delimiter, body } = request;
   const isStateRequested = body.version !== undefined || body.branch !== undefined || body.tag !== undefined;
-  if (dialect === 'lancedb' || isStateRequested) throw tableNotFound(shownPathOf(request), delimiter);
+  if (dialect === 'lancedb' || isStateRequested)
+    throw tableNotFound(toShownPath(request, request.table.path), delimiter);
 }
 
 async function readState({ table, body }: DescribeRequest, services: Services): Promise<TableState> {
   if (body.tag === undefined) return toTableState(table, body);
   if (body.version !== undefined || body.branch !== undefined) {
-    throw new ServiceError('InvalidInput', 'tag is given together with version or branch.', {
-      hint: 'A tag stands for both; give one or the other.',
-    });
+    const hint = 'A tag stands for both; give one or the other.';
+    throw invalidInput('tag is given together with version or branch.', hint);
   }
   return toTableState(table, await services.engine.versions.requireTag(table.location, guardTagName(body.tag)));
 }
@@ -128,19 +125,14 @@ async function readStats(state: TableState, services: Services): Promise<Describ
 function describeRecord(request: DescribeRequest) {
   const { table } = request;
   const location = locationUri(table.location);
-  const path = shownPathOf(request);
+  const path = toShownPath(request, table.path);
   return {
-    table: nameOf(path),
-    namespace: namespaceOf(path),
+    table: path.at(-1) ?? '',
+    namespace: path.slice(0, -1),
     location,
     // Unlike the location, always a whole URI.
     table_uri: location.includes('://') ? location : pathToFileURL(location).href,
     storage_options: {},
     properties: table.properties,
   };
-}
-
-function shownPathOf(request: DescribeRequest): TablePath {
-  const [first = '', ...rest] = toShownPath(request, request.table.path);
-  return [first, ...rest];
 }

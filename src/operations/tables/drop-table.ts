@@ -1,12 +1,12 @@
 import pLimit from 'p-limit';
 import type { Removal } from '../../catalog/catalog.ts';
 import { locationUri } from '../../model/table.ts';
-import { GoneTableReply, TableBody } from '../../wire/tables.ts';
-import { defineTableOperation, json, objectReply } from '../operation.ts';
+import { EmptyBody } from '../../wire/shapes.ts';
+import { GoneTableReply } from '../../wire/tables.ts';
+import { defineTableOperation, json, objectReply, toShownPath } from '../operation.ts';
 import type { Reply, TableRequest } from '../operation.ts';
 import type { Services } from '../services.ts';
 import { toNameEntry } from '../shared/record-commit.ts';
-import { toShownPath } from '../shared/shown-path.ts';
 
 export const dropTable = defineTableOperation({
   id: 'drop_table',
@@ -14,12 +14,11 @@ export const dropTable = defineTableOperation({
   summary: 'Drop a table and remove its data',
   permission: 'manage',
   followsRename: 'never',
-  body: { kind: 'json', shape: TableBody },
+  body: { kind: 'json', shape: EmptyBody },
   replies: [json(GoneTableReply, 'What it was.')],
   async run(request, services) {
-    // First the name, so that no table is ever seen half removed; then the data, in the table's write queue.
-    const entry = toNameEntry(request, 'drop_table');
-    const { transactionId, removal } = await services.catalog.tables.drop(request.table, entry);
+    // First the name: no table is ever seen half removed. Then the data, in the table's write queue.
+    const { transactionId, removal } = await services.catalog.tables.drop(request.table, toNameEntry(request));
     await removeData(services, [removal]);
     return replyWithGoneTable(request, transactionId);
   },
@@ -31,11 +30,10 @@ export const deregisterTable = defineTableOperation({
   summary: 'Take a table out of the catalog and leave its data',
   permission: 'manage',
   followsRename: 'never',
-  body: { kind: 'json', shape: TableBody },
+  body: { kind: 'json', shape: EmptyBody },
   replies: [json(GoneTableReply, 'What it was, and where its data are.')],
   async run(request, services) {
-    const entry = toNameEntry(request, 'deregister_table');
-    const { transactionId } = await services.catalog.tables.deregister(request.table, entry);
+    const { transactionId } = await services.catalog.tables.deregister(request.table, toNameEntry(request));
     services.engine.lifecycle.close(request.table.location);
     return replyWithGoneTable(request, transactionId);
   },
@@ -43,10 +41,7 @@ export const deregisterTable = defineTableOperation({
 
 const REMOVALS_MAX = 4;
 
-/**
- * Removes the data of dropped tables. The drop is committed, so a failure here does not fail the request: what is left is
- * removed at the next start. Nor does the caller wait for a running index build, which must end first.
- */
+/** The drop is committed: what fails here is removed at the next start, and no caller waits for a running index build. */
 export async function removeData(services: Services, removals: readonly Removal[]): Promise<void> {
   await pLimit(REMOVALS_MAX).map(removals, async (removal) => {
     const isLong = services.writes.background.whenOver(removal.location) !== undefined;
@@ -64,9 +59,9 @@ async function removeTable({ writes, catalog, telemetry }: Services, removal: Re
   }
 }
 
-function replyWithGoneTable(request: TableRequest<TableBody>, transactionId: string): Reply {
+function replyWithGoneTable(request: TableRequest, transactionId: string): Reply {
   const { table } = request;
-  return objectReply<GoneTableReply>({
+  return objectReply<typeof GoneTableReply>({
     id: toShownPath(request, table.path),
     location: locationUri(table.location),
     properties: table.properties,

@@ -1,13 +1,12 @@
 import { readableScopes, readableTables } from '../../model/access.ts';
-import { formatPath, nameOf, parseTablePath, toTablePath } from '../../model/identifier.ts';
+import { belowPrefix, formatPath, nameOf, parseTablePath, toTablePath } from '../../model/identifier.ts';
 import type { NamespacePath, TablePath } from '../../model/identifier.ts';
 import type { TableRecord } from '../../model/table.ts';
 import { ListTablesOfQuery, ListTablesQuery, ListTablesReply } from '../../wire/tables.ts';
-import { defineDatabaseOperation, defineNamespaceOperation, json, objectReply } from '../operation.ts';
+import { defineDatabaseOperation, defineNamespaceOperation, json, objectReply, toShownPath } from '../operation.ts';
 import type { DatabaseRequest, Reply, RequestFacts } from '../operation.ts';
 import type { Services } from '../services.ts';
 import { collectPages, cutPage, readLimit } from '../shared/pages.ts';
-import { toShownPath } from '../shared/shown-path.ts';
 import { filterDeclared } from './declared-tables.ts';
 
 export const listTables = defineDatabaseOperation({
@@ -16,7 +15,6 @@ export const listTables = defineDatabaseOperation({
   path: '/v1/tables',
   summary: 'List the tables of the database that the caller may see',
   permission: 'see',
-  body: { kind: 'none' },
   query: ListTablesQuery,
   replies: [json(ListTablesReply, 'Identifiers in order.')],
   run: listIdentifiers,
@@ -40,7 +38,6 @@ export const listTablesOfNamespace = defineNamespaceOperation({
   path: '/v1/namespace/:id/table/list',
   summary: 'List the tables directly in a namespace that the caller may see',
   permission: 'see',
-  body: { kind: 'none' },
   query: ListTablesOfQuery,
   replies: [json(ListTablesReply, 'Names in order.')],
   run: async (request, services) => listNames(request, request.namespace, services),
@@ -54,7 +51,7 @@ async function listIdentifiers(request: DatabaseRequest, services: Services): Pr
   );
   const shown = await filterDeclared(request, entries, services);
   const tables = shown.map(({ path }) => formatPath(toShownPath(request, path), request.delimiter));
-  return objectReply<ListTablesReply>({ tables, page_token });
+  return objectReply<typeof ListTablesReply>({ tables, page_token });
 }
 
 /** Reads only the scopes of the caller's grants: a caller of one namespace never waits for all the others. */
@@ -66,8 +63,8 @@ async function findReadable(
   const found: TableRecord[] = [];
   for (const under of readableScopes(caller, database.name, prefix)) {
     if (found.length >= limit) break;
-    const page = { databaseId: database.id, under, limit: limit - found.length };
-    found.push(...(await services.catalog.tables.list(after === undefined ? page : { ...page, after })));
+    const page = { databaseId: database.id, under, after, limit: limit - found.length };
+    found.push(...(await services.catalog.tables.list(page)));
   }
   return found;
 }
@@ -88,10 +85,7 @@ function readToken(token: string, delimiter: string): TablePath {
 /** No name contains it, and no identifier of a caller starts with it. */
 const TOKEN_MARK = '/';
 
-/**
- * The identifier itself, which clients may also build from a name that they know. A name that contains the delimiter of
- * this request, because it was created with another, would be read back as another path, and the pages would never end.
- */
+/** The identifier, unless a name contains the delimiter of this request: read back as another path, pages never end. */
 function toPageToken(path: NamespacePath, delimiter: string): string {
   const token = formatPath(path, delimiter);
   const readBack = token.split(delimiter);
@@ -105,18 +99,13 @@ async function listNames(request: RequestFacts, inside: NamespacePath, services:
   const limit = readLimit(query, services.limits.http.unpagedNamesMax);
   const token = query['page_token'];
   const children = readableTables(caller, database.name, inside);
-  const start = token === undefined || token === '' ? undefined : toPath(inside, token);
-  const paths = children === 'all' ? {} : { paths: children.map((name) => toPath(inside, name)) };
-  const found = await collectPages<TableRecord>(limit + 1, async (last, wanted) => {
-    const after = last?.path ?? start;
-    const page = { databaseId: database.id, inside, ...paths, limit: wanted };
-    return services.catalog.tables.list(after === undefined ? page : { ...page, after });
-  });
+  const start = token === undefined || token === '' ? undefined : belowPrefix(inside, [token]);
+  const paths = children === 'all' ? undefined : children.map((name) => belowPrefix(inside, [name]));
+  const page = { databaseId: database.id, inside, paths };
+  const found = await collectPages<TableRecord>(limit + 1, async (last, wanted) =>
+    services.catalog.tables.list({ ...page, after: last?.path ?? start, limit: wanted }),
+  );
   const { entries, page_token } = cutPage(found, limit, ({ path }) => nameOf(path));
   const shown = await filterDeclared(request, entries, services);
-  return objectReply<ListTablesReply>({ tables: shown.map(({ path }) => nameOf(path)), page_token });
-}
-
-function toPath([first, ...rest]: NamespacePath, name: string): TablePath {
-  return first === undefined ? [name] : [first, ...rest, name];
+  return objectReply<typeof ListTablesReply>({ tables: shown.map(({ path }) => nameOf(path)), page_token });
 }

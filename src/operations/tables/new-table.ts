@@ -8,27 +8,26 @@ import type { IngestRequest, TableIngestRequest } from '../operation.ts';
 import type { Services } from '../services.ts';
 import { toNameEntry } from '../shared/record-commit.ts';
 import { readBranch } from '../shared/table-state.ts';
-import { readCreateSettings } from './create-settings.ts';
-import type { CreateMode, CreateSettings } from './create-settings.ts';
 import { isOnlyDeclared } from './declared-tables.ts';
 
 /** The name is either reserved for this request, or a table has it. */
-export type NameClaim =
+type NameClaim =
   | { readonly kind: 'reserved'; readonly reservation: Reservation }
   | { readonly kind: 'taken'; readonly table: TableRecord };
 
 const POLL_MILLISECONDS = 25;
 
-/**
- * Reserves the name of a new table, or finds the table that has it. While another request creates that table, `create` is
- * refused at once; the other modes want the table in any case, and wait for it.
- */
-export async function claimName(request: IngestRequest, mode: CreateMode, services: Services): Promise<NameClaim> {
+/** While another request creates the table: waits for that table, or refuses at once. */
+export async function claimName(
+  request: IngestRequest,
+  services: Services,
+  { waits }: { readonly waits: boolean },
+): Promise<NameClaim> {
   const polls = Math.ceil((services.limits.engine.queueWaitSeconds * 1000) / POLL_MILLISECONDS);
   for (let poll = 0; poll < polls; poll += 1) {
     const claim = await tryClaim(request, services);
     if (claim !== undefined) return claim;
-    if (mode === 'create') throw alreadyExists(request);
+    if (!waits) throw alreadyExists(request);
     await sleep(POLL_MILLISECONDS);
   }
   throw new ServiceError('ConcurrentModification', 'Another request is still creating this table.', {
@@ -62,24 +61,19 @@ async function tryClaim(request: IngestRequest, services: Services): Promise<Nam
   }
 }
 
-type Outcome = { readonly version: number; readonly rows: number };
-
 /** Writes the data under the reserved name. It is invisible until it is published, and a crash leaves only data to sweep. */
 export async function writeData(
   reservation: Reservation,
   request: IngestRequest,
-  { storageOptions }: CreateSettings,
   services: Services,
-): Promise<Outcome> {
-  return orDiscard(reservation, services, async () => {
-    const stream = await request.openStream();
-    return services.writes.createTable(reservation.location, stream, storageOptions);
-  });
+  storageOptions: Readonly<Record<string, string>> = {},
+) {
+  return orDiscard(reservation, services, async () =>
+    services.writes.createTable(reservation.location, await request.openStream(), storageOptions),
+  );
 }
 
-interface Publication {
-  readonly version: number;
-  readonly fields: Fields;
+interface Publication extends Pick<SucceededWrite, 'version' | 'fields'> {
   readonly properties?: Readonly<Record<string, string>>;
   /** Whether a repeated request gets the result. */
   readonly isKept: boolean;
@@ -96,12 +90,13 @@ export async function publishData(
     await orDiscard(reservation, services, async () => refuseFilled(request, services));
   }
   const completes = isKept ? services.writes.toCompleted(request.write, fields) : undefined;
-  const entry = { ...toNameEntry(request, 'create_table'), version };
-  const transactionId = await publish(reservation, { ...entry, properties, completes }, services);
+  const entry = { ...toNameEntry(request), operation: 'create_table', version, properties, completes };
+  const transactionId = await publish(reservation, entry, services);
   return { kind: 'committed', version, transactionId, properties, fields, response: completes };
 }
 
-async function orDiscard<Value>(
+/** Discards what was written under the reserved name when the work fails. */
+export async function orDiscard<Value>(
   reservation: Reservation,
   services: Services,
   work: () => Promise<Value>,
@@ -147,7 +142,7 @@ export async function publish(
 }
 
 /** The reservation is given back last: the name is not free while its data may still exist. */
-export async function discard(reservation: Reservation, services: Services): Promise<void> {
+async function discard(reservation: Reservation, services: Services): Promise<void> {
   try {
     await services.writes.removeTable(reservation.location);
     await services.catalog.tables.abandon(reservation);
@@ -158,7 +153,7 @@ export async function discard(reservation: Reservation, services: Services): Pro
 }
 
 /** The table that rows are for; or, when it was only declared, the result of creating it from them. */
-export type Filled =
+type Filled =
   | { readonly kind: 'existing'; readonly table: TableRecord }
   | { readonly kind: 'filled'; readonly result: WriteResult };
 
@@ -173,10 +168,10 @@ export async function fillIfDeclared(
   if (!isEmpty) return { kind: 'existing', table };
   const ingest = { ...request, path: table.path };
   try {
-    const claim = await claimName(ingest, 'exist_ok', services);
+    const claim = await claimName(ingest, services, { waits: true });
     if (claim.kind === 'taken') return { kind: 'existing', table: claim.table };
     const { reservation } = claim;
-    const { version, rows } = await writeData(reservation, ingest, readCreateSettings({}, services), services);
+    const { version, rows } = await writeData(reservation, ingest, services);
     const publication = { version, fields: toFields({ rows }), isKept: true };
     const result = await services.writes.idempotency.serializeWrite(request.write, async () => {
       const replayed = await orDiscard(reservation, services, async () =>

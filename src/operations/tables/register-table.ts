@@ -1,15 +1,15 @@
-import { ServiceError } from '../../errors/service-error.ts';
+import { invalidInput } from '../../errors/service-error.ts';
 import { guardProperties } from '../../guard/metadata.ts';
 import { isPermitted } from '../../model/access.ts';
 import { notPermitted } from '../../model/refusals.ts';
 import { locationUri } from '../../model/table.ts';
 import type { TableLocation } from '../../model/table.ts';
 import { RegisterTableBody, RegisterTableReply } from '../../wire/tables.ts';
-import { toNameEntry } from '../shared/record-commit.ts';
 import { defineNewTableOperation, json, objectReply } from '../operation.ts';
 import type { NewTableRequest } from '../operation.ts';
 import type { Services } from '../services.ts';
 import { readWord } from '../shared/parameters.ts';
+import { toNameEntry } from '../shared/record-commit.ts';
 
 export const registerTable = defineNewTableOperation({
   id: 'register_table',
@@ -31,22 +31,16 @@ export const registerTable = defineNewTableOperation({
     await services.engine.lifecycle.refuseForeignFiles(location, version);
     const { transactionId } = await services.catalog.tables.register(
       { databaseId: database.id, path, location, properties, replaces: mode === 'overwrite' },
-      { ...toNameEntry(request, 'register_table'), version },
+      { ...toNameEntry(request), version },
     );
-    return objectReply<RegisterTableReply>({
-      location: locationUri(location),
-      properties,
-      transaction_id: transactionId,
-    });
+    const reply = { location: locationUri(location), properties, transaction_id: transactionId };
+    return objectReply<typeof RegisterTableReply>(reply);
   },
 });
 
 type Request = NewTableRequest<RegisterTableBody>;
 
-/**
- * Data below the root belong to the database: only its owner may register them; data that once were a table's may also be
- * registered by the owner of that table. Otherwise the owner of one namespace could read another's.
- */
+/** Data below the root belong to the owner of the database, those of a former table also to the owner of that table. */
 async function requireUnowned(request: Request, location: TableLocation, services: Services): Promise<void> {
   const { caller, database } = request;
   const owner = await services.catalog.tables.findOwner(database.id, locationUri(location));
@@ -54,7 +48,7 @@ async function requireUnowned(request: Request, location: TableLocation, service
   if (!isPermitted(caller, 'manage', database.name, needed)) throw notPermitted('manage');
   const isForeign = await isOtherDatabases(request, locationUri(location), services);
   if (isForeign || (await isInsideTable(request, location, services))) {
-    throw new ServiceError('InvalidInput', 'The location is not one of this database.');
+    throw invalidInput('The location is not one of this database.');
   }
 }
 

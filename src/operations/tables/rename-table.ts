@@ -1,13 +1,12 @@
-import { ServiceError } from '../../errors/service-error.ts';
+import { invalidInput } from '../../errors/service-error.ts';
 import { isPermitted, isVisible } from '../../model/access.ts';
-import { namespaceOf, toTablePath } from '../../model/identifier.ts';
+import { belowPrefix, namespaceOf, toTablePath } from '../../model/identifier.ts';
 import type { TablePath } from '../../model/identifier.ts';
 import { namespaceNotFound, notPermitted } from '../../model/refusals.ts';
 import { RenameTableBody, RenameTableReply } from '../../wire/tables.ts';
-import { toNameEntry } from '../shared/record-commit.ts';
-import { defineTableOperation, json, objectReply } from '../operation.ts';
+import { defineTableOperation, json, objectReply, toShownPath } from '../operation.ts';
 import type { TableRequest } from '../operation.ts';
-import { toShownPath } from '../shared/shown-path.ts';
+import { toNameEntry } from '../shared/record-commit.ts';
 
 export const renameTable = defineTableOperation({
   id: 'rename_table',
@@ -21,24 +20,22 @@ export const renameTable = defineTableOperation({
   async run(request, services) {
     const path = readNewPath(request);
     requireWritable(request, path);
-    const entry = toNameEntry(request, 'rename_table');
-    const { transactionId } = await services.catalog.tables.rename(request.table, path, entry);
-    return objectReply<RenameTableReply>({ transaction_id: transactionId });
+    const { transactionId } = await services.catalog.tables.rename(request.table, path, toNameEntry(request));
+    return objectReply<typeof RenameTableReply>({ transaction_id: transactionId });
   },
 });
 
 function readNewPath({ table, body, prefix, delimiter }: TableRequest<RenameTableBody>): TablePath {
   const { new_namespace_id: byId, new_namespace: byName } = body;
   if (byId !== undefined && byName !== undefined && byId.join('/') !== byName.join('/')) {
-    throw new ServiceError('InvalidInput', 'new_namespace_id and new_namespace are not the same.');
+    throw invalidInput('new_namespace_id and new_namespace are not the same.');
   }
   const given = byId ?? byName;
   const namespace = given === undefined ? namespaceOf(table.path) : [...prefix, ...given];
   // Only the given names are checked: the others may contain this delimiter, having been created with another.
   const [first, ...rest] = toTablePath([...(given ?? []), body.new_table_name], delimiter);
   const name = rest.at(-1) ?? first;
-  const [top, ...below] = [...namespace, name];
-  return [top ?? name, ...below];
+  return belowPrefix(namespace, [name]);
 }
 
 /** A namespace that the caller may not see is refused like one that does not exist. */

@@ -1,15 +1,11 @@
 import { Type } from 'typebox';
 import * as Shape from '../shapes.ts';
 
-export const ListBranchesQuery = Shape.queryParameters(Shape.pageParameters);
-
-export const ListBranchesBody = Shape.requestBody(Shape.pageFields);
-
 export const BranchShape = Type.Object({
   parentBranch: Shape.optionalText('Absent for the main branch.'),
   parentVersion: Shape.Version,
-  createAt: Type.Integer({ minimum: 0, description: 'When it was made, in seconds since 1970.' }),
-  manifestSize: Type.Integer({ minimum: 0 }),
+  createAt: Shape.count('When it was made, in seconds since 1970.'),
+  manifestSize: Shape.count(),
 });
 export type BranchShape = Type.Static<typeof BranchShape>;
 

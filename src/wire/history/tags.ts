@@ -3,14 +3,10 @@ import * as Shape from '../shapes.ts';
 
 const TagName = Type.String({ description: 'Name of the tag.' });
 
-export const ListTagsQuery = Shape.queryParameters(Shape.pageParameters);
-
-export const ListTagsBody = Shape.requestBody(Shape.pageFields);
-
 export const TagShape = Type.Object({
   version: Shape.Version,
   branch: Shape.optionalText('Absent for the main branch.'),
-  manifestSize: Type.Integer({ minimum: 0 }),
+  manifestSize: Shape.count(),
   createdAt: Shape.optionalText('As RFC 3339, where the storage tells it.'),
 });
 export type TagShape = Type.Static<typeof TagShape>;

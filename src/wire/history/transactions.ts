@@ -1,24 +1,19 @@
 import { Type } from 'typebox';
 import * as Shape from '../shapes.ts';
 
-export const DescribeTransactionBody = Shape.requestBody({});
-
 export const TransactionReply = Shape.replyBody({
   status: Type.String({ description: 'Always `Succeeded`: what is recorded is committed.' }),
   properties: Shape.StringMap,
 });
-export type TransactionReply = Type.Static<typeof TransactionReply>;
-
-const Mode = Shape.optionalText();
 
 export const AlterTransactionBody = Shape.requestBody({
   actions: Type.Array(
     Shape.strictObject({
       setStatusAction: Type.Optional(Shape.strictObject({ status: Shape.optionalText() })),
       setPropertyAction: Type.Optional(
-        Shape.strictObject({ key: Shape.optionalText(), value: Shape.optionalText(), mode: Mode }),
+        Shape.strictObject({ key: Shape.optionalText(), value: Shape.optionalText(), mode: Shape.optionalText() }),
       ),
-      unsetPropertyAction: Type.Optional(Shape.strictObject({ key: Shape.optionalText(), mode: Mode })),
+      unsetPropertyAction: Type.Optional(Shape.strictObject({ key: Shape.optionalText(), mode: Shape.optionalText() })),
     }),
   ),
 });

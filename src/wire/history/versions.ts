@@ -1,8 +1,6 @@
 import { Type } from 'typebox';
 import * as Shape from '../shapes.ts';
 
-const integer = (description: string) => Type.Integer({ minimum: 0, description });
-
 /** The reply to a change that returns nothing but its record. */
 export const ChangeReply = Shape.replyBody({ transaction_id: Shape.optionalText() });
 export type ChangeReply = Type.Static<typeof ChangeReply>;
@@ -25,7 +23,7 @@ export const TableVersionShape = Type.Object({
   timestamp_millis: Type.Integer({ description: 'The same in milliseconds since 1970.' }),
   metadata: Shape.StringMap,
   manifest_path: Type.String({ description: 'The file that records the version.' }),
-  manifest_size: Type.Optional(integer('Its bytes, where the storage tells them.')),
+  manifest_size: Shape.optionalCount('Its bytes, where the storage tells them.'),
 });
 export type TableVersionShape = Type.Static<typeof TableVersionShape>;
 
@@ -35,13 +33,9 @@ export const ListVersionsReply = Shape.replyBody({
 });
 export type ListVersionsReply = Type.Static<typeof ListVersionsReply>;
 
-export const DescribeVersionBody = Shape.requestBody({
-  version: Type.Optional(Shape.Version),
-  branch: Type.Optional(Shape.Branch),
-});
+export const DescribeVersionBody = Shape.requestBody(Shape.stateFields);
 
 export const DescribeVersionReply = Shape.replyBody({ version: TableVersionShape });
-export type DescribeVersionReply = Type.Static<typeof DescribeVersionReply>;
 
 export const DeleteVersionsBody = Shape.requestBody({
   branch: Type.Optional(Shape.Branch),
@@ -59,10 +53,9 @@ export const DeleteVersionsBody = Shape.requestBody({
 export type DeleteVersionsBody = Type.Static<typeof DeleteVersionsBody>;
 
 export const DeleteVersionsReply = Shape.replyBody({
-  deleted_count: integer('How many versions were deleted.'),
+  deleted_count: Shape.count('How many versions were deleted.'),
   transaction_id: Shape.optionalText(),
 });
-export type DeleteVersionsReply = Type.Static<typeof DeleteVersionsReply>;
 
 export const RestoreTableBody = Shape.requestBody({ version: Shape.Version, branch: Type.Optional(Shape.Branch) });
 export type RestoreTableBody = Type.Static<typeof RestoreTableBody>;

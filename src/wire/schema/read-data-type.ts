@@ -92,6 +92,6 @@ const LENGTH_MAX = 1_048_576;
 function typeFault({ field }: Reading, fault: string, cause?: unknown): ServiceError {
   return new ServiceError('InvalidInput', `${field} ${fault}.`, {
     hint: 'Give a type such as {"type": "int64"}, {"type": "string"} or {"type": "timestamp:us:UTC"}.',
-    ...(cause === undefined ? {} : { cause }),
+    cause,
   });
 }

@@ -1,7 +1,5 @@
 import type { DataType, Field, Schema } from '../../model/schema.ts';
-
-/** `lance`: the names of the public namespace description. `lancedb`: those that the LanceDB client reads. */
-export type SchemaVocabulary = 'lance' | 'lancedb';
+import type { Dialect } from '../shapes.ts';
 
 export interface TypeJson {
   type: string;
@@ -21,31 +19,31 @@ export interface SchemaJson {
   metadata?: Record<string, string>;
 }
 
-export function toSchemaJson(schema: Schema, vocabulary: SchemaVocabulary): SchemaJson {
-  const fields = schema.fields.map((field) => toFieldJson(field, vocabulary));
+export function toSchemaJson(schema: Schema, dialect: Dialect): SchemaJson {
+  const fields = schema.fields.map((field) => toFieldJson(field, dialect));
   return schema.metadata.size === 0 ? { fields } : { fields, metadata: Object.fromEntries(schema.metadata) };
 }
 
-function toFieldJson(field: Field, vocabulary: SchemaVocabulary): FieldJson {
-  const json: FieldJson = { name: field.name, type: toTypeJson(field.type, vocabulary), nullable: field.nullable };
+function toFieldJson(field: Field, dialect: Dialect): FieldJson {
+  const json: FieldJson = { name: field.name, type: toTypeJson(field.type, dialect), nullable: field.nullable };
   if (field.metadata.size > 0) json.metadata = Object.fromEntries(field.metadata);
   return json;
 }
 
-export function toTypeJson(type: DataType, vocabulary: SchemaVocabulary): TypeJson {
+export function toTypeJson(type: DataType, dialect: Dialect): TypeJson {
   switch (type.kind) {
     case 'list':
-      return { type: type.layout === 'large' ? 'large_list' : 'list', fields: [toFieldJson(type.item, vocabulary)] };
+      return { type: type.layout === 'large' ? 'large_list' : 'list', fields: [toFieldJson(type.item, dialect)] };
     case 'fixed-size-list':
-      return { type: 'fixed_size_list', fields: [toFieldJson(type.item, vocabulary)], length: type.length };
+      return { type: 'fixed_size_list', fields: [toFieldJson(type.item, dialect)], length: type.length };
     case 'struct':
-      return { type: 'struct', fields: type.children.map((child) => toFieldJson(child, vocabulary)) };
+      return { type: 'struct', fields: type.children.map((child) => toFieldJson(child, dialect)) };
     case 'map':
-      return { type: 'map', fields: [toFieldJson(type.entries, vocabulary)] };
+      return { type: 'map', fields: [toFieldJson(type.entries, dialect)] };
     case 'fixed-size-binary':
       return { type: 'fixed_size_binary', length: type.bytes };
     default:
-      return { type: vocabulary === 'lancedb' ? lanceDbName(type) : lanceName(type) };
+      return { type: dialect === 'lancedb' ? lanceDbName(type) : lanceName(type) };
   }
 }
 

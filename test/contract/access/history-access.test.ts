@@ -79,7 +79,7 @@ suite('what is not offered', () => {
     reader = await server.caller('reader');
   });
 
-  for (const { id, path, permission, reason, about } of UNSUPPORTED) {
+  for (const { id, path, permission, reason, about = 'table' } of UNSUPPORTED) {
     test(`${id} is refused with the reason, after the caller is known and permitted`, async () => {
       const at = path.replace(':id', table.id);
       for (const address of [at, `${at}/`]) {

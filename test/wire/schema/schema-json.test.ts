@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import type { DataType, Field, Schema } from '../../../src/model/schema.ts';
 import { toSchemaJson } from '../../../src/wire/schema/schema-json.ts';
-import type { SchemaVocabulary } from '../../../src/wire/schema/schema-json.ts';
+import type { Dialect } from '../../../src/wire/shapes.ts';
 
 const NONE: ReadonlyMap<string, string> = new Map();
 const int32: DataType = { kind: 'int', bits: 32, signed: true };
@@ -14,9 +14,9 @@ function field(name: string, type: DataType, nullable = true): Field {
   return { name, type, nullable, metadata: NONE };
 }
 
-function typeJson(type: DataType, vocabulary: SchemaVocabulary): unknown {
+function typeJson(type: DataType, dialect: Dialect): unknown {
   const schema: Schema = { fields: [field('f', type)], metadata: NONE };
-  return toSchemaJson(schema, vocabulary).fields[0]?.type;
+  return toSchemaJson(schema, dialect).fields[0]?.type;
 }
 
 const leaves: readonly (readonly [type: DataType, lancedb: string, lance: string])[] = [
@@ -86,7 +86,7 @@ test('writes types that hold others with their fields and lengths', () => {
   });
 });
 
-test('speaks one vocabulary all the way down', () => {
+test('speaks one dialect all the way down', () => {
   const deep: DataType = {
     kind: 'list',
     layout: 'plain',

@@ -1,42 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readCreateSettings } from '../../../src/operations/tables/create-settings.ts';
-import type { Services } from '../../../src/operations/services.ts';
+import { readCreateSettings } from '../../../src/operations/tables/create-table.ts';
 import { testLimits } from '../../support/limits.ts';
 import { refusalOf } from '../../support/refusal.ts';
 
-function services(allowedStorageOptions: readonly string[] = [], flags: readonly string[] = []): Services {
-  const unused = (): never => assert.fail('settings are read without it');
-  return {
-    limits: testLimits(flags),
-    allowedStorageOptions,
-    get secrets() {
-      return unused();
-    },
-    issuerUrl: undefined,
-    now: unused,
-    get engine() {
-      return unused();
-    },
-    get catalog() {
-      return unused();
-    },
-    get jobs() {
-      return unused();
-    },
-    get maintenance() {
-      return unused();
-    },
-    get slowQueries() {
-      return unused();
-    },
-    get writes() {
-      return unused();
-    },
-    get telemetry() {
-      return unused();
-    },
-  };
+function services(allowedStorageOptions: readonly string[] = [], flags: readonly string[] = []) {
+  return { limits: testLimits(flags), allowedStorageOptions };
 }
 
 const read = (query: Readonly<Record<string, string>>) => readCreateSettings(query, services());

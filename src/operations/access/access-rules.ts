@@ -1,28 +1,25 @@
-import { ServiceError } from '../../errors/service-error.ts';
+import { invalidInput } from '../../errors/service-error.ts';
 import { administersEverything, mayGive, ROLES, isVisible } from '../../model/access.ts';
 import type { Caller, Grant } from '../../model/access.ts';
 import { DEFAULT_DELIMITER, checkNames, quoteForMessage } from '../../model/identifier.ts';
 import { databaseNotFound, notPermitted } from '../../model/refusals.ts';
 import type { GrantShape } from '../../wire/access.ts';
 import type { Sent } from '../../wire/shapes.ts';
+import type { ServerRequest } from '../operation.ts';
+import type { Services } from '../services.ts';
 
 export function readGrant(shape: GrantShape): Grant {
   const role = ROLES.find((each) => each === shape.role);
   if (role === undefined) {
-    throw new ServiceError('InvalidInput', `The role ${quoteForMessage(shape.role)} is not known.`, {
-      hint: `The roles are ${ROLES.join(', ')}.`,
-    });
+    throw invalidInput(`The role ${quoteForMessage(shape.role)} is not known.`, `The roles are ${ROLES.join(', ')}.`);
   }
   const { database, all_databases: isEverywhere = false, path = [] } = shape;
   // A grant on everything must be explicit.
   if ((database === undefined) !== isEverywhere) {
-    throw new ServiceError('InvalidInput', 'A grant names a database, or says all_databases, and not both.', {
-      hint: 'Give "database" with a name, or "all_databases": true.',
-    });
+    const hint = 'Give "database" with a name, or "all_databases": true.';
+    throw invalidInput('A grant names a database, or says all_databases, and not both.', hint);
   }
-  if (isEverywhere && path.length > 0) {
-    throw new ServiceError('InvalidInput', 'A grant on all databases has no path.');
-  }
+  if (isEverywhere && path.length > 0) throw invalidInput('A grant on all databases has no path.');
   return { role, database, path: checkNames(path, DEFAULT_DELIMITER) };
 }
 
@@ -44,4 +41,13 @@ export function toGrantShape({ role, database, path }: Grant): Sent<GrantShape> 
     ...(database === undefined ? { all_databases: true } : { database }),
     path: path.length === 0 ? undefined : path,
   };
+}
+
+/** Without control characters, and others that cannot be seen. */
+export function isPlain(text: string): boolean {
+  return !/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u.test(text);
+}
+
+export function reportChange({ caller, write }: ServerRequest, principal: string, { telemetry }: Services): void {
+  telemetry.emit({ kind: 'access-changed', caller: caller.id, action: write.operation, principal });
 }
