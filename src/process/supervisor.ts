@@ -12,20 +12,15 @@ import type { Watchdog } from './watchdog.ts';
 import { startWorker } from './worker-process.ts';
 import type { WorkerEnd, WorkerProcess } from './worker-process.ts';
 
-interface Address {
-  readonly host: string;
-  readonly port: number;
-}
+type Address = Pick<Config, 'host' | 'port'>;
 
-export interface SupervisorOptions {
+interface SupervisorOptions {
   readonly config: Config;
   /** A module that calls `runWorker`. */
   readonly workerFile: URL | string;
   readonly telemetry: Telemetry;
   /** Called once, when the first worker is ready. */
   readonly onListening: (address: Address, ready: AppReady) => void;
-  /** Aborting it does what SIGTERM does. */
-  readonly signal?: AbortSignal;
 }
 
 /** Holds the port and keeps a worker behind it, until a signal ends both. Resolves to the exit code of the process. */
@@ -75,7 +70,7 @@ class Supervisor {
   #startedAt = 0;
   #restartTimer: NodeJS.Timeout | undefined;
   #killTimer: NodeJS.Timeout | undefined;
-  #end: (exitCode: number) => void = ignore;
+  #end: (exitCode: number) => void = () => {};
 
   constructor(options: SupervisorOptions, server: Server) {
     const { host, port, limits } = options.config;
@@ -91,11 +86,8 @@ class Supervisor {
   }
 
   async run(): Promise<number> {
-    const { signal } = this.#options;
     const stop = (reason: string): void => (this.#isDraining ? this.#worker?.kill() : this.#drain(reason));
-    const onAbort = (): void => stop('abort');
     process.on('SIGTERM', stop).on('SIGINT', stop);
-    signal?.addEventListener('abort', onAbort);
     this.#server.on('connection', (socket) => {
       this.#sockets.add(socket);
       this.#giveSockets();
@@ -103,10 +95,8 @@ class Supervisor {
     const exitCode = await new Promise<number>((resolve) => {
       this.#end = resolve;
       this.#start();
-      if (signal?.aborted === true) onAbort();
     });
     process.off('SIGTERM', stop).off('SIGINT', stop);
-    signal?.removeEventListener('abort', onAbort);
     clearTimeout(this.#killTimer);
     this.#server.close();
     this.#sockets.closeAll();
@@ -163,7 +153,7 @@ class Supervisor {
     if (this.#isDraining) return;
     const milliseconds = Math.round(performance.now() - this.#startedAt);
     telemetry.emit({ kind: 'worker-started', pid: this.#worker?.pid ?? 0, milliseconds });
-    this.#watchdog = startWatchdog({ seconds: config.watchdogSeconds, onSilent: () => this.#onSilent() });
+    this.#watchdog = startWatchdog(config.watchdogSeconds, () => this.#onSilent());
     this.#giveSockets();
     if (!isFirst) return;
     telemetry.emit({ kind: 'listening', ...this.#address, tls: config.tls !== undefined });
@@ -226,8 +216,9 @@ class Supervisor {
   }
 
   #onDrained(end: WorkerEnd): void {
-    const event = { kind: 'worker-died', ...end, restartMilliseconds: undefined } as const;
-    this.#options.telemetry.emit(end.exitCode === 0 ? { kind: 'worker-stopped', pid: end.pid } : event);
+    const { telemetry } = this.#options;
+    if (end.exitCode === 0) telemetry.emit({ kind: 'worker-stopped', pid: end.pid });
+    else telemetry.emit({ kind: 'worker-died', ...end, restartMilliseconds: undefined });
     this.#end(0);
   }
 }
@@ -240,5 +231,3 @@ export function restartDelayMilliseconds(earlyDeaths: number): number {
   const doublings = Math.min(Math.max(earlyDeaths - 1, 0), 16);
   return Math.min(RESTART_MILLISECONDS_MIN * 2 ** doublings, RESTART_MILLISECONDS_MAX);
 }
-
-function ignore(): void {}

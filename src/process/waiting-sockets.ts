@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { sumEverySecond } from '../telemetry/telemetry.ts';
 
-export interface WaitingSocketsOptions {
+interface WaitingSocketsOptions {
   readonly socketsMax: number;
   readonly waitSeconds: number;
   /** Called at most once a second, with the number refused since. */
@@ -29,14 +29,10 @@ export class WaitingSockets {
     this.#refused = sumEverySecond(options.onRefused);
   }
 
-  get size(): number {
-    return this.#waiting.size;
-  }
-
   /** Closes the socket when too many wait, and later when it has waited too long. */
   add(socket: Socket): void {
     // The worker that reads a broken connection notices; here its error is ignored.
-    socket.on('error', ignore);
+    socket.on('error', () => {});
     if (this.#waiting.size >= this.#options.socketsMax) {
       this.#refuse(socket);
       return;
@@ -82,5 +78,3 @@ export class WaitingSockets {
     this.#refused.add();
   }
 }
-
-function ignore(): void {}

@@ -1,21 +1,13 @@
-export interface WatchdogOptions {
-  readonly seconds: number;
-  /** Called once. */
-  readonly onSilent: () => void;
-}
-
-export interface Watchdog {
-  heard(): void;
-  stop(): void;
-}
+export type Watchdog = ReturnType<typeof startWatchdog>;
 
 const CHECKS = 8;
 
 /**
  * Counts checks without a message instead of reading a clock: when this process itself was paused, by a debugger or a
- * suspended machine, only one check has passed, and the messages that arrived meanwhile are still read.
+ * suspended machine, only one check has passed, and the messages that arrived meanwhile are still read. `onSilent` is
+ * called once.
  */
-export function startWatchdog({ seconds, onSilent }: WatchdogOptions): Watchdog {
+export function startWatchdog(seconds: number, onSilent: () => void) {
   const checkMilliseconds = (seconds * 1000) / CHECKS;
   let silentChecks = 0;
   const check = (): void => {
@@ -25,9 +17,9 @@ export function startWatchdog({ seconds, onSilent }: WatchdogOptions): Watchdog 
   };
   let timer = setTimeout(check, checkMilliseconds);
   return {
-    heard() {
+    heard(): void {
       silentChecks = 0;
     },
-    stop: () => clearTimeout(timer),
+    stop: (): void => clearTimeout(timer),
   };
 }

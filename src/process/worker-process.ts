@@ -1,10 +1,11 @@
 import { fork } from 'node:child_process';
 import type { Socket } from 'node:net';
-import type { Config } from '../config/config.ts';
-import type { FromWorker, ToWorker } from './messages.ts';
 import { availableParallelism } from 'node:os';
+import type { Config } from '../config/config.ts';
+import type { EventOf } from '../telemetry/events.ts';
+import type { FromWorker, ToWorker } from './messages.ts';
 
-export interface WorkerProcessOptions {
+interface WorkerProcessOptions {
   readonly workerFile: URL | string;
   readonly config: Config;
   readonly workerRestarts: number;
@@ -13,21 +14,11 @@ export interface WorkerProcessOptions {
   readonly onEnd: (end: WorkerEnd) => void;
 }
 
-export interface WorkerEnd {
-  readonly pid: number;
-  readonly exitCode: number | undefined;
-  readonly signal: string | undefined;
-}
+export type WorkerEnd = Pick<EventOf<'worker-died'>, 'pid' | 'exitCode' | 'signal'>;
 
-export interface WorkerProcess {
-  readonly pid: number;
-  give(id: number, socket: Socket): void;
-  drain(): void;
-  kill(): void;
-}
+export type WorkerProcess = ReturnType<typeof startWorker>;
 
-export function startWorker(options: WorkerProcessOptions): WorkerProcess {
-  const { workerFile, config, workerRestarts, onMessage, onEnd } = options;
+export function startWorker({ workerFile, config, workerRestarts, onMessage, onEnd }: WorkerProcessOptions) {
   const child = fork(workerFile, [], {
     serialization: 'advanced',
     env: toWorkerEnvironment(process.env),
@@ -37,7 +28,7 @@ export function startWorker(options: WorkerProcessOptions): WorkerProcess {
   const pid = child.pid ?? 0;
   const send = (message: ToWorker, socket?: Socket): void => {
     // A message to a worker that has just died fails; its end is reported separately.
-    child.send(message, socket, { keepOpen: true }, ignore);
+    child.send(message, socket, { keepOpen: true }, () => {});
   };
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Only runWorker writes to this channel.
   child.on('message', (message) => onMessage(message as FromWorker));
@@ -49,13 +40,11 @@ export function startWorker(options: WorkerProcessOptions): WorkerProcess {
   send({ kind: 'start', config, workerRestarts });
   return {
     pid,
-    give: (id, socket) => send({ kind: 'socket', id }, socket),
+    give: (id: number, socket: Socket) => send({ kind: 'socket', id }, socket),
     drain: () => send({ kind: 'drain' }),
     kill: () => void child.kill('SIGKILL'),
   };
 }
-
-function ignore(): void {}
 
 /**
  * For glibc's allocator, which reads them at the start of a process. By default it returns large blocks to the kernel soon,

@@ -1,22 +1,15 @@
 import { Socket } from 'node:net';
-import type { App } from '../app.ts';
+import type { App, Outside } from '../app.ts';
 import { freezeDeep } from '../config/config.ts';
 import type { Config } from '../config/config.ts';
 import { ServiceError } from '../errors/service-error.ts';
 import { EXIT_START_FAILED } from './messages.ts';
 import type { FromWorker, ToWorker } from './messages.ts';
 
-export interface WorkerStart {
-  readonly workerRestarts: number;
-  readonly supervisorPid: number;
-}
-
-export type StartApp = (config: Config, start: WorkerStart) => Promise<App>;
-
 const PROBES_PER_WATCH = 4;
 
 /** The main function of the worker process: serves until the supervisor asks it to drain, or is gone. */
-export function runWorker(startApp: StartApp): void {
+export function runWorker(startApp: (config: Config, outside: Outside) => Promise<App>): void {
   let app: App | undefined;
   let probeTimer: NodeJS.Timeout | undefined;
 
@@ -63,7 +56,7 @@ export function runWorker(startApp: StartApp): void {
   // Without a supervisor the port is free, and the next supervisor starts a worker on the same data.
   process.once('disconnect', () => process.exit(1));
   // A terminal sends its signals to both processes; the supervisor acts on them.
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, ignore);
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {});
 }
 
 /** One probe at a time: a slow one is not followed by another. */
@@ -83,7 +76,7 @@ function createProbe(app: App): () => Promise<void> {
   };
 }
 
-function send(message: FromWorker, onSent: () => void = ignore): void {
+function send(message: FromWorker, onSent = (): void => {}): void {
   process.send?.(message, undefined, undefined, onSent);
 }
 
@@ -91,5 +84,3 @@ function explain(error: unknown): string {
   if (error instanceof ServiceError) return error.detail;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
-
-function ignore(): void {}

@@ -11,7 +11,7 @@ function watch(context: TestContext): { readonly watchdog: Watchdog; readonly si
   const onSilent = (): void => {
     count += 1;
   };
-  return { watchdog: startWatchdog({ seconds: 8, onSilent }), silences: () => count };
+  return { watchdog: startWatchdog(8, onSilent), silences: () => count };
 }
 
 /** Second by second: a mocked timer that is set within a tick counts from the end of that tick. */
