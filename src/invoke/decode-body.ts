@@ -9,8 +9,6 @@ import type { Services } from '../operations/services.ts';
 
 type Body = Record<string, unknown>;
 
-const checks = new WeakMap<Operation, ShapeCheck>();
-
 /** A parsed JSON object as the operation takes it: normalized and checked against its shape. */
 export function decodeBody(
   operation: Operation,
@@ -21,10 +19,8 @@ export function decodeBody(
   if (operation.body.kind !== 'json') return raw;
   const given = withoutNulls(raw);
   const body = operation.body.normalize?.(given) ?? given;
-  let shape = checks.get(operation);
-  if (shape === undefined) checks.set(operation, (shape = createShapeCheck(operation.body.shape)));
   // Newer LanceDB clients add fields; for the contract's clients a misspelt field must be an error.
-  const ignored = shape.check(body, dialect === 'lancedb');
+  const ignored = checkShape(operation.body.shape, body, dialect === 'lancedb');
   if (ignored.length > 0) {
     telemetry.emit({ kind: 'unknown-fields-ignored', operation: operation.id, names: ignored });
   }
@@ -37,46 +33,28 @@ function withoutNulls(body: Body): Body {
   return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
 }
 
-export interface ShapeCheck {
-  /** Refuses what does not match. With `lenient`, unknown fields are dropped, and their paths returned. */
-  check(value: Body, lenient: boolean): readonly string[];
-}
-
 /** The keywords of a shape that name its fields. */
 interface KnownFields {
   readonly properties?: Readonly<Record<string, KnownFields>>;
   readonly additionalProperties?: unknown;
-  readonly items?: KnownFields | readonly KnownFields[];
+  readonly items?: KnownFields | KnownFields[];
 }
 
-interface Fault {
-  readonly keyword: string;
-  readonly schemaPath: string;
-  readonly instancePath: string;
-  readonly message: string;
-  readonly params: object;
-}
-
-interface FaultParams {
-  readonly limit?: unknown;
-  readonly type?: unknown;
-  readonly requiredProperties?: readonly string[];
-}
+type Fault = ReturnType<Validator['Errors']>[number];
 
 const FIELD_CHARACTERS_MAX = 200;
 
-export function createShapeCheck(shape: Type.TSchema): ShapeCheck {
-  // Compiled at the first use: compiling all shapes would take a tenth of every start.
-  let compiled: Validator | undefined;
-  return {
-    check(value, lenient) {
-      const validator = (compiled ??= Compile(shape));
-      if (validator.Check(value)) return [];
-      const dropped = lenient ? dropUnknown(value, shape, '') : [];
-      if (dropped.length > 0 && validator.Check(value)) return dropped;
-      throw toRefusal(validator.Errors(value));
-    },
-  };
+/** Compiled at the first use: compiling all shapes would take a tenth of every start. */
+const validators = new WeakMap<Type.TSchema, Validator>();
+
+/** Refuses what does not match. With `lenient`, unknown fields are dropped, and their paths returned. */
+export function checkShape(shape: Type.TSchema, value: Body, lenient: boolean): readonly string[] {
+  let validator = validators.get(shape);
+  if (validator === undefined) validators.set(shape, (validator = Compile(shape)));
+  if (validator.Check(value)) return [];
+  const dropped = lenient ? dropUnknown(value, shape, '') : [];
+  if (dropped.length > 0 && validator.Check(value)) return dropped;
+  throw shapeRefusal(validator.Errors(value));
 }
 
 /** The validator's list of faults is not complete. */
@@ -84,7 +62,7 @@ function dropUnknown(value: unknown, shape: KnownFields, pointer: string): strin
   if (Array.isArray(value)) {
     const { items } = shape;
     return value.flatMap((item, index) =>
-      dropUnknown(item, (isList(items) ? items[index] : items) ?? {}, `${pointer}/${index}`),
+      dropUnknown(item, (Array.isArray(items) ? items[index] : items) ?? {}, `${pointer}/${index}`),
     );
   }
   if (typeof value !== 'object' || value === null) return [];
@@ -98,15 +76,11 @@ function dropUnknown(value: unknown, shape: KnownFields, pointer: string): strin
   });
 }
 
-function isList(items: KnownFields['items']): items is readonly KnownFields[] {
-  return Array.isArray(items);
-}
-
 function unescapePointer(part: string): string {
   return part.replaceAll('~1', '/').replaceAll('~0', '~');
 }
 
-function toRefusal(faults: readonly Fault[]): ServiceError {
+function shapeRefusal(faults: readonly Fault[]): ServiceError {
   const unknown = faults.find(isUnknownField);
   if (unknown !== undefined) return unknownField(unknown);
   // The deepest fault is specific; those above it only say that no choice matches.
@@ -133,14 +107,15 @@ function unknownField(fault: Fault): ServiceError {
 }
 
 function describeFault(fault: Fault, faults: readonly Fault[]): string {
-  const { limit, requiredProperties: names = [] }: FaultParams = fault.params;
   switch (fault.keyword) {
-    case 'required':
+    case 'required': {
+      const { requiredProperties: names } = fault.params;
       return `lacks the ${names.length === 1 ? 'field' : 'fields'} ${names.join(', ')}`;
+    }
     case 'boolean':
       return 'is one element too many';
     case 'minItems':
-      return `has fewer than ${String(limit)} elements`;
+      return `has fewer than ${fault.params.limit} elements`;
     case 'minLength':
       return 'is empty';
     case 'type':
@@ -152,8 +127,9 @@ function describeFault(fault: Fault, faults: readonly Fault[]): string {
 
 /** All types of a choice. */
 function typesAt(pointer: string, faults: readonly Fault[]): readonly string[] {
-  const wanted = faults.filter(({ keyword, instancePath }) => keyword === 'type' && instancePath === pointer);
-  return wanted.map(({ params }: { readonly params: FaultParams }) => String(params.type));
+  return faults.flatMap((fault) =>
+    fault.keyword === 'type' && fault.instancePath === pointer ? [String(fault.params.type)] : [],
+  );
 }
 
 function depth(fault: Fault): number {

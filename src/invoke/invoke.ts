@@ -12,8 +12,6 @@ import { resolveTarget } from './target.ts';
 
 /** The input of an operation, decoded from an HTTP request or built by another front end. */
 export interface Input extends Omit<OperationRequest, 'caller' | 'write' | 'table' | 'path' | 'namespace'> {
-  /** Found by `requireDatabase`; absent for operations about the server. */
-  readonly database?: Database;
   /** Decoded by `decodeBody`; empty where there is none. */
   readonly body: Readonly<Record<string, unknown>>;
   /** What identifies the request beside its body, such as its URL: part of its digest. */

@@ -17,24 +17,20 @@ import type { Database, TableRecord } from '../model/table.ts';
 import type { Operation, OperationRequest } from '../operations/operation.ts';
 
 /** The part of an operation's input that names its target. */
-export interface TargetInput extends Pick<OperationRequest, 'database' | 'delimiter' | 'prefix' | 'params'> {
+interface TargetInput extends Pick<OperationRequest, 'database' | 'delimiter' | 'prefix' | 'params'> {
   readonly body: Readonly<Record<string, unknown>>;
   readonly renamedSeconds: number;
 }
 
 /** What an operation acts on, found in the catalog and permitted to the caller. */
-export type ResolvedTarget = Pick<OperationRequest, 'table' | 'path' | 'namespace'>;
+type ResolvedTarget = Pick<OperationRequest, 'table' | 'path' | 'namespace'>;
 
-interface Identified {
+/** The identifier is in the address; an `id` in the body must agree with it. */
+interface Identified extends Pick<TargetInput, 'delimiter' | 'params' | 'body'> {
   readonly operation: Pick<Operation, 'identifier'>;
-  /** From the address, decoded. */
-  readonly identifier: string;
-  readonly delimiter: string;
-  /** The body's `id`, which must agree with the address. */
-  readonly bodyId: unknown;
 }
 
-interface TargetRequest extends Identified, Pick<TargetInput, 'prefix' | 'renamedSeconds'> {
+interface TargetRequest extends TargetInput {
   readonly operation: Operation;
   readonly caller: Caller;
   readonly database: Database;
@@ -45,9 +41,10 @@ interface TargetRequest extends Identified, Pick<TargetInput, 'prefix' | 'rename
 export async function resolveTarget(
   operation: Operation,
   caller: Caller,
-  { database, params, body, ...input }: TargetInput,
+  input: TargetInput,
   catalog: Catalog,
 ): Promise<ResolvedTarget> {
+  const { database } = input;
   const { target, permission } = operation;
   if (target === 'server') {
     // The permission may be on anything; the operation checks on what exactly the caller has it.
@@ -55,8 +52,7 @@ export async function resolveTarget(
     return {};
   }
   if (database === undefined) throw new Error(`The operation ${operation.id} needs a database.`);
-  const identifier = params['id'] ?? '';
-  const request = { operation, caller, database, catalog, identifier, bodyId: body['id'], ...input };
+  const request = { ...input, operation, caller, database, catalog };
   switch (target) {
     case 'table':
       return { table: await findTable(request) };
@@ -131,7 +127,9 @@ function requirePermission(request: TargetRequest, path: NamespacePath): void {
   if (!mayAccess(request, path)) throw notPermitted(request.operation.permission);
 }
 
-export function readTablePath({ identifier, delimiter, bodyId, operation }: Identified): TablePath {
+export function readTablePath({ delimiter, params, body, operation }: Identified): TablePath {
+  const { id: identifier = '' } = params;
+  const { id: bodyId } = body;
   const fromAddress =
     operation.identifier === 'name' ? toTablePath([identifier], delimiter) : parseTablePath(identifier, delimiter);
   if (!isNames(bodyId)) return fromAddress;
@@ -141,7 +139,9 @@ export function readTablePath({ identifier, delimiter, bodyId, operation }: Iden
 }
 
 /** The root is written as the delimiter alone, or left out where the router would take that for a dot of the path. */
-export function readNamespacePath({ identifier, delimiter, bodyId }: Identified): NamespacePath {
+export function readNamespacePath({ delimiter, params, body }: Identified): NamespacePath {
+  const { id: identifier = '' } = params;
+  const { id: bodyId } = body;
   const fromAddress = identifier === '' ? [] : parseNamespacePath(identifier, delimiter);
   if (!isNames(bodyId)) return fromAddress;
   const fromBody = checkNames(bodyId, delimiter);

@@ -2,16 +2,16 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { Type } from 'typebox';
-import { createShapeCheck } from '../../src/invoke/decode-body.ts';
+import { checkShape } from '../../src/invoke/decode-body.ts';
 import { UpdateFieldMetadataBody } from '../../src/wire/columns.ts';
 import { QueryTableBody, UpdateTableBody } from '../../src/wire/data.ts';
 import { refusalOf } from '../support/refusal.ts';
 
-const update = createShapeCheck(UpdateTableBody);
-const query = createShapeCheck(QueryTableBody);
-const metadata = createShapeCheck(UpdateFieldMetadataBody);
+const update = UpdateTableBody;
+const query = QueryTableBody;
+const metadata = UpdateFieldMetadataBody;
 
-const cases: readonly (readonly [check: typeof update, body: Record<string, unknown>, message: string])[] = [
+const cases: readonly (readonly [shape: Type.TSchema, body: Record<string, unknown>, message: string])[] = [
   [update, {}, 'The body lacks the field updates.'],
   [update, { updates: 'x' }, 'updates must be array.'],
   [update, { updates: [['a']] }, 'updates[0] has fewer than 2 elements.'],
@@ -32,29 +32,29 @@ const cases: readonly (readonly [check: typeof update, body: Record<string, unkn
   [metadata, { updates: [{ path: 'a', metadata: { x: 1 } }] }, 'updates[0].metadata.x must be string or null.'],
 ];
 
-for (const [check, body, message] of cases) {
+for (const [shape, body, message] of cases) {
   test(`refuses ${JSON.stringify(body)} by its path`, () => {
-    const refusal = refusalOf(() => check.check(body, false));
+    const refusal = refusalOf(() => checkShape(shape, body, false));
     assert.equal(refusal.kind, 'InvalidInput');
     assert.equal(refusal.message, message);
   });
 }
 
 test('names an unknown field and its parent', () => {
-  const unknown = (body: Record<string, unknown>): string => refusalOf(() => update.check(body, false)).message;
+  const unknown = (body: Record<string, unknown>): string => refusalOf(() => checkShape(update, body, false)).message;
   assert.equal(unknown({ updates: [], predikate: 'id = 1' }), 'The field "predikate" is not known in the body.');
   const identity = { api_key: 'k', 'a/b~c': 1 };
   assert.equal(unknown({ updates: [], identity }), 'The field "a/b~c" is not known in identity.');
 });
 
 test('names an unknown field before anything else that is wrong', () => {
-  const refusal = refusalOf(() => update.check({ update: [['a', 'b']] }, false));
+  const refusal = refusalOf(() => checkShape(update, { update: [['a', 'b']] }, false));
   assert.equal(refusal.message, 'The field "update" is not known in the body.');
 });
 
 test('quotes and shortens names that callers chose', () => {
   const place = (name: string): string =>
-    refusalOf(() => metadata.check({ updates: [{ path: 'a', metadata: { [name]: 1 } }] }, false)).message;
+    refusalOf(() => checkShape(metadata, { updates: [{ path: 'a', metadata: { [name]: 1 } }] }, false)).message;
   assert.equal(place('a\u202eb/c~d'), 'updates[0].metadata["a\\u{202e}b/c~d"] must be string or null.');
   assert.equal(place(''), 'updates[0].metadata[""] must be string or null.');
   assert.ok(place('n'.repeat(100_000)).length < 300);
@@ -64,7 +64,7 @@ test('leaves a body that fits as it is, lenient or not', () => {
   for (const lenient of [false, true]) {
     const body = { updates: [['a', 'b']], context: { anything: [1] }, properties: { x: 'y' } };
     const before = structuredClone(body);
-    assert.deepEqual(update.check(body, lenient), []);
+    assert.deepEqual(checkShape(update, body, lenient), []);
     assert.deepEqual(body, before);
   }
 });
@@ -74,20 +74,20 @@ test('drops every unknown field when lenient, and returns their paths', () => {
     updates: Array.from({ length: 30 }, () => ({ path: 'a', metadata: { keep: 'x' }, later: { deep: 1 } })),
     newer: true,
   };
-  const dropped = metadata.check(body, true);
+  const dropped = checkShape(metadata, body, true);
   assert.equal(dropped.length, 31);
   assert.ok(dropped.includes('newer') && dropped.includes('updates[29].later'));
   assert.deepEqual(body, { updates: Array.from({ length: 30 }, () => ({ path: 'a', metadata: { keep: 'x' } })) });
 });
 
 test('does not let a value of the wrong type go as an unknown field when lenient', () => {
-  const refusal = refusalOf(() => update.check({ updates: [], properties: { price: 1 }, newer: 1 }, true));
+  const refusal = refusalOf(() => checkShape(update, { updates: [], properties: { price: 1 }, newer: 1 }, true));
   assert.equal(refusal.message, 'properties.price must be string.');
 });
 
 test('never drops what the caller may name freely', () => {
   const body = { updates: [{ path: 'a', metadata: { unknown: 'x' } }], context: { unknown: 1 }, newer: 1 };
-  assert.deepEqual(metadata.check(body, true), ['newer']);
+  assert.deepEqual(checkShape(metadata, body, true), ['newer']);
   assert.deepEqual(body, { updates: [{ path: 'a', metadata: { unknown: 'x' } }], context: { unknown: 1 } });
 });
 
@@ -97,12 +97,11 @@ test('accepts or refuses any object, and throws nothing but refusals', () => {
     { a: Type.Optional(Type.Integer()), items: Type.Optional(Type.Array(Type.Tuple([Type.String()]))) },
     { additionalProperties: false },
   );
-  const check = createShapeCheck(shape);
   fc.assert(
     fc.property(fc.dictionary(names, fc.jsonValue({ maxDepth: 3 })), fc.boolean(), (body, lenient) => {
       const before = structuredClone(body);
       try {
-        const dropped = check.check(body, lenient);
+        const dropped = checkShape(shape, body, lenient);
         const known = Object.fromEntries(Object.entries(before).filter(([name]) => name === 'a' || name === 'items'));
         assert.deepEqual({ ...body }, known);
         assert.equal(dropped.length, Object.keys(before).length - Object.keys(known).length);

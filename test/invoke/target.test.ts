@@ -4,11 +4,21 @@ import { readNamespacePath, readTablePath } from '../../src/invoke/target.ts';
 import { refusalOf } from '../support/refusal.ts';
 
 function tablePath(identifier: string, delimiter: string, bodyId: unknown, kind: 'path' | 'name' = 'path') {
-  return readTablePath({ operation: { identifier: kind }, identifier, delimiter, bodyId });
+  return readTablePath({
+    operation: { identifier: kind },
+    params: { id: identifier },
+    delimiter,
+    body: { id: bodyId },
+  });
 }
 
 function namespacePath(identifier: string, delimiter: string, bodyId: unknown) {
-  return readNamespacePath({ operation: { identifier: 'path' }, identifier, delimiter, bodyId });
+  return readNamespacePath({
+    operation: { identifier: 'path' },
+    params: { id: identifier },
+    delimiter,
+    body: { id: bodyId },
+  });
 }
 
 test('reads the table that the address names', () => {
