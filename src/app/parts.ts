@@ -3,6 +3,7 @@ import { rm } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { createAuthenticator } from '../auth/authenticator.ts';
+import { generateApiKey, generateClientSecret } from '../auth/keys/secrets.ts';
 import { findOwnIssuer } from '../config/config.ts';
 import type { Config } from '../config/config.ts';
 import { createSingleProcess } from '../coordination/coordination.ts';
@@ -56,43 +57,37 @@ export class OpenParts {
 
 export type AppParts = Awaited<ReturnType<typeof openParts>>;
 
-/** All that the HTTP server needs below it. */
+/** All that the HTTP server needs below it, with everything that an operation may use. */
 export async function openParts(config: Config, outside: Outside, open: OpenParts) {
-  const { limits } = config;
+  const { storage, limits } = config;
+  const now = Date.now;
+  const issuerUrl = findOwnIssuer(config);
   const observed = await openTelemetry(config, open);
   const { telemetry } = observed;
   const lock = open.add(await lockFolders(config, outside));
   const catalog = open.add(await openConfiguredCatalog(config));
-  const isNewCatalog = await ensureDefaultDatabase(catalog, config.storage.root);
+  const isNewCatalog = await ensureDefaultDatabase(catalog, storage.root);
   const adminKey = await ensureAdminKey(catalog, config);
-  if (findOwnIssuer(config) !== undefined) await ensureSigningKey(catalog);
-  const storages = open.add(openConfiguredStorages(config, outside));
+  if (issuerUrl !== undefined) await ensureSigningKey(catalog);
+  const disk = outside.disk === undefined ? {} : { disk: outside.disk };
+  const watchedTablesMax = limits.engine.openTablesMax;
+  const storages = open.add(openStorages({ sync: storage.sync, watchedTablesMax, ...disk }));
   await ensureRoots(catalog, storages, telemetry);
   const engine = open.add(await openConfiguredEngine(config, { ...observed, storages }));
   await lock.acquireDatabases(catalog, telemetry);
   const writes = open.add(await openWrites(config, outside, { ...observed, catalog, engine, storages }));
-  const ownIssuer = findOwnIssuer(config);
-  const authenticator = open.add(
-    createAuthenticator(
-      { ...config.auth, ownIssuer },
-      {
-        findByDigest: (digest) => catalog.keys.findByDigest(digest),
-        grantsOf: (principal) => catalog.grants.of(principal),
-        findClient: (id) => catalog.clients.find(id),
-        signingKeys: () => catalog.signingKeys.list(),
-      },
-      Date.now,
-    ),
-  );
+  const authenticator = open.add(createAuthenticator({ ...config.auth, ownIssuer: issuerUrl }, catalog, now));
   const hasTable = async (tableId: string): Promise<boolean> => catalog.tables.has(tableId);
-  const jobs = open.add(new Jobs({ limits: limits.jobs, telemetry, now: Date.now, makeId: randomUUID, hasTable }));
+  const jobs = open.add(new Jobs({ limits: limits.jobs, telemetry, now, makeId: randomUUID, hasTable }));
   const { background } = writes;
-  const shared = { engine, catalog, jobs, telemetry, now: Date.now };
-  const maintenance = open.add(new Maintenance({ ...shared, limits: limits.maintenance, background }));
+  const maintenance = open.add(
+    new Maintenance({ engine, catalog, jobs, telemetry, now, limits: limits.maintenance, background }),
+  );
   writes.onCommit = (table) => maintenance.recordCommit(table);
   return {
     ...observed,
     config,
+    limits,
     lock,
     catalog,
     isNewCatalog,
@@ -102,10 +97,15 @@ export async function openParts(config: Config, outside: Outside, open: OpenPart
     writes,
     writeGate: new WriteGate((root) => lock.requireRoot(root)),
     authenticator,
+    issuerUrl,
     jobs,
     maintenance,
-    slowQueries: open.add(new SlowQueries({ limits: limits.log, engine, telemetry, now: Date.now })),
-    load: createLoad(limits, () => performance.now()),
+    slowQueries: open.add(new SlowQueries({ limits: limits.log, engine, telemetry, now })),
+    load: createLoad(limits),
+    generateApiKey,
+    generateClientSecret,
+    allowedStorageOptions: storage.allowedCallerOptions,
+    now,
     workerRestarts: outside.workerRestarts ?? 0,
     state: { isDraining: false },
   };
@@ -151,11 +151,6 @@ async function lockFolders(config: Config, { supervisorPid = process.pid }: Outs
       drainSeconds: limits.http.drainSeconds,
     },
   });
-}
-
-function openConfiguredStorages({ storage, limits }: Config, { disk }: Outside) {
-  const settings = { sync: storage.sync, watchedTablesMax: limits.engine.openTablesMax };
-  return openStorages({ ...settings, ...(disk === undefined ? {} : { disk }) });
 }
 
 async function openConfiguredEngine(

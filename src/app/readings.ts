@@ -1,13 +1,10 @@
 import { WORK_CLASSES } from '../http/admission/admission-control.ts';
-import type { WorkClass } from '../http/admission/admission-control.ts';
 import type { Readings } from '../telemetry/metrics/metric-rows.ts';
 import type { AppParts } from './parts.ts';
 
-type ReadParts = Pick<AppParts, 'catalog' | 'engine' | 'writes' | 'storages' | 'load' | 'jobs' | 'workerRestarts'>;
-
 /** What the metrics show of the parts at this moment. */
 export function takeReadings(
-  { catalog, engine, writes, storages, load, jobs, workerRestarts }: ReadParts,
+  { catalog, engine, writes, storages, load, jobs, workerRestarts }: AppParts,
   { release, connections }: { readonly release: string; readonly connections: number },
 ): Readings {
   const { rss, heapUsed, heapTotal, external, arrayBuffers } = process.memoryUsage();
@@ -15,6 +12,8 @@ export function takeReadings(
   const { admission, arrowMemory, jsonMemory, inFlight } = load;
   const { orphanedQueries, openTables } = engine.counts();
   const lookups = catalog.lookupCounts();
+  const admitted = (count: 'running' | 'waiting' | 'refused'): Readonly<Record<string, number>> =>
+    Object.fromEntries(WORK_CLASSES.map((work) => [work, admission.counts(work)[count]]));
   return {
     build: { [release]: 1 },
     startedAt: performance.timeOrigin / 1000,
@@ -24,24 +23,20 @@ export function takeReadings(
     eventLoopBusy: performance.eventLoopUtilization().active / 1000,
     connections,
     requestsInFlight: inFlight.count,
-    admissionRunning: byWork((work) => admission.counts(work).running),
-    admissionWaiting: byWork((work) => admission.counts(work).waiting),
-    admissionRefused: byWork((work) => admission.counts(work).refused),
+    admissionRunning: admitted('running'),
+    admissionWaiting: admitted('waiting'),
+    admissionRefused: admitted('refused'),
     budgetUsed: { arrow: arrowMemory.usedBytes, json: jsonMemory.usedBytes },
     budgetMax: { arrow: arrowMemory.bytesMax, json: jsonMemory.bytesMax },
-    lanesRunning: writes.queues.running,
-    lanesWaiting: writes.queues.waiting,
+    queuesRunning: writes.queues.running,
+    queuesWaiting: writes.queues.waiting,
     openTables: openTables.open,
     openTableUses: { hit: openTables.hits, miss: openTables.misses },
-    abandoned: orphanedQueries,
+    orphanedQueries,
     lookupEntries: lookups.entries,
     lookups: { hit: lookups.hits, miss: lookups.misses },
     catalogTransactions: catalog.counts().transactions,
     syncs: { tables: storages.syncCount(), catalog: catalog.counts().syncs },
     jobs: jobs.counts(),
   };
-}
-
-function byWork(read: (work: WorkClass) => number): Readonly<Record<string, number>> {
-  return Object.fromEntries(WORK_CLASSES.map((work) => [work, read(work)]));
 }

@@ -6,10 +6,9 @@ import type { Catalog } from '../catalog/catalog.ts';
 import type { Config } from '../config/config.ts';
 import { DEFAULT_DATABASE, isOwnDirectory } from '../model/table.ts';
 import { isTransientFailure } from '../coordination/recover-writes.ts';
-import type { Engine } from '../engine/engine.ts';
+import type { Services } from '../operations/services.ts';
 import type { Storages } from '../storage/storages.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
-import type { Writes } from '../writes/writes.ts';
 
 const ADMIN_KEY_NAME = 'administrator';
 const ADMIN_GRANT = { role: 'admin', database: undefined, path: [] } as const;
@@ -67,11 +66,7 @@ export async function ensureRoots(catalog: Catalog, storages: Storages, telemetr
   }
 }
 
-export interface RecoveryParts {
-  readonly catalog: Catalog;
-  readonly engine: Engine;
-  readonly writes: Writes;
-  readonly telemetry: Telemetry;
+interface RecoveryParts extends Pick<Services, 'catalog' | 'engine' | 'writes' | 'telemetry'> {
   readonly isNewCatalog: boolean;
 }
 

@@ -1,10 +1,9 @@
 import { ServiceError } from '../errors/service-error.ts';
 import type { Caller, Grant } from '../model/access.ts';
 import { digestSecret, isApiKey, isExpired, looksLikeToken } from './keys/secrets.ts';
-import { OwnKeys } from './keys/signing-keys.ts';
+import type { SigningKeyText } from './keys/signing-keys.ts';
 import { checkIssuerSettings } from './settings.ts';
 import type { AuthSettings } from './settings.ts';
-import type { SigningKeyText } from './keys/signing-keys.ts';
 import { tokenRefusal } from './tokens/claims.ts';
 import { TokenVerifier } from './tokens/token-verifier.ts';
 import type { OwnToken } from './tokens/token-verifier.ts';
@@ -16,16 +15,14 @@ export interface Credentials {
   readonly bearer: string | undefined;
 }
 
-/** The catalog's credentials. Times are in milliseconds since 1970. */
-export interface CredentialLookup {
-  /** Not a revoked one. */
-  findByDigest(digest: string): Promise<KeyRecord | undefined>;
+/** The catalog's credentials, without revoked ones. Times are in milliseconds since 1970. */
+export interface CredentialCatalog {
+  readonly keys: { findByDigest(digest: string): Promise<KeyRecord | undefined> };
   /** Grants that an administrator has given to the holder of a token, by caller id. */
-  grantsOf(principal: string): Promise<readonly Grant[]>;
-  /** A client of our own token endpoint, not a revoked one. */
-  findClient(id: string): Promise<KeyRecord | undefined>;
+  readonly grants: { of(principal: string): Promise<readonly Grant[]> };
   /** Of our own token endpoint. */
-  signingKeys(): Promise<readonly SigningKeyText[]>;
+  readonly clients: { find(id: string): Promise<KeyRecord | undefined> };
+  readonly signingKeys: { list(): Promise<readonly SigningKeyText[]> };
 }
 
 export interface KeyRecord {
@@ -38,26 +35,30 @@ export interface KeyRecord {
 export type Authenticator = ReturnType<typeof createAuthenticator>;
 
 /** `clock` gives milliseconds since 1970. Throws when an issuer's settings are not safe. */
-export function createAuthenticator(settings: AuthSettings, lookup: CredentialLookup, clock: () => number) {
+export function createAuthenticator(settings: AuthSettings, catalog: CredentialCatalog, clock: () => number) {
   requireUsableIssuers(settings);
-  const ownKeys = new OwnKeys(async () => lookup.signingKeys());
-  const { ownIssuer } = settings;
-  const ourselves = ownIssuer === undefined ? undefined : { issuer: ownIssuer, keys: ownKeys };
-  const verifier = new TokenVerifier(settings, clock, ourselves);
+  const verifier = new TokenVerifier(settings, clock, async () => catalog.signingKeys.list());
 
   /** Refuses with `Unauthenticated`, or with `ServiceUnavailable` when the keys of a token's issuer are not available. */
   const authenticate = async ({ apiKey, bearer }: Credentials): Promise<Caller> => {
     requireOneCredential(apiKey, bearer);
     const key = apiKey ?? (bearer !== undefined && isApiKey(bearer) ? bearer : undefined);
-    if (key !== undefined) return callerOfKey(key);
-    if (bearer !== undefined) return (await findCallerOfOwnKey(bearer)) ?? callerOfToken(bearer);
+    if (key !== undefined) return callerOfKey(await findKey(key));
+    if (bearer !== undefined) {
+      // A key that an operator chose, such as `auth.adminKey`, can have any form but that of a token.
+      const chosen = looksLikeToken(bearer) ? undefined : await findKey(bearer);
+      return chosen === undefined ? callerOfToken(bearer) : callerOfKey(chosen);
+    }
     if (settings.required) throw missingCredential();
     return ANONYMOUS;
   };
 
-  const callerOfKey = async (key: string): Promise<Caller> => {
-    const isTooLong = Buffer.byteLength(key) > settings.tokenBytesMax;
-    const record = isTooLong ? undefined : await lookup.findByDigest(digestSecret(key));
+  const findKey = async (key: string): Promise<KeyRecord | undefined> => {
+    const isUsable = key !== '' && Buffer.byteLength(key) <= settings.tokenBytesMax;
+    return isUsable ? catalog.keys.findByDigest(digestSecret(key)) : undefined;
+  };
+
+  const callerOfKey = (record: KeyRecord | undefined): Caller => {
     if (record === undefined) throw new ServiceError('Unauthenticated', 'The API key is not valid.');
     if (isExpired(record, clock())) {
       throw new ServiceError('Unauthenticated', 'The API key is not valid: it has expired.');
@@ -65,26 +66,20 @@ export function createAuthenticator(settings: AuthSettings, lookup: CredentialLo
     return { id: `key:${record.id}`, kind: 'key', grants: record.grants };
   };
 
-  /** A key that an operator chose, such as `auth.adminKey`, can have any form but that of a token. */
-  const findCallerOfOwnKey = async (bearer: string): Promise<Caller | undefined> => {
-    if (bearer === '' || looksLikeToken(bearer) || Buffer.byteLength(bearer) > settings.tokenBytesMax) return undefined;
-    const record = await lookup.findByDigest(digestSecret(bearer));
-    return record === undefined ? undefined : callerOfKey(bearer);
-  };
-
   const callerOfToken = async (token: string): Promise<Caller> => {
     const { callerId, grants, own } = await verifier.verify(token);
     if (own !== undefined) return callerOfClient(callerId, own);
-    // Looked up for every request, so that a grant that is taken away is void at once.
-    const given = await lookup.grantsOf(callerId);
+    // Looked up for every request: a grant that is taken away is void at once.
+    const given = await catalog.grants.of(callerId);
     return { id: callerId, kind: 'token', grants: [...grants, ...given] };
   };
 
-  /** Looked up for every request, so that revoking a client, or deleting a key, takes effect at once. */
+  /** Looked up for every request: revoking a client, or deleting a key, takes effect at once. */
   const callerOfClient = async (callerId: string, { clientId, keyId }: OwnToken): Promise<Caller> => {
-    const client = await lookup.findClient(clientId);
+    const client = await catalog.clients.find(clientId);
     if (client === undefined || isExpired(client, clock())) throw tokenRefusal('its client is no longer valid');
-    if (!(await ownKeys.has(keyId))) throw tokenRefusal('its signature cannot be verified');
+    const keys = await catalog.signingKeys.list();
+    if (!keys.some(({ id }) => id === keyId)) throw tokenRefusal('its signature cannot be verified');
     return { id: callerId, kind: 'token', grants: client.grants };
   };
 

@@ -9,16 +9,14 @@ import { DEFAULT_DELIMITER } from '../model/identifier.ts';
 import type { Operation, Reply } from '../operations/operation.ts';
 import { toWorkClass } from './admission/admission-control.ts';
 import type { AdmissionRequest } from './admission/admission-control.ts';
-import type { RateLimit } from './admission/rate-limit.ts';
 import type { RefusalCache } from './admission/refusal-cache.ts';
-import { toRefusal, toServiceError } from './reply/error-reply.ts';
+import { toErrorReply, toPublicError } from './reply/error-reply.ts';
 import { toHttpReply } from './reply/reply.ts';
-import type { TextReply } from './reply/reply.ts';
 import { bufferReply, isStreamed, sendStream, sendWhole, sendWrite } from './reply/send-reply.ts';
 import type { SendDependencies, StreamedReply, WholeReply } from './reply/send-reply.ts';
 import type { RequestContext } from './request-context.ts';
 import { arrowBody } from './request/arrow-body.ts';
-import { readJsonBody, requireArrowStream } from './request/body.ts';
+import { ARROW_STREAM, readJsonBody, requireMediaType } from './request/body.ts';
 import {
   hasCredential,
   headerReader,
@@ -34,13 +32,12 @@ import { readQueryValues } from './request/url.ts';
 export interface HttpDependencies extends InvokeDependencies, SendDependencies {
   readonly services: InvokeDependencies['services'];
   readonly authenticator: Authenticator;
-  readonly rateLimit: RateLimit;
   readonly refusalCache: RefusalCache;
   readonly hostSuffix: string | undefined;
 }
 
 /** A request as the router matched it. */
-export interface RoutedRequest {
+interface RoutedRequest {
   readonly context: RequestContext;
   readonly operation: Operation;
   /** The parts of the address that the operation's path names, decoded. */
@@ -56,26 +53,19 @@ export async function handleRequest(routed: RoutedRequest, http: HttpDependencie
     reply = await bufferReply(toHttpReply(await execute(routed, http), context.requestId), http);
     if (reply.response !== undefined && !isStreamed(reply)) await sendWrite(context, reply, reply.response, http);
   } catch (error) {
-    failure = toServiceError(error);
-    reply = refuse(routed, failure, http);
+    failure = toPublicError(error);
+    reply = toErrorReply(failure, context);
   }
   if (isStreamed(reply)) {
     // A slow client must not keep the slot from other requests.
     context.slot?.();
     const outcome = await sendStream(context, reply, http);
-    failure = outcome.failure === undefined ? undefined : toServiceError(outcome.failure);
+    failure = outcome.failure === undefined ? undefined : toPublicError(outcome.failure);
     context.finish(reply.status, outcome.bytes, failure);
     return;
   }
   context.finish(reply.status, Buffer.byteLength(reply.body), failure);
   if (!context.response.headersSent) sendWhole(context, reply, http);
-}
-
-function refuse({ context, operation }: RoutedRequest, failure: ServiceError, http: HttpDependencies): TextReply {
-  const reply = toRefusal(failure, context);
-  const { message, dialect, shed } = context;
-  if (shed !== undefined) http.refusalCache.add({ message, admissionRequest: shed, operation, dialect, reply });
-  return reply;
 }
 
 /**
@@ -89,10 +79,10 @@ async function execute(routed: RoutedRequest, http: HttpDependencies): Promise<R
 
   const { caller, raw } = await authenticate(routed, http);
   context.caller = caller.id;
-  http.rateLimit.take(caller.id);
+  http.load.rateLimit.take(caller.id);
   const readsJson = isJsonRead(operation, message);
   const admissionRequest = { work: toWorkClass(operation), caller: caller.id, signal };
-  if (readsJson) shedLoad(context, admissionRequest, http);
+  if (readsJson) shedLoad(routed, admissionRequest, http);
 
   const database =
     operation.target === 'server'
@@ -104,7 +94,7 @@ async function execute(routed: RoutedRequest, http: HttpDependencies): Promise<R
   const delimiter = query['delimiter'] ?? DEFAULT_DELIMITER;
   const json = readsJson ? (raw ?? (await readBody(context, http.limits.http.jsonBytesMax, http))) : {};
   const body = readsJson ? decodeBody(operation, json, dialect, http.services) : json;
-  if (operation.body.kind === 'arrow') requireArrowStream(message);
+  if (operation.body.kind === 'arrow') requireMediaType(message, ARROW_STREAM);
 
   const admitted = http.load.admission.enter(admissionRequest);
   context.slot = typeof admitted === 'function' ? admitted : await admitted;
@@ -134,10 +124,14 @@ async function execute(routed: RoutedRequest, http: HttpDependencies): Promise<R
 }
 
 /** Refuses before any further work what admission control would refuse anyway. */
-function shedLoad(context: RequestContext, admissionRequest: AdmissionRequest, { load }: HttpDependencies): void {
+function shedLoad(
+  { context, operation }: RoutedRequest,
+  admissionRequest: AdmissionRequest,
+  { load, refusalCache }: HttpDependencies,
+): void {
   const refusal = load.admission.findRefusal(admissionRequest);
   if (refusal === undefined) return;
-  context.shed = admissionRequest;
+  refusalCache.add({ context, operation, admissionRequest, refusal });
   throw refusal;
 }
 

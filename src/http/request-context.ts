@@ -1,27 +1,22 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ErrorName } from '../errors/service-error.ts';
-import type { Dialect } from '../operations/operation.ts';
+import type { Dialect, Operation } from '../operations/operation.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
-import type { AdmissionRequest, ReleaseSlot } from './admission/admission-control.ts';
+import type { ReleaseSlot } from './admission/admission-control.ts';
 import type { Load } from './admission/load.ts';
 import type { MemoryBudget, MemoryLease } from './admission/memory-budget.ts';
 import { chooseDialect } from './dialects.ts';
 
-export interface RequestContextOptions {
-  readonly message: IncomingMessage;
-  readonly response: ServerResponse;
-  readonly requestId: string;
+interface RequestContextOptions extends Pick<RequestContext, 'message' | 'response' | 'requestId'> {
   /** Absent when no route matched. */
-  readonly operation?: string;
-  /** The pattern of the path, not the address: an address may contain what must not be logged. */
-  readonly route?: string;
+  readonly operation?: Pick<Operation, 'id' | 'path'>;
   /** On the clock of `performance.now`. */
   readonly startedAt?: number;
   /** Chosen by the request's headers when absent. */
   readonly dialect?: Dialect;
 }
 
-export interface ContextDependencies {
+interface ContextDependencies {
   readonly load: Load;
   readonly services: { readonly telemetry: Telemetry };
 }
@@ -47,8 +42,6 @@ export class RequestContext {
   database: string | undefined;
   /** Of an Arrow body, which often comes without Content-Length. */
   bytesIn: number | undefined;
-  /** Set when admission control refused the request before its body was read: the refusal can be cached. */
-  shed: AdmissionRequest | undefined;
   /** Until the reply is decided, or streamed. */
   slot: ReleaseSlot | undefined;
 
@@ -76,10 +69,6 @@ export class RequestContext {
     return (this.#lease ??= budget.lease(this.signal));
   }
 
-  get hasClientLeft(): boolean {
-    return this.response.destroyed;
-  }
-
   /** Fires when the client disconnects before its reply is sent. Created on demand: most requests need none. */
   readonly signal = (): AbortSignal => {
     const { response } = this;
@@ -97,6 +86,7 @@ export class RequestContext {
 
   finish(status: number, bytesOut: number, failure?: { readonly kind?: ErrorName; readonly cause?: unknown }): void {
     const { message } = this;
+    const { operation } = this.#options;
     const { load, services } = this.#dependencies;
     this.slot?.();
     this.#lease?.close();
@@ -104,10 +94,11 @@ export class RequestContext {
     services.telemetry.emit({
       kind: 'request-finished',
       requestId: this.requestId,
-      operation: this.#options.operation,
+      operation: operation?.id,
       method: message.method ?? '',
       dialect: this.dialect,
-      route: this.#options.route,
+      // Not the address, which may contain what must not be logged.
+      route: operation?.path,
       status,
       milliseconds: performance.now() - this.#startedAt,
       caller: this.caller,

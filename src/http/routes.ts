@@ -2,27 +2,26 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ServiceError, invalidInput } from '../errors/service-error.ts';
 import type { Operation } from '../operations/operation.ts';
 import { OPERATIONS } from '../operations/registry.ts';
-import type { RequestTracer } from '../telemetry/traces/otel-settings.ts';
+import type { RequestSpans } from '../telemetry/traces/request-spans.ts';
 import { handleRequest } from './handle-request.ts';
 import type { HttpDependencies } from './handle-request.ts';
 import { mountConsole } from './pages/console.ts';
 import { mountDocs } from './pages/docs-page.ts';
 import { mountMetrics, mountProbes } from './pages/monitoring.ts';
-import type { Health, MetricsSettings } from './pages/monitoring.ts';
+import type { FindFault, MetricsSettings } from './pages/monitoring.ts';
 import { mountTokenEndpoint } from './pages/token-endpoint.ts';
 import type { TokenEndpointSettings } from './pages/token-endpoint.ts';
-import { toRefusal, toServiceError } from './reply/error-reply.ts';
+import { toErrorReply, toPublicError } from './reply/error-reply.ts';
 import { commonHeaders } from './reply/reply.ts';
 import { sendWhole } from './reply/send-reply.ts';
 import { RequestContext } from './request-context.ts';
 
-export interface RouteSettings extends HttpDependencies, Omit<TokenEndpointSettings, 'services'> {
+export interface RouteSettings extends TokenEndpointSettings {
   readonly release: string;
-  readonly basePath: string;
   /** Where the build puts the files of the console. */
   readonly consoleFolder: string;
-  readonly tracer: RequestTracer | undefined;
-  readonly health: Health;
+  readonly tracer: RequestSpans | undefined;
+  readonly findFault: FindFault;
   readonly metrics: MetricsSettings;
 }
 
@@ -38,12 +37,11 @@ export function addRoutes(server: FastifyInstance, settings: RouteSettings): voi
     done();
   });
   server.setNotFoundHandler((request, reply) => {
-    const { refusal, headers } = explainNoRoute(request, settings);
-    refuse({ request, reply, error: refusal, headers }, settings);
+    refuse({ request, reply, ...explainNoRoute(request, settings) }, settings);
   });
-  server.setErrorHandler((error, request, reply) => refuse({ request, reply, error: toServiceError(error) }, settings));
+  server.setErrorHandler((error, request, reply) => refuse({ request, reply, error: toPublicError(error) }, settings));
   for (const operation of OPERATIONS) mount(server, operation, settings);
-  mountProbes(server, prefixes, settings.health);
+  mountProbes(server, prefixes, settings.findFault);
   mountMetrics(server, prefixes, settings);
   mountDocs(server, settings);
   mountConsole(server, settings);
@@ -55,14 +53,7 @@ function mount(server: FastifyInstance, operation: Operation, settings: RouteSet
   const { basePath, tracer } = settings;
   if (operation.permission === undefined) throw new Error(`The operation ${operation.id} declares no permission.`);
   const handler = async ({ raw, id, params }: FastifyRequest, reply: FastifyReply): Promise<void> => {
-    const options = {
-      message: raw,
-      response: reply.raw,
-      requestId: id,
-      operation: operation.id,
-      route: operation.path,
-    };
-    const context = new RequestContext(options, settings);
+    const context = new RequestContext({ message: raw, response: reply.raw, requestId: id, operation }, settings);
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The router fills it from the operation's path.
     const routed = { context, operation, params: params as Readonly<Record<string, string>> };
     if (tracer === undefined) return handleRequest(routed, settings);
@@ -94,7 +85,7 @@ function refuseOtherAuthority({ url = '', headers }: FastifyRequest['raw']): voi
   throw invalidInput('The host in the address is another than the one in the Host header.');
 }
 
-export interface Refusal {
+interface Refusal {
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
   readonly error: ServiceError;
@@ -108,7 +99,7 @@ export function refuse({ request, reply, error, headers }: Refusal, http: HttpDe
     { message: request.raw, response: reply.raw, requestId: request.id, startedAt },
     http,
   );
-  const refusal = toRefusal(error, context, headers);
+  const refusal = toErrorReply(error, context, headers);
   context.bytesIn = 0;
   context.finish(refusal.status, Buffer.byteLength(refusal.body), error);
   sendWhole(context, refusal, http);
@@ -116,24 +107,18 @@ export function refuse({ request, reply, error, headers }: Refusal, http: HttpDe
 
 const PAGES = ['/healthz', '/readyz', '/docs', '/openapi.json'];
 
-interface NoRoute {
-  readonly refusal: ServiceError;
-  readonly headers: Readonly<Record<string, string>>;
-}
-
 /** 404, or 405 with `Allow` (RFC 9110) when the address exists for other methods. */
-function explainNoRoute({ method, raw }: FastifyRequest, settings: RouteSettings): NoRoute {
+function explainNoRoute({ method, raw }: FastifyRequest, settings: RouteSettings): Pick<Refusal, 'error' | 'headers'> {
   const { basePath } = settings;
   const path = raw.url?.split('?', 1)[0] ?? '';
   const methods = findMethods(path.replace(/\/{2,}/g, '/').replace(/(?<=.)\/$/, ''), settings);
   if (methods.length === 0) {
     const hint = `The addresses are listed at ${basePath}/docs and ${basePath}/openapi.json.`;
-    return { refusal: new ServiceError('RouteNotFound', 'There is nothing at this address.', { hint }), headers: {} };
+    return { error: new ServiceError('RouteNotFound', 'There is nothing at this address.', { hint }) };
   }
-  const refusal = new ServiceError('MethodNotAllowed', `The method ${method} is not offered at this address.`, {
-    hint: `Use ${methods.join(' or ')}.`,
-  });
-  return { refusal, headers: { allow: methods.join(', ') } };
+  const hint = `Use ${methods.join(' or ')}.`;
+  const error = new ServiceError('MethodNotAllowed', `The method ${method} is not offered at this address.`, { hint });
+  return { error, headers: { allow: methods.join(', ') } };
 }
 
 function findMethods(path: string, { basePath, metrics }: RouteSettings): readonly string[] {

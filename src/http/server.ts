@@ -2,6 +2,7 @@ import Fastify from 'fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Socket } from 'node:net';
 import { ServiceError } from '../errors/service-error.ts';
+import { endsWithin } from '../model/limits.ts';
 import { Connections, InFlight } from './admission/in-flight.ts';
 import { RefusalCache } from './admission/refusal-cache.ts';
 import { refuseTunnel, refuseUnreadable } from './reply/error-reply.ts';
@@ -14,19 +15,12 @@ export interface HttpSettings extends Omit<RouteSettings, 'refusalCache'> {
   readonly tls: { readonly cert: Buffer; readonly key: Buffer } | undefined;
 }
 
-export interface HttpServer {
-  /** Takes over a connection that the supervisor accepted. */
-  accept(socket: Socket): void;
-  /** How many are open. */
-  connections(): number;
-  closeIdleConnections(): void;
-  close(): Promise<void>;
-}
+export type HttpServer = Awaited<ReturnType<typeof createHttpServer>>;
 
 /** How long replies that are being sent may take when the server closes. */
-const LAST_REPLIES_MILLISECONDS = 1000;
+const LAST_REPLIES_SECONDS = 1;
 
-export async function createHttpServer(options: HttpSettings): Promise<HttpServer> {
+export async function createHttpServer(options: HttpSettings) {
   const { telemetry } = options.services;
   const refusalCache = new RefusalCache({
     admission: options.load.admission,
@@ -38,11 +32,15 @@ export async function createHttpServer(options: HttpSettings): Promise<HttpServe
   const fastify = createFastify(settings);
   const { server } = fastify;
   refusalCache.guard(server);
-  const responses = countResponses(server);
-  const connections = new Connections({
-    connectionsMax: settings.limits.http.connectionsMax,
-    onRefused: (count) => telemetry.emit({ kind: 'connections-refused', count }),
+  // Until the last byte of a reply is sent, or its connection is closed.
+  const responses = new InFlight();
+  server.on('request', (_request, response) => {
+    responses.begin();
+    response.once('close', () => responses.end());
   });
+  const connections = new Connections(settings.limits.http.connectionsMax, (count) =>
+    telemetry.emit({ kind: 'connections-refused', count }),
+  );
   addRoutes(fastify, settings);
   await fastify.ready();
   // Node refuses an unknown expectation without a body; RFC 9110 allows to ignore it.
@@ -51,31 +49,22 @@ export async function createHttpServer(options: HttpSettings): Promise<HttpServe
   // Node starts its timer for slow headers when a server listens; this one is handed its connections.
   server.emit('listening');
   return {
-    accept(socket) {
+    /** Takes over a connection that the supervisor accepted. */
+    accept(socket: Socket): void {
       if (connections.admit(socket)) server.emit('connection', socket);
     },
-    connections: () => connections.open,
-    closeIdleConnections() {
+    connections: (): number => connections.open,
+    closeIdleConnections(): void {
       // Node takes a connection for idle while its reply is written but not sent.
       if (responses.count === 0) server.closeIdleConnections();
     },
-    async close() {
-      await responses.whenIdleWithin(LAST_REPLIES_MILLISECONDS);
+    async close(): Promise<void> {
+      await endsWithin(LAST_REPLIES_SECONDS, responses.whenIdle());
       refusalCache.report();
       server.closeAllConnections();
       await fastify.close();
     },
   };
-}
-
-/** Requests until the last byte of their reply is sent, or their connection is closed. */
-function countResponses(server: FastifyInstance['server']): InFlight {
-  const responses = new InFlight();
-  server.on('request', (_request, response) => {
-    responses.begin();
-    response.once('close', () => responses.end());
-  });
-  return responses;
 }
 
 function createFastify(settings: RouteSettings & Pick<HttpSettings, 'tls'>): FastifyInstance {

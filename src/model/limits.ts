@@ -1,6 +1,15 @@
 /** Time for running commits and an orderly shutdown, after `http.drainSeconds`. */
 export const SHUTDOWN_GRACE_SECONDS = 10;
 
+/** False when the work takes longer; it goes on then. */
+export async function endsWithin(seconds: number, work: Promise<unknown>): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<false>((resolve) => {
+    timer = setTimeout(() => resolve(false), seconds * 1000);
+  });
+  return Promise.race([work.then(() => true), late]).finally(() => clearTimeout(timer));
+}
+
 /** All limits. Their defaults, ranges and descriptions are in `config/settings/settings.ts`. */
 export interface Limits {
   readonly http: HttpLimits;

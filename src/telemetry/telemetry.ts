@@ -1,21 +1,15 @@
 import type { EventReader, TelemetryEvent } from './events.ts';
-import { levelOf, levelsUpTo, toLogLine } from './log/log-line.ts';
-import type { LogLevel, LogStream } from './log/log-line.ts';
-import { createLogWriter } from './log/log-writers.ts';
-import type { LogFormat } from './log/log-writers.ts';
+import { createLogWriter, levelOf, levelsUpTo, toLogLine } from './log/log-line.ts';
+import type { LogLevel, LogWriterOptions } from './log/log-line.ts';
 import { readOtelVariables } from './traces/otel-settings.ts';
-import type { OpenTelemetry, OpenTelemetryOptions } from './traces/otel-settings.ts';
+import type { OpenTelemetryOptions } from './traces/otel-settings.ts';
 
 export interface Telemetry {
   emit(event: TelemetryEvent): void;
 }
 
-export interface TelemetryOptions {
+export interface TelemetryOptions extends LogWriterOptions {
   readonly level: LogLevel;
-  readonly format: LogFormat;
-  readonly stream: LogStream;
-  /** Milliseconds since 1970. */
-  readonly clock: () => number;
   /** Readers of the events beside the log. */
   readonly readers?: readonly EventReader[];
 }
@@ -33,7 +27,7 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
 }
 
 /** As the OTEL_ variables ask for; the SDK is loaded only when they name an endpoint. */
-export async function openOpenTelemetry(options: OpenTelemetryOptions): Promise<OpenTelemetry | undefined> {
+export async function openOpenTelemetry(options: OpenTelemetryOptions) {
   const settings = readOtelVariables(options.variables);
   if (settings === undefined) return undefined;
   const { createOpenTelemetry } = await import('./traces/open-telemetry.ts');

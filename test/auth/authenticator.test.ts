@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { digestSecret, generateApiKey } from '../../src/auth/keys/secrets.ts';
 import { createAuthenticator } from '../../src/auth/authenticator.ts';
-import type { CredentialLookup } from '../../src/auth/authenticator.ts';
+import type { CredentialCatalog } from '../../src/auth/authenticator.ts';
 import type { AuthSettings } from '../../src/auth/settings.ts';
 import { ServiceError } from '../../src/errors/service-error.ts';
 import type { Grant } from '../../src/model/access.ts';
@@ -58,21 +58,18 @@ suite('a request with an API key', () => {
   });
 
   test('is refused without a look-up when the key is longer than any credential may be', async () => {
-    const refusing: CredentialLookup = {
+    const refusing: CredentialCatalog = {
       ...lookupOf(),
-      findByDigest: () => Promise.reject(new Error('The lookup was asked.')),
-      grantsOf: () => Promise.reject(new Error('The lookup was asked.')),
+      keys: { findByDigest: () => Promise.reject(new Error('The lookup was asked.')) },
+      grants: { of: () => Promise.reject(new Error('The lookup was asked.')) },
     };
     const strict = createAuthenticator(settingsFor([]), refusing, clock.now);
     await assertRefused(strict.authenticate({ ...NONE, apiKey: 'x'.repeat(TOKEN_BYTES_MAX + 1) }), BAD_KEY);
   });
 
   test('fails as the look-up fails, so that a catalog that is away is not taken for a bad key', async () => {
-    const away: CredentialLookup = {
-      ...lookupOf(),
-      findByDigest: () => Promise.reject(new ServiceError('ServiceUnavailable', 'The catalog does not answer.')),
-      grantsOf: () => Promise.resolve([]),
-    };
+    const refusal = new ServiceError('ServiceUnavailable', 'The catalog does not answer.');
+    const away = { ...lookupOf(), keys: { findByDigest: () => Promise.reject(refusal) } };
     const outcome = createAuthenticator(settingsFor([]), away, clock.now).authenticate({ ...NONE, apiKey: good.key });
     assert.equal((await refusalOf(outcome)).kind, 'ServiceUnavailable');
   });

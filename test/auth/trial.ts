@@ -1,7 +1,7 @@
 import { SignJWT } from 'jose';
 import type { JWTHeaderParameters, JWTPayload } from 'jose';
 import assert from 'node:assert/strict';
-import type { CredentialLookup, KeyRecord } from '../../src/auth/authenticator.ts';
+import type { CredentialCatalog, KeyRecord } from '../../src/auth/authenticator.ts';
 import type { AuthSettings } from '../../src/auth/settings.ts';
 import type { IssuerSettings } from '../../src/model/access.ts';
 import { ServiceError } from '../../src/errors/service-error.ts';
@@ -37,12 +37,12 @@ export function issuerOf(
 export function lookupOf(
   keys: Readonly<Record<string, KeyRecord>> = {},
   grants: Readonly<Record<string, readonly Grant[]>> = {},
-): CredentialLookup {
+): CredentialCatalog {
   return {
-    findByDigest: (digest) => Promise.resolve(keys[digest]),
-    grantsOf: (principal) => Promise.resolve(grants[principal] ?? []),
-    findClient: () => Promise.resolve(undefined),
-    signingKeys: () => Promise.resolve([]),
+    keys: { findByDigest: (digest) => Promise.resolve(keys[digest]) },
+    grants: { of: (principal) => Promise.resolve(grants[principal] ?? []) },
+    clients: { find: () => Promise.resolve(undefined) },
+    signingKeys: { list: () => Promise.resolve([]) },
   };
 }
 

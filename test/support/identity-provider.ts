@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { RequestListener, Server } from 'node:http';
 import { Provider } from 'oidc-provider';
-import type { Context, StructuredToken } from 'oidc-provider';
+import type { Context } from 'oidc-provider';
 
 export interface TokenOptions {
   /** Of `tables.read` and `tables.write`. */
@@ -137,6 +137,11 @@ async function makeAnswer(issuer: string, keys: SigningKeys): Promise<RequestLis
   });
   const answer = provider.callback();
   return (request, response) => void answer(request, response);
+}
+
+interface StructuredToken {
+  header: Record<string, unknown> | undefined;
+  payload: Record<string, unknown>;
 }
 
 function layClaimsOver(context: Context, _token: unknown, jwt: StructuredToken): void {

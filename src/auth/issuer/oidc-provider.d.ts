@@ -4,32 +4,22 @@ declare module 'oidc-provider' {
 
   export interface Context {
     readonly req: IncomingMessage;
-    readonly oidc: OidcContext | undefined;
+    readonly oidc: { readonly route: string; readonly client: { readonly clientId: string } | undefined } | undefined;
     type: string;
     body: unknown;
     get(header: string): string;
     set(header: string, value: string): void;
   }
 
-  export interface OidcContext {
-    readonly route: string;
-    readonly client: { readonly clientId: string } | undefined;
-  }
-
-  export interface StructuredToken {
-    header: Record<string, unknown> | undefined;
-    payload: Record<string, unknown>;
-  }
-
-  export interface ClientClass {
-    readonly prototype: { compareClientSecret(this: { readonly clientId: string }, actual: string): Promise<boolean> };
-  }
-
   export class Provider {
     constructor(issuer: string, configuration: object);
     /** The context of the request that is being answered, when one is. */
     static readonly ctx: Context | undefined;
-    readonly Client: ClientClass;
+    readonly Client: {
+      readonly prototype: {
+        compareClientSecret(this: { readonly clientId: string }, actual: string): Promise<boolean>;
+      };
+    };
     callback(): (request: IncomingMessage, response: ServerResponse) => Promise<void>;
     use(middleware: (context: Context, next: () => Promise<void>) => Promise<void>): this;
     on(event: 'error', listener: (error: unknown, context: Context | undefined) => void): this;

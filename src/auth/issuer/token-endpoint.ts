@@ -1,34 +1,19 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Context, Provider } from 'oidc-provider';
 import { FailedAttempts } from './failed-attempts.ts';
-import { isSameKeys } from '../keys/signing-keys.ts';
+import { oncePerKeys } from '../keys/signing-keys.ts';
 import type { SigningKeyText } from '../keys/signing-keys.ts';
-import type { ClientLookup, TokenEndpointSettings } from './token-provider.ts';
-
-/** In the library. */
-const PATHS = {
-  discovery: '/.well-known/openid-configuration',
-  keys: '/jwks',
-  token: '/token',
-} as const;
-
-export type TokenRoute = keyof typeof PATHS;
+import type { ClientCatalog, TokenEndpointSettings } from './token-provider.ts';
 
 /** The part of a reply that may be logged. */
-export interface TokenOutcome {
+interface TokenOutcome {
   /** Only an authenticated one. */
-  readonly client: string | undefined;
+  readonly client?: string | undefined;
   /** A failure of the server; a refusal is none. */
-  readonly failure: unknown;
+  readonly failure?: unknown;
 }
 
-export interface TokenEndpoint {
-  /** Sends the reply itself. The URL of the request does not matter: the route is given. */
-  answer(route: TokenRoute, request: IncomingMessage, response: ServerResponse): Promise<TokenOutcome>;
-}
-
-const WINDOW_SECONDS = 60;
-const SOURCES_MAX = 10_000;
+export type TokenEndpoint = ReturnType<typeof createTokenEndpoint>;
 
 /**
  * An authorization server for machines: the client credentials grant, its discovery document and its keys. The library
@@ -36,48 +21,33 @@ const SOURCES_MAX = 10_000;
  */
 export function createTokenEndpoint(
   settings: TokenEndpointSettings,
-  lookup: ClientLookup,
+  catalog: ClientCatalog & { readonly signingKeys: { list(): Promise<readonly SigningKeyText[]> } },
   clock: () => number,
-): TokenEndpoint {
+) {
   const outcomes = new WeakMap<IncomingMessage, TokenOutcome>();
-  const failures = new FailedAttempts({
-    failuresMax: settings.failuresPerMinuteMax,
-    windowSeconds: WINDOW_SECONDS,
-    sourcesMax: SOURCES_MAX,
-    clock,
-  });
-  let current: { readonly keys: readonly SigningKeyText[]; readonly handler: Promise<Handler> } | undefined;
-
+  const failures = new FailedAttempts(settings.failuresPerMinuteMax);
   /** The keys of a provider are fixed, so other keys need another provider. */
-  const findHandler = async (): Promise<Handler> => {
-    const keys = await lookup.signingKeys();
-    if (current === undefined || !isSameKeys(current.keys, keys)) {
-      const handler = import('./token-provider.ts').then(({ createProvider }) =>
-        observe(createProvider({ settings, keys, lookup, failures, clock }), outcomes).callback(),
-      );
-      current = { keys, handler };
-    }
-    return current.handler;
-  };
-
+  const toHandler = oncePerKeys(async (keys) => {
+    const { createProvider } = await import('./token-provider.ts');
+    return observe(createProvider({ settings, keys, catalog, failures, clock }), outcomes).callback();
+  });
   return {
-    async answer(route, request, response) {
-      const handle = await findHandler();
-      Object.assign(request, { url: PATHS[route] });
+    /** Sends the reply itself. The URL of the request does not matter: the path in the library is given. */
+    async answer(path: string, request: IncomingMessage, response: ServerResponse): Promise<TokenOutcome> {
+      const handle = await toHandler(await catalog.signingKeys.list());
+      Object.assign(request, { url: path });
       await handle(request, response);
-      return outcomes.get(request) ?? { client: undefined, failure: undefined };
+      return outcomes.get(request) ?? {};
     },
   };
 }
 
-type Handler = ReturnType<Provider['callback']>;
-
 function observe(provider: Provider, outcomes: WeakMap<IncomingMessage, TokenOutcome>): Provider {
   const fail = (context: Context | undefined, failure: unknown): void => {
-    if (context !== undefined) outcomes.set(context.req, { client: undefined, failure });
+    if (context !== undefined) outcomes.set(context.req, { failure });
   };
   return provider
-    .on('grant.success', ({ req, oidc }) => outcomes.set(req, { client: oidc?.client?.clientId, failure: undefined }))
+    .on('grant.success', ({ req, oidc }) => outcomes.set(req, { client: oidc?.client?.clientId }))
     .on('server_error', (context, error) => fail(context, error))
     .on('error', (error, context) => fail(context, error));
 }

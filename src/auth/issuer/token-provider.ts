@@ -14,19 +14,19 @@ export interface TokenEndpointSettings {
   readonly failuresPerMinuteMax: number;
 }
 
-/** The catalog's clients and keys. */
-export interface ClientLookup {
-  /** Not a revoked one. */
-  findClient(id: string): Promise<{ readonly expiresAt?: number } | undefined>;
-  isSecretOf(id: string, digest: string): Promise<boolean>;
-  /** Newest first: the first signs. */
-  signingKeys(): Promise<readonly SigningKeyText[]>;
+export interface ClientCatalog {
+  readonly clients: {
+    /** Not a revoked one. */
+    find(id: string): Promise<{ readonly expiresAt?: number } | undefined>;
+    matches(id: string, digest: string): Promise<boolean>;
+  };
 }
 
-export interface ProviderParts {
+interface ProviderParts {
   readonly settings: TokenEndpointSettings;
+  /** Newest first: the first signs. */
   readonly keys: readonly SigningKeyText[];
-  readonly lookup: ClientLookup;
+  readonly catalog: ClientCatalog;
   readonly failures: FailedAttempts;
   readonly clock: () => number;
 }
@@ -120,8 +120,9 @@ const CLIENT_ID_CHARACTERS_MAX = 64;
 
 async function findClient(parts: ProviderParts, id: string): Promise<object | undefined> {
   if (id.length > CLIENT_ID_CHARACTERS_MAX) return undefined;
-  refuseTooManyFailures(parts, id);
-  const client = await available(async () => parts.lookup.findClient(id));
+  const waitSeconds = parts.failures.waitSeconds(sourceOf(id));
+  if (waitSeconds > 0) throw later(TOO_MANY_REQUESTS, waitSeconds);
+  const client = await available(async () => parts.catalog.clients.find(id));
   if (client === undefined || isExpired(client, parts.clock())) {
     parts.failures.fail(sourceOf(id));
     return undefined;
@@ -138,7 +139,7 @@ async function findClient(parts: ProviderParts, id: string): Promise<object | un
 }
 
 async function isSecret(parts: ProviderParts, id: string, actual: string): Promise<boolean> {
-  const isRight = await available(async () => parts.lookup.isSecretOf(id, digestSecret(actual)));
+  const isRight = await available(async () => parts.catalog.clients.matches(id, digestSecret(actual)));
   if (!isRight) parts.failures.fail(sourceOf(id));
   return isRight;
 }
@@ -149,11 +150,6 @@ async function isSecret(parts: ProviderParts, id: string, actual: string): Promi
  */
 function sourceOf(clientId: string): string {
   return `${Provider.ctx?.req.socket.remoteAddress ?? ''} ${clientId}`;
-}
-
-function refuseTooManyFailures({ failures }: ProviderParts, id: string): void {
-  const waitSeconds = failures.waitSeconds(sourceOf(id));
-  if (waitSeconds > 0) throw later(TOO_MANY_REQUESTS, waitSeconds);
 }
 
 /** An unavailable catalog is not the client's fault, and needs no stack in the log. */

@@ -1,5 +1,5 @@
-import { calculateJwkThumbprint, createLocalJWKSet, exportJWK, generateKeyPair } from 'jose';
-import type { CryptoKey, JWK, JWSHeaderParameters } from 'jose';
+import { calculateJwkThumbprint, exportJWK, generateKeyPair } from 'jose';
+import type { JWK } from 'jose';
 
 /** The only algorithm of our own tokens: small, quick to sign, and supported by every library. */
 export const OWN_ALGORITHM = 'ES256';
@@ -16,9 +16,16 @@ export async function generateSigningKey(): Promise<SigningKeyText> {
   return { id: await calculateJwkThumbprint(pair), jwk: JSON.stringify(pair) };
 }
 
-/** The catalog gives new lists of the same keys. */
-export function isSameKeys(one: readonly SigningKeyText[], other: readonly SigningKeyText[]): boolean {
-  return one.length === other.length && one.every((key, index) => key.id === other[index]?.id);
+/** Calls `create` again only for other keys: the catalog gives new lists of the same ones. */
+export function oncePerKeys<Created>(
+  create: (keys: readonly SigningKeyText[]) => Created,
+): (keys: readonly SigningKeyText[]) => Created {
+  let current: { readonly ids: string; readonly created: Created } | undefined;
+  return (keys) => {
+    const ids = keys.map(({ id }) => id).join();
+    if (current?.ids !== ids) current = { ids, created: create(keys) };
+    return current.created;
+  };
 }
 
 /** For the signer. */
@@ -28,39 +35,8 @@ export function toPrivateJwk({ id, jwk }: SigningKeyText): JWK {
   return { ...pair, kid: id, alg: OWN_ALGORITHM, use: 'sig' };
 }
 
-/** Finds the public half that a token's header names. */
-function matchPublicKeys(keys: readonly SigningKeyText[]): (header: JWSHeaderParameters) => Promise<CryptoKey> {
-  const toPublicJwk = (key: SigningKeyText): JWK => {
-    const { d: _secret, ...half } = toPrivateJwk(key);
-    return half;
-  };
-  return createLocalJWKSet({ keys: keys.map(toPublicJwk) });
-}
-
-/** The keys of our own token endpoint, from the catalog. */
-export class OwnKeys {
-  readonly #list: () => Promise<readonly SigningKeyText[]>;
-  #known: readonly SigningKeyText[] = [];
-  #match = matchPublicKeys([]);
-
-  constructor(list: () => Promise<readonly SigningKeyText[]>) {
-    this.#list = list;
-  }
-
-  async find(header: JWSHeaderParameters): Promise<CryptoKey> {
-    const keys = await this.#list();
-    if (!isSameKeys(keys, this.#known)) {
-      this.#match = matchPublicKeys(keys);
-      this.#known = keys;
-    }
-    return this.#match(header);
-  }
-
-  /** Whether tokens of this key are still valid. */
-  async has(id: string): Promise<boolean> {
-    const keys = await this.#list();
-    return keys.some((key) => key.id === id);
-  }
-
-  close(): void {}
+/** For the verifier. */
+export function toPublicJwk(key: SigningKeyText): JWK {
+  const { d: _secret, ...half } = toPrivateJwk(key);
+  return half;
 }

@@ -12,7 +12,7 @@ export function tokenRefusal(fault: string, cause?: unknown): ServiceError {
  * Anything but a refusal of ours means that the token is bad. The library's errors carry the claims, which must not be
  * logged, so only their names and messages are kept.
  */
-export function toRefusal(error: unknown): ServiceError {
+export function toTokenRefusal(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
   return tokenRefusal(faultOf(error), error instanceof Error ? `${error.name}: ${error.message}` : undefined);
 }

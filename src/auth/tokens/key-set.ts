@@ -7,8 +7,11 @@ import type { AuthSettings } from '../settings.ts';
 
 type KeySetTimes = Pick<AuthSettings, 'keySetCooldownSeconds' | 'keySetSeconds' | 'fetchSeconds'>;
 
+/** Finds the key that a token's header names. */
+export type FindKey = (header: JWSHeaderParameters) => Promise<CryptoKey>;
+
 interface FetchedKeys {
-  readonly match: (header: JWSHeaderParameters) => Promise<CryptoKey>;
+  readonly match: FindKey;
   readonly fetchedAt: number;
 }
 
@@ -17,7 +20,7 @@ interface FetchedKeys {
  * success, so a failing provider is asked for every token, and it does not bound the size of the document.
  */
 export class KeySet {
-  readonly #issuer: IssuerSettings;
+  readonly issuer: IssuerSettings;
   readonly #times: KeySetTimes;
   readonly #clock: () => number;
   #keys: FetchedKeys | undefined;
@@ -28,16 +31,16 @@ export class KeySet {
   #abort = new AbortController();
 
   constructor(issuer: IssuerSettings, times: KeySetTimes, clock: () => number) {
-    this.#issuer = issuer;
+    this.issuer = issuer;
     this.#times = times;
     this.#clock = clock;
   }
 
   /**
-   * The key that a token's header names. A name that is not in a fresh set throws `JWKSNoMatchingKey`; without a fresh
-   * set the token may still be good, and the refusal is `ServiceUnavailable`.
+   * A name that is not in a fresh set throws `JWKSNoMatchingKey`; without a fresh set the token may still be good, and the
+   * refusal is `ServiceUnavailable`.
    */
-  async find(header: JWSHeaderParameters): Promise<CryptoKey> {
+  readonly find: FindKey = async (header) => {
     const known = this.#keysYoungerThan(this.#times.keySetSeconds);
     if (known !== undefined) {
       this.#refreshAhead();
@@ -49,7 +52,7 @@ export class KeySet {
     }
     const fresh = await this.#requireFreshKeys();
     return fresh.match(header);
-  }
+  };
 
   close(): void {
     this.#abort.abort(new Error('The authenticator was closed.'));
@@ -86,7 +89,7 @@ export class KeySet {
     const { fetchSeconds } = this.#times;
     const timer = setTimeout(() => abort.abort(new Error(`No answer in ${fetchSeconds} s.`)), fetchSeconds * 1000);
     try {
-      const keySet = await fetchKeySet(this.#issuer, abort.signal);
+      const keySet = await fetchKeySet(this.issuer, abort.signal);
       this.#keys = { match: createLocalJWKSet(keySet), fetchedAt: this.#clock() };
       this.#failure = undefined;
     } catch (error) {

@@ -1,16 +1,17 @@
-import { decodeJwt, jwtVerify } from 'jose';
-import type { CryptoKey, JWSHeaderParameters, JWTVerifyResult } from 'jose';
+import { createLocalJWKSet, decodeJwt, jwtVerify } from 'jose';
+import type { JWTVerifyResult } from 'jose';
 import { LRUCache } from 'lru-cache';
 import { hash } from 'node:crypto';
-import { findSubject, grantsOfClaims, tokenRefusal, toRefusal } from './claims.ts';
+import { findSubject, grantsOfClaims, tokenRefusal, toTokenRefusal } from './claims.ts';
 import { KeySet } from './key-set.ts';
+import type { FindKey } from './key-set.ts';
 import type { Grant, IssuerSettings } from '../../model/access.ts';
-import type { OwnKeys } from '../keys/signing-keys.ts';
+import { OWN_ALGORITHM, oncePerKeys, toPublicJwk } from '../keys/signing-keys.ts';
+import type { SigningKeyText } from '../keys/signing-keys.ts';
 import type { AuthSettings } from '../settings.ts';
-import { OWN_ALGORITHM } from '../keys/signing-keys.ts';
 
 /** The contents of a good token: never the token itself. */
-export interface VerifiedToken {
+interface VerifiedToken {
   readonly callerId: string;
   readonly grants: readonly Grant[];
   readonly expiresAt: number;
@@ -25,47 +26,53 @@ export interface OwnToken {
 
 interface TrustedIssuer {
   readonly settings: IssuerSettings;
-  readonly keySet: { find(header: JWSHeaderParameters): Promise<CryptoKey>; close(): void };
+  readonly findKey: FindKey;
   readonly isOwn: boolean;
 }
 
-/** Our own token endpoint. */
-export interface OwnIssuer {
-  readonly issuer: string;
-  readonly keys: OwnKeys;
-}
+const KEPT_MILLISECONDS_MAX = 60_000;
+const TOKENS_MAX = 10_000;
 
 /** Verifies access tokens of the configured issuers and of our own. No address in a token is ever fetched. */
 export class TokenVerifier {
   readonly #settings: AuthSettings;
   readonly #clock: () => number;
+  readonly #keySets: readonly KeySet[];
   readonly #issuers: ReadonlyMap<string, TrustedIssuer>;
-  readonly #verified = new VerifiedTokens();
+  /**
+   * By digest: the next request with the same token costs no signature. For a minute at most: a key that its issuer
+   * withdraws soon counts for nothing.
+   */
+  readonly #verified = new LRUCache<string, { readonly token: VerifiedToken; readonly keptUntil: number }>({
+    max: TOKENS_MAX,
+  });
 
-  constructor(settings: AuthSettings, clock: () => number, own?: OwnIssuer) {
+  constructor(settings: AuthSettings, clock: () => number, listOwnKeys: ListOwnKeys = async () => []) {
     this.#settings = settings;
     this.#clock = clock;
-    const trusted: TrustedIssuer[] = settings.issuers.map((issuer) => ({
+    this.#keySets = settings.issuers.map((issuer) => new KeySet(issuer, settings, clock));
+    const trusted: TrustedIssuer[] = this.#keySets.map(({ issuer, find }) => ({
       settings: issuer,
-      keySet: new KeySet(issuer, settings, clock),
+      findKey: find,
       isOwn: false,
     }));
-    if (own !== undefined) trusted.push(toTrusted(own));
+    if (settings.ownIssuer !== undefined) trusted.push(trustOurselves(settings.ownIssuer, listOwnKeys));
     this.#issuers = new Map(trusted.map((each) => [each.settings.issuer, each]));
   }
 
   async verify(token: string): Promise<VerifiedToken> {
     if (Buffer.byteLength(token) > this.#settings.tokenBytesMax) throw tokenRefusal('it is too long');
     const digest = hash('sha256', token, 'base64');
-    const known = this.#verified.find(digest, this.#clock());
-    if (known !== undefined) return known;
+    const known = this.#verified.get(digest);
+    if (known !== undefined && this.#clock() < known.keptUntil) return known.token;
     const verified = await this.#check(token);
-    this.#verified.keep(digest, verified, this.#clock());
+    const keptUntil = Math.min(verified.expiresAt, this.#clock() + KEPT_MILLISECONDS_MAX);
+    this.#verified.set(digest, { token: verified, keptUntil });
     return verified;
   }
 
   close(): void {
-    for (const { keySet } of this.#issuers.values()) keySet.close();
+    for (const keySet of this.#keySets) keySet.close();
   }
 
   async #check(token: string): Promise<VerifiedToken> {
@@ -73,7 +80,7 @@ export class TokenVerifier {
       const issuer = this.#chooseIssuer(token);
       return toVerifiedToken(await this.#readClaims(token, issuer), issuer);
     } catch (error) {
-      throw toRefusal(error);
+      throw toTokenRefusal(error);
     }
   }
 
@@ -85,10 +92,10 @@ export class TokenVerifier {
     return issuer;
   }
 
-  async #readClaims(token: string, { settings, keySet, isOwn }: TrustedIssuer): Promise<JWTVerifyResult> {
+  async #readClaims(token: string, { settings, findKey, isOwn }: TrustedIssuer): Promise<JWTVerifyResult> {
     const now = this.#clock();
     // Of the header only `alg` and `kid` are read: `jwk`, `jku`, `x5c` and `x5u` would let the token bring its own key.
-    const result = await jwtVerify(token, (header) => keySet.find(header), {
+    const result = await jwtVerify(token, findKey, {
       issuer: settings.issuer,
       audience: settings.audience,
       algorithms: [...settings.algorithms],
@@ -105,10 +112,13 @@ export class TokenVerifier {
   }
 }
 
-/** The issuer is also the audience: the same server signs and verifies. */
-function toTrusted({ issuer, keys }: OwnIssuer): TrustedIssuer {
+type ListOwnKeys = () => Promise<readonly SigningKeyText[]>;
+
+/** Our own token endpoint. Its issuer is also the audience: the same server signs and verifies. */
+function trustOurselves(issuer: string, listKeys: ListOwnKeys): TrustedIssuer {
   const settings = { issuer, audience: issuer, algorithms: [OWN_ALGORITHM], subjectClaim: 'sub', grants: [] };
-  return { settings, keySet: keys, isOwn: true };
+  const toKeySet = oncePerKeys((keys) => createLocalJWKSet({ keys: keys.map(toPublicJwk) }));
+  return { settings, findKey: async (header) => toKeySet(await listKeys())(header), isOwn: true };
 }
 
 function toVerifiedToken(result: JWTVerifyResult, { settings, isOwn }: TrustedIssuer): VerifiedToken {
@@ -124,26 +134,4 @@ function toVerifiedToken(result: JWTVerifyResult, { settings, isOwn }: TrustedIs
   // An issuer's address holds no "#", so two different pairs never give one text.
   const callerId = `token:${settings.issuer}#${subject}`;
   return { callerId, grants: grantsOfClaims(claims, settings.grants), expiresAt };
-}
-
-const KEPT_MILLISECONDS_MAX = 60_000;
-const TOKENS_MAX = 10_000;
-
-/**
- * Verified tokens by digest, so that the next request with the same one costs no signature. For a minute at most: a key
- * that its issuer withdraws soon counts for nothing.
- */
-export class VerifiedTokens {
-  readonly #entries = new LRUCache<string, { readonly verified: VerifiedToken; readonly keptUntil: number }>({
-    max: TOKENS_MAX,
-  });
-
-  find(digest: string, now: number): VerifiedToken | undefined {
-    const entry = this.#entries.get(digest);
-    return entry !== undefined && now < entry.keptUntil ? entry.verified : undefined;
-  }
-
-  keep(digest: string, verified: VerifiedToken, now: number): void {
-    this.#entries.set(digest, { verified, keptUntil: Math.min(verified.expiresAt, now + KEPT_MILLISECONDS_MAX) });
-  }
 }

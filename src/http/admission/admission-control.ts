@@ -1,10 +1,11 @@
 import { ServiceError } from '../../errors/service-error.ts';
+import type { Permission } from '../../model/access.ts';
 import type { HttpLimits } from '../../model/limits.ts';
 import type { Operation } from '../../operations/operation.ts';
 import { FairQueue } from './fair-queue.ts';
-import type { Waiter } from './fair-queue.ts';
+import type { Waiting } from './fair-queue.ts';
 
-/** Each class of work has its own slots, so that uploads, for example, do not starve reads. */
+/** Each class of work has its own slots: uploads, for example, do not starve reads. */
 export const WORK_CLASSES = ['read', 'write', 'ingest', 'admin'] as const;
 
 export type WorkClass = (typeof WORK_CLASSES)[number];
@@ -19,30 +20,12 @@ export interface AdmissionRequest {
   readonly signal: () => AbortSignal;
 }
 
-export interface AdmissionOptions {
+interface AdmissionOptions {
   readonly limits: HttpLimits;
   /** Monotonic milliseconds. */
   readonly now: () => number;
   /** Called when a class is full and a request has to wait: a slow client may be evicted. */
   readonly onFull?: (work: WorkClass) => void;
-}
-
-interface Waiting extends Waiter {
-  readonly start: (release: ReleaseSlot) => void;
-  readonly refuse: (error: ServiceError) => void;
-}
-
-interface SlotPool {
-  readonly work: WorkClass;
-  readonly slotsMax: number;
-  readonly busy: ServiceError;
-  readonly waiting: FairQueue<Waiting>;
-  /** Not for uploads: how long they run depends on their senders. */
-  readonly rate: ServiceRate | undefined;
-  /** Since when all slots are taken and requests wait. */
-  fullSince: number | undefined;
-  running: number;
-  refused: number;
 }
 
 /**
@@ -67,10 +50,10 @@ export class AdmissionControl {
     this.#options = options;
     this.#allBusy = busyWith(`${limits.requestsMax} requests`);
     this.#pools = {
-      read: createPool('read', limits.readsMax, 'reads'),
-      write: createPool('write', limits.writesMax, 'writes'),
-      ingest: createPool('ingest', limits.uploadsMax, 'uploads'),
-      admin: createPool('admin', limits.administrationMax, 'requests of administrators'),
+      read: new SlotPool('read', limits.readsMax, 'reads'),
+      write: new SlotPool('write', limits.writesMax, 'writes'),
+      ingest: new SlotPool('ingest', limits.uploadsMax, 'uploads'),
+      admin: new SlotPool('admin', limits.administrationMax, 'requests of administrators'),
     };
   }
 
@@ -87,10 +70,6 @@ export class AdmissionControl {
   findRefusal({ work, caller }: Pick<AdmissionRequest, 'work' | 'caller'>): ServiceError | undefined {
     const pool = this.#pools[work];
     return pool.waiting.length > 0 && this.#isOverloaded(pool, caller) ? this.#refuse(pool) : undefined;
-  }
-
-  get running(): number {
-    return this.#running;
   }
 
   /** `refused` counts since the start, including requests that waited in vain. */
@@ -145,23 +124,21 @@ export class AdmissionControl {
     const { limits, now } = this.#options;
     return new Promise<ReleaseSlot>((resolve, reject) => {
       const clientLeft = signal();
-      const dequeue = (): void => {
+      const settle = (finish: () => void): void => {
         pool.waiting.remove(entry);
         clearTimeout(timer);
         clientLeft.removeEventListener('abort', onClientLeft);
+        finish();
       };
-      const refuse = (error: ServiceError): void => {
-        dequeue();
-        reject(error);
-      };
-      const start = (release: ReleaseSlot): void => {
-        dequeue();
-        resolve(release);
+      const entry: Waiting = {
+        caller,
+        since: now(),
+        start: (release) => settle(() => resolve(release)),
+        refuse: (error) => settle(() => reject(error)),
       };
       const onClientLeft = (): void =>
-        refuse(new ServiceError('ServiceUnavailable', 'The caller left before its turn came.'));
-      const entry: Waiting = { caller, since: now(), start, refuse };
-      const timer = setTimeout(() => refuse(this.#refuse(pool)), limits.queueSeconds * 1000);
+        entry.refuse(new ServiceError('ServiceUnavailable', 'The caller left before its turn came.'));
+      const timer = setTimeout(() => entry.refuse(this.#refuse(pool)), limits.queueSeconds * 1000);
       pool.waiting.add(entry);
       pool.fullSince ??= entry.since;
       clientLeft.addEventListener('abort', onClientLeft, { once: true });
@@ -188,18 +165,16 @@ export class AdmissionControl {
   }
 }
 
+const CLASS_OF_PERMISSION: Readonly<Record<Permission, WorkClass>> = {
+  see: 'read',
+  read: 'read',
+  write: 'write',
+  manage: 'write',
+  administer: 'admin',
+};
+
 export function toWorkClass({ body, permission }: Pick<Operation, 'body' | 'permission'>): WorkClass {
-  if (body.kind === 'arrow') return 'ingest';
-  switch (permission) {
-    case 'see':
-    case 'read':
-      return 'read';
-    case 'write':
-    case 'manage':
-      return 'write';
-    case 'administer':
-      return 'admin';
-  }
+  return body.kind === 'arrow' ? 'ingest' : CLASS_OF_PERMISSION[permission];
 }
 
 /** Created once: under overload, the stack trace of an error costs more than the rest of the refusal. */
@@ -211,17 +186,24 @@ function busyWith(what: string): ServiceError {
   );
 }
 
-function createPool(work: WorkClass, slotsMax: number, what: string): SlotPool {
-  return {
-    work,
-    slotsMax,
-    busy: busyWith(`${slotsMax} ${what}`),
-    waiting: new FairQueue(),
-    rate: work === 'ingest' ? undefined : new ServiceRate(),
-    fullSince: undefined,
-    running: 0,
-    refused: 0,
-  };
+class SlotPool {
+  readonly work: WorkClass;
+  readonly slotsMax: number;
+  readonly busy: ServiceError;
+  /** Not for uploads: how long they run depends on their senders. */
+  readonly rate: ServiceRate | undefined;
+  readonly waiting = new FairQueue();
+  /** Since when all slots are taken and requests wait. */
+  fullSince: number | undefined;
+  running = 0;
+  refused = 0;
+
+  constructor(work: WorkClass, slotsMax: number, what: string) {
+    this.work = work;
+    this.slotsMax = slotsMax;
+    this.busy = busyWith(`${slotsMax} ${what}`);
+    this.rate = work === 'ingest' ? undefined : new ServiceRate();
+  }
 }
 
 const SMOOTHING = 0.1;

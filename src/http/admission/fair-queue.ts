@@ -1,27 +1,32 @@
-export interface Waiter {
+import type { ServiceError } from '../../errors/service-error.ts';
+
+/** A request that waits for a slot. */
+export interface Waiting {
   readonly caller: string;
   /** Monotonic milliseconds. */
   readonly since: number;
+  readonly start: (release: () => void) => void;
+  readonly refuse: (error: ServiceError) => void;
 }
 
 /** First in, first out per caller, and round-robin between callers: a caller that sends much delays only itself. */
-export class FairQueue<Entry extends Waiter> {
+export class FairQueue {
   /** In round-robin order; no list is empty. */
-  readonly #callers = new Map<string, Entry[]>();
+  readonly #callers = new Map<string, Waiting[]>();
   #length = 0;
 
   get length(): number {
     return this.#length;
   }
 
-  add(entry: Entry): void {
+  add(entry: Waiting): void {
     const own = this.#callers.get(entry.caller);
     if (own === undefined) this.#callers.set(entry.caller, [entry]);
     else own.push(entry);
     this.#length += 1;
   }
 
-  take(): Entry | undefined {
+  take(): Waiting | undefined {
     const first = this.#callers.entries().next();
     if (first.done === true) return undefined;
     const [caller, own] = first.value;
@@ -32,7 +37,7 @@ export class FairQueue<Entry extends Waiter> {
     return entry;
   }
 
-  remove(entry: Entry): void {
+  remove(entry: Waiting): void {
     const own = this.#callers.get(entry.caller);
     const index = own?.indexOf(entry) ?? -1;
     if (own === undefined || index < 0) return;
@@ -48,12 +53,12 @@ export class FairQueue<Entry extends Waiter> {
     return Math.min(this.#length, own + others * (own + 1));
   }
 
-  oldestOf(caller: string): Entry | undefined {
+  oldestOf(caller: string): Waiting | undefined {
     return this.#callers.get(caller)?.[0];
   }
 
   /** The newest entry of the caller with most entries, if those are more than this caller has. */
-  newestOfLongest(caller: string): Entry | undefined {
+  newestOfLongest(caller: string): Waiting | undefined {
     let longest = this.#callers.get(caller) ?? [];
     for (const own of this.#callers.values()) if (own.length > longest.length) longest = own;
     return longest === this.#callers.get(caller) ? undefined : longest.at(-1);

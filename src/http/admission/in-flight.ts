@@ -1,5 +1,4 @@
 import type { Socket } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { sumEverySecond } from '../../telemetry/telemetry.ts';
 
 /** Counts in-flight requests. */
@@ -26,28 +25,15 @@ export class InFlight {
   async whenIdle(): Promise<void> {
     if (this.#count > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
   }
-
-  async whenIdleWithin(milliseconds: number): Promise<void> {
-    const stop = new AbortController();
-    const timeout = sleep(milliseconds, undefined, { signal: stop.signal }).catch(() => {});
-    await Promise.race([this.whenIdle(), timeout]);
-    stop.abort();
-  }
 }
 
-export interface ConnectionsOptions {
-  readonly connectionsMax: number;
-  /** Called at most once a second, with the number refused since. */
-  readonly onRefused: (count: number) => void;
-}
-
-/** Bounds the number of open connections. */
+/** Bounds the number of open connections. `onRefused` is called at most once a second, with the number refused since. */
 export class Connections {
   readonly #connectionsMax: number;
   readonly #refused: ReturnType<typeof sumEverySecond>;
   #open = 0;
 
-  constructor({ connectionsMax, onRefused }: ConnectionsOptions) {
+  constructor(connectionsMax: number, onRefused: (count: number) => void) {
     this.#connectionsMax = connectionsMax;
     this.#refused = sumEverySecond(onRefused);
   }
@@ -60,7 +46,7 @@ export class Connections {
   admit(socket: Socket): boolean {
     if (this.#open >= this.#connectionsMax) {
       // A socket that is not admitted has no other error listener.
-      socket.on('error', ignore);
+      socket.on('error', () => {});
       socket.destroy();
       this.#refused.add();
       return false;
@@ -72,5 +58,3 @@ export class Connections {
     return true;
   }
 }
-
-function ignore(): void {}

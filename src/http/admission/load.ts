@@ -3,6 +3,7 @@ import type { Limits } from '../../model/limits.ts';
 import { AdmissionControl } from './admission-control.ts';
 import { InFlight } from './in-flight.ts';
 import { MemoryBudget } from './memory-budget.ts';
+import { RateLimit } from './rate-limit.ts';
 import { SlowClients } from './slow-clients.ts';
 
 /** The load of the service and its bounds. */
@@ -11,16 +12,16 @@ export type Load = ReturnType<typeof createLoad>;
 /** How many times longer than a JSON body an upload waits for memory. */
 const UPLOAD_WAIT_FACTOR = 10;
 
-/** `now` gives monotonic milliseconds. */
-export function createLoad({ http: limits, arrow }: Pick<Limits, 'http' | 'arrow'>, now: () => number) {
+export function createLoad({ http: limits, arrow }: Pick<Limits, 'http' | 'arrow'>) {
   const { bufferedBytesMax: bytesMax, bodyIdleSeconds: waitSeconds, slowSeconds: graceSeconds } = limits;
-  const slowSenders = new SlowClients({ graceSeconds, now });
+  const slowSenders = new SlowClients(graceSeconds);
   return {
     /** Requests that are being handled, including those that wait. */
     inFlight: new InFlight(),
+    rateLimit: new RateLimit(limits.rateRequestsPerSecond),
     admission: new AdmissionControl({
       limits,
-      now,
+      now: () => performance.now(),
       onFull: (work) => {
         if (work === 'ingest') slowSenders.evictSlowest();
       },
@@ -29,7 +30,7 @@ export function createLoad({ http: limits, arrow }: Pick<Limits, 'http' | 'arrow
     arrowMemory: new MemoryBudget({
       bytesMax,
       waitSeconds: UPLOAD_WAIT_FACTOR * waitSeconds,
-      onWaiting: () => slowSenders.evictSlowestHolder(),
+      onWaiting: () => slowSenders.evictSlowest({ mustHoldMemory: true }),
     }),
     /** For chunks of Arrow bodies that the engine reads. */
     chunkBuffers: new BufferPool(arrow),
@@ -37,6 +38,6 @@ export function createLoad({ http: limits, arrow }: Pick<Limits, 'http' | 'arrow
     jsonMemory: new MemoryBudget({ bytesMax: bytesMax / 2, waitSeconds }),
     slowSenders,
     /** Clients that receive large replies. */
-    slowReaders: new SlowClients({ graceSeconds, now }),
+    slowReaders: new SlowClients(graceSeconds),
   };
 }

@@ -1,7 +1,7 @@
 import type { BufferPool, ChunkMemory } from '../../arrow/stream/buffer-pool.ts';
 import { ServiceError, invalidInput } from '../../errors/service-error.ts';
 
-export interface MemoryBudgetOptions {
+interface MemoryBudgetOptions {
   readonly bytesMax: number;
   /** Longest wait for memory. */
   readonly waitSeconds: number;
@@ -27,6 +27,7 @@ interface Waiting {
  * lease at a time may exceed the budget.
  */
 export class MemoryBudget {
+  readonly bytesMax: number;
   readonly #options: MemoryBudgetOptions;
   #waiting: Waiting[] = [];
   #mayExceed: MemoryLease | undefined;
@@ -34,15 +35,12 @@ export class MemoryBudget {
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: MemoryBudgetOptions) {
+    this.bytesMax = options.bytesMax;
     this.#options = options;
   }
 
   get usedBytes(): number {
     return this.#usedBytes;
-  }
-
-  get bytesMax(): number {
-    return this.#options.bytesMax;
   }
 
   /** `signal` fires when the client disconnects; a lease that waits for memory is then closed. */
@@ -73,7 +71,7 @@ export class MemoryBudget {
   }
 
   #fits(bytes: number): boolean {
-    return this.#usedBytes + bytes <= this.#options.bytesMax;
+    return this.#usedBytes + bytes <= this.bytesMax;
   }
 
   #isAllowedToExceed(lease: MemoryLease): boolean {
@@ -89,6 +87,8 @@ export class MemoryBudget {
   async #wait(lease: MemoryLease, bytes: number): Promise<void> {
     this.#timer ??= setInterval(() => this.#checkWaiting(), WAITING_MILLISECONDS).unref();
     const { waitSeconds } = this.#options;
+    const clientLeft = lease.signal?.();
+    const close = (): void => lease.close();
     let timer: NodeJS.Timeout | undefined;
     const granted = new Promise<void>((resolve, reject) => {
       const waiting = { lease, bytes, start: resolve, refuse: reject };
@@ -98,7 +98,12 @@ export class MemoryBudget {
         reject(noMemory(waitSeconds));
       }, waitSeconds * 1000);
     });
-    await granted.finally(() => clearTimeout(timer));
+    clientLeft?.addEventListener('abort', close);
+    if (clientLeft?.aborted === true) close();
+    return granted.finally(() => {
+      clearTimeout(timer);
+      clientLeft?.removeEventListener('abort', close);
+    });
   }
 
   #checkWaiting(): void {
@@ -119,21 +124,20 @@ export class MemoryBudget {
 
 /** The memory that one request holds. Closing it gives everything back. */
 export class MemoryLease {
+  readonly signal: (() => AbortSignal) | undefined;
   readonly #budget: MemoryBudget;
-  readonly #signal: (() => AbortSignal) | undefined;
   #isClosed = false;
   /** Maintained by the budget. */
   heldBytes = 0;
 
   constructor(budget: MemoryBudget, signal: (() => AbortSignal) | undefined) {
     this.#budget = budget;
-    this.#signal = signal;
+    this.signal = signal;
   }
 
   take(bytes: number): Promise<void> | undefined {
     if (this.#isClosed) throw bodyEnded();
-    const wait = this.#budget.take(this, bytes);
-    return wait === undefined ? undefined : this.#waitWhileConnected(wait);
+    return this.#budget.take(this, bytes);
   }
 
   /** Does nothing after the lease was closed. */
@@ -146,41 +150,22 @@ export class MemoryLease {
     this.#isClosed = true;
     this.#budget.close(this);
   }
-
-  async #waitWhileConnected(wait: Promise<void>): Promise<void> {
-    const clientLeft = this.#signal?.();
-    const close = (): void => this.close();
-    clientLeft?.addEventListener('abort', close);
-    if (clientLeft?.aborted === true) close();
-    try {
-      await wait;
-    } finally {
-      clientLeft?.removeEventListener('abort', close);
-    }
-  }
 }
 
 /** Chunk buffers of one body: each is leased while it is in use, by its size, not by how much of it is filled. */
-export class LeasedChunks implements ChunkMemory {
-  readonly #pool: BufferPool;
-  readonly #lease: MemoryLease;
-
-  constructor(pool: BufferPool, lease: MemoryLease) {
-    this.#pool = pool;
-    this.#lease = lease;
-  }
-
-  async take(bytes: number): Promise<Buffer> {
-    const size = this.#pool.sizeFor(bytes);
-    if (size > UNCOUNTED_BYTES) await this.#lease.take(size);
-    return this.#pool.take(bytes);
-  }
-
-  give(buffer: Buffer): void {
-    const size = buffer.length;
-    this.#pool.give(buffer);
-    if (size > UNCOUNTED_BYTES) this.#lease.give(size);
-  }
+export function leaseChunks(pool: BufferPool, lease: MemoryLease): ChunkMemory {
+  return {
+    async take(bytes) {
+      const size = pool.sizeFor(bytes);
+      if (size > UNCOUNTED_BYTES) await lease.take(size);
+      return pool.take(bytes);
+    },
+    give(buffer) {
+      const size = buffer.length;
+      pool.give(buffer);
+      if (size > UNCOUNTED_BYTES) lease.give(size);
+    },
+  };
 }
 
 function noMemory(seconds: number): ServiceError {

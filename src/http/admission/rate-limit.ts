@@ -6,28 +6,22 @@ interface Bucket {
   filledAt: number;
 }
 
-export interface RateLimitOptions {
-  /** 0 turns the limit off. */
-  readonly requestsPerSecond: number;
-  readonly callersMax: number;
-  /** Monotonic milliseconds. */
-  readonly now: () => number;
-}
-
-/** A token bucket per caller that holds one second's worth of requests. */
+/** A token bucket per caller that holds one second's worth of requests. A rate of 0 turns the limit off. */
 export class RateLimit {
-  readonly #options: RateLimitOptions;
+  readonly #requestsPerSecond: number;
+  readonly #now: () => number;
   readonly #buckets: LRUCache<string, Bucket>;
 
-  constructor(options: RateLimitOptions) {
-    this.#options = options;
-    this.#buckets = new LRUCache({ max: options.callersMax });
+  constructor(requestsPerSecond: number, { callersMax: max = 10_000, now = (): number => performance.now() } = {}) {
+    this.#requestsPerSecond = requestsPerSecond;
+    this.#now = now;
+    this.#buckets = new LRUCache({ max });
   }
 
   take(callerId: string): void {
-    const { requestsPerSecond: rate } = this.#options;
+    const rate = this.#requestsPerSecond;
     if (rate === 0) return;
-    const now = this.#options.now();
+    const now = this.#now();
     const bucket = this.#buckets.get(callerId) ?? { tokens: rate, filledAt: now };
     bucket.tokens = Math.min(rate, bucket.tokens + ((now - bucket.filledAt) / 1000) * rate);
     bucket.filledAt = now;

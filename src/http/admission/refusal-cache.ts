@@ -1,22 +1,24 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import type { Dialect, Operation } from '../../operations/operation.ts';
+import type { ServiceError } from '../../errors/service-error.ts';
+import type { Operation } from '../../operations/operation.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
+import type { RequestContext } from '../request-context.ts';
 import { discardRest } from '../request/body.ts';
 import { chooseRequestId } from '../request/headers.ts';
+import { toErrorReply } from '../reply/error-reply.ts';
 import { commonHeaders } from '../reply/reply.ts';
 import type { TextReply } from '../reply/reply.ts';
 import type { AdmissionControl, AdmissionRequest } from './admission-control.ts';
 
-/** A request that admission control refused, and its reply. */
-export interface RefusedRequest {
-  readonly message: IncomingMessage;
-  readonly admissionRequest: Pick<AdmissionRequest, 'work' | 'caller'>;
+/** Refused by admission control before its body was read. */
+interface RefusedRequest {
+  readonly context: Pick<RequestContext, 'message' | 'path' | 'dialect' | 'requestId'>;
   readonly operation: Operation;
-  readonly dialect: Dialect;
-  readonly reply: TextReply;
+  readonly admissionRequest: Pick<AdmissionRequest, 'work' | 'caller'>;
+  readonly refusal: ServiceError;
 }
 
-export interface RefusalCacheOptions {
+interface RefusalCacheOptions {
   readonly admission: AdmissionControl;
   readonly telemetry: Telemetry;
   /** False when every request must take the full path, for example to be traced. */
@@ -25,9 +27,9 @@ export interface RefusalCacheOptions {
   readonly now: () => number;
 }
 
-interface CachedRefusal extends Omit<RefusedRequest, 'message'> {
+interface CachedRefusal extends Omit<RefusedRequest, 'refusal'> {
+  readonly reply: TextReply;
   readonly expiresAt: number;
-  readonly method: string;
   /** Requests that got this reply and are not reported yet. */
   readonly unreported: { count: number; bytesIn: number; bytesOut: number };
 }
@@ -50,14 +52,15 @@ export class RefusalCache {
     this.#options = options;
   }
 
-  add({ message, ...refused }: RefusedRequest): void {
+  add({ refusal, ...refused }: RefusedRequest): void {
+    const { message } = refused.context;
     // The key does not cover a credential in the body: two callers would share an entry.
     if (message.headers['x-api-key'] === undefined && message.headers.authorization === undefined) return;
     if (this.#entries.size >= ENTRIES_MAX) this.#entries.clear();
     this.#entries.set(keyOf(message), {
       ...refused,
+      reply: toErrorReply(refusal, refused.context),
       expiresAt: this.#options.now() + TTL_MILLISECONDS,
-      method: message.method ?? '',
       unreported: { count: 0, bytesIn: 0, bytesOut: 0 },
     });
   }
@@ -104,12 +107,12 @@ export class RefusalCache {
   report(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    for (const { operation, dialect, method, admissionRequest, reply, unreported } of this.#unreported) {
+    for (const { context, operation, admissionRequest, reply, unreported } of this.#unreported) {
       this.#options.telemetry.emit({
         kind: 'requests-refused',
         operation: operation.id,
-        method,
-        dialect,
+        method: context.message.method ?? '',
+        dialect: context.dialect,
         route: operation.path,
         status: reply.status,
         caller: admissionRequest.caller,

@@ -1,11 +1,3 @@
-export interface TrackedClient {
-  /** From now on the service waits for the client. */
-  waiting(): void;
-  /** The client sent or received something. */
-  progressed(): void;
-  leave(): void;
-}
-
 interface Member {
   readonly evict: () => void;
   readonly holdsMemory: () => boolean;
@@ -13,56 +5,52 @@ interface Member {
   waitingSince: number | undefined;
 }
 
-export interface SlowClientsOptions {
-  /** Clients may always be this slow, whatever the load. */
-  readonly graceSeconds: number;
-  /** Monotonic milliseconds. */
-  readonly now: () => number;
-}
+export type TrackedClient = ReturnType<SlowClients['track']>;
 
 /** Slow-client eviction: a slow client is tolerated until its slot or memory is needed by another request. */
 export class SlowClients {
-  readonly #options: SlowClientsOptions;
+  readonly #graceSeconds: number;
+  readonly #now: () => number;
   readonly #members = new Set<Member>();
 
-  constructor(options: SlowClientsOptions) {
-    this.#options = options;
+  /** Clients may always be slow for the grace period, whatever the load. */
+  constructor(graceSeconds: number, now = (): number => performance.now()) {
+    this.#graceSeconds = graceSeconds;
+    this.#now = now;
   }
 
   get size(): number {
     return this.#members.size;
   }
 
-  track(evict: () => void, holdsMemory = (): boolean => false): TrackedClient {
+  track(evict: () => void, holdsMemory = (): boolean => false) {
     const member: Member = { evict, holdsMemory, waitingSince: undefined };
     this.#members.add(member);
     return {
-      waiting: () => {
-        member.waitingSince ??= this.#options.now();
+      /** From now on the service waits for the client. */
+      waiting: (): void => {
+        member.waitingSince ??= this.#now();
       },
-      progressed: () => {
+      /** The client sent or received something. */
+      progressed: (): void => {
         member.waitingSince = undefined;
       },
-      leave: () => void this.#members.delete(member),
+      leave: (): void => void this.#members.delete(member),
     };
   }
 
   /** False when no client is beyond the grace period. */
-  evictSlowest(isCandidate: (member: Pick<Member, 'holdsMemory'>) => boolean = () => true): boolean {
+  evictSlowest({ mustHoldMemory = false } = {}): boolean {
     let slowest: Member | undefined;
     for (const member of this.#members) {
       const since = member.waitingSince ?? Infinity;
-      if (since < (slowest?.waitingSince ?? Infinity) && isCandidate(member)) slowest = member;
+      const isCandidate = !mustHoldMemory || member.holdsMemory();
+      if (since < (slowest?.waitingSince ?? Infinity) && isCandidate) slowest = member;
     }
-    const latest = this.#options.now() - this.#options.graceSeconds * 1000;
+    const latest = this.#now() - this.#graceSeconds * 1000;
     if (slowest?.waitingSince === undefined || slowest.waitingSince > latest) return false;
     this.#members.delete(slowest);
     slowest.evict();
     return true;
-  }
-
-  /** Spares clients that hold no memory. */
-  evictSlowestHolder(): boolean {
-    return this.evictSlowest((member) => member.holdsMemory());
   }
 }

@@ -26,7 +26,7 @@ interface ConsoleSettings {
   readonly consoleFolder: string;
 }
 
-/** The web console: static files, read once, so that no name from a request becomes a path. */
+/** The web console: static files, read once: no name from a request becomes a path. */
 export function mountConsole(server: FastifyInstance, { basePath, consoleFolder }: ConsoleSettings): void {
   const files = new Map(listFiles(consoleFolder).map((name) => [name, readConsoleFile(consoleFolder, name)]));
   const page = files.get('index.html');

@@ -33,7 +33,7 @@ interface ShapeLike {
   readonly description?: string;
   readonly properties?: Readonly<Record<string, ShapeLike>>;
   readonly required?: readonly string[];
-  readonly items?: ShapeLike | readonly ShapeLike[];
+  readonly items?: ShapeLike | ShapeLike[];
   readonly anyOf?: readonly ShapeLike[];
   readonly additionalProperties?: boolean | ShapeLike;
   readonly minimum?: number;
@@ -112,12 +112,8 @@ function describeShape(shape: ShapeLike): string {
 
 function describeArray(items: ShapeLike['items']): string {
   if (items === undefined) return 'array';
-  if (isList(items)) return `[${items.map(describeShape).join(', ')}]`;
+  if (Array.isArray(items)) return `[${items.map(describeShape).join(', ')}]`;
   return `array of ${describeShape(items)}`;
-}
-
-function isList(items: ShapeLike | readonly ShapeLike[]): items is readonly ShapeLike[] {
-  return Array.isArray(items);
 }
 
 function describeObject(shape: ShapeLike): string {

@@ -3,20 +3,18 @@ import type { Authenticator } from '../../auth/authenticator.ts';
 import { ServiceError } from '../../errors/service-error.ts';
 import { administersEverything } from '../../model/access.ts';
 import type { MetricsText } from '../../telemetry/metrics/metrics.ts';
-import type { RefusalCache } from '../admission/refusal-cache.ts';
+import type { HttpDependencies } from '../handle-request.ts';
 import { readHeaderCredentials, refuseDoubledHeaders } from '../request/headers.ts';
 
-export interface Health {
-  /** Why requests cannot be served; `undefined` when they can. */
-  readonly fault: () => Promise<string | undefined>;
-}
+/** Why requests cannot be served; `undefined` when they can. */
+export type FindFault = () => Promise<string | undefined>;
 
 /** `/healthz`: the process runs. `/readyz`: requests can be served. Neither needs a credential. */
-export function mountProbes(server: FastifyInstance, prefixes: readonly string[], health: Health): void {
+export function mountProbes(server: FastifyInstance, prefixes: readonly string[], findFault: FindFault): void {
   for (const prefix of prefixes) {
     server.get(`${prefix}/healthz`, async (_request, reply) => reply.send({ status: 'ok' }));
     server.get(`${prefix}/readyz`, async (_request, reply) => {
-      const fault = await health.fault();
+      const fault = await findFault();
       if (fault === undefined) return reply.send({ status: 'ready' });
       return reply.code(503).header('retry-after', '1').send({ status: 'not ready', reason: fault });
     });
@@ -28,10 +26,8 @@ export interface MetricsSettings {
   readonly read: () => Promise<MetricsText>;
 }
 
-interface MetricsDependencies {
+interface MetricsDependencies extends Pick<HttpDependencies, 'authenticator' | 'refusalCache'> {
   readonly metrics: MetricsSettings;
-  readonly authenticator: Authenticator;
-  readonly refusalCache: Pick<RefusalCache, 'report'>;
 }
 
 /** `/metrics`, for Prometheus. Concurrent requests share one reading. */

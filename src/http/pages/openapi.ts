@@ -2,6 +2,7 @@ import type { Type } from 'typebox';
 import { STATUS_TEXTS } from '../../errors/service-error.ts';
 import type { Operation } from '../../operations/operation.ts';
 import { ErrorBody } from '../../wire/shapes.ts';
+import { ARROW_STREAM } from '../request/body.ts';
 
 export interface OpenApiSettings {
   readonly release: string;
@@ -12,8 +13,6 @@ type Json = Readonly<Record<string, unknown>>;
 
 /** Statuses that any operation may answer with. */
 export const SHARED_STATUSES = [400, 401, 403, 404, 406, 408, 413, 415, 500, 503] as const;
-
-const ARROW_STREAM = 'application/vnd.apache.arrow.stream';
 
 /** OpenAPI 3.1. */
 export function toOpenApi(operations: readonly Operation[], settings: OpenApiSettings): Json {
@@ -121,12 +120,9 @@ function describeSuccess(operation: Operation): Json {
 }
 
 function describeErrors(operation: Operation): Json {
-  const statuses = [...SHARED_STATUSES, ...operation.statuses].toSorted((one, other) => one - other);
-  const entries = statuses.map((status) => {
-    const content = { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } };
-    return [String(status), { description: STATUS_TEXTS[status].title, content }] as const;
-  });
-  return Object.fromEntries(entries);
+  const content = { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } };
+  const statuses = [...SHARED_STATUSES, ...operation.statuses];
+  return Object.fromEntries(statuses.map((status) => [status, { description: STATUS_TEXTS[status].title, content }]));
 }
 
 /** A tuple is a list of `items` in shapes, and `prefixItems` in JSON Schema 2020-12. */

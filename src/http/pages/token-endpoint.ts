@@ -1,18 +1,15 @@
 import type { FastifyInstance } from 'fastify';
-import type { TokenEndpoint, TokenRoute } from '../../auth/issuer/token-endpoint.ts';
-import type { Limits } from '../../model/limits.ts';
+import type { TokenEndpoint } from '../../auth/issuer/token-endpoint.ts';
+import type { HttpDependencies } from '../handle-request.ts';
 import { commonHeaders } from '../reply/reply.ts';
 import { discardRest } from '../request/body.ts';
 import { RequestContext } from '../request-context.ts';
-import type { ContextDependencies } from '../request-context.ts';
 
-export interface TokenEndpointSettings extends ContextDependencies {
+export interface TokenEndpointSettings extends HttpDependencies {
   readonly tokenEndpoint: TokenEndpoint | undefined;
   readonly basePath: string;
   /** Below the base path. */
   readonly tokenEndpointPath: string;
-  readonly limits: Limits;
-  readonly isDraining: () => boolean;
 }
 
 /** The only routes of the library that can be reached. */
@@ -27,7 +24,7 @@ export function mountTokenEndpoint(server: FastifyInstance, settings: TokenEndpo
   const { tokenEndpoint, tokenEndpointPath, basePath } = settings;
   if (tokenEndpoint === undefined) return;
   for (const { route, method, path } of ROUTES) {
-    const named = { operation: `oauth_${route}`, route: `${tokenEndpointPath}${path}`, dialect: 'lance' } as const;
+    const operation = { id: `oauth_${route}`, path: `${tokenEndpointPath}${path}` };
     server.route({
       method,
       url: `${basePath}${tokenEndpointPath}${path}`,
@@ -37,8 +34,8 @@ export function mountTokenEndpoint(server: FastifyInstance, settings: TokenEndpo
         for (const [name, value] of Object.entries(commonHeaders(requestId))) response.setHeader(name, value);
         if (settings.isDraining()) response.setHeader('connection', 'close');
         response.once('prefinish', () => discardRest(message));
-        const context = new RequestContext({ message, response, requestId, ...named }, settings);
-        await answer(context, route, tokenEndpoint, settings.limits.http.bodyIdleSeconds);
+        const context = new RequestContext({ message, response, requestId, operation, dialect: 'lance' }, settings);
+        await answer(context, path, tokenEndpoint, settings.limits.http.bodyIdleSeconds);
       },
     });
   }
@@ -46,7 +43,7 @@ export function mountTokenEndpoint(server: FastifyInstance, settings: TokenEndpo
 
 async function answer(
   context: RequestContext,
-  route: TokenRoute,
+  path: string,
   endpoint: TokenEndpoint,
   bodySeconds: number,
 ): Promise<void> {
@@ -55,7 +52,7 @@ async function answer(
   const timer = setTimeout(() => message.destroy(), bodySeconds * 1000);
   let cause: unknown;
   try {
-    const { client, failure } = await endpoint.answer(route, message, response);
+    const { client, failure } = await endpoint.answer(path, message, response);
     if (client !== undefined) context.caller = `client:${client}`;
     cause = failure;
   } catch (error) {

@@ -2,55 +2,36 @@ import { randomUUID } from 'node:crypto';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { ServiceError, invalidInput, STATUS_TEXTS } from '../../errors/service-error.ts';
-import type { Dialect } from '../../operations/operation.ts';
 import type { ErrorBody } from '../../wire/shapes.ts';
 import { statusFor } from '../dialects.ts';
+import type { RequestContext } from '../request-context.ts';
 import { commonHeaders, toJsonReply } from './reply.ts';
 import type { TextReply } from './reply.ts';
 
-export interface ErrorReply {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: ErrorBody;
-}
-
-/** The request that an error answers. */
-export interface ErrorContext {
-  readonly path: string;
-  readonly dialect: Dialect;
-}
-
 const INSTANCE_CHARACTERS_MAX = 2048;
 
-export function toRefusal(
+export function toErrorReply(
   error: ServiceError,
-  context: ErrorContext & { readonly requestId: string },
+  { path, dialect, requestId }: Pick<RequestContext, 'path' | 'dialect' | 'requestId'>,
   extraHeaders: Readonly<Record<string, string>> = {},
 ): TextReply {
-  const { status, headers, body } = toErrorReply(error, context);
-  return toJsonReply(status, { ...commonHeaders(context.requestId), ...extraHeaders, ...headers }, body);
-}
-
-export function toErrorReply(error: ServiceError, { path, dialect }: ErrorContext): ErrorReply {
   const status = statusFor(error.kind, dialect);
   const { type, title } = STATUS_TEXTS[status];
-  return {
+  const headers = { ...commonHeaders(requestId), ...extraHeaders, ...errorHeaders(error, status) };
+  const body: ErrorBody = {
+    type,
+    title,
     status,
-    headers: errorHeaders(error, status),
-    body: {
-      type,
-      title,
-      status,
-      detail: error.detail,
-      instance: path.slice(0, INSTANCE_CHARACTERS_MAX),
-      code: error.row.code,
-      error: error.message,
-    },
+    detail: error.detail,
+    instance: path.slice(0, INSTANCE_CHARACTERS_MAX),
+    code: error.row.code,
+    error: error.message,
   };
+  return toJsonReply(status, headers, body);
 }
 
 /** Any other error is an internal one: its cause is for the log, not for the caller. */
-export function toServiceError(error: unknown): ServiceError {
+export function toPublicError(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
   if (isUnreadableMediaType(error)) {
     return new ServiceError('UnsupportedMediaType', 'The Content-Type of the body is not a media type.', {
@@ -84,12 +65,12 @@ export function refuseUnreadable(error: Error & { readonly code?: string }, sock
 
 /** Without this, node closes the connection of a CONNECT request without a reply. */
 export function refuseTunnel(_request: unknown, socket: Duplex): void {
-  socket.on('error', ignore);
+  socket.on('error', () => {});
   refuseAndClose(new ServiceError('MethodNotAllowed', 'The method CONNECT is not offered.'), socket);
 }
 
 function refuseAndClose(refusal: ServiceError, socket: Duplex): void {
-  const { status, headers, body } = toRefusal(refusal, { path: '', dialect: 'lance', requestId: randomUUID() });
+  const { status, headers, body } = toErrorReply(refusal, { path: '', dialect: 'lance', requestId: randomUUID() });
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
   const length = Buffer.byteLength(body);
   socket.end(
@@ -99,8 +80,6 @@ function refuseAndClose(refusal: ServiceError, socket: Duplex): void {
   const timer = setTimeout(() => socket.destroy(), LINGER_MILLISECONDS).unref();
   socket.once('close', () => clearTimeout(timer));
 }
-
-function ignore(): void {}
 
 /** `undefined` for a broken connection, or a TLS handshake that failed. */
 function explainParserError(code: string | undefined): ServiceError | undefined {

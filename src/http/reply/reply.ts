@@ -36,17 +36,9 @@ export function toJsonReply(status: number, headers: Readonly<Record<string, str
 }
 
 function contentType(reply: Reply): string {
-  switch (reply.kind) {
-    case 'object':
-      return reply.mediaType === undefined ? JSON_TYPE : `${reply.mediaType}; charset=utf-8`;
-    case 'value':
-      return JSON_TYPE;
-    case 'text':
-    case 'empty':
-      return TEXT_TYPE;
-    case 'stream':
-      return reply.mediaType;
-  }
+  if (reply.kind === 'stream') return reply.mediaType;
+  if (reply.kind === 'object' && reply.mediaType !== undefined) return `${reply.mediaType}; charset=utf-8`;
+  return reply.kind === 'object' || reply.kind === 'value' ? JSON_TYPE : TEXT_TYPE;
 }
 
 function toBody(reply: Reply, headers: HttpReply['headers']): HttpReply['body'] {

@@ -3,7 +3,6 @@ import { ServiceError } from '../../errors/service-error.ts';
 import type { Limits } from '../../model/limits.ts';
 import type { Services } from '../../operations/services.ts';
 import type { Load } from '../admission/load.ts';
-import type { TrackedClient } from '../admission/slow-clients.ts';
 import { discardRest } from '../request/body.ts';
 import type { RequestContext } from '../request-context.ts';
 import type { HttpReply } from './reply.ts';
@@ -17,13 +16,13 @@ export interface SendDependencies {
 }
 
 /** The beginning of a large reply, and the rest. */
-export interface Begun {
+interface StreamBody {
   readonly first: readonly Uint8Array[];
   readonly rest: AsyncIterator<Uint8Array>;
 }
 
 export type WholeReply = Omit<HttpReply, 'body'> & { readonly body: string | Uint8Array };
-export type StreamedReply = Omit<HttpReply, 'body'> & { readonly body: Begun };
+export type StreamedReply = Omit<HttpReply, 'body'> & { readonly body: StreamBody };
 
 /** A reply up to this size is sent whole, with its length, in one write. */
 const WHOLE_BYTES_MAX = 64 * 1024;
@@ -42,7 +41,7 @@ export function isStreamed(reply: WholeReply | StreamedReply): reply is Streamed
 }
 
 /** All of a small reply, or the beginning of a large one. */
-export async function buffer(pieces: AsyncIterable<Uint8Array>): Promise<Buffer | Begun> {
+export async function buffer(pieces: AsyncIterable<Uint8Array>): Promise<Buffer | StreamBody> {
   const rest = pieces[Symbol.asyncIterator]();
   const first: Uint8Array[] = [];
   let length = 0;
@@ -56,7 +55,7 @@ export async function buffer(pieces: AsyncIterable<Uint8Array>): Promise<Buffer 
 }
 
 /** Evicts a client that reads its reply slowly, if one more would be too many. */
-async function requireStreamSlot(body: Begun, { load, limits }: SendDependencies): Promise<void> {
+async function requireStreamSlot(body: StreamBody, { load, limits }: SendDependencies): Promise<void> {
   const { streamsMax } = limits.http;
   if (load.slowReaders.size < streamsMax || load.slowReaders.evictSlowest()) return;
   await body.rest.return?.();
@@ -84,7 +83,7 @@ export async function sendWrite(
 ): Promise<void> {
   const { writes } = http.services;
   await writes.onStep('mark');
-  if (context.hasClientLeft) {
+  if (context.response.destroyed) {
     writes.responses.release(mark);
     return;
   }
@@ -104,9 +103,9 @@ export async function sendWrite(
 }
 
 function writeHead(
-  { message, response }: RequestContext,
+  { message, response }: Pick<RequestContext, 'message' | 'response'>,
   { status, headers }: Pick<HttpReply, 'status' | 'headers'>,
-  { isDraining }: SendDependencies,
+  { isDraining }: Pick<SendDependencies, 'isDraining'>,
   length?: number,
 ): void {
   discardRest(message);
@@ -123,34 +122,23 @@ export interface StreamOutcome {
   readonly failure: unknown;
 }
 
-/** Invariant 6: a failure after the first byte breaks the connection. */
+/** Invariant 6: the status is sent, so a failure breaks the connection; no client takes a part of a reply for all of it. */
 export async function sendStream(
-  context: RequestContext,
+  context: Pick<RequestContext, 'message' | 'response'>,
   reply: StreamedReply,
-  http: SendDependencies,
+  http: Omit<SendDependencies, 'services'>,
 ): Promise<StreamOutcome> {
   const { response } = context;
+  const { first, rest } = reply.body;
   writeHead(context, reply, http);
   const client = http.load.slowReaders.track(() => void response.destroy());
-  const outcome = await sendPieces(response, reply.body, http.limits.http.bodyIdleSeconds, client);
-  client.leave();
-  return outcome;
-}
-
-/** The status is sent: a failure now closes the connection, so that no client takes a part of a reply for all of it. */
-export async function sendPieces(
-  response: ServerResponse,
-  { first, rest }: Begun,
-  idleSeconds: number,
-  client?: TrackedClient,
-): Promise<StreamOutcome> {
   let bytes = 0;
   const send = async (piece: Uint8Array): Promise<void> => {
     bytes += piece.length;
     if (response.write(piece)) return;
-    client?.waiting();
-    await drain(response, idleSeconds);
-    client?.progressed();
+    client.waiting();
+    await drain(response, http.limits.http.bodyIdleSeconds);
+    client.progressed();
   };
   try {
     for (const piece of first) await send(piece);
@@ -163,6 +151,8 @@ export async function sendPieces(
   } catch (failure) {
     response.destroy();
     return { bytes, failure };
+  } finally {
+    client.leave();
   }
 }
 

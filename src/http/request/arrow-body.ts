@@ -5,7 +5,7 @@ import type { CheckedStream } from '../../arrow/stream/checked-stream.ts';
 import type { Input } from '../../invoke/invoke.ts';
 import type { ArrowLimits, Limits } from '../../model/limits.ts';
 import type { Load } from '../admission/load.ts';
-import { LeasedChunks } from '../admission/memory-budget.ts';
+import { leaseChunks } from '../admission/memory-budget.ts';
 import type { RequestContext } from '../request-context.ts';
 import { readPieces, refuseDeclaredLength } from './body.ts';
 
@@ -33,7 +33,7 @@ export function arrowBody(
         hash?.update(piece);
       },
     });
-    const opened = await openArrowStream(pieces, arrowLimits, new LeasedChunks(load.chunkBuffers, lease));
+    const opened = await openArrowStream(pieces, arrowLimits, leaseChunks(load.chunkBuffers, lease));
     const isShort = Number(message.headers['content-length'] ?? Infinity) <= SHORT_BYTES;
     return isShort ? pullFirst(opened) : opened;
   };

@@ -7,22 +7,22 @@ import { UNCOUNTED_BYTES } from '../admission/memory-budget.ts';
 import type { MemoryLease } from '../admission/memory-budget.ts';
 import type { TrackedClient } from '../admission/slow-clients.ts';
 
-export interface BodyOptions {
+interface BodyOptions {
   readonly limits: Pick<HttpLimits, 'bodyIdleSeconds' | 'bodyBytesPerSecondMin'>;
-  /** For pieces that are kept. Without a lease, the memory of a piece is freed when the next one is read. */
+  /** For pieces that are kept. */
   readonly lease?: MemoryLease;
   /** Makes the sender subject to slow-client eviction. */
   readonly track?: (evict: () => void) => TrackedClient;
   readonly onReceived?: (piece: Uint8Array) => void;
 }
 
-export interface JsonBodyOptions {
+interface JsonBodyOptions {
   readonly bytesMax: number;
   readonly limits: HttpLimits;
   readonly lease: MemoryLease;
 }
 
-const ARROW_STREAM = 'application/vnd.apache.arrow.stream';
+export const ARROW_STREAM = 'application/vnd.apache.arrow.stream';
 
 /** The parsed JSON body; an absent body and the literal `null` are both an empty object, as some clients send them. */
 export async function readJsonBody(
@@ -41,22 +41,18 @@ export async function readJsonBody(
   return value as Record<string, unknown>;
 }
 
-/** Some clients send no Content-Type; the body is not read here. */
-export function requireArrowStream(message: IncomingMessage): void {
-  requireMediaType(message, ARROW_STREAM);
-}
-
 export function refuseDeclaredLength(message: IncomingMessage, bytesMax: number): void {
   if (Number(message.headers['content-length'] ?? 0) > bytesMax) throw tooLarge(bytesMax);
 }
 
+/** The memory of a piece is freed when the next one is read. */
 export async function* readPieces(message: IncomingMessage, options: BodyOptions): AsyncGenerator<Uint8Array> {
   const reader = new BodyReader(message, options);
   try {
     for (let piece = await reader.next(); piece !== undefined; piece = await reader.next()) {
       options.onReceived?.(piece);
       yield piece;
-      if (options.lease === undefined) freeMemory(piece);
+      freeMemory(piece);
     }
   } finally {
     reader.stop();
@@ -68,8 +64,8 @@ const DISCARDED_BYTES_MAX = 64 * 1024 * 1024;
 const DISCARD_MILLISECONDS = 5000;
 
 /**
- * Discards the rest of a body after an early reply, so that the client can read the reply and reuse the connection. Must be
- * called before the reply is sent: from then on node discards an unread body without any bound.
+ * Discards the rest of a body after an early reply: the client can read the reply and reuse the connection. Must be called
+ * before the reply is sent: from then on node discards an unread body without any bound.
  */
 export function discardRest(message: IncomingMessage): void {
   if (message.complete || message.destroyed) return;
@@ -104,7 +100,8 @@ async function readWhole(message: IncomingMessage, { bytesMax, ...options }: Jso
   return pieces.length === 1 && first !== undefined ? first : Buffer.concat(pieces, length);
 }
 
-function requireMediaType(message: IncomingMessage, accepted: string): void {
+/** Some clients send no Content-Type. */
+export function requireMediaType(message: IncomingMessage, accepted: string): void {
   const encoding = message.headers['content-encoding'];
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
     throw new ServiceError('UnsupportedMediaType', 'A compressed body (Content-Encoding) is not accepted.', {

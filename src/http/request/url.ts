@@ -2,12 +2,9 @@ import type { IncomingMessage } from 'node:http';
 import type { Type } from 'typebox';
 import { ServiceError, invalidInput } from '../../errors/service-error.ts';
 import { quoteForMessage } from '../../model/identifier.ts';
-import type { Dialect, QueryLists, QueryValues } from '../../operations/operation.ts';
+import type { Dialect, RequestFacts } from '../../operations/operation.ts';
 
-export interface QueryParameters {
-  readonly query: QueryValues;
-  readonly queryLists: QueryLists;
-}
+type QueryParameters = Pick<RequestFacts, 'query' | 'queryLists'>;
 
 /** Unknown parameters are refused as misspelt; from the LanceDB client, whose newer releases add some, they are ignored. */
 export function readQueryValues(url: string, shape: Type.TObject, dialect: Dialect): QueryParameters {
@@ -22,20 +19,14 @@ export function readQueryValues(url: string, shape: Type.TObject, dialect: Diale
     const parameter = Object.hasOwn(known, name) ? known[name] : undefined;
     if (parameter === undefined) {
       if (dialect === 'lancedb') continue;
-      throw unknownParameter(name, Object.keys(known));
+      const message = `The query parameter ${quoteForMessage(name)} is not known here.`;
+      throw invalidInput(message, `Known are ${Object.keys(known).join(', ')}.`);
     }
     if (parameter.type === 'array') (queryLists[name] ??= []).push(value);
     else if (query[name] === undefined) query[name] = value;
     else throw invalidInput(`The query parameter ${name} is given twice.`);
   }
   return { query, queryLists };
-}
-
-function unknownParameter(name: string, known: readonly string[]): ServiceError {
-  return invalidInput(
-    `The query parameter ${quoteForMessage(name)} is not known here.`,
-    `Known are ${known.join(', ')}.`,
-  );
 }
 
 /** `URLSearchParams` would silently replace what it cannot decode. */

@@ -29,13 +29,8 @@ function isFile(descriptor: number): boolean {
 const BATCH_MILLISECONDS = 20;
 const BATCH_CHARACTERS_MAX = 64 * 1024;
 
-export interface BatchedLines extends LogStream {
-  /** From then on each line is written at once. */
-  close(): void;
-}
-
 /** Batches lines: under overload, one system call per line costs more than the rest of a refusal. */
-export function batchLines(stream: LogStream): BatchedLines {
+export function batchLines(stream: LogStream) {
   let text = '';
   let isClosed = false;
   let timer: NodeJS.Timeout | undefined;
@@ -51,13 +46,14 @@ export function batchLines(stream: LogStream): BatchedLines {
   process.once('exit', flush);
   return {
     ...(stream.isTTY === undefined ? {} : { isTTY: stream.isTTY }),
-    write(line) {
+    write(line: string): true {
       text += line;
       if (isClosed || text.length >= BATCH_CHARACTERS_MAX) flush();
       else timer ??= setTimeout(flush, BATCH_MILLISECONDS).unref();
       return true;
     },
-    close() {
+    /** From then on each line is written at once. */
+    close(): void {
       isClosed = true;
       flush();
       process.off('exit', flush);

@@ -1,127 +1,130 @@
 /** The values of labels are closed sets: never names of tables or callers. */
 export interface MetricRow {
+  readonly type: 'counter' | 'gauge' | 'histogram';
   readonly name: string;
   readonly help: string;
   readonly labels: readonly string[];
 }
 
-interface ReadRow extends MetricRow {
-  readonly type: 'counter' | 'gauge';
-}
-
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
+const MEMBERS = [1, 2, 4, 8, 16, 32, 64, 128, 256];
 
 export const COUNTERS = {
-  requests: row('tiltyard_requests_total', 'Requests that were answered.', ['operation', 'status', 'dialect']),
-  refusals: row('tiltyard_refusals_total', 'Requests that were not answered as asked, by kind of error.', ['kind']),
-  bytesIn: row('tiltyard_request_bytes_total', 'Bytes of request bodies.', ['operation']),
-  bytesOut: row('tiltyard_reply_bytes_total', 'Bytes of reply bodies.', ['operation']),
-  slowQueries: row('tiltyard_slow_queries_total', 'Queries that took longer than log.slowQuerySeconds.', ['operation']),
-  unknownFields: row('tiltyard_unknown_fields_ignored_total', 'Fields of newer clients that were ignored.', [
+  requests: counter('tiltyard_requests_total', 'Requests that were answered.', 'operation', 'status', 'dialect'),
+  refusals: counter('tiltyard_refusals_total', 'Requests that were not answered as asked, by kind of error.', 'kind'),
+  bytesIn: counter('tiltyard_request_bytes_total', 'Bytes of request bodies.', 'operation'),
+  bytesOut: counter('tiltyard_reply_bytes_total', 'Bytes of reply bodies.', 'operation'),
+  slowQueries: counter(
+    'tiltyard_slow_queries_total',
+    'Queries that took longer than log.slowQuerySeconds.',
     'operation',
-  ]),
-  connectionsRefused: row('tiltyard_connections_refused_total', 'Connections that were closed as one too many.', []),
-  keySetFetches: row('tiltyard_key_set_fetches_total', 'Fetches of the keys of identity providers.', ['outcome']),
-  backgroundFailures: row('tiltyard_background_failures_total', 'Failures of work that no request waited for.', []),
-  manifestsQuarantined: row('tiltyard_manifests_quarantined_total', 'Torn manifests that were moved aside.', []),
-  jobs: row('tiltyard_jobs_total', 'Jobs that ended.', ['job', 'outcome']),
-  maintenanceRuns: row('tiltyard_maintenance_runs_total', 'Runs of maintenance that ended: done, or lost to writers.', [
+  ),
+  unknownFields: counter(
+    'tiltyard_unknown_fields_ignored_total',
+    'Fields of newer clients that were ignored.',
+    'operation',
+  ),
+  connectionsRefused: counter('tiltyard_connections_refused_total', 'Connections that were closed as one too many.'),
+  keySetFetches: counter('tiltyard_key_set_fetches_total', 'Fetches of the keys of identity providers.', 'outcome'),
+  backgroundFailures: counter('tiltyard_background_failures_total', 'Failures of work that no request waited for.'),
+  manifestsQuarantined: counter('tiltyard_manifests_quarantined_total', 'Torn manifests that were moved aside.'),
+  jobs: counter('tiltyard_jobs_total', 'Jobs that ended.', 'job', 'outcome'),
+  maintenanceRuns: counter(
+    'tiltyard_maintenance_runs_total',
+    'Runs of maintenance that ended: done, or lost to writers.',
     'outcome',
-  ]),
-  maintenanceVersions: row('tiltyard_maintenance_versions_removed_total', 'Old versions that were removed.', []),
-  maintenanceBytes: row('tiltyard_maintenance_bytes_removed_total', 'Bytes of old versions that were removed.', []),
-  maintenanceLaneSeconds: row(
+  ),
+  maintenanceVersions: counter('tiltyard_maintenance_versions_removed_total', 'Old versions that were removed.'),
+  maintenanceBytes: counter('tiltyard_maintenance_bytes_removed_total', 'Bytes of old versions that were removed.'),
+  maintenanceLaneSeconds: counter(
     'tiltyard_maintenance_lane_seconds_total',
     'Time that writers waited for maintenance of their table.',
-    [],
   ),
 };
 
 export const HISTOGRAMS = {
-  requestSeconds: {
-    ...row(
-      'tiltyard_request_duration_seconds',
-      'From the head of a request to the end of its reply; not of those that are refused together in a flood.',
-      ['operation'],
-    ),
-    buckets: SECONDS,
-  },
-  engineSeconds: {
-    ...row(
-      'tiltyard_engine_call_duration_seconds',
-      'From a call of the engine to its answer, or its first rows; the wait of a write for its turn included.',
-      ['call'],
-    ),
-    buckets: SECONDS,
-  },
-  jobSeconds: {
-    ...row('tiltyard_job_duration_seconds', 'From the start of a job to its end, its wait included.', ['job']),
-    buckets: [0.1, 0.5, 1, 5, 15, 60, 300, 1800, 7200],
-  },
-  writeBatch: {
-    ...row('tiltyard_write_batch_members', 'Writes of one table that shared a commit, counted for each commit.', [
-      'kind',
-    ]),
-    buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256],
-  },
-  updateGroup: {
-    ...row('tiltyard_update_group_members', 'Updates of one table that ran as one, counted for each such run.', []),
-    buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256],
-  },
-  eventLoopDelay: {
-    ...row('tiltyard_event_loop_delay_seconds', 'How late a timer came that was due; ten samples a second.', []),
-    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
-  },
+  requestSeconds: histogram(
+    SECONDS,
+    'tiltyard_request_duration_seconds',
+    'From the head of a request to the end of its reply; not of those that are refused together in a flood.',
+    'operation',
+  ),
+  engineSeconds: histogram(
+    SECONDS,
+    'tiltyard_engine_call_duration_seconds',
+    'From a call of the engine to its answer, or its first rows; the wait of a write for its turn included.',
+    'call',
+  ),
+  jobSeconds: histogram(
+    [0.1, 0.5, 1, 5, 15, 60, 300, 1800, 7200],
+    'tiltyard_job_duration_seconds',
+    'From the start of a job to its end, its wait included.',
+    'job',
+  ),
+  writeBatch: histogram(
+    MEMBERS,
+    'tiltyard_write_batch_members',
+    'Writes of one table that shared a commit, counted for each commit.',
+    'kind',
+  ),
+  updateGroup: histogram(
+    MEMBERS,
+    'tiltyard_update_group_members',
+    'Updates of one table that ran as one, counted for each such run.',
+  ),
+  eventLoopDelay: histogram(
+    [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
+    'tiltyard_event_loop_delay_seconds',
+    'How late a timer came that was due; ten samples a second.',
+  ),
 };
 
 /** Read when the metrics are; with a label, one value for each of its values. */
 export const READINGS = {
-  build: gauge('tiltyard_build_info', 'Always 1; the label says which release runs.', ['release']),
+  build: gauge('tiltyard_build_info', 'Always 1; the label says which release runs.', 'release'),
   startedAt: gauge('tiltyard_worker_start_time_seconds', 'When the worker started, in seconds since 1970.'),
   workerRestarts: counter('tiltyard_worker_restarts_total', 'Workers that died and were replaced.'),
-  memory: gauge('tiltyard_memory_bytes', 'Memory of the worker: all of it (rss), and parts of it.', ['kind']),
-  cpu: counter('tiltyard_cpu_seconds_total', 'Processor time of the worker.', ['mode']),
+  memory: gauge('tiltyard_memory_bytes', 'Memory of the worker: all of it (rss), and parts of it.', 'kind'),
+  cpu: counter('tiltyard_cpu_seconds_total', 'Processor time of the worker.', 'mode'),
   eventLoopBusy: counter('tiltyard_event_loop_busy_seconds_total', 'Time in which the event loop had work.'),
   connections: gauge('tiltyard_connections', 'Connections that are open.'),
   requestsInFlight: gauge('tiltyard_requests_under_way', 'Requests that are being answered, waiting ones included.'),
-  admissionRunning: gauge('tiltyard_admission_running', 'Requests that have a place, by kind of work.', ['work']),
-  admissionWaiting: gauge('tiltyard_admission_waiting', 'Requests that wait for a place, by kind of work.', ['work']),
-  admissionRefused: counter('tiltyard_admission_refused_total', 'Requests for which there was no place.', ['work']),
-  budgetUsed: gauge('tiltyard_budget_used_bytes', 'Memory that bodies of requests take, by kind of body.', ['budget']),
-  budgetMax: gauge('tiltyard_budget_max_bytes', 'Memory that they may take before senders must wait.', ['budget']),
-  lanesRunning: gauge('tiltyard_write_lanes_running', 'Tables that are being written.'),
-  lanesWaiting: gauge('tiltyard_write_lanes_waiting', 'Writes that wait for their turn at a table.'),
+  admissionRunning: gauge('tiltyard_admission_running', 'Requests that have a place, by kind of work.', 'work'),
+  admissionWaiting: gauge('tiltyard_admission_waiting', 'Requests that wait for a place, by kind of work.', 'work'),
+  admissionRefused: counter('tiltyard_admission_refused_total', 'Requests for which there was no place.', 'work'),
+  budgetUsed: gauge('tiltyard_budget_used_bytes', 'Memory that bodies of requests take, by kind of body.', 'budget'),
+  budgetMax: gauge('tiltyard_budget_max_bytes', 'Memory that they may take before senders must wait.', 'budget'),
+  queuesRunning: gauge('tiltyard_write_lanes_running', 'Tables that are being written.'),
+  queuesWaiting: gauge('tiltyard_write_lanes_waiting', 'Writes that wait for their turn at a table.'),
   openTables: gauge('tiltyard_open_tables', 'Tables that are kept open.'),
-  openTableUses: counter('tiltyard_open_table_uses_total', 'Uses of tables: kept open (hit), or opened (miss).', [
+  openTableUses: counter(
+    'tiltyard_open_table_uses_total',
+    'Uses of tables: kept open (hit), or opened (miss).',
     'outcome',
-  ]),
-  abandoned: gauge('tiltyard_engine_abandoned_queries', 'Queries that still run though nobody waits for them.'),
+  ),
+  orphanedQueries: gauge('tiltyard_engine_abandoned_queries', 'Queries that still run though nobody waits for them.'),
   lookupEntries: gauge('tiltyard_lookup_cache_entries', 'What the catalog remembers of lookups.'),
-  lookups: counter('tiltyard_lookups_total', 'Lookups in the catalog: remembered (hit), or read (miss).', ['outcome']),
+  lookups: counter('tiltyard_lookups_total', 'Lookups in the catalog: remembered (hit), or read (miss).', 'outcome'),
   catalogTransactions: counter('tiltyard_catalog_transactions_total', 'Transactions that the catalog committed.'),
-  syncs: counter('tiltyard_syncs_total', 'Syncs to disk: of files and folders of tables, and of the catalog.', ['of']),
-  jobs: gauge('tiltyard_jobs', 'Jobs that are not over, by state.', ['state']),
+  syncs: counter('tiltyard_syncs_total', 'Syncs to disk: of files and folders of tables, and of the catalog.', 'of'),
+  jobs: gauge('tiltyard_jobs', 'Jobs that are not over, by state.', 'state'),
 };
 
 export type Readings = { readonly [Name in keyof typeof READINGS]: number | Readonly<Record<string, number>> };
 
 /** For the docs. */
-export function metricsReference(): readonly (MetricRow & { readonly type: string })[] {
-  return [
-    ...Object.values(COUNTERS).map((each) => ({ ...each, type: 'counter' })),
-    ...Object.values(HISTOGRAMS).map((each) => ({ ...each, type: 'histogram' })),
-    ...Object.values(READINGS),
-  ];
+export function metricsReference(): readonly MetricRow[] {
+  return [COUNTERS, HISTOGRAMS, READINGS].flatMap((rows): MetricRow[] => Object.values(rows));
 }
 
-function row(name: string, help: string, labels: readonly string[]): MetricRow {
-  return { name, help, labels };
+function counter(name: string, help: string, ...labels: readonly string[]): MetricRow {
+  return { type: 'counter', name, help, labels };
 }
 
-function gauge(name: string, help: string, labels: readonly string[] = []): ReadRow {
-  return { type: 'gauge', ...row(name, help, labels) };
+function gauge(name: string, help: string, ...labels: readonly string[]): MetricRow {
+  return { type: 'gauge', name, help, labels };
 }
 
-function counter(name: string, help: string, labels: readonly string[] = []): ReadRow {
-  return { type: 'counter', ...row(name, help, labels) };
+function histogram(buckets: readonly number[], name: string, help: string, ...labels: readonly string[]) {
+  return { type: 'histogram', name, help, labels, buckets } as const;
 }

@@ -3,10 +3,7 @@ import type { EventOf, TelemetryEvent } from '../events.ts';
 import { COUNTERS, HISTOGRAMS, READINGS } from './metric-rows.ts';
 import type { MetricRow, Readings } from './metric-rows.ts';
 
-export interface MetricsText {
-  readonly mediaType: string;
-  readonly text: string;
-}
+export type MetricsText = Awaited<ReturnType<Metrics['read']>>;
 
 /** Reads the events, and what is too frequent to be an event. */
 export class Metrics {
@@ -78,7 +75,7 @@ export class Metrics {
   }
 
   /** In the text format of Prometheus. A reading is the whole value, also of a counter. */
-  async read(values: Readings): Promise<MetricsText> {
+  async read(values: Readings): Promise<{ readonly mediaType: string; readonly text: string }> {
     for (const name of Object.keys(READINGS).filter(isReading)) {
       const metric = this.#readings[name];
       const value = values[name];

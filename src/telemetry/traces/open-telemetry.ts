@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { DiagLogLevel, diag } from '@opentelemetry/api';
 import type { Context } from '@opentelemetry/api';
 import { OTLPLogExporter } from '@opentelemetry/exporter-logs-otlp-http';
@@ -15,19 +14,21 @@ import {
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
 import type { Sampler } from '@opentelemetry/sdk-trace';
+import { endsWithin } from '../../model/limits.ts';
 import type { TelemetryEvent } from '../events.ts';
 import { levelOf, levelsUpTo, toLogLine } from '../log/log-line.ts';
 import type { LogLevel } from '../log/log-line.ts';
-import type { OpenTelemetry, OpenTelemetryOptions, OtelSettings } from './otel-settings.ts';
+import type { OpenTelemetryOptions, OtelSettings } from './otel-settings.ts';
 import { RequestSpans } from './request-spans.ts';
 
-const FLUSH_MILLISECONDS = 2000;
+const FLUSH_SECONDS = 2;
 const FAULT_MILLISECONDS = 60_000;
 
 /** Callers choose names, keys and texts, which may be long. */
 const LIMITS = { attributeValueLengthLimit: 1024, attributeCountLimit: 64 };
 
-export function createOpenTelemetry(settings: OtelSettings, options: OpenTelemetryOptions): OpenTelemetry {
+/** Exports traces and logs to a collector. */
+export function createOpenTelemetry(settings: OtelSettings, options: OpenTelemetryOptions) {
   const { release, level, onFault } = options;
   listenForFaults(onFault);
   for (const fault of settings.faults) onFault(fault);
@@ -37,18 +38,17 @@ export function createOpenTelemetry(settings: OtelSettings, options: OpenTelemet
   const spans = traces && new RequestSpans(traces.getTracer('tiltyard', release));
   const exportLog = logs && createLogExport(logs, release, level);
   return {
-    read(event) {
+    read: (event: TelemetryEvent): void => {
       exportLog?.(event, spans?.currentContext());
       if (event.kind === 'request-finished') spans?.finish(event);
     },
+    /** Where traces are wanted. */
     tracer: spans,
-    engineCalled: (call, startedAt, endedAt) => spans?.addCall(call, startedAt, endedAt),
-    async close() {
+    engineCalled: (call: string, startedAt: number, endedAt: number) => spans?.addCall(call, startedAt, endedAt),
+    /** Sends what is left. */
+    async close(): Promise<void> {
       // A collector that is away must not block the shutdown.
-      const stop = new AbortController();
-      const timeout = sleep(FLUSH_MILLISECONDS, undefined, { signal: stop.signal }).catch(() => {});
-      await Promise.race([Promise.allSettled([traces?.shutdown(), logs?.shutdown()]), timeout]);
-      stop.abort();
+      await endsWithin(FLUSH_SECONDS, Promise.allSettled([traces?.shutdown(), logs?.shutdown()]));
     },
   };
 }
@@ -110,8 +110,6 @@ function listenForFaults(onFault: (fault: string) => void): void {
     const text = /"message":"((?:[^"\\]|\\.)*)"/.exec(message)?.[1] ?? message;
     onFault(`The collector could not be reached: ${text}`);
   };
-  const logger = { error, warn: ignore, info: ignore, debug: ignore, verbose: ignore };
+  const logger = { error, warn() {}, info() {}, debug() {}, verbose() {} };
   diag.setLogger(logger, { logLevel: DiagLogLevel.ERROR, suppressOverrideMessage: true });
 }
-
-function ignore(): void {}

@@ -1,23 +1,4 @@
-import type { EventReader } from '../events.ts';
 import type { LogLevel } from '../log/log-line.ts';
-
-/** Exports traces and logs to a collector. */
-export interface OpenTelemetry {
-  readonly read: EventReader;
-  /** Where traces are wanted. */
-  readonly tracer: RequestTracer | undefined;
-  engineCalled(call: string, startedAt: number, endedAt: number): void;
-  /** Sends what is left, within a short time-out. */
-  close(): Promise<void>;
-}
-
-export interface RequestTracer {
-  /** Runs the work inside a span; `onSpan` gets the value of the header `traceresponse`. */
-  run<Value>(headers: TraceHeaders, onSpan: (traceresponse: string) => void, work: () => Value): Value;
-}
-
-/** Headers of a request; `traceparent` and `tracestate` name its trace. */
-export type TraceHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
 export interface OpenTelemetryOptions {
   readonly variables: Variables;
@@ -28,7 +9,7 @@ export interface OpenTelemetryOptions {
   readonly onFault: (fault: string) => void;
 }
 
-export type Variables = Readonly<Record<string, string | undefined>>;
+type Variables = Readonly<Record<string, string | undefined>>;
 
 export type OtelSettings = NonNullable<ReturnType<typeof readOtelVariables>>;
 

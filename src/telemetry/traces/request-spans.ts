@@ -1,8 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import type { IncomingHttpHeaders } from 'node:http';
 import { ROOT_CONTEXT, SpanKind, SpanStatusCode, createTraceState, trace } from '@opentelemetry/api';
 import type { Attributes, Context, Span, Tracer } from '@opentelemetry/api';
 import type { RequestFinished } from '../events.ts';
-import type { RequestTracer, TraceHeaders } from './otel-settings.ts';
 
 interface Active {
   readonly span: Span;
@@ -10,7 +10,7 @@ interface Active {
 }
 
 /** One span per request, with a child span per call of the engine. */
-export class RequestSpans implements RequestTracer {
+export class RequestSpans {
   readonly #tracer: Tracer;
   readonly #active = new AsyncLocalStorage<Active>();
 
@@ -18,7 +18,8 @@ export class RequestSpans implements RequestTracer {
     this.#tracer = tracer;
   }
 
-  run<Value>(headers: TraceHeaders, onSpan: (traceresponse: string) => void, work: () => Value): Value {
+  /** Runs the work inside a span; `onSpan` gets the value of the header `traceresponse`. */
+  run<Value>(headers: IncomingHttpHeaders, onSpan: (traceresponse: string) => void, work: () => Value): Value {
     const parent = readParent(headers);
     // Renamed when the request has ended.
     const span = this.#tracer.startSpan('request', { kind: SpanKind.SERVER }, parent);
@@ -54,8 +55,7 @@ const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-
 const TRACESTATE_CHARACTERS_MAX = 512;
 
 /** W3C Trace Context: invalid headers count as absent. */
-function readParent(headers: TraceHeaders): Context {
-  const { traceparent, tracestate } = headers;
+function readParent({ traceparent, tracestate }: IncomingHttpHeaders): Context {
   const [, traceId, spanId, flags] = TRACEPARENT.exec(typeof traceparent === 'string' ? traceparent : '') ?? [];
   if (traceId === undefined || spanId === undefined || flags === undefined) return ROOT_CONTEXT;
   const isKept = typeof tracestate === 'string' && tracestate.length <= TRACESTATE_CHARACTERS_MAX;
@@ -94,7 +94,7 @@ function toRoute(route: string): string {
   return route.replaceAll(/:(\w+)/g, '{$1}');
 }
 
-/** The SDK would take a small number for a time of its own clock. */
+/** The SDK takes a small number for a time on its clock. */
 function toEpoch(now: number): Date {
   return new Date(performance.timeOrigin + now);
 }

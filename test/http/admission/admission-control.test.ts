@@ -59,7 +59,7 @@ test('admits requests without a promise or a timer while a slot is free', () => 
   gate.take('read');
   first();
   gate.take('read');
-  assert.equal(gate.admission.running, 2);
+  assert.equal(gate.admission.counts('read').running, 2);
 });
 
 test('gives each class of work its own slots', async () => {
@@ -93,7 +93,7 @@ test('lets a burst wait, and starts the first in the queue as soon as a slot is 
   (await second)();
   (await third)();
   assert.deepEqual(gate.started, ['1', '2']);
-  assert.deepEqual([gate.admission.running, gate.admission.counts('read').waiting], [0, 0]);
+  assert.deepEqual([gate.admission.counts('read').running, gate.admission.counts('read').waiting], [0, 0]);
 });
 
 test('serves waiting callers in round-robin', async () => {
@@ -179,7 +179,7 @@ test('a burst after a slow request may still wait, one request per slot', async 
   assert.ok(gate.admission.findRefusal({ work: 'read', caller: 'anyone' }) !== undefined);
   for (const release of leaves) release();
   for (const each of burst) (await each)();
-  assert.equal(gate.admission.running, 0);
+  assert.equal(gate.admission.counts('read').running, 0);
 });
 
 test('a full queue drops the newest request of the caller with most requests in it', async () => {
@@ -218,7 +218,7 @@ test('removes a client that disconnects from the queue', async () => {
   assert.match((await refused(Promise.resolve(gone))).message, /left/);
   release();
   (await next)();
-  assert.equal(gate.admission.running, 0);
+  assert.equal(gate.admission.counts('read').running, 0);
 });
 
 test('serves waiting classes of work in round-robin', async () => {
@@ -236,7 +236,7 @@ test('releases a slot once, however often it is asked to', () => {
   gate.take('read');
   release();
   release();
-  assert.equal(gate.admission.running, 1);
+  assert.equal(gate.admission.counts('read').running, 1);
 });
 
 test('reports that a class is full when a request has to wait', async () => {

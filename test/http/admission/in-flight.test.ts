@@ -23,7 +23,7 @@ test('is idle when the last request has ended', async () => {
 });
 
 test('admits connections up to the limit, and refuses more until one has closed', async () => {
-  const connections = new Connections({ connectionsMax: 2, onRefused: () => undefined });
+  const connections = new Connections(2, () => undefined);
   const [first, second, third, fourth] = [new Socket(), new Socket(), new Socket(), new Socket()];
   assert.ok(connections.admit(first) && connections.admit(second));
   assert.equal(connections.admit(third), false);
@@ -38,7 +38,7 @@ test('admits connections up to the limit, and refuses more until one has closed'
 
 test('reports refused connections in one sum', async () => {
   const told = await new Promise<number>((resolve) => {
-    const connections = new Connections({ connectionsMax: 0, onRefused: resolve });
+    const connections = new Connections(0, resolve);
     for (let count = 0; count < 50; count += 1) assert.equal(connections.admit(new Socket()), false);
     setTimeout(() => undefined, 2000);
   });

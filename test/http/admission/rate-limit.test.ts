@@ -5,7 +5,7 @@ import { refusalOf } from '../../support/refusal.ts';
 
 function rateAt(requestsPerSecond: number, callersMax = 100) {
   const clock = { milliseconds: 0 };
-  const rate = new RateLimit({ requestsPerSecond, callersMax, now: () => clock.milliseconds });
+  const rate = new RateLimit(requestsPerSecond, { callersMax, now: () => clock.milliseconds });
   const taken = (caller: string): number => {
     for (let count = 0; ; count += 1) {
       try {

@@ -5,14 +5,17 @@ import type { Server } from 'node:http';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
+import { ServiceError } from '../../../src/errors/service-error.ts';
 import { AdmissionControl } from '../../../src/http/admission/admission-control.ts';
 import type { ReleaseSlot } from '../../../src/http/admission/admission-control.ts';
 import { RefusalCache } from '../../../src/http/admission/refusal-cache.ts';
+import { toErrorReply } from '../../../src/http/reply/error-reply.ts';
 import { OPERATIONS } from '../../../src/operations/registry.ts';
 import type { TelemetryEvent } from '../../../src/telemetry/events.ts';
 import { testLimits } from '../../support/limits.ts';
 
-const REPLY = { status: 503, headers: { 'retry-after': '1', 'x-request-id': 'first' }, body: '{"status":503}' };
+const REFUSAL = new ServiceError('ServiceUnavailable', 'Busy.', { retryAfterSeconds: 1 });
+const { body: BODY } = toErrorReply(REFUSAL, { path: '/a', dialect: 'lance', requestId: 'first' });
 
 /** A server in which all reads wait; a request that reaches it is cached as refused. */
 class Overloaded {
@@ -39,7 +42,8 @@ class Overloaded {
     const operation = OPERATIONS[0] ?? assert.fail();
     this.#server = createServer((message, response) => {
       this.through.push(message.url ?? '');
-      this.cache.add({ message, admissionRequest, operation, dialect: 'lance', reply: REPLY });
+      const context = { message, path: '/a', dialect: 'lance', requestId: 'first' } as const;
+      this.cache.add({ context, operation, admissionRequest, refusal: REFUSAL });
       message.resume();
       response.end('through');
     });
@@ -76,7 +80,7 @@ test('a request equal to one that was just refused gets the cached reply', async
   const overloaded = await Overloaded.start(t);
   assert.equal(await (await overloaded.post('/a', { 'x-api-key': 'k' })).text(), 'through');
   const again = await overloaded.post('/a', { 'x-api-key': 'k', 'x-request-id': 'mine' });
-  assert.deepEqual([again.status, await again.text()], [503, REPLY.body]);
+  assert.deepEqual([again.status, await again.text()], [503, BODY]);
   assert.deepEqual([again.headers.get('retry-after'), again.headers.get('x-request-id')], ['1', 'mine']);
   assert.equal(again.headers.get('connection'), 'keep-alive');
   assert.deepEqual(overloaded.through, ['/a']);
@@ -98,7 +102,7 @@ test('requests that got a cached reply are reported in one event', async (t) => 
     caller: 'much',
     errorKind: 'ServiceUnavailable',
   };
-  const { length } = REPLY.body;
+  const { length } = BODY;
   assert.deepEqual(overloaded.events, [
     { ...same, count: 3, bytesIn: 6, bytesOut: 3 * length },
     { ...same, count: 1, bytesIn: 2, bytesOut: length },

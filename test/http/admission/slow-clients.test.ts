@@ -4,7 +4,7 @@ import { SlowClients } from '../../../src/http/admission/slow-clients.ts';
 
 function createClients() {
   const clock = { now: 0 };
-  return { clock, members: new SlowClients({ graceSeconds: 5, now: () => clock.now }) };
+  return { clock, members: new SlowClients(5, () => clock.now) };
 }
 
 test('evicts the client that has been waited for longest, beyond the grace period', () => {
@@ -53,7 +53,7 @@ test('evicts for memory only clients that hold some', () => {
     )
     .waiting();
   clock.now = 7000;
-  assert.equal(members.evictSlowestHolder(), true);
-  assert.equal(members.evictSlowestHolder(), false);
+  assert.equal(members.evictSlowest({ mustHoldMemory: true }), true);
+  assert.equal(members.evictSlowest({ mustHoldMemory: true }), false);
   assert.deepEqual(evicted, ['holder']);
 });

@@ -3,16 +3,21 @@ import { test } from 'node:test';
 import { Compile } from 'typebox/compile';
 import { ERROR_KINDS, STATUS_TEXTS, ServiceError } from '../../../src/errors/service-error.ts';
 import type { ErrorName } from '../../../src/errors/service-error.ts';
-import { toErrorReply, toServiceError } from '../../../src/http/reply/error-reply.ts';
+import { toErrorReply, toPublicError } from '../../../src/http/reply/error-reply.ts';
 import { ErrorBody } from '../../../src/wire/shapes.ts';
 
-const PLACE = { path: '/v1/table/a/update', dialect: 'lance' } as const;
+const CONTEXT = { path: '/v1/table/a/update', dialect: 'lance', requestId: 'r1' } as const;
 const KINDS = Object.keys(ERROR_KINDS) as ErrorName[];
+
+function replyTo(error: ServiceError, context: Parameters<typeof toErrorReply>[1] = CONTEXT) {
+  const { status, headers, body } = toErrorReply(error, context);
+  return { status, headers, body: JSON.parse(body) as ErrorBody };
+}
 
 test('gives every refusal a whole error body that agrees with its status', () => {
   const shape = Compile(ErrorBody);
   for (const kind of KINDS) {
-    const { body } = toErrorReply(new ServiceError(kind, 'Wrong.', { hint: 'Right.' }), PLACE);
+    const { body } = replyTo(new ServiceError(kind, 'Wrong.', { hint: 'Right.' }));
     assert.ok(shape.Check(body), kind);
     assert.deepEqual(body, {
       ...STATUS_TEXTS[ERROR_KINDS[kind].status],
@@ -27,7 +32,7 @@ test('gives every refusal a whole error body that agrees with its status', () =>
 
 test('words the statuses of the contract as the contract does', () => {
   const words = (kind: ErrorName): readonly unknown[] => {
-    const { status, body } = toErrorReply(new ServiceError(kind, ''), PLACE);
+    const { status, body } = replyTo(new ServiceError(kind, ''));
     return [status, body.type, body.title];
   };
   assert.deepEqual(words('InvalidInput'), [400, '/errors/bad-request', 'Malformed request']);
@@ -52,8 +57,8 @@ test('words the statuses of the contract as the contract does', () => {
 });
 
 test('follows the status that the LanceDB client gets', () => {
-  const { status, body } = toErrorReply(new ServiceError('TableAlreadyExists', 'It already exists.'), {
-    ...PLACE,
+  const { status, body } = replyTo(new ServiceError('TableAlreadyExists', 'It already exists.'), {
+    ...CONTEXT,
     dialect: 'lancedb',
   });
   assert.equal(status, 400);
@@ -65,23 +70,23 @@ test('follows the status that the LanceDB client gets', () => {
 
 test('challenges a caller without a credential, and no other', () => {
   for (const kind of KINDS) {
-    const challenge = toErrorReply(new ServiceError(kind, ''), PLACE).headers['www-authenticate'];
+    const challenge = replyTo(new ServiceError(kind, '')).headers['www-authenticate'];
     assert.equal(challenge !== undefined, kind === 'Unauthenticated', kind);
   }
 });
 
 test('says when to come back exactly where coming back may help', () => {
   for (const kind of KINDS) {
-    const after = toErrorReply(new ServiceError(kind, ''), PLACE).headers['retry-after'];
+    const after = replyTo(new ServiceError(kind, '')).headers['retry-after'];
     assert.equal(after, ERROR_KINDS[kind].retryable ? '1' : undefined, kind);
   }
   const later = new ServiceError('ServiceUnavailable', '', { retryAfterSeconds: 7 });
-  assert.equal(toErrorReply(later, PLACE).headers['retry-after'], '7');
+  assert.equal(replyTo(later).headers['retry-after'], '7');
 });
 
 test('shortens an address of absurd length', () => {
-  const { body } = toErrorReply(new ServiceError('RouteNotFound', ''), {
-    ...PLACE,
+  const { body } = replyTo(new ServiceError('RouteNotFound', ''), {
+    ...CONTEXT,
     path: `/${'a'.repeat(30_000)}`,
   });
   assert.equal(body.instance.length, 2048);
@@ -89,13 +94,13 @@ test('shortens an address of absurd length', () => {
 
 test('hides the cause of an internal error from the caller', () => {
   const failure = new Error('ENOENT: /srv/data/secret');
-  const refusal = toServiceError(failure);
+  const refusal = toPublicError(failure);
   assert.equal(refusal.kind, 'Internal');
   assert.equal(refusal.cause, failure);
-  assert.ok(!JSON.stringify(toErrorReply(refusal, PLACE)).includes('secret'));
+  assert.ok(!JSON.stringify(replyTo(refusal)).includes('secret'));
 });
 
 test('passes a refusal on as it is', () => {
   const refusal = new ServiceError('InvalidInput', 'Wrong.');
-  assert.equal(toServiceError(refusal), refusal);
+  assert.equal(toPublicError(refusal), refusal);
 });

@@ -4,8 +4,10 @@ import { createServer, get } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
-import { buffer, sendPieces } from '../../../src/http/reply/send-reply.ts';
+import { createLoad } from '../../../src/http/admission/load.ts';
+import { buffer, sendStream } from '../../../src/http/reply/send-reply.ts';
 import type { StreamOutcome } from '../../../src/http/reply/send-reply.ts';
+import { testLimits } from '../../support/limits.ts';
 
 interface Served {
   readonly reply: IncomingMessage;
@@ -16,9 +18,15 @@ interface Served {
 async function serve(pieces: AsyncIterable<Uint8Array>, idleSeconds: number): Promise<Served> {
   let resolve: (sent: StreamOutcome) => void = () => {};
   const outcome = new Promise<StreamOutcome>((done) => (resolve = done));
-  const server = createServer((_request, response: ServerResponse) => {
-    const begun = { first: [], rest: pieces[Symbol.asyncIterator]() };
-    void sendPieces(response, begun, idleSeconds).then(resolve);
+  const limits = testLimits();
+  const http = {
+    load: createLoad(limits),
+    limits: { ...limits, http: { ...limits.http, bodyIdleSeconds: idleSeconds } },
+    isDraining: () => false,
+  };
+  const server = createServer((message, response: ServerResponse) => {
+    const reply = { status: 200, headers: {}, body: { first: [], rest: pieces[Symbol.asyncIterator]() } };
+    void sendStream({ message, response }, reply, http).then(resolve);
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -87,10 +95,10 @@ test('buffers a small reply whole, and only the beginning of a large one', async
   const large = (async function* () {
     for (let count = 0; count < 10; count += 1) yield Buffer.alloc(30_000, count);
   })();
-  const begun = await buffer(large);
-  assert.ok(!(begun instanceof Uint8Array));
-  assert.equal(begun.first.length, 3);
-  const fourth = await begun.rest.next();
+  const body = await buffer(large);
+  assert.ok(!(body instanceof Uint8Array));
+  assert.equal(body.first.length, 3);
+  const fourth = await body.rest.next();
   assert.deepEqual(fourth.value, Buffer.alloc(30_000, 3));
 });
 
