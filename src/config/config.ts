@@ -1,7 +1,8 @@
-import type { Limits } from '../model/limits.ts';
-import { LIMIT_SETTINGS, RENAMED_LIMITS, SERVICE_SETTINGS, SETTING_NAMES, settingRows } from './settings/settings.ts';
-import type { SettingName, SettingValues } from './settings/settings.ts';
 import { isLoopback } from '../model/address.ts';
+import { LIMITS } from '../model/limits.ts';
+import type { Limits } from '../model/limits.ts';
+import { SERVICE_SETTINGS, SETTINGS, limitSetting } from './settings/settings.ts';
+import type { SettingValues } from './settings/settings.ts';
 import { flagOf, variableOf } from './sources/names.ts';
 
 /** Values whose paths are absolute, and whose derived defaults are filled in. */
@@ -33,41 +34,42 @@ export interface Config extends Pick<ResolvedValues, Plain> {
 
 /** `origin` is a flag, a variable, a key of the file, or `default`. */
 export interface ShownSetting {
-  readonly name: SettingName;
+  readonly name: string;
   readonly value: string;
   readonly origin: string;
 }
 
 /** Takes values that have been checked together. */
 export function toConfig(values: ResolvedValues, shown: readonly ShownSetting[]): Config {
+  const { data, host, port, basePath, hostSuffix, adminKey, catalogFile, watchdogSeconds } = values;
+  const plain = { data, host, port, basePath, hostSuffix, adminKey, catalogFile, watchdogSeconds };
   const { 'tls.cert': certFile, 'tls.key': keyFile } = values;
   return freezeDeep({
-    data: values.data,
-    host: values.host,
-    port: values.port,
-    basePath: values.basePath,
-    hostSuffix: values.hostSuffix,
-    adminKey: values.adminKey,
-    catalogFile: values.catalogFile,
-    watchdogSeconds: values.watchdogSeconds,
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- These are the groups of SERVICE_SETTINGS.
-    ...(group(values, SERVICE_SETTINGS) as Pick<Config, 'auth' | 'storage' | 'log' | 'metrics'>),
+    ...plain,
     tls: certFile === undefined || keyFile === undefined ? undefined : { certFile, keyFile },
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- LIMIT_SETTINGS has exactly the fields of Limits.
-    limits: group(values, LIMIT_SETTINGS) as Limits,
+    auth: group(values, 'auth'),
+    storage: group(values, 'storage'),
+    log: group(values, 'log'),
+    metrics: group(values, 'metrics'),
+    limits: limitsOf(values),
     shown,
   });
 }
 
-/** `auth.required` becomes the field `required` of `auth`. */
-function group(values: ResolvedValues, settings: object): unknown {
-  const groups: Record<string, Record<string, unknown>> = {};
-  const renamed: Readonly<Record<string, string>> = RENAMED_LIMITS;
-  for (const name of SETTING_NAMES.filter((each) => Object.hasOwn(settings, each))) {
-    const [groupName = '', field] = name.split('.');
-    if (field !== undefined) (groups[groupName] ??= {})[renamed[name] ?? field] = values[name];
-  }
-  return groups;
+function group<Name extends string>(values: ResolvedValues, groupName: Name): Group<Name> {
+  const names = Object.keys(SERVICE_SETTINGS).filter((name) => name.startsWith(`${groupName}.`));
+  const fields = names.map((name) => [name.slice(groupName.length + 1), values[name]] as const);
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The same names as in the type.
+  return Object.fromEntries(fields) as Group<Name>;
+}
+
+function limitsOf(values: ResolvedValues): Limits {
+  const groups = Object.entries(LIMITS).map(([groupName, limits]) => {
+    const fields = Object.keys(limits).map((field) => [field, values[limitSetting(groupName, field)]] as const);
+    return [groupName, Object.fromEntries(fields)] as const;
+  });
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Every field of LIMITS has the value of its setting.
+  return Object.fromEntries(groups) as Limits;
 }
 
 /** Structured cloning loses frozenness: a Config from another process is frozen again. */
@@ -107,7 +109,7 @@ export function formatConfig(config: Config): string {
 
 /** The settings as the docs list them. */
 export function settingsReference() {
-  return settingRows().map(([name, { type, range, help, ...setting }]) => ({
+  return Array.from(SETTINGS, ([name, { type, range, help, ...setting }]) => ({
     name,
     env: variableOf(name),
     flag: flagOf(name),

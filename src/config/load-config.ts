@@ -3,17 +3,16 @@ import { toConfig } from './config.ts';
 import type { Config, ResolvedValues, ShownSetting } from './config.ts';
 import { readConfigFile } from './sources/config-file.ts';
 import { readEnvironment } from './sources/environment.ts';
-import type { Environment } from './sources/environment.ts';
 import { readFlags } from './sources/flags.ts';
 import type { Given, Source } from './sources/names.ts';
 import { isObjectStore } from './settings/text-rules.ts';
 import { isLoopback } from '../model/address.ts';
-import { settingRows } from './settings/settings.ts';
-import type { SettingName, SettingValues } from './settings/settings.ts';
+import { SETTINGS } from './settings/settings.ts';
+import type { SettingValues } from './settings/settings.ts';
 
 export interface ConfigInput {
   readonly argv: readonly string[];
-  readonly env: Environment;
+  readonly env: NodeJS.ProcessEnv;
   readonly readFile: (path: string) => string;
   /** Of relative paths, also in a file; by default that of the process. */
   readonly workingFolder?: string;
@@ -43,9 +42,9 @@ function readSources(input: ConfigInput, folder: string): readonly Source[] {
 /** A faulty value is replaced by its default, so that the later checks can still be made. */
 function readValues(given: readonly Given[]) {
   const values: Record<string, unknown> = {};
-  const origins = new Map<SettingName, string>();
+  const origins = new Map<string, string>();
   const faults: string[] = [];
-  for (const [name, setting] of settingRows()) {
+  for (const [name, setting] of SETTINGS) {
     values[name] = setting.default;
     for (const { origin, raw } of given.filter((each) => each.name === name)) {
       const reading = setting.read(raw);
@@ -100,8 +99,8 @@ function checkTogether(values: SettingValues): readonly string[] {
   return faults;
 }
 
-function showValues(values: SettingValues, origins: ReadonlyMap<SettingName, string>): readonly ShownSetting[] {
-  return settingRows().map(([name, setting]) => ({
+function showValues(values: SettingValues, origins: ReadonlyMap<string, string>): readonly ShownSetting[] {
+  return Array.from(SETTINGS, ([name, setting]) => ({
     name,
     value: setting.show(values[name]),
     origin: origins.get(name) ?? 'default',

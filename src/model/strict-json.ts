@@ -28,6 +28,11 @@ export function parseStrictText(text: string, { depthMax, what = 'The body' }: J
   }
 }
 
+/** Neither `null` nor an array. */
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
 function decodeUtf8(bytes: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);

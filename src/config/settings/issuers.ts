@@ -3,6 +3,7 @@ import { ServiceError } from '../../errors/service-error.ts';
 import { DEFAULT_DELIMITER, checkName, parseNamespacePath, quoteForMessage } from '../../model/identifier.ts';
 import type { ClaimGrant, IssuerSettings } from '../../model/access.ts';
 import { isSafeAddress } from '../../model/address.ts';
+import { isObject } from '../../model/strict-json.ts';
 import { nameRaw } from './setting-types.ts';
 import type { Reading } from './setting-types.ts';
 
@@ -106,7 +107,7 @@ function collectRefusal(part: Part, key: string, check: () => void): void {
 }
 
 function requireFields(value: unknown, keys: readonly string[], part: Part): Fields {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+  if (!isObject(value)) {
     part.faults.push(`${part.at} must be an object, not ${nameRaw(value)}`);
     return {};
   }
@@ -114,7 +115,7 @@ function requireFields(value: unknown, keys: readonly string[], part: Part): Fie
   for (const key of unknownKeys) {
     part.faults.push(`${part.at} has no key ${quoteForMessage(key)}; its keys are ${keys.join(', ')}`);
   }
-  return Object.fromEntries(Object.entries(value));
+  return value;
 }
 
 function requireText(fields: Fields, key: string, part: Part): string {

@@ -1,8 +1,10 @@
 import { quoteForMessage } from '../../model/identifier.ts';
+import type { NumberSpec } from '../../model/limits.ts';
+import { isObject } from '../../model/strict-json.ts';
 
 /** One row of the table of settings. */
 export interface Setting<T> {
-  readonly type: SettingType;
+  readonly type: NumberSpec['type'] | 'text' | 'secret' | 'path' | 'boolean' | 'choice' | 'list' | 'options' | 'json';
   readonly default: T;
   /** Words for a default that depends on another setting, or on the machine. */
   readonly defaultText?: string | undefined;
@@ -14,64 +16,45 @@ export interface Setting<T> {
   show(value: T): string;
 }
 
-export type SettingType =
-  | 'integer'
-  | 'bytes'
-  | 'seconds'
-  | 'text'
-  | 'secret'
-  | 'path'
-  | 'boolean'
-  | 'choice'
-  | 'list'
-  | 'options'
-  | 'json';
-
 /** A fault is the rest of a sentence that starts with where the value came from: `must be …`. */
 export type Reading<T> = { readonly value: T } | Faults;
 type Faults = { readonly faults: readonly string[] };
 
-type Range = readonly [min: number, max: number];
 type TextMap = Readonly<Record<string, string>>;
 
-export const integer = numberSetting({
-  type: 'integer',
-  parse: (digits) => (/^\d+$/.test(digits) && Number.isSafeInteger(Number(digits)) ? Number(digits) : undefined),
-  show: String,
-  wanted: (range) => `a whole number from ${range}`,
-});
-
-export const seconds = numberSetting({
-  type: 'seconds',
-  parse: (digits) => (/^\d{1,15}(\.\d{1,15})?$/.test(digits) ? Number(digits) : undefined),
-  show: String,
-  wanted: (range) => `a number of seconds from ${range}`,
-});
-
-export const bytes = numberSetting({
-  type: 'bytes',
-  parse: parseBytes,
-  show: formatBytes,
-  wanted: (range) => `a size from ${range}, such as 67108864, 64MiB or 4GiB`,
-});
-
-interface NumberKind {
-  readonly type: SettingType;
+interface NumberType {
   readonly parse: (text: string) => number | undefined;
   readonly show: (value: number) => string;
   readonly wanted: (range: string) => string;
 }
 
-function numberSetting({ type, parse, show, wanted }: NumberKind) {
-  return (fallback: number, [min, max]: Range, help: string, defaultText?: string): Setting<number> => {
-    const range = `${show(min)} to ${show(max)}`;
-    const read = (raw: unknown): Reading<number> => {
-      // Numbers of a file are parsed as text too, so that one rule says what is whole.
-      const value = typeof raw === 'string' || typeof raw === 'number' ? parse(String(raw)) : undefined;
-      return value === undefined || value < min || value > max ? mustBe(wanted(range), raw) : { value };
-    };
-    return { type, default: fallback, defaultText, range, help, read, show };
+const NUMBER_TYPES: Readonly<Record<NumberSpec['type'], NumberType>> = {
+  integer: {
+    parse: (digits) => (/^\d+$/.test(digits) && Number.isSafeInteger(Number(digits)) ? Number(digits) : undefined),
+    show: String,
+    wanted: (range) => `a whole number from ${range}`,
+  },
+  seconds: {
+    parse: (digits) => (/^\d{1,15}(\.\d{1,15})?$/.test(digits) ? Number(digits) : undefined),
+    show: String,
+    wanted: (range) => `a number of seconds from ${range}`,
+  },
+  bytes: {
+    parse: parseBytes,
+    show: formatBytes,
+    wanted: (range) => `a size from ${range}, such as 67108864, 64MiB or 4GiB`,
+  },
+};
+
+export function number({ range: [min, max], ...spec }: NumberSpec): Setting<number> {
+  const { parse, show, wanted } = NUMBER_TYPES[spec.type];
+  const range = `${show(min)} to ${show(max)}`;
+  const read = (raw: unknown): Reading<number> => {
+    // Numbers of a file are parsed as text too, so that one rule says what is whole.
+    const value = typeof raw === 'string' || typeof raw === 'number' ? parse(String(raw)) : undefined;
+    return value === undefined || value < min || value > max ? mustBe(wanted(range), raw) : { value };
   };
+  return { ...spec, range, read, show };
 }
 
 /** A check of a text, which may also bring it into its normal form. */
@@ -148,12 +131,13 @@ function readTextMap(raw: unknown): Reading<TextMap> {
   const parsed = readJson(raw);
   if ('faults' in parsed) return parsed;
   const map = parsed.value;
-  if (typeof map !== 'object' || map === null || Array.isArray(map)) return mustBeOnly('a JSON object of texts');
+  if (!isObject(map)) return mustBeOnly('a JSON object of texts');
   const entries = Object.entries(map);
+  const texts = entries.filter((entry): entry is [string, string] => typeof entry[1] === 'string');
   const faults = entries
     .filter(([, value]) => typeof value !== 'string')
     .map(([key]) => `must be a JSON object of texts: the value of ${quoteForMessage(key)} is not a text`);
-  return faults.length > 0 ? { faults } : { value: Object.fromEntries(entries) };
+  return faults.length > 0 ? { faults } : { value: Object.fromEntries(texts) };
 }
 
 interface JsonOptions<T> {
@@ -214,7 +198,7 @@ export function mustBeOnly(wanted: string): Faults {
 export function nameRaw(raw: unknown): string {
   if (typeof raw === 'string') return quoteForMessage(raw);
   if (Array.isArray(raw)) return 'a list';
-  if (typeof raw === 'object' && raw !== null) return 'an object';
+  if (isObject(raw)) return 'an object';
   return JSON.stringify(raw);
 }
 

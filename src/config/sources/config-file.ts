@@ -1,7 +1,8 @@
 import { quoteForMessage } from '../../model/identifier.ts';
+import { isObject } from '../../model/strict-json.ts';
 import { addGiven, nearNameHint } from './names.ts';
 import type { Source } from './names.ts';
-import { SETTING_NAMES, isSettingName } from '../settings/settings.ts';
+import { SETTINGS } from '../settings/settings.ts';
 
 /** Reads a JSON file of nested objects: `{"arrow": {"columnsMax": 100}}` gives `arrow.columnsMax`. */
 export function readConfigFile(file: string, readFile: (path: string) => string): Source {
@@ -45,14 +46,14 @@ function walk(
 ): void {
   for (const [key, raw] of Object.entries(tree)) {
     const name = prefix + key;
-    if (isSettingName(name) && FILE_NAMES.includes(name)) addGiven(source, { name, origin: `${file}: ${name}`, raw });
+    if (FILE_NAMES.includes(name)) addGiven(source, { name, origin: `${file}: ${name}`, raw });
     else if (isObject(raw) && GROUPS.has(name)) walk(raw, `${name}.`, { file, source });
     else source.faults.push(unknownKey(name, file));
   }
 }
 
 /** A file cannot name itself. */
-const FILE_NAMES: readonly string[] = SETTING_NAMES.filter((name) => name !== 'config');
+const FILE_NAMES: readonly string[] = [...SETTINGS.keys()].filter((name) => name !== 'config');
 
 const GROUPS: ReadonlySet<string> = new Set(FILE_NAMES.flatMap((name) => name.split('.').slice(0, -1)));
 
@@ -60,8 +61,4 @@ function unknownKey(name: string, file: string): string {
   if (GROUPS.has(name)) return `${file}: ${name} must be an object.`;
   const hint = nearNameHint(name, [...FILE_NAMES, ...GROUPS]);
   return `${file}: there is no setting ${quoteForMessage(name)}.${hint}`;
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

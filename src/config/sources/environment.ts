@@ -1,13 +1,10 @@
 import { quoteForMessage } from '../../model/identifier.ts';
 import { nearNameHint, VARIABLE_PREFIX, variableOf } from './names.ts';
 import type { Source } from './names.ts';
-import { settingRows } from '../settings/settings.ts';
-import type { SettingName } from '../settings/settings.ts';
-
-export type Environment = Readonly<Record<string, string | undefined>>;
+import { SETTINGS } from '../settings/settings.ts';
 
 /** Reads every variable that starts with `TILTYARD_`. An empty one counts as not given. */
-export function readEnvironment(environment: Environment): Source {
+export function readEnvironment(environment: NodeJS.ProcessEnv): Source {
   const source: Source = { given: [], faults: [] };
   for (const [variable, value] of Object.entries(environment)) {
     if (!variable.startsWith(VARIABLE_PREFIX) || value === undefined || value === '') continue;
@@ -27,7 +24,7 @@ const CLIENT_VARIABLES: ReadonlySet<string> = new Set([
   'TILTYARD_DATABASE',
 ]);
 
-const VARIABLES: ReadonlyMap<string, SettingName> = new Map(settingRows().map(([name]) => [variableOf(name), name]));
+const VARIABLES: ReadonlyMap<string, string> = new Map(Array.from(SETTINGS.keys(), (name) => [variableOf(name), name]));
 
 /**
  * Kubernetes gives every container variables about each service of its namespace. For a service called `tiltyard` they

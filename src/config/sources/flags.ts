@@ -1,8 +1,7 @@
 import { quoteForMessage } from '../../model/identifier.ts';
 import { addGiven, nearNameHint, flagOf, negativeFlagOf } from './names.ts';
 import type { Source } from './names.ts';
-import { SETTINGS, settingRows } from '../settings/settings.ts';
-import type { SettingName } from '../settings/settings.ts';
+import { SETTINGS } from '../settings/settings.ts';
 
 /** Reads `--name value`, `--name=value`, `--switch`, `--no-switch` and the one argument DATA. */
 export function readFlags(argv: readonly string[]): Source {
@@ -17,12 +16,10 @@ export function readFlags(argv: readonly string[]): Source {
   return source;
 }
 
-const FLAGS: ReadonlyMap<string, SettingName> = new Map(settingRows().map(([name]) => [flagOf(name), name]));
+const FLAGS: ReadonlyMap<string, string> = new Map(Array.from(SETTINGS.keys(), (name) => [flagOf(name), name]));
 
-const SWITCHES_OFF: ReadonlyMap<string, SettingName> = new Map(
-  settingRows()
-    .filter(([, setting]) => setting.type === 'boolean')
-    .map(([name]) => [negativeFlagOf(name), name]),
+const SWITCHES_OFF: ReadonlyMap<string, string> = new Map(
+  [...SETTINGS].filter(([, { type }]) => type === 'boolean').map(([name]) => [negativeFlagOf(name), name]),
 );
 
 /** Takes the value of a flag from `rest` unless it is attached. */
@@ -30,7 +27,7 @@ function readFlag(word: string, rest: string[], source: Source): void {
   const equals = word.indexOf('=');
   const flag = equals === -1 ? word : word.slice(0, equals);
   const attached = equals === -1 ? undefined : word.slice(equals + 1);
-  const add = (name: SettingName, raw: unknown): void => addGiven(source, { name, origin: flag, raw });
+  const add = (name: string, raw: unknown): void => addGiven(source, { name, origin: flag, raw });
   const switchedOff = SWITCHES_OFF.get(flag);
   const name = FLAGS.get(flag);
   if (switchedOff !== undefined) {
@@ -40,7 +37,7 @@ function readFlag(word: string, rest: string[], source: Source): void {
     const hint = nearNameHint(flag, [...FLAGS.keys(), ...SWITCHES_OFF.keys()]);
     source.faults.push(`There is no flag ${quoteForMessage(flag)}.${hint}`);
   } else if (attached !== undefined) add(name, attached);
-  else if (SETTINGS[name].type === 'boolean') add(name, true);
+  else if (SETTINGS.get(name)?.type === 'boolean') add(name, true);
   else if (rest[0] === undefined || rest[0].startsWith('--')) source.faults.push(`${flag} needs a value.`);
   else add(name, rest.shift());
 }

@@ -1,9 +1,8 @@
 import { editDistance } from '../../model/field-path.ts';
-import type { SettingName } from '../settings/settings.ts';
 
 /** A value from a file, a variable or a flag. `origin` is how the operator finds it again. */
 export interface Given {
-  readonly name: SettingName;
+  readonly name: string;
   readonly origin: string;
   readonly raw: unknown;
 }
@@ -22,24 +21,16 @@ export function addGiven({ given, faults }: Source, value: Given): void {
   else faults.push(`${value.origin} and ${earlier.origin} are the same setting.`);
 }
 
-/** The hint at the end of a sentence about an unknown name. */
+/** The hint at the end of a sentence about an unknown name; empty if no known one is near. */
 export function nearNameHint(name: string, known: readonly string[]): string {
-  const near = nearestName(name, known);
-  return near === undefined ? '' : ` Did you mean ${near}?`;
-}
-
-/** The known name that a misspelt one most likely means, if any is near enough. */
-export function nearestName(given: string, known: readonly string[]): string | undefined {
   let nearest: string | undefined;
-  let least = Math.max(2, Math.floor(given.length / 4)) + 1;
-  for (const name of known) {
-    if (Math.abs(name.length - given.length) >= least) continue;
-    const distance = editDistance(given.toLowerCase(), name.toLowerCase());
-    if (distance >= least) continue;
-    least = distance;
-    nearest = name;
+  let least = Math.max(2, Math.floor(name.length / 4)) + 1;
+  for (const other of known) {
+    if (Math.abs(other.length - name.length) >= least) continue;
+    const distance = editDistance(name.toLowerCase(), other.toLowerCase());
+    if (distance < least) [nearest, least] = [other, distance];
   }
-  return nearest;
+  return nearest === undefined ? '' : ` Did you mean ${nearest}?`;
 }
 
 /** `arrow.columnsMax` is `TILTYARD_ARROW_COLUMNS_MAX` in the environment and `--arrow-columns-max` as a flag. */

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { settingsReference } from '../../../src/config/config.ts';
-import { SETTING_NAMES, settingRows } from '../../../src/config/settings/settings.ts';
+import { SETTINGS } from '../../../src/config/settings/settings.ts';
 
 test('gives every setting a different variable and flag', () => {
   const rows = settingsReference();
-  assert.equal(rows.length, SETTING_NAMES.length);
+  assert.equal(rows.length, SETTINGS.size);
   for (const key of ['name', 'env', 'flag'] as const) {
     assert.equal(new Set(rows.map((row) => row[key])).size, rows.length, key);
   }
@@ -26,7 +26,7 @@ test('documents every setting in one line', () => {
 });
 
 test('accepts its own default, as a value and as it is shown', () => {
-  for (const [name, setting] of settingRows()) {
+  for (const [name, setting] of SETTINGS) {
     if (setting.default === undefined) continue;
     assert.deepEqual(setting.read(setting.default), { value: setting.default }, name);
     if (typeof setting.default !== 'number') continue;
@@ -35,7 +35,7 @@ test('accepts its own default, as a value and as it is shown', () => {
 });
 
 test('refuses numbers that are negative, endless, broken or beyond the range', () => {
-  for (const [name, setting] of settingRows()) {
+  for (const [name, setting] of SETTINGS) {
     if (typeof setting.default !== 'number') continue;
     for (const raw of [-1, '-1', Number.NaN, Number.POSITIVE_INFINITY, 1e300, '', ' ', 'ten', true, null, [1]]) {
       assert.ok('faults' in setting.read(raw), `${name} took ${String(raw)}`);
@@ -44,6 +44,5 @@ test('refuses numbers that are negative, endless, broken or beyond the range', (
 });
 
 test('keeps the defaults below what a stream of three thousand columns needs', () => {
-  const row = settingRows().find(([name]) => name === 'arrow.columnsMax');
-  assert.equal(row?.[1].default, 2000);
+  assert.equal(SETTINGS.get('arrow.columnsMax')?.default, 2000);
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { nearestName } from '../../../src/config/sources/names.ts';
+import { nearNameHint } from '../../../src/config/sources/names.ts';
 import { editDistance } from '../../../src/model/field-path.ts';
 
 test('counts insertions, deletions and replacements', () => {
@@ -23,8 +23,9 @@ test('is a distance: nought only for equals, the same both ways, never longer th
 });
 
 test('finds the nearest name, whatever its case, and none that is far', () => {
-  assert.equal(nearestName('--prot', ['--host', '--port']), '--port');
-  assert.equal(nearestName('arrow.columnmax', ['arrow.columnsMax', 'query.columnsMax']), 'arrow.columnsMax');
-  assert.equal(nearestName('--colour', ['--host', '--port']), undefined);
-  assert.equal(nearestName('--port', []), undefined);
+  const columns = ['arrow.columnsMax', 'query.columnsMax'];
+  assert.equal(nearNameHint('--prot', ['--host', '--port']), ' Did you mean --port?');
+  assert.equal(nearNameHint('arrow.columnmax', columns), ' Did you mean arrow.columnsMax?');
+  assert.equal(nearNameHint('--colour', ['--host', '--port']), '');
+  assert.equal(nearNameHint('--port', []), '');
 });
