@@ -1,4 +1,5 @@
 import type { Metric, PlanStep } from '../model/query.ts';
+import { isObject } from '../model/strict-json.ts';
 
 export interface PlacedStep {
   readonly depth: number;
@@ -44,12 +45,12 @@ export function resultRows(root: PlanStep): number {
 
 /** The root step of a reply; `undefined` when it is malformed. */
 export function readPlan(value: unknown): PlanStep | undefined {
-  if (!isRecord(value)) return undefined;
+  if (!isObject(value)) return undefined;
   const { operator, details, metrics, children } = value;
   if (typeof operator !== 'string' || typeof details !== 'string' || !Array.isArray(children)) return undefined;
   const below = children.map(readPlan).filter((child) => child !== undefined);
   if (below.length < children.length) return undefined;
-  return { operator, details, metrics: isRecord(metrics) ? readMetrics(metrics) : {}, children: below };
+  return { operator, details, metrics: isObject(metrics) ? readMetrics(metrics) : {}, children: below };
 }
 
 function readMetrics(metrics: Readonly<Record<string, unknown>>): Readonly<Record<string, Metric>> {
@@ -57,14 +58,10 @@ function readMetrics(metrics: Readonly<Record<string, unknown>>): Readonly<Recor
 }
 
 function readMetric(name: string, metric: unknown): readonly (readonly [string, Metric])[] {
-  if (!isRecord(metric)) return [];
+  if (!isObject(metric)) return [];
   const { value, unit, text } = metric;
   const isUnit = unit === 'count' || unit === 'bytes' || unit === 'nanoseconds';
   return typeof value === 'number' && typeof text === 'string' && isUnit ? [[name, { value, unit, text }]] : [];
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /**

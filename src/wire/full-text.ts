@@ -4,7 +4,7 @@ import { parseFieldPath } from '../model/field-path.ts';
 import type { FieldPath } from '../model/field-path.ts';
 import { quoteForMessage } from '../model/identifier.ts';
 import type { FullTextQuery } from '../model/query.ts';
-import { isObject } from './shapes.ts';
+import { isObject } from '../model/strict-json.ts';
 
 type MatchQuery = Extract<FullTextQuery, { kind: 'match' }>;
 

@@ -1,4 +1,4 @@
-import { isObject } from './shapes.ts';
+import { isObject } from '../model/strict-json.ts';
 
 /** The LanceDB client writes query bodies in other forms than the contract. Every caller may send either. */
 export function toContractQuery(body: Readonly<Record<string, unknown>>): Record<string, unknown> {

@@ -113,10 +113,6 @@ export type Sent<Shape> = Shape extends readonly (infer Entry)[]
     ? { readonly [Key in keyof Shape]: Sent<Shape[Key]> | ({} extends Pick<Shape, Key> ? undefined : never) }
     : Shape;
 
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 export const NoContent = Type.Null();
 
 export const ErrorBody = Type.Object({

@@ -1,6 +1,7 @@
 import { Field } from 'apache-arrow';
 import { isLosslessNumber } from 'lossless-json';
 import { invalidInput } from '../../errors/service-error.ts';
+import { isObject } from '../../model/strict-json.ts';
 import type { PlannedColumn, Source } from '../format.ts';
 import { readText } from '../input.ts';
 import type { Input } from '../input.ts';
@@ -84,12 +85,8 @@ function parseObject(text: string, line: number): JsonObject {
   } catch (error) {
     refuseLine(line, text.trimStart().startsWith('[') ? 'begins a JSON array' : 'is not JSON', error);
   }
-  if (!isObject(value)) refuseLine(line, 'is not a JSON object');
+  if (!isObject(value) || isLosslessNumber(value)) refuseLine(line, 'is not a JSON object');
   return value;
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && !isLosslessNumber(value);
 }
 
 function refuseLine(line: number, what: string, cause?: unknown): never {

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { freeMemory } from '../../arrow/stream/buffer-pool.ts';
 import { ServiceError, invalidInput } from '../../errors/service-error.ts';
 import type { HttpLimits } from '../../model/limits.ts';
-import { parseStrictJson } from '../../model/strict-json.ts';
+import { isObject, parseStrictJson } from '../../model/strict-json.ts';
 import { UNCOUNTED_BYTES } from '../admission/memory-budget.ts';
 import type { MemoryLease } from '../admission/memory-budget.ts';
 import type { TrackedClient } from '../admission/slow-clients.ts';
@@ -34,11 +34,8 @@ export async function readJsonBody(
   if (bytes.length === 0) return {};
   const value = parseStrictJson(bytes, { depthMax: options.limits.jsonDepthMax });
   if (value === null) return {};
-  if (typeof value !== 'object' || Array.isArray(value)) {
-    throw invalidInput('The body is not a JSON object.');
-  }
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- A parsed JSON value that is an object and no array has string keys.
-  return value as Record<string, unknown>;
+  if (!isObject(value)) throw invalidInput('The body is not a JSON object.');
+  return value;
 }
 
 export function refuseDeclaredLength(message: IncomingMessage, bytesMax: number): void {

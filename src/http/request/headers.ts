@@ -4,6 +4,7 @@ import type { Credentials } from '../../auth/authenticator.ts';
 import { ServiceError, invalidInput } from '../../errors/service-error.ts';
 import { checkNames } from '../../model/identifier.ts';
 import type { NamespacePath } from '../../model/identifier.ts';
+import { isObject } from '../../model/strict-json.ts';
 import { DEFAULT_DATABASE } from '../../model/table.ts';
 
 /** A second one would be ambiguous: proxies and servers differ in which of the two counts. */
@@ -34,8 +35,8 @@ export function readHeaderCredentials(message: IncomingMessage): Credentials {
 /** The body's `identity`, for clients that cannot set headers. */
 export function readIdentity(body: Readonly<Record<string, unknown>>): Credentials {
   const identity = body['identity'];
-  if (typeof identity !== 'object' || identity === null) return { apiKey: undefined, bearer: undefined };
-  const { api_key: apiKey, auth_token: bearer } = identity as { api_key?: unknown; auth_token?: unknown };
+  if (!isObject(identity)) return { apiKey: undefined, bearer: undefined };
+  const { api_key: apiKey, auth_token: bearer } = identity;
   return {
     apiKey: typeof apiKey === 'string' ? apiKey : undefined,
     bearer: typeof bearer === 'string' ? bearer : undefined,
@@ -141,7 +142,7 @@ export function headerReader(message: IncomingMessage, context: unknown): Header
 }
 
 function readContextHeaders(context: unknown): ReadonlyMap<string, string> | undefined {
-  if (typeof context !== 'object' || context === null) return undefined;
+  if (!isObject(context)) return undefined;
   const headers = new Map<string, string>();
   for (const [key, value] of Object.entries(context)) {
     if (!key.toLowerCase().startsWith(CONTEXT_PREFIX) || typeof value !== 'string') continue;

@@ -1,5 +1,6 @@
 import { access, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isObject } from '../../model/strict-json.ts';
 import { locationKey } from '../../model/table.ts';
 import type { TableLocation } from '../../model/table.ts';
 import { cloneUnsupported } from '../object-storage.ts';
@@ -79,8 +80,4 @@ async function readRefFile(path: string): Promise<RefFile | undefined> {
   } catch {
     return undefined;
   }
-}
-
-function isObject(value: unknown): value is RefFile {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

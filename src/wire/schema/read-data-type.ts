@@ -1,7 +1,7 @@
 import { ServiceError } from '../../errors/service-error.ts';
 import { quoteForMessage } from '../../model/identifier.ts';
 import type { DataType, Field } from '../../model/schema.ts';
-import { isObject } from '../shapes.ts';
+import { isObject } from '../../model/strict-json.ts';
 import { parseTypeName } from './type-names.ts';
 
 const DEPTH_MAX = 32;
