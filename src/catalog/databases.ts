@@ -1,4 +1,4 @@
-import { ServiceError } from '../errors/service-error.ts';
+import { ServiceError, invalidInput } from '../errors/service-error.ts';
 import { DEFAULT_DELIMITER, checkName, quoteForMessage } from '../model/identifier.ts';
 import { databaseNotFound } from '../model/refusals.ts';
 import { DEFAULT_DATABASE } from '../model/table.ts';
@@ -47,9 +47,7 @@ export function createDatabaseStore({ read, write, append, caches, roots, now }:
 
     /** With all grants on it, which the next database of this name must not inherit. Refused unless it is empty. */
     async drop(name: string): Promise<void> {
-      if (name === DEFAULT_DATABASE) {
-        throw new ServiceError('InvalidInput', 'The default database cannot be dropped.');
-      }
+      if (name === DEFAULT_DATABASE) throw invalidInput('The default database cannot be dropped.');
       await write(async (sql) => dropDatabase(sql, name));
     },
   };

@@ -1,4 +1,4 @@
-import { ServiceError } from '../errors/service-error.ts';
+import { invalidInput } from '../errors/service-error.ts';
 import { quoteForMessage } from '../model/identifier.ts';
 import type { NamespacePath, TablePath } from '../model/identifier.ts';
 
@@ -12,7 +12,7 @@ const NEXT_AFTER_SEPARATOR = '\u0020';
 export function toPathText(path: NamespacePath): string {
   for (const name of path) {
     if (name === '' || name.includes(SEPARATOR)) {
-      throw new ServiceError('InvalidInput', `The name ${quoteForMessage(name)} cannot be kept in the catalog.`);
+      throw invalidInput(`The name ${quoteForMessage(name)} cannot be kept in the catalog.`);
     }
   }
   return path.join(SEPARATOR);

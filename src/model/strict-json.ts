@@ -42,7 +42,7 @@ function decodeUtf8(bytes: Uint8Array): string {
 }
 
 function malformed(message: string, cause?: unknown): ServiceError {
-  return new ServiceError('InvalidInput', message, { hint: 'Send one JSON object (RFC 8259) in UTF-8.', cause });
+  return invalidInput(message, 'Send one JSON object (RFC 8259) in UTF-8.', cause);
 }
 
 /** An open array, or the keys of an open object; a set is created for the first key only. */

@@ -1,4 +1,4 @@
-import { ServiceError } from '../errors/service-error.ts';
+import { ServiceError, invalidInput } from '../errors/service-error.ts';
 
 /** The engine or the service refused the write, and nothing was committed. A timeout is no clear refusal. */
 export function isClearRefusal(error: unknown): boolean {
@@ -50,7 +50,7 @@ export function cannotTakeBack(version: number): ServiceError {
 
 /** A malformed batch can end the engine's reading early without an error. The commit was taken back. */
 export function malformed(): ServiceError {
-  return new ServiceError('InvalidInput', 'A record batch of the Arrow stream is malformed.');
+  return invalidInput('A record batch of the Arrow stream is malformed.');
 }
 
 export function notUndoneYet(): ServiceError {

@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
-import { ServiceError } from '../../errors/service-error.ts';
+import { invalidInput } from '../../errors/service-error.ts';
 import type { Grant } from '../../model/access.ts';
 import type { CatalogContext } from '../context.ts';
 import { createId } from '../ids.ts';
@@ -123,7 +123,7 @@ async function insertCredential(
     .values(row)
     .onConflict((conflict) => conflict.column('digest').doNothing())
     .executeTakeFirst();
-  if (result.numInsertedOrUpdatedRows !== 1n) throw new ServiceError('InvalidInput', 'This key is known already.');
+  if (result.numInsertedOrUpdatedRows !== 1n) throw invalidInput('This key is known already.');
   await insertGrants(sql, prefix + row.id, grants);
   return { ...toRecord(row, []), grants };
 }

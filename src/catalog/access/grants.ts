@@ -1,4 +1,4 @@
-import { ServiceError } from '../../errors/service-error.ts';
+import { ServiceError, invalidInput } from '../../errors/service-error.ts';
 import { ROLES } from '../../model/access.ts';
 import type { Grant } from '../../model/access.ts';
 import type { NamespacePath } from '../../model/identifier.ts';
@@ -128,7 +128,7 @@ async function listRows(sql: Sql, page: GrantPage): Promise<readonly GrantRow[]>
 
 function toGrantRow(principal: string, grant: Grant): GrantRow {
   // Stored, an empty name means all databases: a request must not give it.
-  if (grant.database === '') throw new ServiceError('InvalidInput', 'The grant names a database without a name.');
+  if (grant.database === '') throw invalidInput('The grant names a database without a name.');
   return { principal, database_name: grant.database ?? '', path: toPathText(grant.path), role: grant.role };
 }
 

@@ -2,7 +2,7 @@ import { SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from 'kysely';
 import type { CompiledQuery, DatabaseConnection, Dialect, QueryResult } from 'kysely';
 import type Database from 'libsql';
 import { LRUCache } from 'lru-cache';
-import { ServiceError } from '../../errors/service-error.ts';
+import { invalidInput } from '../../errors/service-error.ts';
 import { quoteForMessage } from '../../model/identifier.ts';
 
 const STATEMENTS_MAX = 200;
@@ -68,7 +68,7 @@ function toNativeValue(value: unknown): string | number | bigint | null {
   if (typeof value === 'number') return Number.isSafeInteger(value) ? BigInt(value) : value;
   if (typeof value !== 'string') throw new TypeError(`A ${typeof value} is no value for SQLite.`);
   if (value.includes('\u0000') || /\p{Cs}/u.test(value)) {
-    throw new ServiceError('InvalidInput', `The text ${quoteForMessage(value)} cannot be kept in the catalog.`);
+    throw invalidInput(`The text ${quoteForMessage(value)} cannot be kept in the catalog.`);
   }
   return value;
 }

@@ -2,7 +2,7 @@ import { closeSync, existsSync, fstatSync, mkdirSync, openSync, readFileSync } f
 import { readSync, readdirSync, renameSync } from 'node:fs';
 import { stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ServiceError } from '../../errors/service-error.ts';
+import { ServiceError, invalidInput } from '../../errors/service-error.ts';
 import { MAIN_BRANCH, locationUri } from '../../model/table.ts';
 import { findMessage, manifestName, readManifest, readManifestName } from '../format/manifest.ts';
 import type { ManifestAddress } from '../storage.ts';
@@ -70,9 +70,8 @@ const BASE_PATHS_FIELD = 18;
 export function refuseForeignFiles(folder: string, version: number): void {
   const file = readFileSync(join(folder, findManifest(folder, version)));
   if (!readManifest(file).has(BASE_PATHS_FIELD)) return;
-  throw new ServiceError('InvalidInput', 'The table at the location refers to files outside of its directory.', {
-    hint: 'Copy the rows to a table of its own.',
-  });
+  const hint = 'Copy the rows to a table of its own.';
+  throw invalidInput('The table at the location refers to files outside of its directory.', hint);
 }
 
 /**

@@ -1,4 +1,5 @@
-import { ServiceError } from '../../errors/service-error.ts';
+import { invalidInput } from '../../errors/service-error.ts';
+import type { ServiceError } from '../../errors/service-error.ts';
 import { quoteForMessage } from '../../model/identifier.ts';
 import type { DataType, Field } from '../../model/schema.ts';
 import { isObject } from '../../model/strict-json.ts';
@@ -90,8 +91,6 @@ function readLength({ length }: Json, reading: Reading): number {
 const LENGTH_MAX = 1_048_576;
 
 function typeFault({ field }: Reading, fault: string, cause?: unknown): ServiceError {
-  return new ServiceError('InvalidInput', `${field} ${fault}.`, {
-    hint: 'Give a type such as {"type": "int64"}, {"type": "string"} or {"type": "timestamp:us:UTC"}.',
-    cause,
-  });
+  const hint = 'Give a type such as {"type": "int64"}, {"type": "string"} or {"type": "timestamp:us:UTC"}.';
+  return invalidInput(`${field} ${fault}.`, hint, cause);
 }
