@@ -146,8 +146,8 @@ function fieldPaths(schema: Schema): readonly FieldPath[] {
     .map((field) => ({ field, path: [field.name] }));
   for (const { field, path } of queue) {
     paths.push(path);
-    const left = SUGGESTION_FIELDS_MAX - queue.length;
-    for (const child of addressableChildren(field).slice(0, Math.max(left, 0))) {
+    const remaining = SUGGESTION_FIELDS_MAX - queue.length;
+    for (const child of addressableChildren(field).slice(0, Math.max(remaining, 0))) {
       queue.push({ field: child, path: [...path, child.name] });
     }
   }

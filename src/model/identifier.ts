@@ -83,9 +83,17 @@ export function comparePaths(one: NamespacePath, other: NamespacePath): number {
 
 /** Quotes a caller's text as JSON with invisible characters escaped, and truncated. */
 export function quoteForMessage(text: string): string {
-  const shown = text.length > 80 ? `${text.slice(0, 80)}…` : text;
-  return JSON.stringify(shown).replace(/[\p{Cf}\p{Cs}\p{Zl}\p{Zp}\u007f-\u009f]/gu, escapeCharacter);
+  return escapeInvisible(JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text));
 }
+
+/** Control, format, surrogate, line and paragraph separator: they could move a terminal's cursor or hide text. */
+export const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
+
+export function escapeInvisible(text: string): string {
+  return text.replace(EVERY_INVISIBLE, (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`);
+}
+
+const EVERY_INVISIBLE = new RegExp(INVISIBLE, 'gu');
 
 function checkDelimiter(delimiter: string): void {
   const tooLong = delimiter.length === 0 || delimiter.length > DELIMITER_CHARACTERS_MAX;
@@ -109,9 +117,4 @@ function nameFault(name: string, delimiter: string): string | undefined {
   const match = FORBIDDEN_CHARACTER.exec(name);
   if (match !== null) return `contains the character ${quoteForMessage(match[0])}`;
   return undefined;
-}
-
-function escapeCharacter(character: string): string {
-  const point = character.codePointAt(0) ?? 0;
-  return `\\u{${point.toString(16)}}`;
 }

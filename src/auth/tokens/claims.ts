@@ -2,6 +2,7 @@ import { errors } from 'jose';
 import { ServiceError } from '../../errors/service-error.ts';
 import type { JWTPayload } from 'jose';
 import type { Grant, ClaimGrant } from '../../model/access.ts';
+import { INVISIBLE } from '../../model/identifier.ts';
 
 /** General on purpose: enough for the holder of a token to fix it, without its contents. */
 export function tokenRefusal(fault: string, cause?: unknown): ServiceError {
@@ -40,7 +41,7 @@ const SUBJECT_CHARACTERS_MAX = 255;
 export function findSubject(claims: JWTPayload, claim: string): string | undefined {
   const subject = ownClaim(claims, claim);
   if (typeof subject !== 'string' || subject.length === 0 || subject.length > SUBJECT_CHARACTERS_MAX) return undefined;
-  return /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u.test(subject) ? undefined : subject;
+  return INVISIBLE.test(subject) ? undefined : subject;
 }
 
 export function grantsOfClaims(claims: JWTPayload, rules: readonly ClaimGrant[]): readonly Grant[] {

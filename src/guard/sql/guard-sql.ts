@@ -2,7 +2,7 @@ import type { SqlLimits } from '../../model/limits.ts';
 import type { GuardedSql } from '../../model/query.ts';
 import { refuseContradictoryLists } from './contradictory-lists.ts';
 import { SqlParser } from './parser.ts';
-import { SqlRefusal, refuseAt, toServiceError } from './refusal.ts';
+import { SqlRefusal, invalidSql, refuseAt } from './refusal.ts';
 import type { SqlUse } from './refusal.ts';
 import { readTokens } from './tokenizer.ts';
 
@@ -18,7 +18,7 @@ export function guardSql(text: string, use: SqlUse, limits: SqlLimits): GuardedS
     parser.finish(text.length);
     refuseContradictoryLists(text, use.name === 'filter' || use.name === 'predicate');
   } catch (error) {
-    if (error instanceof SqlRefusal) throw toServiceError(error, text, use);
+    if (error instanceof SqlRefusal) throw invalidSql(error, text, use);
     throw error;
   }
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The parser took every token and found it complete.

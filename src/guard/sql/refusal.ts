@@ -26,7 +26,7 @@ export function refuseAt(offset: number, reason: string, hint: string): SqlRefus
   return new SqlRefusal(offset, reason, hint);
 }
 
-export function toServiceError({ offset, message, hint }: SqlRefusal, text: string, use: SqlUse): ServiceError {
+export function invalidSql({ offset, message, hint }: SqlRefusal, text: string, use: SqlUse): ServiceError {
   const excerpt = text.slice(offset, offset + EXCERPT_CHARACTERS_MAX);
   const near = excerpt === '' ? 'at its end' : `near ${quoteForMessage(excerpt)}`;
   return invalidInput(`In ${use.field} at character ${characterPosition(text, offset)}, ${near}: ${message}.`, hint);

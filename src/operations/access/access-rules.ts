@@ -43,11 +43,6 @@ export function toGrantShape({ role, database, path }: Grant): Sent<GrantShape> 
   };
 }
 
-/** Without control characters, and others that cannot be seen. */
-export function isPlain(text: string): boolean {
-  return !/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u.test(text);
-}
-
 export function reportChange({ caller, write }: ServerRequest, principal: string, { telemetry }: Services): void {
   telemetry.emit({ kind: 'access-changed', caller: caller.id, action: write.operation, principal });
 }

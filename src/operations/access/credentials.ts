@@ -3,7 +3,7 @@ import { ServiceError, invalidInput } from '../../errors/service-error.ts';
 import { requireInteger } from '../../guard/numbers.ts';
 import { administeredDatabases, administersEverything, mayChange, mayGive } from '../../model/access.ts';
 import type { Caller } from '../../model/access.ts';
-import { quoteForMessage } from '../../model/identifier.ts';
+import { INVISIBLE, quoteForMessage } from '../../model/identifier.ts';
 import { notPermitted } from '../../model/refusals.ts';
 import {
   CreateClientReply,
@@ -22,7 +22,7 @@ import { defineServerOperation, json, objectReply } from '../operation.ts';
 import type { Reply, ServerRequest } from '../operation.ts';
 import type { Services } from '../services.ts';
 import { collectPages, cutPage, readPageSize } from '../shared/pages.ts';
-import { isPlain, readGrant, reportChange, requireGivable, toGrantShape } from './access-rules.ts';
+import { readGrant, reportChange, requireGivable, toGrantShape } from './access-rules.ts';
 
 /** Keys and clients differ in their secrets; the rules about them are the same. */
 type CredentialKind = 'key' | 'client';
@@ -198,7 +198,7 @@ function readExpiry(seconds: number | undefined, now: number): number | undefine
 const NAME_CHARACTERS_MAX = 255;
 
 function requireName(name: string): string {
-  if (name.length <= NAME_CHARACTERS_MAX && isPlain(name) && name.trim() !== '') return name;
+  if (name.length <= NAME_CHARACTERS_MAX && !INVISIBLE.test(name) && name.trim() !== '') return name;
   const hint = `A name has 1 to ${NAME_CHARACTERS_MAX} visible characters.`;
   throw invalidInput(`The name ${quoteForMessage(name)} is not usable.`, hint);
 }

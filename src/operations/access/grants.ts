@@ -2,11 +2,11 @@ import type { Catalog, GivenGrant } from '../../catalog/catalog.ts';
 import { ServiceError, invalidInput } from '../../errors/service-error.ts';
 import { ROLES, administeredDatabases, mayGive } from '../../model/access.ts';
 import type { Caller } from '../../model/access.ts';
-import { quoteForMessage } from '../../model/identifier.ts';
+import { INVISIBLE, quoteForMessage } from '../../model/identifier.ts';
 import { GrantBody, GrantReply, ListGrantsBody, ListGrantsReply } from '../../wire/access.ts';
 import { defineServerOperation, json, objectReply } from '../operation.ts';
 import { collectPages, cutPage, readPageSize, readPageToken, toPageToken } from '../shared/pages.ts';
-import { isPlain, readGrant, reportChange, requireGivable, toGrantShape } from './access-rules.ts';
+import { readGrant, reportChange, requireGivable, toGrantShape } from './access-rules.ts';
 import { requireChangeable } from './credentials.ts';
 
 export const createGrant = defineServerOperation({
@@ -104,6 +104,6 @@ async function requirePrincipal(principal: string, caller: Caller, catalog: Cata
 
 function isTokenHolder(principal: string, rest: string): boolean {
   const [issuer = '', subject = ''] = rest.split(/#(.*)/s, 2);
-  const isUsable = principal.length <= PRINCIPAL_CHARACTERS_MAX && isPlain(principal);
+  const isUsable = principal.length <= PRINCIPAL_CHARACTERS_MAX && !INVISIBLE.test(principal);
   return isUsable && subject !== '' && URL.canParse(issuer);
 }

@@ -1,3 +1,4 @@
+import { escapeInvisible } from '../../model/identifier.ts';
 import type { EventKind, TelemetryEvent } from '../events.ts';
 
 const LOG_LEVELS = ['error', 'warn', 'info', 'debug'] as const;
@@ -128,19 +129,11 @@ function formatJson({ level, event, fields, details }: LogLine, time: string): s
 function formatText(line: LogLine, time: string): string {
   const fields = Object.entries(line.fields).map(([key, value]) => `${key}=${formatValue(String(value))}`);
   const head = [time.slice(11, 23), line.level.padEnd(5), line.event.replaceAll('-', ' ')].join(' ');
-  const details = line.details.flatMap((detail) => detail.split('\n').map((each) => `    ${escape(each)}\n`));
+  const details = line.details.flatMap((detail) => detail.split('\n').map((each) => `    ${escapeInvisible(each)}\n`));
   return `${[head, ...fields].join('  ')}\n${details.join('')}`;
 }
 
 /** Quoted unless it is one plain word: a caller must not be able to forge lines or fields. */
 function formatValue(value: string): string {
-  return /^[\w.:/@{}$+~*-]+$/.test(value) ? value : escape(JSON.stringify(value));
-}
-
-/** Control and invisible characters could move a terminal's cursor or hide text. */
-function escape(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, (character) => {
-    const point = character.codePointAt(0) ?? 0;
-    return `\\u{${point.toString(16)}}`;
-  });
+  return /^[\w.:/@{}$+~*-]+$/.test(value) ? value : escapeInvisible(JSON.stringify(value));
 }
