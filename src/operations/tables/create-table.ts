@@ -1,10 +1,9 @@
 import type { Reservation } from '../../catalog/catalog.ts';
 import { invalidInput } from '../../errors/service-error.ts';
 import { guardProperties, guardStorageOptions } from '../../guard/metadata.ts';
-import { parseStrictText } from '../../model/strict-json.ts';
+import { isObject, parseStrictText } from '../../model/strict-json.ts';
 import { locationUri } from '../../model/table.ts';
 import type { TableRecord } from '../../model/table.ts';
-import { isObject } from '../../wire/shapes.ts';
 import { CreateTableQuery, CreateTableReply } from '../../wire/tables.ts';
 import { defineNewTableOperation, json, objectReply } from '../operation.ts';
 import type { IngestRequest, Operation, QueryValues, Reply } from '../operation.ts';
