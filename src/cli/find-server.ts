@@ -42,7 +42,7 @@ export function findServer(given: Given, { env }: Terminal): FoundServer {
 function requireUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const isUsable = url !== undefined && /^https?:$/.test(url.protocol) && url.username === '' && url.search === '';
-  if (url !== undefined && isUsable) return url;
+  if (isUsable) return url;
   throw new UsageError(`--server must be an address such as ${DEFAULT_SERVER}, not "${text}".`);
 }
 

@@ -127,30 +127,25 @@ export function drawFindings(findings: readonly Finding[], table: TablePath, { p
   const lines = findings.flatMap(({ severity, title, seen, why, remedy }) => {
     const colour = severity === 'serious' ? paint.red : severity === 'notable' ? paint.yellow : paint.cyan;
     const text = wrapText(visibleText(`${seen} ${why}`), lineWidth - 2).map((line) => `  ${line}`);
-    const fix = remedy === undefined ? [] : wrapRemedy(remedyText(remedy, showPath(table)), lineWidth - 4);
+    const fix = remedy === undefined ? [] : remedyLines(remedy, showPath(table), lineWidth - 4);
     const fixLines = fix.map((line, index) => `  ${index === 0 ? paint.dim('→') : ' '} ${line}`);
     return ['', `${colour(MARKS[severity])} ${paint.bold(visibleText(title))}`, ...text, ...fixLines];
   });
   return `${lines.join('\n')}\n`;
 }
 
-/** A command stays in one piece, to be copied. */
-function wrapRemedy(text: string, width: number): readonly string[] {
-  return text.startsWith('tiltyard ') ? [text] : wrapText(text, width);
-}
-
-/** A command where there is one, else a sentence. */
-function remedyText(remedy: Remedy, table: string): string {
+/** A command where there is one, in one piece to be copied; else a sentence. */
+function remedyLines(remedy: Remedy, table: string, width: number): readonly string[] {
   switch (remedy.kind) {
     case 'create-index': {
       const distance = remedy.distanceType === undefined ? '' : ` --distance ${remedy.distanceType}`;
-      return `tiltyard index create ${table} ${remedy.column} --type ${remedy.indexType}${distance}`;
+      return [`tiltyard index create ${table} ${remedy.column} --type ${remedy.indexType}${distance}`];
     }
     case 'refresh-index':
     case 'merge-fragments':
-      return `tiltyard optimize ${table}`;
+      return [`tiltyard optimize ${table}`];
     case 'prewarm-index':
     case 'set':
-      return describeRemedy(remedy);
+      return wrapText(describeRemedy(remedy), width);
   }
 }

@@ -68,7 +68,7 @@ TABLE is a name, or a path such as eu/orders. Together, --vector and --text make
     const query = await readQuery(session);
     const isLines = given.has('ndjson');
     if (isLines || session.isJson) {
-      // Not parsed on the way: no digit is lost, and no row is kept in memory.
+      // Passed on without parsing: no digit is lost, and no row is kept in memory.
       const reply = await openQuery(client, table, query, { accept: isLines ? NDJSON : 'application/json' });
       for await (const piece of client.bytes(reply)) await terminal.write(piece);
       if (!isLines) terminal.out('\n');

@@ -16,7 +16,7 @@ export interface PartOptions extends ReadOptions {
   readonly tableTypes: ReadonlyMap<string, string>;
 }
 
-/** Below the server's chunk of 32 MiB, so that a part is one commit. */
+/** Below the server's chunk of 32 MiB: a part is one commit. */
 const PART_BYTES = 24 * 1024 * 1024;
 const BATCH_ROWS = 16_384;
 

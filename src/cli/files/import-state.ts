@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { readFile, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { parseJson } from '../../client/api-client.ts';
 import { UsageError } from '../command.ts';
 import { replaceFile } from './local-files.ts';
 import type { InputFile } from './local-files.ts';
@@ -36,8 +37,13 @@ export async function openState(
   path: string,
   { digest, resume }: { readonly digest: string; readonly resume: boolean },
 ): Promise<ImportState | undefined> {
-  const found = await readState(path);
-  if (found === undefined) return undefined;
+  const text = await readFile(path, 'utf8').catch(() => undefined);
+  if (text === undefined) return undefined;
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The file is our own; its digest is compared below.
+  const found = parseJson(text) as ImportState | undefined;
+  if (found === undefined) {
+    throw new UsageError(`${path} is damaged. Delete it, and look at the table before you start again.`);
+  }
   if (!resume) {
     throw new UsageError(`An import of this did not finish. Go on with --resume, or delete ${path} and start again.`);
   }
@@ -57,15 +63,4 @@ export async function saveState(path: string, state: ImportState): Promise<void>
 
 export async function deleteState(path: string): Promise<void> {
   await rm(path, { force: true });
-}
-
-async function readState(path: string): Promise<ImportState | undefined> {
-  const text = await readFile(path, 'utf8').catch(() => undefined);
-  if (text === undefined) return undefined;
-  try {
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The file is our own; its digest is compared next.
-    return JSON.parse(text) as ImportState;
-  } catch {
-    throw new UsageError(`${path} is damaged. Delete it, and look at the table before you start again.`);
-  }
 }
