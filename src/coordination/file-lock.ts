@@ -3,12 +3,9 @@ import { resolve } from 'node:path';
 import Database from 'libsql';
 
 /** Held until it is closed, or until the process ends, however it ends. */
-export interface FileLock {
-  close(): void;
-}
+export type FileLock = Pick<Database.Database, 'close'>;
 
 const BUSY = 5;
-const BYTE = 0xff;
 
 /**
  * An exclusive lock on a file, or `undefined` while another holder has it. Node has no file locks, so this
@@ -30,7 +27,7 @@ export function tryLockFile(path: string): FileLock | undefined {
     return connection;
   } catch (error) {
     connection.close();
-    if (isBusy(error)) return undefined;
+    if (sqliteCode(error) === BUSY) return undefined;
     throw error;
   }
 }
@@ -40,16 +37,12 @@ function createIfMissing(file: string): void {
   try {
     closeSync(openSync(file, 'ax', 0o600));
   } catch (error) {
-    if (!isNodeError(error) || error.code !== 'EEXIST') throw error;
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
   }
 }
 
-function isBusy(error: unknown): boolean {
-  return (
-    error instanceof Error && 'rawCode' in error && typeof error.rawCode === 'number' && (error.rawCode & BYTE) === BUSY
-  );
-}
-
-function isNodeError(error: unknown): error is NodeJS.ErrnoException {
-  return error instanceof Error && 'code' in error;
+/** The primary result code of SQLite, in the low byte. https://www.sqlite.org/rescode.html */
+export function sqliteCode(error: unknown): number | undefined {
+  if (!(error instanceof Error) || !('rawCode' in error) || typeof error.rawCode !== 'number') return undefined;
+  return error.rawCode & 0xff;
 }

@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Telemetry } from '../telemetry/telemetry.ts';
+import { sqliteCode } from './file-lock.ts';
 import type { WriteGate } from './write-gate.ts';
 
 /** A part of what must be done before the first write. It is repeated as a whole when it fails. */
 export type RecoveryStep = () => Promise<void>;
 
-export interface RecoverySettings {
+interface RecoverySettings {
   readonly steps: readonly RecoveryStep[];
   readonly gate: WriteGate;
   readonly telemetry: Telemetry;
@@ -16,24 +17,17 @@ export interface RecoverySettings {
 
 const RETRY_MILLISECONDS = { first: 500, longest: 30_000 };
 
-/** A recovery that goes on in the background. */
-export interface WriteRecovery {
-  /** Waits for the step that is running. */
-  close(): Promise<void>;
-}
-
 /**
  * Runs the steps one after the other. When one fails for want of space, or because the catalog is locked, the server
  * starts all the same: writes are paused, and the recovery is tried again until it succeeds. Any other failure of the
  * first attempt is thrown.
  */
-export async function recoverWrites(settings: RecoverySettings): Promise<WriteRecovery> {
+export async function recoverWrites(settings: RecoverySettings) {
   const { gate, telemetry, onDone, retryMilliseconds = RETRY_MILLISECONDS } = settings;
   const startedAt = performance.now();
   const closing = new AbortController();
   const { signal } = closing;
   const steps = [...settings.steps];
-  let milliseconds = retryMilliseconds.first;
 
   /** Steps that are done are not repeated. */
   const run = async (): Promise<void> => {
@@ -43,13 +37,12 @@ export async function recoverWrites(settings: RecoverySettings): Promise<WriteRe
     }
     if (!signal.aborted) onDone();
   };
-  const pause = (cause: unknown): void => {
-    gate.close('earlier writes are recovered, which needs space on the disk of the server');
-    telemetry.emit({ kind: 'writes-paused', retryMilliseconds: milliseconds, cause });
-  };
-  const retry = async (): Promise<void> => {
-    for (;;) {
-      await sleep(milliseconds, undefined, { signal }).catch(() => {});
+  const retry = async (failure: unknown): Promise<void> => {
+    let cause = failure;
+    for (let wait = retryMilliseconds.first; ; wait = Math.min(2 * wait, retryMilliseconds.longest)) {
+      gate.close('earlier writes are recovered, which needs space on the disk of the server');
+      telemetry.emit({ kind: 'writes-paused', retryMilliseconds: wait, cause });
+      await sleep(wait, undefined, { signal }).catch(() => {});
       if (signal.aborted) return;
       try {
         await run();
@@ -57,8 +50,7 @@ export async function recoverWrites(settings: RecoverySettings): Promise<WriteRe
         telemetry.emit({ kind: 'writes-resumed', milliseconds: performance.now() - startedAt });
         return;
       } catch (error) {
-        milliseconds = Math.min(2 * milliseconds, retryMilliseconds.longest);
-        pause(error);
+        cause = error;
       }
     }
   };
@@ -68,18 +60,18 @@ export async function recoverWrites(settings: RecoverySettings): Promise<WriteRe
     await run();
   } catch (error) {
     if (!isTransientFailure(error)) throw error;
-    pause(error);
-    retrying = retry();
+    retrying = retry(error);
   }
   return {
-    async close() {
+    /** Waits for the step that is running. */
+    async close(): Promise<void> {
       closing.abort();
       await retrying;
     },
   };
 }
 
-/** Primary result codes of SQLite: BUSY, IOERR, FULL. https://www.sqlite.org/rescode.html */
+/** BUSY, IOERR, FULL. */
 const SQLITE_CODES: ReadonlySet<number> = new Set([5, 10, 13]);
 const ERRNO_CODES: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT']);
 /** ENOSPC and EDQUOT, as the engine writes them into its messages. */
@@ -97,7 +89,8 @@ export function isTransientFailure(error: unknown): boolean {
 }
 
 function isTransient(error: Error): boolean {
-  if ('rawCode' in error && typeof error.rawCode === 'number') return SQLITE_CODES.has(error.rawCode & 0xff);
+  const code = sqliteCode(error);
+  if (code !== undefined) return SQLITE_CODES.has(code);
   if ('code' in error && typeof error.code === 'string' && ERRNO_CODES.has(error.code)) return true;
   return NO_SPACE_TEXT.test(error.message);
 }

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, realpathSync } from 'node:fs';
+import { closeSync, constants, existsSync, mkdirSync, openSync, readFileSync, realpathSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Catalog } from '../catalog/catalog.ts';
@@ -7,10 +7,21 @@ import { SHUTDOWN_GRACE_SECONDS } from '../model/limits.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import { tryLockFile } from './file-lock.ts';
 import type { FileLock } from './file-lock.ts';
-import { describeHolder, readHolder, writeHolder } from './lock-holder.ts';
-import type { LockHolder } from './lock-holder.ts';
 
-export interface ServerLockSettings {
+/** Who holds a lock, for people and for a server that waits for it. */
+interface LockHolder {
+  /** Of the process that a signal stops: the supervisor. */
+  readonly pid: number;
+  readonly host: string;
+  /** Where it listens, such as `127.0.0.1:2333`. */
+  readonly address: string;
+  readonly startedAt: string;
+  readonly state: 'serving' | 'draining';
+  /** How long its shutdown may take. */
+  readonly drainSeconds: number;
+}
+
+interface ServerLockSettings {
   readonly data: string;
   readonly catalogFile: string;
   /** The storage root of the default database. */
@@ -183,7 +194,11 @@ function attempt(name: string, lock: () => string | undefined): string | undefin
   try {
     return lock();
   } catch (cause) {
-    throw cannotLock(name, cause);
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new ServiceError('ServiceUnavailable', `The ${name} cannot be locked for writing: ${reason}.`, {
+      hint: 'The server needs permission to create and write files there.',
+      cause,
+    });
   }
 }
 
@@ -193,10 +208,51 @@ function inUse(name: string, lockFile: string): ServiceError {
   });
 }
 
-function cannotLock(name: string, cause: unknown): ServiceError {
-  const reason = cause instanceof Error ? cause.message : String(cause);
-  return new ServiceError('ServiceUnavailable', `The ${name} cannot be locked for writing: ${reason}.`, {
-    hint: 'The server needs permission to create and write files there.',
-    cause,
-  });
+function describeHolder(holder: LockHolder | undefined): string {
+  if (holder === undefined) return 'another process';
+  const { pid, host, address, startedAt, state } = holder;
+  const action = state === 'draining' ? ', shutting down' : '';
+  return `another Tiltyard server (process ${pid} on ${host}, listening on ${address} since ${startedAt}${action})`;
+}
+
+/** Always as many bytes: a full disk still takes what replaces bytes that are there. */
+const HOLDER_BYTES = 1024;
+
+/** Beside the lock, because the lock file itself must not be opened. */
+function holderFile(lockFile: string): string {
+  return `${lockFile}.json`;
+}
+
+/** Only information: that it cannot be written changes nothing about the lock. */
+function writeHolder(lockFile: string, holder: LockHolder): void {
+  let file: number | undefined;
+  try {
+    file = openSync(holderFile(lockFile), constants.O_RDWR | constants.O_CREAT, 0o600);
+    writeSync(file, `${JSON.stringify(holder)}\n`.padEnd(HOLDER_BYTES), 0);
+  } catch {
+    // The lock holds without it.
+  } finally {
+    if (file !== undefined) closeSync(file);
+  }
+}
+
+/** `undefined` when nothing readable is there. */
+function readHolder(lockFile: string): LockHolder | undefined {
+  try {
+    const holder: unknown = JSON.parse(readFileSync(holderFile(lockFile), 'utf8'));
+    return isHolder(holder) ? holder : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isHolder(value: unknown): value is LockHolder {
+  if (typeof value !== 'object' || value === null) return false;
+  const { pid, host, address, startedAt, state, drainSeconds }: Partial<Record<keyof LockHolder, unknown>> = value;
+  return (
+    typeof pid === 'number' &&
+    typeof drainSeconds === 'number' &&
+    [host, address, startedAt].every((text) => typeof text === 'string') &&
+    (state === 'serving' || state === 'draining')
+  );
 }

@@ -12,10 +12,6 @@ export class WriteGate {
     this.#requireRoot = requireRoot;
   }
 
-  get isOpen(): boolean {
-    return this.#reason === undefined;
-  }
-
   /** `reason` completes the sentence "Writes are paused until …". */
   close(reason: string): void {
     this.#reason = reason;
