@@ -26,7 +26,7 @@ export interface Storage {
   /** Refuses a version whose manifest names files outside of the table's directory. */
   refuseForeignFiles(location: TableLocation, version: number): Promise<void>;
   /** The file of a tag or a branch. `undefined`: not available on this storage, or not as expected. */
-  readRefFile(location: TableLocation, kind: RefKind, name: string): Promise<RefFile | undefined>;
+  readRefFile(location: TableLocation, kind: 'tags' | 'branches', name: string): Promise<RefFile | undefined>;
 
   /** Makes a table out of one version of another; after a failure nothing is left at the target. */
   cloneVersion(source: TableLocation, target: TableLocation, version: number): Promise<void>;
@@ -94,7 +94,5 @@ export interface ManifestAddress {
   /** How the table names its manifests: new tables count down, old ones use the version itself. */
   readonly isCountedDown: boolean;
 }
-
-export type RefKind = 'tags' | 'branches';
 
 export type RefFile = Readonly<Record<string, unknown>>;

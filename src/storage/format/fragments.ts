@@ -1,14 +1,14 @@
 import type { CommitKind } from '../../model/table.ts';
 import type { Message } from './protobuf.ts';
 
-/** Fields of `DataFragment` and `DeletionFile` in Lance's table.proto. */
-const DELETION_FILE_FIELD = 3;
-const PHYSICAL_ROWS_FIELD = 4;
-const DELETED_ROWS_FIELD = 4;
+/** Fields of `DataFragment`, `DataFile` and `DeletionFile` in Lance's table.proto. */
+const FRAGMENT = { id: 1, dataFiles: 2, deletionFile: 3, physicalRows: 4 } as const;
+const DATA_FILE = { path: 1, bytes: 6, base: 7 } as const;
+const DELETION_FILE = { type: 1, readVersion: 2, id: 3, deletedRows: 4 } as const;
 
 /** Deleted ones included. `undefined` when an old engine left a number out. */
 export function countPhysicalRows(fragments: readonly Message[]): number | undefined {
-  return sum(fragments.map((fragment) => fragment.number(PHYSICAL_ROWS_FIELD)));
+  return sum(fragments.map((fragment) => fragment.number(FRAGMENT.physicalRows)));
 }
 
 /** Without deleted ones. */
@@ -16,7 +16,7 @@ export function countRows(fragments: readonly Message[]): number | undefined {
   const physical = countPhysicalRows(fragments);
   const deleted = sum(
     fragments.flatMap((fragment) =>
-      fragment.messages(DELETION_FILE_FIELD).map((file) => file.number(DELETED_ROWS_FIELD)),
+      fragment.messages(FRAGMENT.deletionFile).map((file) => file.number(DELETION_FILE.deletedRows)),
     ),
   );
   return physical === undefined || deleted === undefined ? undefined : physical - deleted;
@@ -42,7 +42,7 @@ export const WRITTEN_DATA: Partial<Record<CommitKind, number>> = { append: 1, ov
 const WRITTEN_DELETIONS: Partial<Record<CommitKind, number>> = { delete: 1, update: 2 };
 /** Fields of `Rewrite` and `CreateIndex` in Lance's transaction.proto. */
 const REWRITE = { groups: 3, newFragments: 2, indexes: 4 } as const;
-const NEW_INDEXES_FIELD = 1;
+export const NEW_INDEXES_FIELD = 1;
 
 export function listWrittenFiles(operation: Message, kind: CommitKind): readonly WrittenFile[] {
   if (kind === 'index') return operation.messages(NEW_INDEXES_FIELD).flatMap((index) => listIndexFiles(index, INDEX));
@@ -64,26 +64,20 @@ export function listIndexNames(operation: Message): readonly string[] {
   return operation.messages(NEW_INDEXES_FIELD).map((index) => index.text(INDEX.name));
 }
 
-/** Fields of `DataFragment`, `DataFile` and `DeletionFile`. */
-const FRAGMENT_ID_FIELD = 1;
-const DATA_FILES_FIELD = 2;
-const DATA_FILE = { path: 1, bytes: 6, base: 7 } as const;
-const DELETION_FILE = { type: 1, readVersion: 2, id: 3 } as const;
-
 /** Old engines record no size, and files of another base are not below the table. */
 function listDataFiles(fragments: readonly Message[]): readonly WrittenFile[] {
   return fragments
-    .flatMap((fragment) => fragment.messages(DATA_FILES_FIELD))
+    .flatMap((fragment) => fragment.messages(FRAGMENT.dataFiles))
     .filter((file) => file.number(DATA_FILE.bytes) > 0 && !file.has(DATA_FILE.base))
     .map((file) => ({ path: `data/${file.text(DATA_FILE.path)}`, bytes: file.number(DATA_FILE.bytes) }));
 }
 
 /** An Arrow file ends with its magic; a bitmap has none. */
 function toDeletionFile(fragment: Message): readonly WrittenFile[] {
-  const [file] = fragment.messages(DELETION_FILE_FIELD);
+  const [file] = fragment.messages(FRAGMENT.deletionFile);
   if (file === undefined) return [];
   const isArrow = file.number(DELETION_FILE.type) === 0;
-  const [id, readVersion] = [fragment.number(FRAGMENT_ID_FIELD), file.number(DELETION_FILE.readVersion)];
+  const [id, readVersion] = [fragment.number(FRAGMENT.id), file.number(DELETION_FILE.readVersion)];
   const path = `_deletions/${id}-${readVersion}-${file.bigint(DELETION_FILE.id)}.${isArrow ? 'arrow' : 'bin'}`;
   return [{ path, bytes: undefined, ...(isArrow ? { ending: 'ARROW1' } : {}) }];
 }

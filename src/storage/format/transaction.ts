@@ -1,5 +1,5 @@
 import type { Commit, CommitKind } from '../../model/table.ts';
-import { WRITTEN_DATA, countPhysicalRows } from './fragments.ts';
+import { NEW_INDEXES_FIELD, WRITTEN_DATA, countPhysicalRows } from './fragments.ts';
 import { readMessage } from './protobuf.ts';
 import type { Message } from './protobuf.ts';
 
@@ -22,7 +22,6 @@ const READ_VERSION_FIELD = 1;
 const UUID_FIELD = 2;
 const OPERATION_FIELDS_FROM = 100;
 const RESTORED_VERSION_FIELD = 1;
-const NEW_INDEXES_FIELD = 1;
 
 interface Transaction {
   readonly summary: Omit<Commit, 'version' | 'rows'>;

@@ -1,7 +1,7 @@
-import { access, readFile, rm } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isObject } from '../../model/strict-json.ts';
-import { locationKey } from '../../model/table.ts';
 import type { TableLocation } from '../../model/table.ts';
 import { cloneUnsupported } from '../object-storage.ts';
 import type { RefFile, Storage } from '../storage.ts';
@@ -38,11 +38,7 @@ export function createLocalStorage(root: string, sync: TableSync): Storage {
     ensureRoot: async () => ensureRootFolder(root),
     requireRoot: async () => requireRootFolder(root),
     requirePlainDirectory: async (segments) => requirePlainDirectory(root, segments),
-    hasDirectory: async (name) =>
-      access(join(root, name)).then(
-        () => true,
-        () => false,
-      ),
+    hasDirectory: async (name) => existsSync(join(root, name)),
     watchVersions: async (location) => watchVersions(folderOf(location)),
     manifestPath,
     quarantineTornManifest: (location, branch) => onBranch(location, branch, quarantineTornManifest),
@@ -65,10 +61,9 @@ export function createLocalStorage(root: string, sync: TableSync): Storage {
     measureTable: async (location) => measureFolder(folderOf(location)),
     sweepUnfinishedFiles: async (location, olderThanMilliseconds) =>
       sweepUnfinished(folderOf(location), olderThanMilliseconds),
-    beginSync: async (location) => sync.begin(locationKey(location), folderOf(location)),
-    syncSince: async (location, sinceMilliseconds) =>
-      sync.syncSince(locationKey(location), folderOf(location), sinceMilliseconds),
-    forget: (location) => sync.forget(locationKey(location)),
+    beginSync: async (location) => sync.begin(folderOf(location)),
+    syncSince: async (location, sinceMilliseconds) => sync.syncSince(folderOf(location), sinceMilliseconds),
+    forget: (location) => sync.forget(folderOf(location)),
   };
 }
 

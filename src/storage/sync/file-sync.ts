@@ -22,20 +22,6 @@ export const DISK: FileSync = {
 
 const fsyncOf = promisify(fsync);
 
-/** Counts successful syncs, for the metrics. */
-export function countSyncs(disk: FileSync): FileSync & { readonly count: number } {
-  let count = 0;
-  return {
-    get count() {
-      return count;
-    },
-    async sync(path) {
-      await disk.sync(path);
-      count += 1;
-    },
-  };
-}
-
 /** A file that is gone again, such as one that was cleaned up meanwhile, has nothing to lose. */
 function openIfThere(path: string): number | undefined {
   try {
@@ -60,9 +46,14 @@ export function isShortage(error: unknown): boolean {
 }
 
 /** Paths that a commit created or changed, and that are not known to be durable. */
-export interface DirtyPaths {
-  readonly files: readonly string[];
-  readonly folders: readonly string[];
+export class DirtyPaths {
+  readonly files = new Set<string>();
+  readonly folders = new Set<string>();
+
+  add({ files, folders }: DirtyPaths): void {
+    for (const file of files) this.files.add(file);
+    for (const folder of folders) this.folders.add(folder);
+  }
 }
 
 /** As many as the thread pool of the process has threads. */
@@ -74,10 +65,10 @@ export async function syncPaths(disk: FileSync, { files, folders }: DirtyPaths):
   await syncAll(disk, folders);
 }
 
-async function syncAll(disk: FileSync, paths: readonly string[]): Promise<void> {
+async function syncAll(disk: FileSync, paths: ReadonlySet<string>): Promise<void> {
   const rest = paths.values();
   const work = async (): Promise<void> => {
     for (const path of rest) await disk.sync(path);
   };
-  await Promise.all(Array.from({ length: Math.min(AT_ONCE_MAX, paths.length) }, work));
+  await Promise.all(Array.from({ length: Math.min(AT_ONCE_MAX, paths.size) }, work));
 }

@@ -1,8 +1,7 @@
 import type { Dirent } from 'node:fs';
 import { lstat, readdir, stat, unlink } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { isMissing } from './file-sync.ts';
-import type { DirtyPaths } from './file-sync.ts';
+import { DirtyPaths, isMissing } from './file-sync.ts';
 
 /** Timestamps come from a clock that ticks coarsely, and may lag behind `Date.now()`. */
 const MARGIN_MILLISECONDS = 2000;
@@ -23,20 +22,19 @@ export function isExpendable(folder: string, name: string): boolean {
 
 /** All that was created or changed in a folder, and below it, since a time; 0 = everything. */
 export async function findChangedSince(folder: string, sinceMilliseconds: number): Promise<DirtyPaths> {
-  const files: string[] = [];
-  const folders: string[] = [];
+  const dirty = new DirtyPaths();
   const since = sinceMilliseconds - MARGIN_MILLISECONDS;
   const visit = async (path: string): Promise<void> => {
-    if (await isChanged(path, since)) folders.push(path);
+    if (await isChanged(path, since)) dirty.folders.add(path);
     for (const entry of await listFolder(path)) {
       if (isExpendable(path, entry.name)) continue;
       const inside = join(path, entry.name);
       if (entry.isDirectory()) await visit(inside);
-      else if (entry.isFile() && !isUnfinished(entry.name) && (await isChanged(inside, since))) files.push(inside);
+      else if (entry.isFile() && !isUnfinished(entry.name) && (await isChanged(inside, since))) dirty.files.add(inside);
     }
   };
   await visit(folder);
-  return { files, folders };
+  return dirty;
 }
 
 export async function listFolder(path: string): Promise<readonly Dirent[]> {

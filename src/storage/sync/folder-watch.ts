@@ -2,8 +2,7 @@ import { lstatSync, statSync, watch } from 'node:fs';
 import type { FSWatcher } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextIteration } from 'node:timers/promises';
-import { isMissing } from './file-sync.ts';
-import type { DirtyPaths } from './file-sync.ts';
+import { DirtyPaths, isMissing } from './file-sync.ts';
 import { findChangedSince, isExpendable, isUnfinished, listFolder } from './folder-tree.ts';
 
 /** Folders of a table, or of a branch, that have many files and never new folders. */
@@ -18,10 +17,8 @@ interface Watched {
   stamp: string;
 }
 
-interface FoundPaths {
-  readonly files: Set<string>;
-  readonly folders: Set<string>;
-}
+/** Folders of new indexes and branches are watched too; past this the watch begins again. */
+const WATCHED_FOLDERS_MAX = 200;
 
 /**
  * Collects the dirty paths of a table from kernel events. Listing the folders costs 30 ms at ten thousand versions; the
@@ -39,7 +36,7 @@ export class FolderWatch {
     if (process.platform !== 'linux') return undefined;
     const opened = new FolderWatch();
     await opened.#watchTree(root);
-    if (!opened.#isBroken && opened.size > 0) return opened;
+    if (!opened.#isBroken && opened.#watched.size > 0) return opened;
     opened.close();
     return undefined;
   }
@@ -53,8 +50,9 @@ export class FolderWatch {
     return this.#isBroken;
   }
 
-  get size(): number {
-    return this.#watched.size;
+  get isUsable(): boolean {
+    const { size } = this.#watched;
+    return !this.#isBroken && size > 0 && size <= WATCHED_FOLDERS_MAX;
   }
 
   close(): void {
@@ -69,13 +67,13 @@ export class FolderWatch {
     await eventsRead();
     const silent = this.#findSilent();
     if (silent.length > 0) await eventsRead();
-    const found: FoundPaths = { files: new Set(), folders: new Set() };
+    const found = new DirtyPaths();
     for (const [folder, { names }] of this.#watched) await this.#takeNames(folder, names, found);
     for (const folder of silent) {
-      if (this.#watched.get(folder)?.hasEvents === false) addAll(found, await findChangedSince(folder, since));
+      if (this.#watched.get(folder)?.hasEvents === false) found.add(await findChangedSince(folder, since));
     }
     for (const watched of this.#watched.values()) watched.hasEvents = false;
-    return { files: [...found.files], folders: [...found.folders] };
+    return found;
   }
 
   /** Folders that have changed without an event: some file systems send none. */
@@ -94,7 +92,7 @@ export class FolderWatch {
     return silent;
   }
 
-  async #takeNames(folder: string, dirty: Set<string>, found: FoundPaths): Promise<void> {
+  async #takeNames(folder: string, dirty: Set<string>, found: DirtyPaths): Promise<void> {
     const names = [...dirty];
     dirty.clear();
     for (const name of names) {
@@ -106,7 +104,7 @@ export class FolderWatch {
       else if (!this.#watched.has(path)) {
         // Watched before it is listed, so nothing is missed in between.
         await this.#watchAll(path);
-        addAll(found, await findChangedSince(path, 0));
+        found.add(await findChangedSince(path, 0));
       }
     }
   }
@@ -151,11 +149,6 @@ export class FolderWatch {
 async function listFolders(folder: string): Promise<readonly string[]> {
   const entries = await listFolder(folder);
   return entries.filter((entry) => entry.isDirectory() && !isExpendable(folder, entry.name)).map(({ name }) => name);
-}
-
-function addAll(found: FoundPaths, { files, folders }: DirtyPaths): void {
-  for (const file of files) found.files.add(file);
-  for (const folder of folders) found.folders.add(folder);
 }
 
 /** The event loop reads all queued events once per iteration; two iterations contain one whole read. */

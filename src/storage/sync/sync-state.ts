@@ -1,12 +1,11 @@
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { DirtyPaths } from './file-sync.ts';
+import { DirtyPaths } from './file-sync.ts';
 import { findChangedSince } from './folder-tree.ts';
 import { FolderWatch } from './folder-watch.ts';
 
 /** The dirty paths of a table, and the syncs of them. */
 export interface SyncState {
-  readonly key: string;
   readonly folder: string;
   watch?: FolderWatch | undefined;
   /** Unwatched since then: scan for what changed after it; 0 = full scan. Not set while the folder is watched. */
@@ -21,18 +20,6 @@ export interface SyncState {
   waiting?: Promise<void> | undefined;
 }
 
-export const NO_PATHS: DirtyPaths = { files: [], folders: [] };
-
-export function joinPaths(one: DirtyPaths, other: DirtyPaths): DirtyPaths {
-  return {
-    files: [...new Set([...one.files, ...other.files])],
-    folders: [...new Set([...one.folders, ...other.folders])],
-  };
-}
-
-/** Folders of new indexes and branches are watched too; past this the watch begins again. */
-const WATCHED_FOLDERS_MAX = 200;
-
 /** Before the write: from now on new files are noticed. */
 export async function prepare(state: SyncState): Promise<void> {
   state.preparing ??= openWatch(state).finally(() => {
@@ -44,16 +31,12 @@ export async function prepare(state: SyncState): Promise<void> {
 async function openWatch(state: SyncState): Promise<void> {
   const { watch, folder } = state;
   if (watch !== undefined) {
-    if (isUsable(watch)) return;
+    if (watch.isUsable) return;
     state.since ??= watch.takenAt;
     watch.close();
   }
   state.watch = await FolderWatch.open(folder);
   if (state.watch === undefined) state.since ??= existsSync(folder) ? Date.now() : 0;
-}
-
-function isUsable(watch: FolderWatch): boolean {
-  return !watch.isBroken && watch.size > 0 && watch.size <= WATCHED_FOLDERS_MAX;
 }
 
 /** What changed since the last call. */
@@ -62,13 +45,14 @@ export async function takeDirtyPaths(state: SyncState): Promise<DirtyPaths> {
   // A watch that broke after the write began may have missed some of it.
   const since = state.since ?? (watch?.isBroken === true ? watch.takenAt : undefined);
   const takenAt = watch?.takenAt ?? since;
-  state.since = watch !== undefined && isUsable(watch) ? undefined : Date.now();
+  state.since = watch?.isUsable === true ? undefined : Date.now();
   try {
-    const seen = watch === undefined ? NO_PATHS : await watch.take();
-    if (since === undefined) return seen;
-    const changed = await findChangedSince(folder, since);
+    const dirty = (await watch?.take()) ?? new DirtyPaths();
+    if (since === undefined) return dirty;
+    dirty.add(await findChangedSince(folder, since));
     // The folder of a new table has an entry above it.
-    return joinPaths(joinPaths(seen, changed), { files: [], folders: [dirname(folder)] });
+    dirty.folders.add(dirname(folder));
+    return dirty;
   } catch (error) {
     // What the watch had collected is lost: the next sync scans for it.
     state.since = Math.min(since ?? Infinity, takenAt ?? Infinity);

@@ -1,23 +1,24 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceError } from '../../errors/service-error.ts';
 import type { SyncScope } from '../storage.ts';
-import { isShortage, syncPaths } from './file-sync.ts';
+import { DISK, DirtyPaths, isShortage, syncPaths } from './file-sync.ts';
 import type { FileSync } from './file-sync.ts';
 import { findChangedSince } from './folder-tree.ts';
-import { NO_PATHS, joinPaths, prepare, takeDirtyPaths } from './sync-state.ts';
+import { prepare, takeDirtyPaths } from './sync-state.ts';
 import type { SyncState } from './sync-state.ts';
 
-/** `full`: on disk before the answer. `os`: whenever the operating system writes it back. */
-export type SyncMode = 'full' | 'os';
-
-export interface SyncSettings {
-  readonly mode: SyncMode;
-  readonly disk: FileSync;
-  /** How many tables are watched at once. */
-  readonly tablesMax: number;
+export interface StorageSettings {
+  /** `full`: on disk before the reply. `os`: whenever the operating system writes it back. */
+  readonly sync: 'full' | 'os';
+  /** How many tables are watched for dirty paths at once. */
+  readonly watchedTablesMax: number;
+  /** The disk that commits are synced to, unless a test brings its own. */
+  readonly disk?: FileSync;
   /** How long a sync is tried again while the process lacks file handles or memory. */
-  readonly shortageMilliseconds: number;
+  readonly shortageMilliseconds?: number;
 }
+
+const SHORTAGE_MILLISECONDS = 3000;
 
 const NO_SYNC: SyncScope = { sync: async () => {}, end: () => {} };
 
@@ -26,19 +27,26 @@ const NO_SYNC: SyncScope = { sync: async () => {}, end: () => {} };
  * sync: one that begins after a commit covers it and all before.
  */
 export class TableSync {
-  readonly #settings: SyncSettings;
+  readonly #settings: Required<StorageSettings>;
+  /** By folder, as the failed ones. */
   readonly #tables = new Map<string, SyncState>();
   /** After a failed sync the state of the disk is unknown; even a later sync that succeeds does not show it. */
   readonly #failed = new Set<string>();
+  #syncCount = 0;
 
-  constructor(settings: SyncSettings) {
-    this.#settings = settings;
+  constructor(settings: StorageSettings) {
+    this.#settings = { disk: DISK, shortageMilliseconds: SHORTAGE_MILLISECONDS, ...settings };
   }
 
-  async begin(key: string, folder: string): Promise<SyncScope> {
-    if (this.#settings.mode === 'os') return NO_SYNC;
-    this.#refuseFailed(key);
-    const state = this.#find(key, folder);
+  /** Files and folders that were synced since the start. */
+  get syncCount(): number {
+    return this.#syncCount;
+  }
+
+  async begin(folder: string): Promise<SyncScope> {
+    if (this.#settings.sync === 'os') return NO_SYNC;
+    this.#refuseFailed(folder);
+    const state = this.#find(folder);
     state.users += 1;
     try {
       await prepare(state);
@@ -50,25 +58,23 @@ export class TableSync {
     return { sync: async () => this.#flush(state), end: () => this.#end(state) };
   }
 
-  async syncSince(key: string, folder: string, sinceMilliseconds: number): Promise<void> {
-    if (this.#settings.mode === 'os') return;
-    this.#refuseFailed(key);
-    await this.#attempt(key, async () =>
-      syncPaths(this.#settings.disk, await findChangedSince(folder, sinceMilliseconds)),
-    );
+  async syncSince(folder: string, sinceMilliseconds: number): Promise<void> {
+    if (this.#settings.sync === 'os') return;
+    this.#refuseFailed(folder);
+    await this.#attempt(folder, async () => this.#sync(await findChangedSince(folder, sinceMilliseconds)));
   }
 
-  forget(key: string): void {
-    this.#failed.delete(key);
-    const state = this.#tables.get(key);
+  forget(folder: string): void {
+    this.#failed.delete(folder);
+    const state = this.#tables.get(folder);
     if (state === undefined) return;
     state.watch?.close();
     state.watch = undefined;
-    state.dirty = NO_PATHS;
+    state.dirty = new DirtyPaths();
     state.isOverdue = false;
     // A writer that still uses it may create a table there again.
     state.since = 0;
-    if (state.users === 0) this.#tables.delete(key);
+    if (state.users === 0) this.#tables.delete(folder);
   }
 
   close(): void {
@@ -76,15 +82,16 @@ export class TableSync {
     this.#tables.clear();
   }
 
-  #refuseFailed(key: string): void {
-    if (this.#failed.has(key)) throw readOnly();
+  #refuseFailed(folder: string): void {
+    if (!this.#failed.has(folder)) return;
+    throw unavailable(`The disk failed to keep an earlier write. ${READ_ONLY}`, DISK_FAILED_SECONDS);
   }
 
-  #find(key: string, folder: string): SyncState {
-    const state = this.#tables.get(key) ?? { key, folder, dirty: NO_PATHS, isOverdue: false, users: 0 };
+  #find(folder: string): SyncState {
+    const state = this.#tables.get(folder) ?? { folder, dirty: new DirtyPaths(), isOverdue: false, users: 0 };
     // Moved to the end: the order of the map is the order of use.
-    this.#tables.delete(key);
-    this.#tables.set(key, state);
+    this.#tables.delete(folder);
+    this.#tables.set(folder, state);
     return state;
   }
 
@@ -94,11 +101,11 @@ export class TableSync {
   }
 
   #evictIdle(): void {
-    if (this.#tables.size <= this.#settings.tablesMax) return;
+    if (this.#tables.size <= this.#settings.watchedTablesMax) return;
     for (const state of this.#tables.values()) {
       if (state.users > 0 || state.isOverdue) continue;
       state.watch?.close();
-      this.#tables.delete(state.key);
+      this.#tables.delete(state.folder);
       return;
     }
   }
@@ -108,8 +115,9 @@ export class TableSync {
     try {
       await this.#flush(state);
     } catch (cause) {
-      this.#refuseFailed(state.key);
-      throw shortOfResources(cause);
+      this.#refuseFailed(state.folder);
+      const message = `${SHORT_OF_RESOURCES} to sync an earlier write. This write was not made.`;
+      throw unavailable(message, SHORTAGE_SECONDS, cause);
     }
   }
 
@@ -122,27 +130,36 @@ export class TableSync {
   async #flushNext(state: SyncState): Promise<void> {
     await state.running?.catch(() => {});
     state.waiting = undefined;
-    if (this.#failed.has(state.key)) throw notSynced(new Error('An earlier sync of the table failed.'));
+    if (this.#failed.has(state.folder)) throw notSynced(new Error('An earlier sync of the table failed.'));
     state.running = this.#flushNow(state);
     return state.running;
   }
 
   async #flushNow(state: SyncState): Promise<void> {
     try {
-      await this.#attempt(state.key, async () => {
-        state.dirty = joinPaths(state.dirty, await takeDirtyPaths(state));
-        await syncPaths(this.#settings.disk, state.dirty);
-        state.dirty = NO_PATHS;
+      await this.#attempt(state.folder, async () => {
+        const taken = await takeDirtyPaths(state);
+        state.dirty.add(taken);
+        await this.#sync(state.dirty);
+        state.dirty = new DirtyPaths();
       });
       state.isOverdue = false;
     } catch (error) {
-      state.isOverdue = !this.#failed.has(state.key);
+      state.isOverdue = !this.#failed.has(state.folder);
       throw error;
     }
   }
 
+  async #sync(paths: DirtyPaths): Promise<void> {
+    const sync = async (path: string): Promise<void> => {
+      await this.#settings.disk.sync(path);
+      this.#syncCount += 1;
+    };
+    await syncPaths({ sync }, paths);
+  }
+
   /** Tries again while resources are short. Any other failure makes the table read-only. */
-  async #attempt(key: string, sync: () => Promise<void>): Promise<void> {
+  async #attempt(folder: string, sync: () => Promise<void>): Promise<void> {
     const giveUpAt = performance.now() + this.#settings.shortageMilliseconds;
     for (let pause = PAUSE_MILLISECONDS_MIN; ; pause = Math.min(2 * pause, PAUSE_MILLISECONDS_MAX)) {
       try {
@@ -150,10 +167,13 @@ export class TableSync {
         return;
       } catch (error) {
         if (!isShortage(error)) {
-          this.#failed.add(key);
+          this.#failed.add(folder);
           throw notSynced(error);
         }
-        if (performance.now() + pause > giveUpAt) throw notSyncedYet(error);
+        if (performance.now() + pause > giveUpAt) {
+          const message = `${SHORT_OF_RESOURCES} to sync the write, which may have been made or not.`;
+          throw unavailable(message, SHORTAGE_SECONDS, error);
+        }
         await sleep(pause);
       }
     }
@@ -163,23 +183,16 @@ export class TableSync {
 const PAUSE_MILLISECONDS_MIN = 10;
 const PAUSE_MILLISECONDS_MAX = 500;
 
+const SHORT_OF_RESOURCES = 'The service lacks file handles or memory';
+const SHORTAGE_SECONDS = 5;
+const READ_ONLY = 'The table is read-only until the service starts again.';
+const DISK_FAILED_SECONDS = 60;
+
 function notSynced(cause: unknown): ServiceError {
-  const message =
-    'The disk failed to keep the write, which may have been made or not. The table is read-only until the service starts again.';
-  return new ServiceError('ServiceUnavailable', message, { cause, retryAfterSeconds: 60 });
+  const message = `The disk failed to keep the write, which may have been made or not. ${READ_ONLY}`;
+  return unavailable(message, DISK_FAILED_SECONDS, cause);
 }
 
-function notSyncedYet(cause: unknown): ServiceError {
-  const message = 'The service lacks file handles or memory to sync the write, which may have been made or not.';
-  return new ServiceError('ServiceUnavailable', message, { cause, retryAfterSeconds: 5 });
-}
-
-function shortOfResources(cause: unknown): ServiceError {
-  const message = 'The service lacks file handles or memory to sync an earlier write. This write was not made.';
-  return new ServiceError('ServiceUnavailable', message, { cause, retryAfterSeconds: 5 });
-}
-
-function readOnly(): ServiceError {
-  const message = 'The disk failed to keep an earlier write. The table is read-only until the service starts again.';
-  return new ServiceError('ServiceUnavailable', message, { retryAfterSeconds: 60 });
+function unavailable(message: string, retryAfterSeconds: number, cause?: unknown): ServiceError {
+  return new ServiceError('ServiceUnavailable', message, { cause, retryAfterSeconds });
 }
