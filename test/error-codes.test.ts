@@ -4,6 +4,7 @@ import { setTimeout } from 'node:timers/promises';
 import { after, before, suite, test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { ERROR_KINDS } from '../src/errors/service-error.ts';
+import { findState } from './catalog/temporary-catalog.ts';
 import { ContractServer } from './contract/contract-server.ts';
 import type { MadeTable } from './contract/contract-server.ts';
 import { Int32, streamOf } from './contract/contract-tables.ts';
@@ -192,7 +193,7 @@ async function holdCreate(at: ContractServer): Promise<{ readonly upload: string
   const sent = openRaw(at.url, { path: upload, headers });
   sent.write(ROWS.subarray(0, ROWS.length - 8));
   const database = await at.catalog.databases.find('default');
-  while ((await at.catalog.tables.findAny(database?.id ?? '', ['slow'])) !== 'reserved') await setTimeout(5);
+  while ((await findState(at.catalog, database?.id ?? '', ['slow'])) !== 'reserved') await setTimeout(5);
   return {
     upload,
     end: async () => {

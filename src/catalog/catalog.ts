@@ -43,9 +43,9 @@ export async function openCatalog(settings: CatalogSettings) {
     databases: createDatabaseStore(context),
     namespaces: createNamespaceStore(context),
     tables: createTableStore(context),
-    keys: createCredentialStore(context, { table: 'api_keys', prefix: 'key:' }),
+    keys: createCredentialStore(context, { table: 'apiKeys', prefix: 'key:' }),
     /** Of the token endpoint. */
-    clients: createCredentialStore(context, { table: 'oauth_clients', prefix: 'client:' }),
+    clients: createCredentialStore(context, { table: 'oauthClients', prefix: 'client:' }),
     signingKeys: createSigningKeyStore(context),
     grants: createGrantStore(context),
     transactions: createTransactionStore(context),

@@ -8,12 +8,6 @@ import { createId } from './ids.ts';
 import { toStorageDirectory } from './storage-roots.ts';
 import type { Sql } from './store.ts';
 
-interface NewDatabase {
-  readonly name: string;
-  /** By default a new folder below the storage root. */
-  readonly root?: string | undefined;
-}
-
 export function createDatabaseStore({ read, write, append, caches, roots, now }: CatalogContext) {
   const cache = caches.create<Database>();
   const toDatabase = (row: Database): Database => ({ ...row, root: roots.fromStored(row.root) });
@@ -30,14 +24,15 @@ export function createDatabaseStore({ read, write, append, caches, roots, now }:
       return rows.map(toDatabase);
     },
 
-    async create({ name, root }: NewDatabase): Promise<Database> {
+    /** The root is by default a new folder below the storage root. */
+    async create({ name, root }: { readonly name: string; readonly root?: string | undefined }): Promise<Database> {
       checkName(name, DEFAULT_DELIMITER);
       const id = createId(now());
       const stored = root === undefined ? `./databases/${toStorageDirectory(name, id)}` : roots.toStored(root);
       const result = await append(async (sql) =>
         sql
           .insertInto('databases')
-          .values({ id, name, root: stored, created_at: now() })
+          .values({ id, name, root: stored, createdAt: now() })
           .onConflict((conflict) => conflict.column('name').doNothing())
           .executeTakeFirst(),
       );
@@ -61,15 +56,15 @@ async function dropDatabase(sql: Sql, name: string): Promise<void> {
   const database = await selectDatabases(sql).where('name', '=', name).executeTakeFirst();
   if (database === undefined) throw databaseNotFound(name);
   for (const content of ['tables', 'namespaces'] as const) {
-    const row = await sql.selectFrom(content).select('id').where('database_id', '=', database.id).executeTakeFirst();
+    const row = await sql.selectFrom(content).select('id').where('databaseId', '=', database.id).executeTakeFirst();
     if (row === undefined) continue;
     throw new ServiceError('DatabaseNotEmpty', `The database ${quoteForMessage(name)} is not empty.`, {
       hint: `Drop its ${content} first.`,
     });
   }
   for (const trace of ['transactions', 'releases', 'renames'] as const) {
-    await sql.deleteFrom(trace).where('database_id', '=', database.id).execute();
+    await sql.deleteFrom(trace).where('databaseId', '=', database.id).execute();
   }
-  await sql.deleteFrom('grants').where('database_name', '=', name).execute();
+  await sql.deleteFrom('grants').where('databaseName', '=', name).execute();
   await sql.deleteFrom('databases').where('id', '=', database.id).execute();
 }

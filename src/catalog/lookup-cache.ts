@@ -9,8 +9,6 @@ interface LookupCachesOptions {
   readonly entriesMax: number;
 }
 
-type Found = object | string | number | true;
-
 /** Caches that every lookup first compares with what other connections have committed. */
 export class LookupCaches {
   readonly #options: LookupCachesOptions;
@@ -27,7 +25,7 @@ export class LookupCaches {
   }
 
   /** Keeps the most recently used results. Absence is not cached: requests for what does not exist would evict the rest. */
-  create<Value extends Found>() {
+  create<Value extends object | string | number>() {
     const cache = new LRUCache<string, Value>({ max: this.#options.entriesMax });
     this.#caches.push(cache);
     return {

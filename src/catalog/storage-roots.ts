@@ -1,24 +1,18 @@
-/**
- * Roots below the configured storage root are stored relative to it, so that a data folder can be moved or copied and
- * its tables are found at the new location.
- */
-export interface StorageRoots {
-  toStored(root: string): string;
-  fromStored(text: string): string;
-}
+export type StorageRoots = ReturnType<typeof createStorageRoots>;
 
 const HERE = '.';
 const BELOW = './';
 
-export function createStorageRoots(storageRoot: string): StorageRoots {
+/** Roots below the configured storage root are stored relative to it: a data folder can be moved or copied. */
+export function createStorageRoots(storageRoot: string) {
   const base = storageRoot.replace(/\/+$/, '');
   return {
-    toStored(root) {
+    toStored(root: string): string {
       const trimmed = root.replace(/\/+$/, '');
       if (trimmed === base) return HERE;
       return trimmed.startsWith(`${base}/`) ? `${BELOW}${trimmed.slice(base.length + 1)}` : trimmed;
     },
-    fromStored(text) {
+    fromStored(text: string): string {
       if (text === HERE) return base;
       return text.startsWith(BELOW) ? `${base}/${text.slice(BELOW.length)}` : text;
     },

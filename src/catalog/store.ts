@@ -1,7 +1,22 @@
-import type { Kysely, RawBuilder } from 'kysely';
+import { CamelCasePlugin, Kysely } from 'kysely';
+import type { Dialect, RawBuilder } from 'kysely';
 import type { CatalogTables } from './schema/rows.ts';
 
 export type Sql = Kysely<CatalogTables>;
+
+export function createSql(dialect: Dialect): Sql {
+  return new Kysely<CatalogTables>({ dialect, plugins: [new CamelCasePlugin()] });
+}
+
+/** Well below the number of values that a statement takes. */
+const PART = 1000;
+
+export async function eachPart(
+  ids: readonly string[],
+  work: (part: readonly string[]) => Promise<unknown>,
+): Promise<void> {
+  for (let at = 0; at < ids.length; at += PART) await work(ids.slice(at, at + PART));
+}
 
 export interface TransactionOptions {
   /** Must survive a power loss, not only a crash of the process. */

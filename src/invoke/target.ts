@@ -115,7 +115,8 @@ async function findNewNamespace(request: TargetRequest): Promise<NamespacePath> 
 
 async function requireNamespace(request: TargetRequest, path: NamespacePath): Promise<void> {
   const { caller, database, delimiter, prefix, catalog } = request;
-  if (isVisible(caller, database.name, path) && (await catalog.namespaces.exists(database.id, path))) return;
+  if (isVisible(caller, database.name, path) && (await catalog.namespaces.find(database.id, path)) !== undefined)
+    return;
   throw namespaceNotFound(path.slice(prefix.length), delimiter);
 }
 

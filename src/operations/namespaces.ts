@@ -150,8 +150,8 @@ async function createOrKeep(request: CreateRequest, services: Services): Promise
 async function replace(request: CreateRequest, services: Services): Promise<Reply> {
   const { caller, database, namespace: path } = request;
   const { namespaces } = services.catalog;
-  const exists = await namespaces.exists(database.id, path);
-  if (exists && !isPermitted(caller, 'manage', database.name, path)) throw notPermitted('manage');
+  const isReplaced = (await namespaces.find(database.id, path)) !== undefined;
+  if (isReplaced && !isPermitted(caller, 'manage', database.name, path)) throw notPermitted('manage');
   const namespace = toNamespace(request);
   const { transactionId, removals } = await namespaces.replace(namespace, toNameEntry(request));
   await removeData(services, removals);

@@ -4,6 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { holdVersion } from '../catalog/temporary-catalog.ts';
 import { ContractServer } from '../contract/contract-server.ts';
 import { sampleStream } from '../support/arrow-tables.ts';
 
@@ -18,7 +19,7 @@ for (const branch of [undefined, 'trial']) {
     const { json } = await before.admin.arrow(at, sampleStream(2));
     const record = await findTable(before, table.id);
     // As if the process had died between its first commit and its last.
-    await before.catalog.tables.hold(record.id, { version: json.version, branch });
+    await holdVersion(before.catalog, record.id, { version: json.version, branch });
     assert.equal(
       (await before.admin.arrow(`${table.at}/insert?branch=${branch ?? 'main'}`, sampleStream(7))).status,
       200,

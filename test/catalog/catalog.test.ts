@@ -3,9 +3,9 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import type { Catalog } from '../../src/catalog/catalog.ts';
 import type { Grant } from '../../src/model/access.ts';
-import { ENTRY, createTable, open, recordCommit, refusal, temporaryCatalog } from './temporary-catalog.ts';
+import { ENTRY, createTable, holdVersion, open, recordCommit, refusal, temporaryCatalog } from './temporary-catalog.ts';
 
-const GRANT: Grant = { role: 'writer', database: 'sales', path: ['a'] };
+const GRANT: Grant = { role: 'writer', database: 'default', path: ['a'] };
 const PRINCIPAL = 'token:issuer#subject';
 
 /** What is true, as it should be seen by everyone. */
@@ -120,7 +120,7 @@ async function apply(catalog: Catalog, world: World, change: Change): Promise<vo
       return;
     case 'hold':
       await (world.heldVersion === undefined
-        ? catalog.tables.hold(table.id, { version: 3 })
+        ? holdVersion(catalog, table.id, { version: 3 })
         : catalog.tables.release(table.id));
       world.heldVersion = world.heldVersion === undefined ? 3 : undefined;
       return;

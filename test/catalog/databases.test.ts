@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { open, refusal, temporaryCatalog, temporaryFile } from './temporary-catalog.ts';
+import { ENTRY, open, refusal, temporaryCatalog, temporaryFile } from './temporary-catalog.ts';
 
 test('a database is found by its exact name', async (context) => {
   const { catalog, database } = await temporaryCatalog(context);
@@ -70,7 +70,7 @@ test('an empty database is dropped with its grants, so that the next of its name
 test('a database that holds anything is not dropped, nor is the default one', async (context) => {
   const { catalog } = await temporaryCatalog(context);
   const { id } = await catalog.databases.create({ name: 'sales', root: '/sales' });
-  await catalog.namespaces.create({ databaseId: id, path: ['a'], properties: {} });
+  await catalog.namespaces.create({ databaseId: id, path: ['a'], properties: {} }, ENTRY);
   await assert.rejects(catalog.databases.drop('sales'), refusal('DatabaseNotEmpty', /"sales"/));
   const stock = await catalog.databases.create({ name: 'stock', root: '/stock' });
   await catalog.tables.reserve({ databaseId: stock.id, path: ['t'], root: '/stock', caller: 'key:k' });
@@ -84,6 +84,6 @@ test('creating something in a database that is dropped meanwhile is a conflict',
   await catalog.databases.drop('sales');
   const table = catalog.tables.reserve({ databaseId, path: ['t'], root: '/sales', caller: 'key:k' });
   await assert.rejects(table, refusal('ConcurrentModification'));
-  const namespace = catalog.namespaces.create({ databaseId, path: ['n'], properties: {} });
+  const namespace = catalog.namespaces.create({ databaseId, path: ['n'], properties: {} }, ENTRY);
   await assert.rejects(namespace, refusal('ConcurrentModification'));
 });

@@ -1,17 +1,19 @@
 import { fork } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { isDeepStrictEqual } from 'node:util';
 import { openCatalog } from '../../src/catalog/catalog.ts';
 import type { Catalog, CommitEntry, NewCommit, RecordedCommit } from '../../src/catalog/catalog.ts';
 import { ServiceError } from '../../src/errors/service-error.ts';
 import type { ErrorName } from '../../src/errors/service-error.ts';
 import type { Database, TableRecord } from '../../src/model/table.ts';
-import type { TablePath } from '../../src/model/identifier.ts';
+import type { NamespacePath, TablePath } from '../../src/model/identifier.ts';
 
 export const CHILD = fileURLToPath(new URL('./child.js', import.meta.url));
 export const NOW = 1_700_000_000_000;
@@ -60,6 +62,37 @@ export async function createTable(
   const table = await catalog.tables.find(databaseId, path);
   if (table === undefined) throw new Error('The published table is not there.');
   return table;
+}
+
+/** Of the table at a path, which lookups do not show while it is reserved. */
+export async function findState(
+  { tables }: Catalog,
+  databaseId: string,
+  path: TablePath,
+): Promise<'absent' | 'reserved' | 'published' | 'declared'> {
+  const [found] = await tables.list({ databaseId, paths: [path], limit: 1 });
+  if (found !== undefined) return found.isDeclared === true ? 'declared' : 'published';
+  const { reservations } = await tables.unfinished();
+  const isReserved = reservations.some((each) => each.databaseId === databaseId && isDeepStrictEqual(each.path, path));
+  return isReserved ? 'reserved' : 'absent';
+}
+
+/** As a write of several commits leaves the table when a crash cuts it short. */
+export async function holdVersion(
+  { journal }: Catalog,
+  tableId: string,
+  { version, branch }: { readonly version: number; readonly branch?: string | undefined },
+): Promise<void> {
+  const id = randomUUID();
+  const request = { id, caller: 'key:k', digest: id, key: undefined, generation: undefined, requestId: 'request-1' };
+  const commit = { operation: 'insert_into_table', branch, baseVersion: version, epoch: 0, expected: '{}' };
+  const entry = { ...request, ...commit, databaseId: 'database', tableId, path: ['held'] as const, holdsReaders: true };
+  await journal.begin([entry], { bounds: [], removes: [], isDurable: true });
+  await journal.remove([id]);
+}
+
+export async function hasNamespace({ namespaces }: Catalog, databaseId: string, path: NamespacePath): Promise<boolean> {
+  return (await namespaces.find(databaseId, path)) !== undefined;
 }
 
 /** A commit that has no journal entry. */

@@ -100,7 +100,8 @@ export class ContractServer {
   async namespace(path: readonly string[], database = 'default'): Promise<void> {
     const found = await this.catalog.databases.find(database);
     assert.ok(found);
-    await this.catalog.namespaces.create({ databaseId: found.id, path, properties: {} });
+    const entry = { operation: 'create_namespace', caller: 'key:test', version: 0, requestId: 'test' };
+    await this.catalog.namespaces.create({ databaseId: found.id, path, properties: {} }, entry);
   }
 
   async database(name = this.name('tenant')): Promise<string> {

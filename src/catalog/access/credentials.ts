@@ -4,6 +4,7 @@ import type { Grant } from '../../model/access.ts';
 import type { CatalogContext } from '../context.ts';
 import { createId } from '../ids.ts';
 import type { CredentialRow, GrantRow } from '../schema/rows.ts';
+import { eachPart } from '../store.ts';
 import type { Sql } from '../store.ts';
 import { insertGrants, refuseLastAdministrator, requireDatabases, toGrants } from './grants.ts';
 
@@ -32,13 +33,8 @@ interface CredentialPage {
   readonly limit?: number;
 }
 
-interface RevokeRules {
-  /** Refuses with `LastAdministrator` when no administrator of the server would be left. */
-  readonly keepAdministrator?: boolean;
-}
-
 interface CredentialKind {
-  readonly table: 'api_keys' | 'oauth_clients';
+  readonly table: 'apiKeys' | 'oauthClients';
   /** In front of its id in the principals of grants. */
   readonly prefix: 'key:' | 'client:';
 }
@@ -88,11 +84,11 @@ export function createCredentialStore({ read, write, caches, now }: CatalogConte
     },
 
     /** False when there is no such credential, or it was revoked before. */
-    async revoke(id: string, rules?: RevokeRules): Promise<boolean> {
+    async revoke(id: string): Promise<boolean> {
       return write(async (sql) => {
-        if (rules?.keepAdministrator === true) await refuseLastAdministrator(sql, kind.prefix + id, now());
-        const valid = sql.updateTable(kind.table).where('id', '=', id).where('revoked_at', 'is', null);
-        const result = await valid.set({ revoked_at: now() }).executeTakeFirst();
+        await refuseLastAdministrator(sql, kind.prefix + id, now());
+        const valid = sql.updateTable(kind.table).where('id', '=', id).where('revokedAt', 'is', null);
+        const result = await valid.set({ revokedAt: now() }).executeTakeFirst();
         return result.numUpdatedRows > 0n;
       });
     },
@@ -100,7 +96,7 @@ export function createCredentialStore({ read, write, caches, now }: CatalogConte
 }
 
 function selectValid(sql: Sql, { table }: CredentialKind) {
-  return sql.selectFrom(table).selectAll().where('revoked_at', 'is', null);
+  return sql.selectFrom(table).selectAll().where('revokedAt', 'is', null);
 }
 
 async function insertCredential(
@@ -109,14 +105,7 @@ async function insertCredential(
   credential: NewCredential & { readonly createdAt: number },
 ): Promise<CredentialRecord> {
   const { name, digest, grants, createdAt, expiresAt = null } = credential;
-  const row = {
-    id: createId(createdAt),
-    name,
-    digest,
-    created_at: createdAt,
-    expires_at: expiresAt,
-    revoked_at: null,
-  };
+  const row = { id: createId(createdAt), name, digest, createdAt, expiresAt, revokedAt: null };
   if (credential.knownDatabasesOnly === true) await requireDatabases(sql, grants);
   const result = await sql
     .insertInto(table)
@@ -128,9 +117,6 @@ async function insertCredential(
   return { ...toRecord(row, []), grants };
 }
 
-/** Well below the number of values that a statement takes. */
-const PRINCIPALS_MAX = 500;
-
 async function listCredentials(
   sql: Sql,
   kind: CredentialKind,
@@ -138,12 +124,10 @@ async function listCredentials(
 ): Promise<readonly CredentialRecord[]> {
   const rows = await listRows(sql, kind, page);
   const grants = new Map(rows.map((row) => [kind.prefix + row.id, [] as GrantRow[]]));
-  const principals = [...grants.keys()];
-  for (let at = 0; at < principals.length; at += PRINCIPALS_MAX) {
-    const some = principals.slice(at, at + PRINCIPALS_MAX);
-    const found = await sql.selectFrom('grants').selectAll().where('principal', 'in', some).execute();
+  await eachPart([...grants.keys()], async (principals) => {
+    const found = await sql.selectFrom('grants').selectAll().where('principal', 'in', principals).execute();
     for (const row of found) grants.get(row.principal)?.push(row);
-  }
+  });
   return rows.map((row) => toRecord(row, grants.get(kind.prefix + row.id) ?? []));
 }
 
@@ -162,7 +146,7 @@ async function listRows(
         .select((grant) => grant.fn<string>('substr', ['principal', grant.val(prefix.length + 1)]).as('id'))
         .where('principal', '>=', prefix)
         .where('principal', '<', prefix.replace(':', ';'))
-        .where('database_name', 'in', databases),
+        .where('databaseName', 'in', databases),
     );
   }
   if (limit !== undefined) query = query.limit(limit);
@@ -170,12 +154,7 @@ async function listRows(
 }
 
 function toRecord(row: CredentialRow, grants: readonly GrantRow[]): CredentialRecord {
-  return {
-    id: row.id,
-    name: row.name,
-    createdAt: row.created_at,
-    ...(row.expires_at === null ? {} : { expiresAt: row.expires_at }),
-    ...(row.revoked_at === null ? {} : { revokedAt: row.revoked_at }),
-    grants: toGrants(grants),
-  };
+  const { id, name, createdAt, expiresAt, revokedAt } = row;
+  const ends = { ...(expiresAt === null ? {} : { expiresAt }), ...(revokedAt === null ? {} : { revokedAt }) };
+  return { id, name, createdAt, ...ends, grants: toGrants(grants) };
 }

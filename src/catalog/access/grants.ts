@@ -8,13 +8,6 @@ import { fromPathText, rangeFrom, toPathText } from '../path-text.ts';
 import type { GrantRow } from '../schema/rows.ts';
 import type { Sql } from '../store.ts';
 
-interface GrantRules {
-  /** For `add`: refuses with `DatabaseNotFound` when the database is missing. */
-  readonly knownDatabasesOnly?: boolean;
-  /** For `remove`: refuses with `LastAdministrator` when no administrator of the server would be left. */
-  readonly keepAdministrator?: boolean;
-}
-
 /** A principal is the id of a caller, such as `key:…`, `client:…` or `token:<issuer>#<subject>`. */
 export interface GivenGrant extends Grant {
   readonly principal: string;
@@ -44,18 +37,17 @@ export function createGrantStore({ read, write, caches, now }: CatalogContext) {
     },
 
     /** Idempotent. */
-    async add(principal: string, grant: Grant, rules?: GrantRules): Promise<void> {
+    async add(principal: string, grant: Grant): Promise<void> {
       await write(async (sql) => {
-        if (rules?.knownDatabasesOnly === true) await requireDatabases(sql, [grant]);
+        await requireDatabases(sql, [grant]);
         await insertGrants(sql, principal, [grant]);
       });
     },
 
     /** False when there was no such grant. */
-    async remove(principal: string, grant: Grant, rules?: GrantRules): Promise<boolean> {
+    async remove(principal: string, grant: Grant): Promise<boolean> {
       return write(async (sql) => {
-        const isGuarded = rules?.keepAdministrator === true && isAdministration(grant);
-        if (isGuarded) await refuseLastAdministrator(sql, principal, now());
+        if (isAdministration(grant)) await refuseLastAdministrator(sql, principal, now());
         let query = sql.deleteFrom('grants');
         const row = toGrantRow(principal, grant);
         for (const column of KEY) query = query.where(column, '=', row[column]);
@@ -71,7 +63,7 @@ export function createGrantStore({ read, write, caches, now }: CatalogContext) {
   };
 }
 
-/** In the same transaction as the grant, so that no grant outlives its database. */
+/** In the same transaction as the grant: no grant outlives its database. */
 export async function requireDatabases(sql: Sql, grants: readonly Grant[]): Promise<void> {
   for (const { database } of grants) {
     if (database === undefined) continue;
@@ -95,7 +87,7 @@ export function toGrants(rows: readonly GrantRow[]): readonly Grant[] {
     .filter((row) => ROLES.includes(row.role))
     .map((row) => ({
       role: row.role,
-      database: row.database_name === '' ? undefined : row.database_name,
+      database: row.databaseName === '' ? undefined : row.databaseName,
       path: fromPathText(row.path),
     }));
 }
@@ -104,7 +96,7 @@ function isAdministration({ role, database, path }: Grant): boolean {
   return role === 'admin' && database === undefined && path.length === 0;
 }
 
-const KEY = ['principal', 'database_name', 'path', 'role'] as const;
+const KEY = ['principal', 'databaseName', 'path', 'role'] as const;
 
 async function listRows(sql: Sql, page: GrantPage): Promise<readonly GrantRow[]> {
   const { principal, databases, under = [], after, limit } = page;
@@ -112,14 +104,14 @@ async function listRows(sql: Sql, page: GrantPage): Promise<readonly GrantRow[]>
   if (principal !== undefined) query = query.where('principal', '=', principal);
   if (databases !== undefined) {
     if (databases.length === 0) return [];
-    query = query.where('database_name', 'in', databases);
+    query = query.where('databaseName', 'in', databases);
   }
   const range = rangeFrom(under);
   if (range !== undefined) query = query.where('path', '>=', range.from).where('path', '<', range.before);
   if (after !== undefined) {
     const last = toGrantRow(after.principal, after);
     query = query.where((where) =>
-      where(where.refTuple(...KEY), '>', where.tuple(last.principal, last.database_name, last.path, last.role)),
+      where(where.refTuple(...KEY), '>', where.tuple(last.principal, last.databaseName, last.path, last.role)),
     );
   }
   for (const column of KEY) query = query.orderBy(column);
@@ -129,7 +121,7 @@ async function listRows(sql: Sql, page: GrantPage): Promise<readonly GrantRow[]>
 function toGrantRow(principal: string, grant: Grant): GrantRow {
   // Stored, an empty name means all databases: a request must not give it.
   if (grant.database === '') throw invalidInput('The grant names a database without a name.');
-  return { principal, database_name: grant.database ?? '', path: toPathText(grant.path), role: grant.role };
+  return { principal, databaseName: grant.database ?? '', path: toPathText(grant.path), role: grant.role };
 }
 
 /**
@@ -147,17 +139,17 @@ export async function refuseLastAdministrator(sql: Sql, principal: string, now: 
 async function listAdministrators(sql: Sql, now: number): Promise<readonly string[]> {
   const rows = await sql
     .selectFrom('grants')
-    .innerJoin('api_keys', (join) =>
-      join.on((on) => on(on.fn('substr', ['grants.principal', on.val('key:'.length + 1)]), '=', on.ref('api_keys.id'))),
+    .innerJoin('apiKeys', (join) =>
+      join.on((on) => on(on.fn('substr', ['grants.principal', on.val('key:'.length + 1)]), '=', on.ref('apiKeys.id'))),
     )
     .select('grants.principal')
     .where('grants.principal', '>=', 'key:')
     .where('grants.principal', '<', 'key;')
-    .where('database_name', '=', '')
+    .where('databaseName', '=', '')
     .where('path', '=', '')
     .where('role', '=', 'admin')
-    .where('revoked_at', 'is', null)
-    .where((where) => where.or([where('expires_at', 'is', null), where('expires_at', '>', now)]))
+    .where('revokedAt', 'is', null)
+    .where((where) => where.or([where('expiresAt', 'is', null), where('expiresAt', '>', now)]))
     // With two of them, either may be removed.
     .limit(2)
     .execute();

@@ -13,11 +13,6 @@ interface SigningKey {
 
 type NewSigningKey = Pick<SigningKey, 'id' | 'jwk'>;
 
-interface RotateRules {
-  /** Deletes all earlier keys at once, and with them the validity of every token that they signed. */
-  readonly forgetEarlier?: boolean;
-}
-
 /** No token is valid for longer: its setting allows a day at most. */
 const KEPT_MILLISECONDS = 2 * 24 * 60 * 60 * 1000;
 const ALL = 'all';
@@ -43,13 +38,13 @@ export function createSigningKeyStore({ read, write, caches, now }: CatalogConte
       });
     },
 
-    /** Signs with this one from now on. */
-    async rotate(key: NewSigningKey, rules?: RotateRules): Promise<void> {
+    /** Signs with this one from now on. `forgetEarlier` invalidates every token that earlier keys have signed. */
+    async rotate(key: NewSigningKey, { forgetEarlier = false } = {}): Promise<void> {
       await write(async (sql) => {
         const rotatedAt = now();
-        const keptSince = rules?.forgetEarlier === true ? rotatedAt + 1 : rotatedAt - KEPT_MILLISECONDS;
-        await sql.updateTable('signing_keys').set({ retired_at: rotatedAt }).where('retired_at', 'is', null).execute();
-        await sql.deleteFrom('signing_keys').where('retired_at', '<', keptSince).execute();
+        const keptSince = forgetEarlier ? rotatedAt + 1 : rotatedAt - KEPT_MILLISECONDS;
+        await sql.updateTable('signingKeys').set({ retiredAt: rotatedAt }).where('retiredAt', 'is', null).execute();
+        await sql.deleteFrom('signingKeys').where('retiredAt', '<', keptSince).execute();
         await insertKey(sql, key, rotatedAt);
       });
     },
@@ -58,19 +53,14 @@ export function createSigningKeyStore({ read, write, caches, now }: CatalogConte
 
 async function listKeys(sql: Sql): Promise<readonly SigningKey[]> {
   const rows = await sql
-    .selectFrom('signing_keys')
+    .selectFrom('signingKeys')
     .selectAll()
-    .orderBy('retired_at', (order) => order.desc().nullsFirst())
-    .orderBy('created_at', 'desc')
+    .orderBy('retiredAt', (order) => order.desc().nullsFirst())
+    .orderBy('createdAt', 'desc')
     .execute();
-  return rows.map(({ id, jwk, created_at: createdAt, retired_at: retiredAt }) => ({
-    id,
-    jwk,
-    createdAt,
-    ...(retiredAt === null ? {} : { retiredAt }),
-  }));
+  return rows.map(({ retiredAt, ...key }) => ({ ...key, ...(retiredAt === null ? {} : { retiredAt }) }));
 }
 
 async function insertKey(sql: Sql, { id, jwk }: NewSigningKey, createdAt: number): Promise<void> {
-  await sql.insertInto('signing_keys').values({ id, jwk, created_at: createdAt, retired_at: null }).execute();
+  await sql.insertInto('signingKeys').values({ id, jwk, createdAt, retiredAt: null }).execute();
 }

@@ -60,8 +60,8 @@ export interface Completion
 export async function insertPending(sql: Sql, entries: readonly NewEntry[], since: number): Promise<void> {
   const rows = entries.map((entry): JournalRow => {
     const { branch = null, baseVersion, epoch, expected } = entry;
-    const ending = { since, version: null, transaction_id: null, outcome: null };
-    return { ...toColumns(entry), branch, base_version: baseVersion, epoch, expected, state: 'pending', ...ending };
+    const ending = { since, version: null, transactionId: null, outcome: null };
+    return { ...toColumns(entry), branch, baseVersion, epoch, expected, state: 'pending', ...ending };
   });
   await runHot(sql, {
     key: `insert into journal, ${rows.length} rows`,
@@ -71,54 +71,31 @@ export async function insertPending(sql: Sql, entries: readonly NewEntry[], sinc
 }
 
 export async function insertCompleted(sql: Sql, completion: Completion): Promise<void> {
-  const { version, transactionId, outcome, committedAt } = completion;
-  const ending = { since: committedAt, version, transaction_id: transactionId, outcome };
-  const row = { ...toColumns(completion), branch: null, base_version: 0, epoch: 0, expected: null, ...ending };
-  await sql
-    .insertInto('journal')
-    .values({ ...row, state: 'committed' })
-    .execute();
+  const { version, transactionId, outcome, committedAt: since } = completion;
+  const beginning = { ...toColumns(completion), branch: null, baseVersion: 0, epoch: 0, expected: null };
+  const row: JournalRow = { ...beginning, state: 'committed', since, version, transactionId, outcome };
+  await sql.insertInto('journal').values(row).execute();
 }
 
 type Common = Omit<Completion, 'outcome' | 'version' | 'transactionId' | 'committedAt'>;
 
 function toColumns(entry: Common) {
-  return {
-    id: entry.id,
-    caller: entry.caller,
-    digest: entry.digest,
-    idempotency_key: entry.key ?? null,
-    operation: entry.operation,
-    database_id: entry.databaseId,
-    table_id: entry.tableId,
-    table_path: toPathText(entry.path),
-    generation: entry.generation ?? null,
-    request_id: entry.requestId,
-    bound_version: null,
-  };
+  const { id, caller, digest, key = null, operation, databaseId, tableId, generation = null, requestId } = entry;
+  const request = { id, caller, digest, idempotencyKey: key, operation, generation, requestId };
+  return { ...request, databaseId, tableId, tablePath: toPathText(entry.path), boundVersion: null };
 }
 
-export function toEntry(row: JournalRow): JournalEntry {
+export function toEntry({ idempotencyKey, tablePath, ...row }: JournalRow): JournalEntry {
   return {
-    id: row.id,
-    caller: row.caller,
-    digest: row.digest,
-    key: row.idempotency_key ?? undefined,
-    operation: row.operation,
-    databaseId: row.database_id,
-    tableId: row.table_id,
-    path: toTablePath(row.table_path),
+    ...row,
+    key: idempotencyKey ?? undefined,
+    path: toTablePath(tablePath),
     branch: row.branch ?? undefined,
-    baseVersion: row.base_version,
-    boundVersion: row.bound_version ?? undefined,
-    epoch: row.epoch,
+    boundVersion: row.boundVersion ?? undefined,
     generation: row.generation ?? undefined,
     expected: row.expected ?? '{}',
-    requestId: row.request_id,
-    state: row.state,
-    since: row.since,
     version: row.version ?? undefined,
-    transactionId: row.transaction_id ?? undefined,
+    transactionId: row.transactionId ?? undefined,
     outcome: row.outcome ?? undefined,
   };
 }

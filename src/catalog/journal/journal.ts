@@ -1,14 +1,16 @@
-import { sql as statement } from 'kysely';
+import type { SelectQueryBuilder } from 'kysely';
 import type { JournalLimits } from '../../model/limits.ts';
 import type { TableRecord } from '../../model/table.ts';
 import type { CatalogContext } from '../context.ts';
+import type { CatalogTables, JournalRow } from '../schema/rows.ts';
+import { eachPart } from '../store.ts';
 import type { Sql } from '../store.ts';
 import { holdVersion, releaseVersion, toProperties } from '../tables/table-rows.ts';
 import { insertPending, toEntry } from './entries.ts';
 import type { JournalEntry, NewEntry } from './entries.ts';
 import { runHot } from './hot-statements.ts';
 import { recordTransactions } from './transactions.ts';
-import type { CommitEntry } from './transactions.ts';
+import type { CommitEntry, Recorded } from './transactions.ts';
 
 export interface BeginOptions {
   /** Entries in doubt of the same branch: commits from now on are not theirs. */
@@ -29,10 +31,11 @@ export interface NewCommit {
 }
 
 /** A recorded commit, with all properties that the table now has. */
-export interface RecordedCommit {
-  readonly transactionId: string;
+export interface RecordedCommit extends Recorded {
   readonly properties: Readonly<Record<string, string>>;
 }
+
+type EntryQuery = SelectQueryBuilder<CatalogTables, 'journal', JournalRow>;
 
 export type Journal = ReturnType<typeof createJournal>;
 
@@ -41,6 +44,10 @@ export function createJournal(context: CatalogContext, limits: JournalLimits) {
   const { read, append, group, now, requireDurable } = context;
   const change = async (run: (sql: Sql) => Promise<void>): Promise<void> =>
     group.run({ run, changesLookups: false, isDurable: false });
+  const list = async (narrow: (entries: EntryQuery) => EntryQuery): Promise<readonly JournalEntry[]> => {
+    const rows = await read(async (sql) => narrow(sql.selectFrom('journal').selectAll()).execute());
+    return rows.map(toEntry);
+  };
   return {
     async begin(entries: readonly NewEntry[], options: BeginOptions): Promise<void> {
       await group.run({
@@ -65,42 +72,32 @@ export function createJournal(context: CatalogContext, limits: JournalLimits) {
     async findByKey(caller: string, key: string): Promise<JournalEntry | undefined> {
       await requireDurable();
       const keptSince = now() - limits.keySeconds * 1000;
-      const row = await read(async (sql) =>
-        sql
-          .selectFrom('journal')
-          .selectAll()
-          .where('idempotency_key', '=', key)
+      const [newest] = await list((entries) =>
+        entries
+          .where('idempotencyKey', '=', key)
           .where('caller', '=', caller)
           .where((where) => where.or([where('state', '=', 'pending'), where('since', '>=', keptSince)]))
           .orderBy('since', 'desc')
-          .limit(1)
-          .executeTakeFirst(),
+          .limit(1),
       );
-      return row && toEntry(row);
+      return newest;
     },
 
     async find(id: string): Promise<JournalEntry | undefined> {
       await requireDurable();
-      const row = await read(async (sql) =>
-        sql.selectFrom('journal').selectAll().where('id', '=', id).executeTakeFirst(),
-      );
-      return row && toEntry(row);
+      const [entry] = await list((entries) => entries.where('id', '=', id));
+      return entry;
     },
 
     /** In the order in which they began at their tables. */
     async pending(): Promise<readonly JournalEntry[]> {
-      const rows = await read(async (sql) =>
-        sql.selectFrom('journal').selectAll().where('state', '=', 'pending').orderBy('base_version').execute(),
-      );
-      return rows.map(toEntry);
+      return list((entries) => entries.where('state', '=', 'pending').orderBy('baseVersion'));
     },
 
     async keyless(): Promise<readonly JournalEntry[]> {
-      const rows = await read(async (sql) => {
-        const committed = sql.selectFrom('journal').selectAll().where('state', '=', 'committed');
-        return committed.where('idempotency_key', 'is', null).orderBy('since').execute();
-      });
-      return rows.map(toEntry);
+      return list((entries) =>
+        entries.where('state', '=', 'committed').where('idempotencyKey', 'is', null).orderBy('since'),
+      );
     },
 
     /** The response marks start anew: these entries belong to them from now on. */
@@ -167,8 +164,8 @@ async function recordAll(
     const merged = { ...properties.get(tableId), ...commit.properties };
     properties.set(tableId, merged);
     if (commit.properties !== undefined) {
-      const text = JSON.stringify(merged);
-      await sql.updateTable('tables').set({ properties: text }).where('id', '=', tableId).execute();
+      const columns = { properties: JSON.stringify(merged) };
+      await sql.updateTable('tables').set(columns).where('id', '=', tableId).execute();
     }
     if (commit.releasesReaders === true) await releaseVersion(sql, tableId);
     await commitEntry(sql, commit, { transactionId, committedAt });
@@ -177,20 +174,23 @@ async function recordAll(
   return commits.map((commit) => recorded.get(commit));
 }
 
-interface RecordedTable {
-  readonly id: string;
-  readonly properties: string;
-  readonly newest: string | null;
-}
-
-async function readTables(sql: Sql, ids: readonly string[]): Promise<readonly RecordedTable[]> {
+async function readTables(sql: Sql, ids: readonly string[]) {
   return runHot(sql, {
     key: `select tables, ${ids.length} ids`,
     compile: () =>
-      statement<RecordedTable>`
-        select id, properties, (select max(id) from transactions) as newest from tables
-        where id in (${statement.join(ids)}) and state != 'reserved'`.compile(sql),
-    values: ids,
+      sql
+        .selectFrom('tables')
+        .select(['id', 'properties'])
+        .select((tables) =>
+          tables
+            .selectFrom('transactions')
+            .select(({ fn }) => fn.max('id').as('id'))
+            .as('newest'),
+        )
+        .where('id', 'in', ids)
+        .where('state', '!=', 'reserved')
+        .compile(),
+    values: [...ids, 'reserved'],
   });
 }
 
@@ -205,7 +205,7 @@ async function isOpen(sql: Sql, { entry, releasesReaders }: NewCommit): Promise<
 async function commitEntry(
   sql: Sql,
   { entry, commit: { version } }: NewCommit,
-  { transactionId, committedAt }: { readonly transactionId: string; readonly committedAt: number },
+  { transactionId, committedAt }: Recorded & { readonly committedAt: number },
 ): Promise<void> {
   if (entry === undefined) return;
   await runHot(sql, {
@@ -213,7 +213,7 @@ async function commitEntry(
     compile: () =>
       sql
         .updateTable('journal')
-        .set({ version, transaction_id: transactionId, outcome: entry.outcome, since: committedAt, state: 'committed' })
+        .set({ version, transactionId, outcome: entry.outcome, since: committedAt, state: 'committed' })
         .where('id', '=', entry.id)
         .where('epoch', '=', entry.epoch)
         .compile(),
@@ -223,7 +223,7 @@ async function commitEntry(
 
 async function boundEntries(sql: Sql, ids: readonly string[], version: number): Promise<void> {
   const pending = sql.updateTable('journal').where('state', '=', 'pending').where('id', 'in', ids);
-  await pending.where('bound_version', 'is', null).set({ bound_version: version }).execute();
+  await pending.where('boundVersion', 'is', null).set({ boundVersion: version }).execute();
 }
 
 async function removeEntries(sql: Sql, ids: readonly string[]): Promise<void> {
@@ -236,20 +236,13 @@ async function removeEntries(sql: Sql, ids: readonly string[]): Promise<void> {
   );
 }
 
-/** Well below the number of values that a statement takes. */
-const PART = 1000;
-
-async function eachPart(ids: readonly string[], work: (part: readonly string[]) => Promise<unknown>): Promise<void> {
-  for (let at = 0; at < ids.length; at += PART) await work(ids.slice(at, at + PART));
-}
-
 async function pruneKeyed(sql: Sql, { keySeconds, keysMax }: JournalLimits, now: number): Promise<void> {
-  const keyed = sql.deleteFrom('journal').where('state', '=', 'committed').where('idempotency_key', 'is not', null);
+  const keyed = sql.deleteFrom('journal').where('state', '=', 'committed').where('idempotencyKey', 'is not', null);
   await keyed.where('since', '<', now - keySeconds * 1000).execute();
   const oldest = await sql
     .selectFrom('journal')
     .select('since')
-    .where('idempotency_key', 'is not', null)
+    .where('idempotencyKey', 'is not', null)
     .orderBy('since', 'desc')
     .offset(keysMax)
     .limit(1)

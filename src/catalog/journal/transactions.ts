@@ -37,8 +37,6 @@ interface TransactionPage {
   readonly limit: number;
 }
 
-export type TransactionStore = ReturnType<typeof createTransactionStore>;
-
 export function createTransactionStore({ read }: CatalogContext) {
   return {
     async find(id: string): Promise<TransactionRecord | undefined> {
@@ -54,7 +52,7 @@ export function createTransactionStore({ read }: CatalogContext) {
         sql
           .selectFrom('transactions')
           .selectAll()
-          .where('database_id', '=', databaseId)
+          .where('databaseId', '=', databaseId)
           .$if(after !== undefined, (query) => query.where('id', isNewestFirst ? '<' : '>', after ?? ''))
           .orderBy('id', isNewestFirst ? 'desc' : 'asc')
           .limit(limit)
@@ -65,18 +63,19 @@ export function createTransactionStore({ read }: CatalogContext) {
   };
 }
 
-export type NewTransaction = Omit<TransactionRecord, 'id' | 'path'> &
+type NewTransaction = Omit<TransactionRecord, 'id' | 'path'> &
   Pick<CommitEntry, 'completes'> & { readonly path: NamespacePath };
 
-/** Runs inside of the writing transaction that it records, so that ids grow in the order of commits. */
-export async function recordTransaction(sql: Sql, record: NewTransaction): Promise<string> {
-  const newest = await sql
-    .selectFrom('transactions')
-    .select(({ fn }) => fn.max('id').as('id'))
-    .executeTakeFirst();
-  const [id = ''] = await recordTransactions(sql, [record], newest?.id ?? undefined);
-  if (record.completes !== undefined) await insertCompleted(sql, { ...record, ...record.completes, transactionId: id });
-  return id;
+export interface Recorded {
+  readonly transactionId: string;
+}
+
+/** Runs inside of the writing transaction that it records: ids grow in the order of commits. */
+export async function recordTransaction(sql: Sql, record: NewTransaction): Promise<Recorded> {
+  const newest = await sql.selectFrom('transactions').select('id').orderBy('id', 'desc').limit(1).executeTakeFirst();
+  const [transactionId = ''] = await recordTransactions(sql, [record], newest?.id);
+  if (record.completes !== undefined) await insertCompleted(sql, { ...record, ...record.completes, transactionId });
+  return { transactionId };
 }
 
 /** As `recordTransaction`, for several, in their order. `newest` is the id of the newest record before them. */
@@ -100,31 +99,11 @@ export async function recordTransactions(
 }
 
 function toTransactionRow(id: string, record: NewTransaction): TransactionRow {
-  return {
-    id,
-    database_id: record.databaseId,
-    table_id: record.tableId,
-    table_path: toPathText(record.path),
-    operation: record.operation,
-    caller: record.caller,
-    version: record.version,
-    branch: record.branch ?? null,
-    request_id: record.requestId,
-    committed_at: record.committedAt,
-  };
+  const { databaseId, tableId, path, operation, caller, version, branch = null, requestId, committedAt } = record;
+  const target = { databaseId, tableId, tablePath: toPathText(path) };
+  return { id, ...target, operation, caller, version, branch, requestId, committedAt };
 }
 
-function toTransactionRecord(row: TransactionRow): TransactionRecord {
-  return {
-    id: row.id,
-    databaseId: row.database_id,
-    tableId: row.table_id,
-    path: toTablePath(row.table_path),
-    operation: row.operation,
-    caller: row.caller,
-    version: row.version,
-    ...(row.branch === null ? {} : { branch: row.branch }),
-    requestId: row.request_id,
-    committedAt: row.committed_at,
-  };
+function toTransactionRecord({ tablePath, branch, ...row }: TransactionRow): TransactionRecord {
+  return { ...row, path: toTablePath(tablePath), ...(branch === null ? {} : { branch }) };
 }

@@ -37,32 +37,22 @@ export async function findNamespaceRow(
   return sql
     .selectFrom('namespaces')
     .selectAll()
-    .where('database_id', '=', databaseId)
+    .where('databaseId', '=', databaseId)
     .where('path', '=', toPathText(path))
     .executeTakeFirst();
 }
 
-export interface NamespaceValues {
-  readonly id: string;
-  readonly databaseId: string;
+interface NewNamespaceRow extends Omit<NamespaceRow, 'path' | 'properties'> {
   readonly path: NamespacePath;
   readonly properties: Readonly<Record<string, string>>;
-  readonly parentId: string | null;
-  readonly createdAt: number;
 }
 
-export async function insertNamespace(sql: Sql, values: NamespaceValues): Promise<boolean> {
+/** False when it exists already. */
+export async function insertNamespace(sql: Sql, { path, properties, ...columns }: NewNamespaceRow): Promise<boolean> {
   const result = await sql
     .insertInto('namespaces')
-    .values({
-      id: values.id,
-      database_id: values.databaseId,
-      parent_id: values.parentId,
-      path: toPathText(values.path),
-      properties: JSON.stringify(values.properties),
-      created_at: values.createdAt,
-    })
-    .onConflict((conflict) => conflict.columns(['database_id', 'path']).doNothing())
+    .values({ ...columns, path: toPathText(path), properties: JSON.stringify(properties) })
+    .onConflict((conflict) => conflict.columns(['databaseId', 'path']).doNothing())
     .executeTakeFirst();
   return result.numInsertedOrUpdatedRows === 1n;
 }

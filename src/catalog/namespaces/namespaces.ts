@@ -4,10 +4,8 @@ import type { NamespacePath } from '../../model/identifier.ts';
 import type { CatalogContext } from '../context.ts';
 import { createId } from '../ids.ts';
 import { recordTransaction } from '../journal/transactions.ts';
-import type { CommitEntry } from '../journal/transactions.ts';
+import type { CommitEntry, Recorded } from '../journal/transactions.ts';
 import { fromPathText, pathKey, rangeFrom, toPathText, toTablePath } from '../path-text.ts';
-import type { TableRow } from '../schema/rows.ts';
-import type { StorageRoots } from '../storage-roots.ts';
 import type { Sql } from '../store.ts';
 import { removeRow } from '../tables/lifecycle.ts';
 import type { Removal } from '../tables/lifecycle.ts';
@@ -37,37 +35,30 @@ interface NamespaceDrop {
   readonly behavior: 'restrict' | 'cascade';
 }
 
-interface DroppedNamespace {
-  readonly transactionId: string;
+interface DroppedNamespace extends Recorded {
   /** Data to be deleted next. */
   readonly removals: readonly Removal[];
 }
 
 /** The root namespace always exists, without properties. */
-export function createNamespaceStore({ read, write, append, caches, roots, now }: CatalogContext) {
-  const present = caches.create<true>();
+export function createNamespaceStore(context: CatalogContext) {
+  const { read, write, append, caches } = context;
+  const cache = caches.create<NamespaceRecord>();
   return {
-    async exists(databaseId: string, path: NamespacePath): Promise<boolean> {
-      if (path.length === 0) return true;
-      const found = await present.find(pathKey(databaseId, path), async () => {
-        const row = await read(async (sql) => findNamespaceRow(sql, databaseId, path));
-        return row && true;
-      });
-      return found === true;
-    },
-
     async find(databaseId: string, path: NamespacePath): Promise<NamespaceRecord | undefined> {
       if (path.length === 0) return { path, properties: {} };
-      const row = await read(async (sql) => findNamespaceRow(sql, databaseId, path));
-      return row && { path, properties: toProperties(row.properties) };
+      return cache.find(pathKey(databaseId, path), async () => {
+        const row = await read(async (sql) => findNamespaceRow(sql, databaseId, path));
+        return row && { path, properties: toProperties(row.properties) };
+      });
     },
 
     /** The namespaces directly below one, in the order of their names. */
     async list({ databaseId, parent, after, paths, limit }: NamespacePage): Promise<readonly NamespacePath[]> {
       const rows = await read(async (sql) => {
         const parentId = await requireNamespaceId(sql, databaseId, parent);
-        let query = sql.selectFrom('namespaces').select('path').where('database_id', '=', databaseId);
-        query = query.where('parent_id', parentId === null ? 'is' : '=', parentId);
+        let query = sql.selectFrom('namespaces').select('path').where('databaseId', '=', databaseId);
+        query = query.where('parentId', parentId === null ? 'is' : '=', parentId);
         if (after !== undefined) query = query.where('path', '>', toPathText(after));
         if (paths !== undefined) query = query.where('path', 'in', paths.map(toPathText));
         return query.orderBy('path').limit(limit).execute();
@@ -75,48 +66,44 @@ export function createNamespaceStore({ read, write, append, caches, roots, now }
       return rows.map((row) => fromPathText(row.path));
     },
 
-    async create(
-      namespace: NewNamespace,
-      entry?: CommitEntry,
-    ): Promise<{ readonly transactionId: string | undefined }> {
-      if (namespace.path.length === 0) throw namespaceExists(namespace.path);
-      return append(async (sql) => insertNew(sql, { namespace, entry, createdAt: now() }));
+    async create(namespace: NewNamespace, entry: CommitEntry): Promise<Recorded> {
+      return append(async (sql) => insertRecorded(sql, { ...namespace, entry }, context));
     },
 
     /** `undefined` when there is no such namespace. */
     async drop(drop: NamespaceDrop, entry: CommitEntry): Promise<DroppedNamespace | undefined> {
-      return write(async (sql) => dropNamespace(sql, { drop, entry, roots, droppedAt: now() }));
+      return write(async (sql) => dropNamespace(sql, { ...drop, entry }, context));
     },
 
     /** Drops the namespace with its contents, if it exists, and creates an empty one, in one transaction. */
     async replace(namespace: NewNamespace, entry: CommitEntry): Promise<DroppedNamespace> {
       const { databaseId, path } = namespace;
-      if (path.length === 0) throw namespaceExists(path);
       return write(async (sql) => {
-        const drop = { databaseId, path, behavior: 'cascade' } as const;
-        const dropped = await dropNamespace(sql, { drop, entry, roots, droppedAt: now() });
-        const { transactionId = '' } = await insertNew(sql, { namespace, entry, createdAt: now() });
-        return { transactionId, removals: dropped?.removals ?? [] };
+        const dropped = await dropNamespace(sql, { databaseId, path, behavior: 'cascade', entry }, context);
+        const recorded = await insertRecorded(sql, { ...namespace, entry }, context);
+        return { ...recorded, removals: dropped?.removals ?? [] };
       });
     },
   };
 }
 
-interface Insertion {
-  readonly namespace: NewNamespace;
-  readonly entry: CommitEntry | undefined;
-  readonly createdAt: number;
+interface WithEntry {
+  readonly entry: CommitEntry;
 }
 
-async function insertNew(sql: Sql, { namespace, entry, createdAt }: Insertion) {
+async function insertRecorded(
+  sql: Sql,
+  { entry, ...namespace }: NewNamespace & WithEntry,
+  { now }: CatalogContext,
+): Promise<Recorded> {
   const { databaseId, path } = namespace;
+  if (path.length === 0) throw namespaceExists(path);
   const parentId = await requireNamespaceId(sql, databaseId, path.slice(0, -1));
+  const createdAt = now();
   const id = createId(createdAt);
   const isNew = await insertNamespace(sql, { ...namespace, parentId, id, createdAt });
   if (!isNew) throw namespaceExists(path);
-  if (entry === undefined) return { transactionId: undefined };
-  const record = { ...entry, databaseId, tableId: id, path, committedAt: createdAt };
-  return { transactionId: await recordTransaction(sql, record) };
+  return recordTransaction(sql, { ...entry, databaseId, tableId: id, path, committedAt: createdAt });
 }
 
 function namespaceExists(path: NamespacePath): ServiceError {
@@ -124,50 +111,42 @@ function namespaceExists(path: NamespacePath): ServiceError {
   return new ServiceError('NamespaceAlreadyExists', `The namespace ${name} already exists.`);
 }
 
-interface DropWork {
-  readonly drop: NamespaceDrop;
-  readonly entry: CommitEntry;
-  readonly roots: StorageRoots;
-  readonly droppedAt: number;
-}
-
-async function dropNamespace(sql: Sql, work: DropWork): Promise<DroppedNamespace | undefined> {
-  const { databaseId, path, behavior } = work.drop;
+async function dropNamespace(
+  sql: Sql,
+  { databaseId, path, behavior, entry }: NamespaceDrop & WithEntry,
+  context: CatalogContext,
+): Promise<DroppedNamespace | undefined> {
   const row = await findNamespaceRow(sql, databaseId, path);
   if (row === undefined) return undefined;
   const range = rangeFrom(path);
   if (range === undefined) throw new Error('The root namespace is never dropped.');
   // A table at the same path is beside the namespace, not in it.
-  const inside = sql.selectFrom('tables').selectAll().where('database_id', '=', databaseId);
-  const after = inside.where('path', '>', range.from).where('path', '<', range.before);
-  const tables = await after.orderBy('path').execute();
-  if (behavior === 'restrict') await requireEmpty(sql, row.id, { path, tables: tables.length });
+  const inside = sql.selectFrom('tables').selectAll().where('databaseId', '=', databaseId);
+  const tables = await inside.where('path', '>', range.from).where('path', '<', range.before).orderBy('path').execute();
+  if (behavior === 'restrict' && (tables.length > 0 || (await hasChildren(sql, row.id)))) throw notEmpty(path);
+  const committedAt = context.now();
   const removals: Removal[] = [];
-  for (const table of tables) removals.push(await dropTable(sql, table, work));
+  for (const table of tables) {
+    removals.push(await removeRow(sql, table, context));
+    // The creator of one that is still reserved finds the name given up, and deletes what it wrote.
+    if (table.state === 'reserved') continue;
+    const dropped = { databaseId, tableId: table.id, path: toTablePath(table.path), committedAt };
+    await recordTransaction(sql, { ...entry, operation: 'drop_table', ...dropped });
+  }
   // In one statement, because a namespace and the one above it refer to each other.
-  const namespaces = sql.deleteFrom('namespaces').where('database_id', '=', databaseId);
+  const namespaces = sql.deleteFrom('namespaces').where('databaseId', '=', databaseId);
   await namespaces.where('path', '>=', range.from).where('path', '<', range.before).execute();
-  const record = { ...work.entry, databaseId, tableId: row.id, path, committedAt: work.droppedAt };
-  return { transactionId: await recordTransaction(sql, record), removals };
+  const recorded = await recordTransaction(sql, { ...entry, databaseId, tableId: row.id, path, committedAt });
+  return { ...recorded, removals };
 }
 
-/** Also one that is still being created: its creator finds the name given up, and deletes what it wrote. */
-async function dropTable(sql: Sql, row: TableRow, { entry, roots, droppedAt }: DropWork): Promise<Removal> {
-  const removal = await removeRow(sql, row, { roots, removedAt: droppedAt });
-  if (row.state === 'reserved') return removal;
-  const table = { databaseId: row.database_id, tableId: row.id, path: toTablePath(row.path) };
-  await recordTransaction(sql, { ...entry, operation: 'drop_table', ...table, committedAt: droppedAt });
-  return removal;
+async function hasChildren(sql: Sql, parentId: string): Promise<boolean> {
+  const children = sql.selectFrom('namespaces').select('id').where('parentId', '=', parentId);
+  return (await children.limit(1).executeTakeFirst()) !== undefined;
 }
 
-async function requireEmpty(
-  sql: Sql,
-  namespaceId: string,
-  { path, tables }: { path: NamespacePath; tables: number },
-): Promise<void> {
-  const children = sql.selectFrom('namespaces').select('id').where('parent_id', '=', namespaceId);
-  if (tables === 0 && (await children.limit(1).executeTakeFirst()) === undefined) return;
-  throw new ServiceError('NamespaceNotEmpty', `The namespace ${quoteForMessage(formatPath(path))} is not empty.`, {
+function notEmpty(path: NamespacePath): ServiceError {
+  return new ServiceError('NamespaceNotEmpty', `The namespace ${quoteForMessage(formatPath(path))} is not empty.`, {
     hint: 'Drop what is inside first, or use behavior "cascade".',
   });
 }

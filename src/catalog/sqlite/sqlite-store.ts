@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
-import { Kysely, sql as expression } from 'kysely';
+import { sql as expression } from 'kysely';
 import type Database from 'libsql';
 import pLimit from 'p-limit';
-import type { CatalogTables } from '../schema/rows.ts';
+import { createSql } from '../store.ts';
 import type { CatalogStore, Sql, TransactionOptions } from '../store.ts';
 import { connect, disconnect } from './connections.ts';
 import type { Connections } from './connections.ts';
@@ -21,8 +21,7 @@ export interface SqliteSettings {
 export async function openSqliteStore(settings: SqliteSettings): Promise<CatalogStore> {
   // libsql takes a text such as "https:…" for a server's address; an absolute path is never one.
   const file = resolve(settings.file);
-  const { busyTimeoutMilliseconds } = settings;
-  return new SqliteStore(await connect(file, busyTimeoutMilliseconds), { file, busyTimeoutMilliseconds });
+  return new SqliteStore(await connect(file, settings.busyTimeoutMilliseconds), { ...settings, file });
 }
 
 /** SQLite's own rule is 1000 pages; a transaction of ours changes about four. */
@@ -40,14 +39,14 @@ class SqliteStore implements CatalogStore {
   readonly #exclusive = pLimit(1);
   readonly #running = new Set<Promise<unknown>>();
   #transactionCount = 0;
-  #checkpoint: Promise<void> | undefined;
+  #checkpoint: Promise<unknown> | undefined;
   #closed: Promise<void> | undefined;
 
   constructor(connections: Connections, settings: SqliteSettings) {
     this.#settings = settings;
     this.#connections = connections;
-    this.#readSql = new Kysely<CatalogTables>({ dialect: createSqliteDialect(connections.reader) });
-    this.#writeSql = new Kysely<CatalogTables>({ dialect: createSqliteDialect(connections.writer) });
+    this.#readSql = createSql(createSqliteDialect(connections.reader));
+    this.#writeSql = createSql(createSqliteDialect(connections.writer));
     this.#dataVersion = connections.writer.prepare('pragma data_version').raw();
     this.#log = new WriteAheadLog(`${settings.file}-wal`, async () => this.#emptyLog());
   }
@@ -127,7 +126,7 @@ class SqliteStore implements CatalogStore {
   #checkpointSometimes(): void {
     this.#transactionCount += 1;
     if (this.#checkpoint !== undefined || this.#transactionCount % CHECKPOINT_TRANSACTIONS !== 0) return;
-    const run = async (): Promise<void> => void (await this.#connections.checkpointer.exec(PASSIVE_CHECKPOINT));
+    const run = async (): Promise<unknown> => this.#connections.checkpointer.exec('pragma wal_checkpoint(passive)');
     this.#checkpoint = run()
       // The log only grows until the next one.
       .catch(() => {})
@@ -138,7 +137,7 @@ class SqliteStore implements CatalogStore {
 
   async #emptyLog(): Promise<boolean> {
     await this.#checkpoint;
-    const statement = await this.#connections.checkpointer.prepare(TRUNCATING_CHECKPOINT);
+    const statement = await this.#connections.checkpointer.prepare('pragma wal_checkpoint(truncate)');
     const [row] = await statement.all([]);
     return typeof row === 'object' && row !== null && 'busy' in row && row.busy === 0;
   }
@@ -167,6 +166,3 @@ class SqliteStore implements CatalogStore {
     disconnect(this.#settings.file, this.#connections);
   }
 }
-
-const PASSIVE_CHECKPOINT = 'pragma wal_checkpoint(passive)';
-const TRUNCATING_CHECKPOINT = 'pragma wal_checkpoint(truncate)';

@@ -4,11 +4,10 @@ import type { TablePath } from '../../model/identifier.ts';
 import type { TableLocation, TableRecord } from '../../model/table.ts';
 import type { CatalogContext } from '../context.ts';
 import { recordTransaction } from '../journal/transactions.ts';
-import type { CommitEntry } from '../journal/transactions.ts';
+import type { CommitEntry, Recorded } from '../journal/transactions.ts';
 import { requireNamespaceId } from '../namespaces/namespace-rows.ts';
 import { toPathText } from '../path-text.ts';
 import type { TableRow } from '../schema/rows.ts';
-import type { StorageRoots } from '../storage-roots.ts';
 import type { Sql } from '../store.ts';
 import { deleteRename, tableExists, toLocation, toTableRecord } from './table-rows.ts';
 
@@ -18,18 +17,17 @@ export interface Removal {
   readonly location: TableLocation;
 }
 
-export interface Recorded {
-  readonly transactionId: string;
-}
-
 /** How tables are renamed and dropped, apart from their data. */
-export function createLifecycleStore({ read, write, append, roots, now }: CatalogContext) {
+export function createLifecycleStore(context: CatalogContext) {
+  const { read, write, append, roots, now } = context;
+  const record = async (sql: Sql, { id: tableId, databaseId, path }: TableRecord, entry: CommitEntry) =>
+    recordTransaction(sql, { ...entry, databaseId, tableId, path, committedAt: now() });
   return {
     /** The table is gone at once. Its data are to be deleted next. */
     async drop(table: TableRecord, entry: CommitEntry): Promise<Recorded & { readonly removal: Removal }> {
       return write(async (sql) => {
-        const removal = await removeRow(sql, await requireRow(sql, table), { roots, removedAt: now() });
-        return { removal, ...(await record(sql, table, { ...entry, committedAt: now() })) };
+        const removal = await removeRow(sql, await requireRow(sql, table), context);
+        return { removal, ...(await record(sql, table, entry)) };
       });
     },
 
@@ -37,7 +35,7 @@ export function createLifecycleStore({ read, write, append, roots, now }: Catalo
     async deregister(table: TableRecord, entry: CommitEntry): Promise<Recorded> {
       return write(async (sql) => {
         await releaseRow(sql, await requireRow(sql, table), now());
-        return record(sql, table, { ...entry, committedAt: now() });
+        return record(sql, table, entry);
       });
     },
 
@@ -45,7 +43,7 @@ export function createLifecycleStore({ read, write, append, roots, now }: Catalo
     async rename(table: TableRecord, path: TablePath, entry: CommitEntry): Promise<Recorded> {
       return write(async (sql) => {
         await renameRow(sql, await requireRow(sql, table), { path, renamedAt: now() });
-        return record(sql, { ...table, path }, { ...entry, committedAt: now() });
+        return record(sql, { ...table, path }, entry);
       });
     },
 
@@ -54,11 +52,11 @@ export function createLifecycleStore({ read, write, append, roots, now }: Catalo
       const row = await read(async (sql) =>
         sql
           .selectFrom('renames')
-          .innerJoin('tables', 'tables.id', 'renames.table_id')
+          .innerJoin('tables', 'tables.id', 'renames.tableId')
           .selectAll('tables')
-          .where('renames.database_id', '=', databaseId)
+          .where('renames.databaseId', '=', databaseId)
           .where('renames.path', '=', toPathText(path))
-          .where('renames.renamed_at', '>', now() - withinSeconds * 1000)
+          .where('renames.renamedAt', '>', now() - withinSeconds * 1000)
           .executeTakeFirst(),
       );
       return row && toTableRecord(row, roots);
@@ -85,33 +83,23 @@ async function requireRow(sql: Sql, { id, path }: TableRecord): Promise<TableRow
   throw new ServiceError('TableNotFound', `The table ${quoteForMessage(formatPath(path))} does not exist any more.`);
 }
 
-type Change = CommitEntry & { readonly committedAt: number };
-
-async function record(sql: Sql, { id: tableId, databaseId, path }: TableRecord, change: Change): Promise<Recorded> {
-  return { transactionId: await recordTransaction(sql, { ...change, databaseId, tableId, path }) };
-}
-
-export interface RowRemoval {
-  readonly roots: StorageRoots;
-  readonly removedAt: number;
-}
-
 /** Deletes a table and lists its data for deletion in the same transaction: a crash leaves both or neither. */
-export async function removeRow(sql: Sql, row: TableRow, { roots, removedAt }: RowRemoval): Promise<Removal> {
-  const { id, place_kind, place_root, place_directory, engine_path, location } = row;
+export async function removeRow(sql: Sql, row: TableRow, { roots, now }: CatalogContext): Promise<Removal> {
+  const { id, placeKind, placeRoot, placeDirectory, enginePath, location } = row;
+  const columns = { placeKind, placeRoot, placeDirectory, enginePath, location };
   await sql.deleteFrom('tables').where('id', '=', id).execute();
   await sql
     .insertInto('removals')
-    .values({ id, place_kind, place_root, place_directory, engine_path, location, created_at: removedAt })
+    .values({ id, ...columns, createdAt: now() })
     .execute();
   return { tableId: id, location: toLocation(row, roots) };
 }
 
 /** Deletes the table and keeps its data for their owner. */
 export async function releaseRow(sql: Sql, row: TableRow, releasedAt: number): Promise<void> {
-  await sql.deleteFrom('tables').where('id', '=', row.id).execute();
-  const values = { location: row.location, database_id: row.database_id, path: row.path, released_at: releasedAt };
-  await sql.insertInto('releases').values(values).execute();
+  const { id, location, databaseId, path } = row;
+  await sql.deleteFrom('tables').where('id', '=', id).execute();
+  await sql.insertInto('releases').values({ location, databaseId, path, releasedAt }).execute();
 }
 
 /** Longer than any setting allows. */
@@ -119,22 +107,22 @@ const RENAMES_KEPT_MILLISECONDS = 24 * 3600 * 1000;
 
 async function renameRow(
   sql: Sql,
-  { id, database_id: databaseId, path: oldPathText }: TableRow,
+  { id: tableId, databaseId, path: oldPathText }: TableRow,
   { path, renamedAt }: { readonly path: TablePath; readonly renamedAt: number },
 ): Promise<void> {
   const namespaceId = await requireNamespaceId(sql, databaseId, namespaceOf(path));
   const pathText = toPathText(path);
-  const atPath = sql.selectFrom('tables').select('id').where('database_id', '=', databaseId);
+  const atPath = sql.selectFrom('tables').select('id').where('databaseId', '=', databaseId);
   if ((await atPath.where('path', '=', pathText).executeTakeFirst()) !== undefined) throw tableExists(path);
-  const columns = { path: pathText, namespace_id: namespaceId };
-  await sql.updateTable('tables').set(columns).where('id', '=', id).execute();
+  await sql.updateTable('tables').set({ path: pathText, namespaceId }).where('id', '=', tableId).execute();
   await deleteRename(sql, databaseId, pathText);
-  const oldest = renamedAt - RENAMES_KEPT_MILLISECONDS;
-  await sql.deleteFrom('renames').where('renamed_at', '<', oldest).execute();
-  const rename = { table_id: id, renamed_at: renamedAt };
+  await sql
+    .deleteFrom('renames')
+    .where('renamedAt', '<', renamedAt - RENAMES_KEPT_MILLISECONDS)
+    .execute();
   await sql
     .insertInto('renames')
-    .values({ database_id: databaseId, path: oldPathText, ...rename })
-    .onConflict((conflict) => conflict.columns(['database_id', 'path']).doUpdateSet(rename))
+    .values({ databaseId, path: oldPathText, tableId, renamedAt })
+    .onConflict((conflict) => conflict.columns(['databaseId', 'path']).doUpdateSet({ tableId, renamedAt }))
     .execute();
 }

@@ -1,44 +1,50 @@
 import { ServiceError } from '../../errors/service-error.ts';
-import { formatPath, quoteForMessage } from '../../model/identifier.ts';
+import { formatPath, nameOf, quoteForMessage } from '../../model/identifier.ts';
 import type { TablePath } from '../../model/identifier.ts';
 import type { TableLocation, TableRecord } from '../../model/table.ts';
 import { locationUri } from '../../model/table.ts';
-import { toTablePath } from '../path-text.ts';
+import { toPathText, toTablePath } from '../path-text.ts';
 import type { LocationRow, TableRow } from '../schema/rows.ts';
+import { toStorageDirectory } from '../storage-roots.ts';
 import type { StorageRoots } from '../storage-roots.ts';
 import type { Sql } from '../store.ts';
 
 export function toTableRecord(row: TableRow, roots: StorageRoots): TableRecord {
   return {
     id: row.id,
-    databaseId: row.database_id,
+    databaseId: row.databaseId,
     path: toTablePath(row.path),
     location: toLocation(row, roots),
     properties: toProperties(row.properties),
-    heldVersion: row.held_version ?? undefined,
-    ...(row.held_branch === null ? {} : { heldBranch: row.held_branch }),
+    heldVersion: row.heldVersion ?? undefined,
+    ...(row.heldBranch === null ? {} : { heldBranch: row.heldBranch }),
     ...(row.state === 'declared' ? { isDeclared: true } : {}),
   };
 }
 
 export function toLocation(row: LocationRow, roots: StorageRoots): TableLocation {
-  const { place_kind: kind, place_directory: directory } = row;
-  const root = roots.fromStored(row.place_root);
+  const { placeKind: kind, placeDirectory: directory } = row;
+  const root = roots.fromStored(row.placeRoot);
   if (kind === 'listed') return { kind, root, directory };
   // Written by `toLocationColumns`, from a list of texts.
-  const enginePath: readonly string[] = JSON.parse(row.engine_path ?? '[]');
+  const enginePath: readonly string[] = JSON.parse(row.enginePath ?? '[]');
   return { kind, root, enginePath, directory };
 }
 
-export function toLocationColumns(location: TableLocation, roots: StorageRoots): LocationRow {
+function toLocationColumns(location: TableLocation, roots: StorageRoots): LocationRow {
   const root = roots.toStored(location.root);
   return {
-    place_kind: location.kind,
-    place_root: root,
-    place_directory: location.directory,
-    engine_path: location.kind === 'namespaced' ? JSON.stringify(location.enginePath) : null,
+    placeKind: location.kind,
+    placeRoot: root,
+    placeDirectory: location.directory,
+    enginePath: location.kind === 'namespaced' ? JSON.stringify(location.enginePath) : null,
     location: locationUri({ ...location, root }),
   };
+}
+
+/** A new directory for a table. */
+export function chooseLocation(root: string, path: TablePath, tableId: string): TableLocation {
+  return { kind: 'listed', root, directory: toStorageDirectory(nameOf(path), tableId) };
 }
 
 export function toProperties(text: string): Readonly<Record<string, string>> {
@@ -52,32 +58,21 @@ export function visibleTables(sql: Sql) {
   return sql.selectFrom('tables').selectAll().where('state', '!=', 'reserved');
 }
 
-export interface NewTableRow {
-  readonly id: string;
-  readonly databaseId: string;
-  readonly namespaceId: string | null;
-  readonly pathText: string;
-  readonly state: TableRow['state'];
-  readonly location: TableLocation;
-  readonly properties?: Readonly<Record<string, string>>;
-  readonly createdBy: string;
-  readonly createdAt: number;
+export async function findVisible(sql: Sql, databaseId: string, path: TablePath): Promise<TableRow | undefined> {
+  const tables = visibleTables(sql).where('databaseId', '=', databaseId);
+  return tables.where('path', '=', toPathText(path)).executeTakeFirst();
 }
 
-export function toTableRow({ location, properties = {}, ...table }: NewTableRow, roots: StorageRoots): TableRow {
-  return {
-    id: table.id,
-    database_id: table.databaseId,
-    namespace_id: table.namespaceId,
-    path: table.pathText,
-    state: table.state,
-    ...toLocationColumns(location, roots),
-    properties: JSON.stringify(properties),
-    held_version: null,
-    held_branch: null,
-    created_by: table.createdBy,
-    created_at: table.createdAt,
-  };
+type OtherColumns = Omit<TableRow, keyof LocationRow | 'properties' | 'heldVersion' | 'heldBranch'>;
+
+export interface NewTableRow extends OtherColumns {
+  readonly location: TableLocation;
+  readonly properties?: Readonly<Record<string, string>>;
+}
+
+export function toTableRow({ location, properties = {}, ...columns }: NewTableRow, roots: StorageRoots): TableRow {
+  const held = { heldVersion: null, heldBranch: null };
+  return { ...columns, ...toLocationColumns(location, roots), properties: JSON.stringify(properties), ...held };
 }
 
 /** Refuses a path that is taken. From now on the path no longer leads to a table that was renamed from it. */
@@ -85,14 +80,14 @@ export async function insertTable(sql: Sql, path: TablePath, row: TableRow): Pro
   const result = await sql
     .insertInto('tables')
     .values(row)
-    .onConflict((conflict) => conflict.columns(['database_id', 'path']).doNothing())
+    .onConflict((conflict) => conflict.columns(['databaseId', 'path']).doNothing())
     .executeTakeFirst();
   if (result.numInsertedOrUpdatedRows !== 1n) throw tableExists(path);
-  await deleteRename(sql, row.database_id, row.path);
+  await deleteRename(sql, row.databaseId, row.path);
 }
 
 export async function deleteRename(sql: Sql, databaseId: string, pathText: string): Promise<void> {
-  await sql.deleteFrom('renames').where('database_id', '=', databaseId).where('path', '=', pathText).execute();
+  await sql.deleteFrom('renames').where('databaseId', '=', databaseId).where('path', '=', pathText).execute();
 }
 
 export function tableExists(path: TablePath): ServiceError {
@@ -100,25 +95,24 @@ export function tableExists(path: TablePath): ServiceError {
 }
 
 /** `branch` is absent for the main one. */
-export interface HeldState {
+interface HeldState {
   readonly version: number;
-  readonly branch?: string | undefined;
+  readonly branch: string | undefined;
 }
 
 /** From now on readers of the branch see this version. Refused while another is held. */
 export async function holdVersion(sql: Sql, tableId: string, held: HeldState): Promise<void> {
-  const { version, branch = null } = held;
+  const { version: heldVersion, branch: heldBranch = null } = held;
   const row = await visibleTables(sql).where('id', '=', tableId).executeTakeFirst();
   if (row === undefined) throw new ServiceError('TableNotFound', 'The table does not exist any more.');
-  const isSame = row.held_version === version && row.held_branch === branch;
-  if (row.held_version !== null && !isSame) {
+  const isSame = row.heldVersion === heldVersion && row.heldBranch === heldBranch;
+  if (row.heldVersion !== null && !isSame) {
     throw new ServiceError('ConcurrentModification', 'Another request is writing a lot of data to the table.');
   }
-  const columns = { held_version: version, held_branch: branch };
-  await sql.updateTable('tables').set(columns).where('id', '=', tableId).execute();
+  await sql.updateTable('tables').set({ heldVersion, heldBranch }).where('id', '=', tableId).execute();
 }
 
 export async function releaseVersion(sql: Sql, tableId: string): Promise<void> {
-  const released = { held_version: null, held_branch: null };
+  const released = { heldVersion: null, heldBranch: null };
   await sql.updateTable('tables').set(released).where('id', '=', tableId).execute();
 }

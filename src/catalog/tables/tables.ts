@@ -10,8 +10,7 @@ import type { FoundTable } from './adoption.ts';
 import { createDeclarationStore } from './declarations.ts';
 import { createLifecycleStore } from './lifecycle.ts';
 import { createReservationStore } from './reservations.ts';
-import { holdVersion, releaseVersion, toTableRecord, visibleTables } from './table-rows.ts';
-import type { HeldState } from './table-rows.ts';
+import { findVisible, releaseVersion, toTableRecord, visibleTables } from './table-rows.ts';
 
 interface TablePage {
   readonly databaseId: string;
@@ -35,14 +34,9 @@ export function createTableStore(context: CatalogContext) {
 
     async find(databaseId: string, path: TablePath): Promise<TableRecord | undefined> {
       return cache.find(pathKey(databaseId, path), async () => {
-        const row = await read(async (sql) => findRow(sql, databaseId, path));
-        return row === undefined || row.state === 'reserved' ? undefined : toTableRecord(row, roots);
+        const row = await read(async (sql) => findVisible(sql, databaseId, path));
+        return row && toTableRecord(row, roots);
       });
-    },
-
-    async findAny(databaseId: string, path: TablePath): Promise<'absent' | TableRow['state']> {
-      const row = await read(async (sql) => findRow(sql, databaseId, path));
-      return row?.state ?? 'absent';
     },
 
     async findById(tableId: string): Promise<TableRecord | undefined> {
@@ -64,11 +58,7 @@ export function createTableStore(context: CatalogContext) {
       return rows.map((row) => toTableRecord(row, roots));
     },
 
-    /** From now on readers of the branch see this version. Refused while another is held. */
-    async hold(tableId: string, held: HeldState): Promise<void> {
-      await write(async (sql) => holdVersion(sql, tableId, held));
-    },
-
+    /** Readers see the latest version again. */
     async release(tableId: string): Promise<void> {
       await write(async (sql) => releaseVersion(sql, tableId));
     },
@@ -80,21 +70,16 @@ export function createTableStore(context: CatalogContext) {
   };
 }
 
-async function findRow(sql: Sql, databaseId: string, path: TablePath): Promise<TableRow | undefined> {
-  const tables = sql.selectFrom('tables').selectAll().where('database_id', '=', databaseId);
-  return tables.where('path', '=', toPathText(path)).executeTakeFirst();
-}
-
 async function listRows(sql: Sql, page: TablePage): Promise<TableRow[]> {
   const { databaseId, after, under = [], inside, paths, limit } = page;
   const range = rangeFrom(under);
-  let query = visibleTables(sql).where('database_id', '=', databaseId);
+  let query = visibleTables(sql).where('databaseId', '=', databaseId);
   if (after !== undefined) query = query.where('path', '>', toPathText(after));
   if (range !== undefined) query = query.where('path', '>=', range.from).where('path', '<', range.before);
   if (paths !== undefined) query = query.where('path', 'in', paths.map(toPathText));
   if (inside !== undefined) {
     const namespaceId = await requireNamespaceId(sql, databaseId, inside);
-    query = query.where('namespace_id', namespaceId === null ? 'is' : '=', namespaceId);
+    query = query.where('namespaceId', namespaceId === null ? 'is' : '=', namespaceId);
   }
   return query.orderBy('path').limit(limit).execute();
 }

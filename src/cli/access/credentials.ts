@@ -112,7 +112,7 @@ function commandsOf(kind: CredentialKind): readonly Command[] {
     prepare(given) {
       const id = requireOneName(given, `Give the id of one ${word}.`);
       return async (catalog) => {
-        const isRevoked = await catalog[store].revoke(id, { keepAdministrator: word === 'key' });
+        const isRevoked = await catalog[store].revoke(id);
         if (isRevoked) return { notice: `${word === 'key' ? 'Key' : 'Client'} ${id} is revoked.\n` };
         const notice = `tiltyard: There is no ${word} ${id} that could be revoked. "tiltyard ${word} list" shows them.\n`;
         return { notice, code: EXIT.missing };

@@ -29,7 +29,7 @@ Example:
       const grant = readGrant(given);
       return async (catalog) => {
         await requireKnown(principal, catalog);
-        await catalog.grants.add(principal, grant, { knownDatabasesOnly: true });
+        await catalog.grants.add(principal, grant);
         return { notice: `${principal} is ${showGrant(grant)}.\n` };
       };
     },
@@ -43,7 +43,7 @@ Example:
       const principal = requirePrincipal(given);
       const grant = readGrant(given);
       return async (catalog) => {
-        const isRemoved = await catalog.grants.remove(principal, grant, { keepAdministrator: true });
+        const isRemoved = await catalog.grants.remove(principal, grant);
         if (!isRemoved) return { notice: 'There is no such grant.\n', code: EXIT.failed };
         return { notice: `${principal} is no longer ${showGrant(grant)}.\n` };
       };

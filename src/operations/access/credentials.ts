@@ -155,7 +155,7 @@ async function revoke(
 ): Promise<Reply> {
   const { id } = request;
   await requireChangeable(kind, request, services.catalog);
-  const isRevoked = await storeOf(kind, services.catalog).revoke(id, { keepAdministrator: true });
+  const isRevoked = await storeOf(kind, services.catalog).revoke(id);
   if (!isRevoked) throw notFound(kind, id);
   reportChange(request, `${kind}:${id}`, services);
   return objectReply<typeof RevokeReply>({ id });

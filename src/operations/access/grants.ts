@@ -21,7 +21,7 @@ export const createGrant = defineServerOperation({
     const grant = readGrant(request.body);
     requireGivable(request.caller, grant);
     await requirePrincipal(principal, request.caller, services.catalog);
-    await services.catalog.grants.add(principal, grant, { knownDatabasesOnly: true });
+    await services.catalog.grants.add(principal, grant);
     reportChange(request, principal, services);
     return objectReply<typeof GrantReply>({ principal, ...toGrantShape(grant) });
   },
@@ -39,7 +39,7 @@ export const deleteGrant = defineServerOperation({
     const { principal } = request.body;
     const grant = readGrant(request.body);
     requireGivable(request.caller, grant);
-    const isRemoved = await services.catalog.grants.remove(principal, grant, { keepAdministrator: true });
+    const isRemoved = await services.catalog.grants.remove(principal, grant);
     if (!isRemoved) throw new ServiceError('GrantNotFound', 'There is no such grant.');
     reportChange(request, principal, services);
     return objectReply<typeof GrantReply>({ principal, ...toGrantShape(grant) });

@@ -5,7 +5,7 @@ import { NOW, nextMessage, open, refusal, startChild, temporaryCatalog } from '.
 
 const DIGEST = 'ab'.repeat(32);
 const GRANTS: readonly Grant[] = [
-  { role: 'admin', database: undefined, path: [] },
+  { role: 'admin', database: 'default', path: [] },
   { role: 'reader', database: 'sales', path: ['a', 'b'] },
 ];
 
@@ -81,20 +81,19 @@ const ADMINISTRATION: Grant = { role: 'admin', database: undefined, path: [] };
 
 test('the last key that administers everything is neither revoked nor stripped of it', async (context) => {
   const { catalog } = await temporaryCatalog(context);
-  const keep = { keepAdministrator: true };
   const make = async (digest: string, grants: readonly Grant[], expiresAt?: number) =>
     catalog.keys.create({ name: digest, digest, grants, ...(expiresAt === undefined ? {} : { expiresAt }) });
   const last = await make('a', [ADMINISTRATION]);
   await make('expired', [ADMINISTRATION], NOW - 1);
   const lesser = await make('b', [{ role: 'admin', database: 'default', path: [] }]);
   const client = await catalog.clients.create({ name: 'c', digest: 'c', grants: [ADMINISTRATION] });
-  await assert.rejects(catalog.keys.revoke(last.id, keep), refusal('LastAdministrator'));
-  await assert.rejects(catalog.grants.remove(`key:${last.id}`, ADMINISTRATION, keep), refusal('LastAdministrator'));
-  assert.equal(await catalog.keys.revoke(lesser.id, keep), true);
-  assert.equal(await catalog.clients.revoke(client.id, keep), true);
-  assert.equal(await catalog.keys.revoke('none', keep), false);
+  await assert.rejects(catalog.keys.revoke(last.id), refusal('LastAdministrator'));
+  await assert.rejects(catalog.grants.remove(`key:${last.id}`, ADMINISTRATION), refusal('LastAdministrator'));
+  assert.equal(await catalog.keys.revoke(lesser.id), true);
+  assert.equal(await catalog.clients.revoke(client.id), true);
+  assert.equal(await catalog.keys.revoke('none'), false);
   const next = await make('d', [ADMINISTRATION]);
-  const outcomes = await Promise.allSettled([last.id, next.id].map(async (id) => catalog.keys.revoke(id, keep)));
+  const outcomes = await Promise.allSettled([last.id, next.id].map(async (id) => catalog.keys.revoke(id)));
   assert.deepEqual(outcomes.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected']);
 });
 

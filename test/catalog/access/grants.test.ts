@@ -16,6 +16,7 @@ test('a principal without grants has none', async (context) => {
 
 test('grants are given and taken one by one', async (context) => {
   const { catalog } = await temporaryCatalog(context);
+  await catalog.databases.create({ name: 'sales' });
   assert.deepEqual(await catalog.grants.of(PRINCIPAL), []);
   await catalog.grants.add(PRINCIPAL, READER);
   assert.deepEqual(await catalog.grants.of(PRINCIPAL), [READER]);
@@ -39,6 +40,7 @@ test('principals that differ in anything are different', async (context) => {
 
 test('refuses a principal that could be taken for another once stored', async (context) => {
   const { catalog } = await temporaryCatalog(context);
+  await catalog.databases.create({ name: 'sales' });
   await catalog.grants.add(`${PRINCIPAL}\ufffd`, ADMIN);
   for (const other of [`${PRINCIPAL}\u0000`, `${PRINCIPAL}\ud800`]) {
     await assert.rejects(catalog.grants.of(other), refusal('InvalidInput'));
@@ -48,12 +50,15 @@ test('refuses a principal that could be taken for another once stored', async (c
 
 test('refuses a database without a name, which is not the same as all databases', async (context) => {
   const { catalog } = await temporaryCatalog(context);
-  await assert.rejects(catalog.grants.add(PRINCIPAL, { ...READER, database: '' }), refusal('InvalidInput'));
+  const grant = { ...READER, database: '' };
+  await assert.rejects(catalog.keys.create({ name: 'k', digest: 'a', grants: [grant] }), refusal('InvalidInput'));
+  await assert.rejects(catalog.grants.add(PRINCIPAL, grant), refusal('DatabaseNotFound'));
   assert.deepEqual(await catalog.grants.of(PRINCIPAL), []);
 });
 
 test('a grant by another process is seen at the next lookup, and so is its end', async (context) => {
   const { file, catalog } = await temporaryCatalog(context);
+  await catalog.databases.create({ name: 'sales' });
   const other = await open(context, file);
   assert.deepEqual(await catalog.grants.of(PRINCIPAL), []);
   await other.grants.add(PRINCIPAL, READER);
@@ -64,6 +69,7 @@ test('a grant by another process is seen at the next lookup, and so is its end',
 
 test('a role that this release does not know gives nothing', async (context) => {
   const { file, catalog } = await temporaryCatalog(context);
+  await catalog.databases.create({ name: 'sales' });
   await catalog.grants.add(PRINCIPAL, READER);
   const other = new Database(file);
   context.after(() => other.close());
@@ -73,6 +79,7 @@ test('a role that this release does not know gives nothing', async (context) => 
 
 test('are listed by principal, database, path and role, in pages', async (context) => {
   const { catalog } = await temporaryCatalog(context);
+  await catalog.databases.create({ name: 'sales' });
   const given: GivenGrant[] = [];
   for (const principal of ['client:b', 'key:a', 'token:i#s']) {
     for (const database of [undefined, 'default', 'sales']) {
@@ -97,11 +104,11 @@ test('are listed by principal, database, path and role, in pages', async (contex
   assert.deepEqual(await catalog.grants.list({ limit: 10, databases: [] }), []);
 });
 
-test('on a database that is not there are refused, when asked to', async (context) => {
+test('on a database that is not there are refused', async (context) => {
   const { catalog } = await temporaryCatalog(context);
   const grant = { role: 'reader', database: 'nowhere', path: [] } as const;
-  const given = catalog.grants.add(PRINCIPAL, grant, { knownDatabasesOnly: true });
+  const given = catalog.grants.add(PRINCIPAL, grant);
   await assert.rejects(given, refusal('DatabaseNotFound', /"nowhere"/));
-  await catalog.grants.add(PRINCIPAL, { ...grant, database: 'default' }, { knownDatabasesOnly: true });
+  await catalog.grants.add(PRINCIPAL, { ...grant, database: 'default' });
   assert.equal((await catalog.grants.of(PRINCIPAL)).length, 1);
 });

@@ -3,36 +3,36 @@ import { test } from 'node:test';
 import type { Catalog, NamespacePage } from '../../../src/catalog/catalog.ts';
 import type { TablePath } from '../../../src/model/identifier.ts';
 import { ODD_NAMES } from '../names.ts';
-import { createTable, open, refusal, temporaryCatalog, ENTRY } from '../temporary-catalog.ts';
+import { ENTRY, createTable, hasNamespace, open, refusal, temporaryCatalog } from '../temporary-catalog.ts';
 
 test('the root is always there', async (context) => {
   const { catalog, database } = await temporaryCatalog(context);
-  assert.equal(await catalog.namespaces.exists(database.id, []), true);
+  assert.equal(await hasNamespace(catalog, database.id, []), true);
 });
 
 test('a namespace exists once it is created, in its database only', async (context) => {
   const { catalog, database } = await temporaryCatalog(context);
   const other = await catalog.databases.create({ name: 'other', root: '/other' });
-  assert.equal(await catalog.namespaces.exists(database.id, ['sales']), false);
-  await catalog.namespaces.create({ databaseId: database.id, path: ['sales'], properties: { a: 'b' } });
-  assert.equal(await catalog.namespaces.exists(database.id, ['sales']), true);
-  assert.equal(await catalog.namespaces.exists(database.id, ['sales']), true);
-  assert.equal(await catalog.namespaces.exists(database.id, ['Sales']), false);
-  assert.equal(await catalog.namespaces.exists(other.id, ['sales']), false);
+  assert.equal(await hasNamespace(catalog, database.id, ['sales']), false);
+  await catalog.namespaces.create({ databaseId: database.id, path: ['sales'], properties: { a: 'b' } }, ENTRY);
+  assert.equal(await hasNamespace(catalog, database.id, ['sales']), true);
+  assert.equal(await hasNamespace(catalog, database.id, ['sales']), true);
+  assert.equal(await hasNamespace(catalog, database.id, ['Sales']), false);
+  assert.equal(await hasNamespace(catalog, other.id, ['sales']), false);
 });
 
 test('a namespace created by another process is visible at once', async (context) => {
   const { file, catalog, database } = await temporaryCatalog(context);
   const other = await open(context, file);
-  assert.equal(await other.namespaces.exists(database.id, ['sales']), false);
-  await catalog.namespaces.create({ databaseId: database.id, path: ['sales'], properties: {} });
-  assert.equal(await other.namespaces.exists(database.id, ['sales']), true);
+  assert.equal(await hasNamespace(other, database.id, ['sales']), false);
+  await catalog.namespaces.create({ databaseId: database.id, path: ['sales'], properties: {} }, ENTRY);
+  assert.equal(await hasNamespace(other, database.id, ['sales']), true);
 });
 
 test('refuses a namespace that is there', async (context) => {
   const { catalog, database } = await temporaryCatalog(context);
   const make = async (path: readonly string[]) =>
-    catalog.namespaces.create({ databaseId: database.id, path, properties: {} });
+    catalog.namespaces.create({ databaseId: database.id, path, properties: {} }, ENTRY);
   await make(['sales']);
   await assert.rejects(make(['sales']), refusal('NamespaceAlreadyExists', /"sales"/));
   await assert.rejects(make([]), refusal('NamespaceAlreadyExists'));
@@ -40,23 +40,23 @@ test('refuses a namespace that is there', async (context) => {
 
 test('refuses a namespace whose parent is missing', async (context) => {
   const { catalog, database } = await temporaryCatalog(context);
-  const making = catalog.namespaces.create({ databaseId: database.id, path: ['a', 'b', 'c'], properties: {} });
+  const making = catalog.namespaces.create({ databaseId: database.id, path: ['a', 'b', 'c'], properties: {} }, ENTRY);
   await assert.rejects(making, refusal('NamespaceNotFound', /"a\$b"/));
-  assert.equal(await catalog.namespaces.exists(database.id, ['a']), false);
+  assert.equal(await hasNamespace(catalog, database.id, ['a']), false);
 });
 
 test('names of every odd kind are namespaces of their own', async (context) => {
   const { catalog, database } = await temporaryCatalog(context);
   for (const name of ODD_NAMES) {
-    assert.equal(await catalog.namespaces.exists(database.id, [name]), false, name);
-    await catalog.namespaces.create({ databaseId: database.id, path: [name], properties: {} });
+    assert.equal(await hasNamespace(catalog, database.id, [name]), false, name);
+    await catalog.namespaces.create({ databaseId: database.id, path: [name], properties: {} }, ENTRY);
   }
-  for (const name of ODD_NAMES) assert.equal(await catalog.namespaces.exists(database.id, [name]), true, name);
+  for (const name of ODD_NAMES) assert.equal(await hasNamespace(catalog, database.id, [name]), true, name);
 });
 
 async function makeTree(catalog: Catalog, databaseId: string): Promise<void> {
   for (const path of [['a'], ['a', 'b'], ['a', 'b', 'c'], ['ab'], ['b']]) {
-    await catalog.namespaces.create({ databaseId, path, properties: { name: path.join('.') } });
+    await catalog.namespaces.create({ databaseId, path, properties: { name: path.join('.') } }, ENTRY);
   }
   for (const path of [['a'], ['t'], ['a', 't'], ['a', 'b', 't'], ['ab', 't']] as TablePath[]) {
     await createTable(catalog, databaseId, path);
@@ -109,14 +109,14 @@ test('does not drop a namespace with a table or a namespace in it, unless all in
     ['a', 'ab.t', 't'],
   );
   for (const path of [['a'], ['a', 'b'], ['a', 'b', 'c']]) {
-    assert.equal(await catalog.namespaces.exists(databaseId, path), false);
+    assert.equal(await hasNamespace(catalog, databaseId, path), false);
   }
 });
 
 test('a table that is being created when its namespace is dropped is never published', async (context) => {
   const { catalog, database } = await temporaryCatalog(context);
   const databaseId = database.id;
-  await catalog.namespaces.create({ databaseId, path: ['a'], properties: {} });
+  await catalog.namespaces.create({ databaseId, path: ['a'], properties: {} }, ENTRY);
   const reservation = await catalog.tables.reserve({ databaseId, path: ['a', 't'], root: '/data', caller: 'key:k' });
   await assert.rejects(
     catalog.namespaces.drop({ databaseId, path: ['a'], behavior: 'restrict' }, ENTRY),

@@ -4,6 +4,7 @@ import Database from 'libsql';
 import {
   NOW,
   createTable,
+  holdVersion,
   nextMessage,
   open,
   refusal,
@@ -74,7 +75,7 @@ test('the journal of the release before is taken over', async (context) => {
   const { file, catalog, database } = await temporaryCatalog(context);
   const table = await createTable(catalog, database.id, ['orders']);
   const other = await createTable(catalog, database.id, ['held']);
-  await catalog.tables.hold(other.id, { version: 3 });
+  await holdVersion(catalog, other.id, { version: 3 });
   await catalog.close();
   writeFormerJournal(file, { databaseId: database.id, tableId: table.id, heldId: other.id });
   const { journal } = await open(context, file);

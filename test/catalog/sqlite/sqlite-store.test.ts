@@ -119,7 +119,7 @@ test('a reader cannot write outside of a transaction', async (context) => {
 
 test('a row whose parent was deleted meanwhile is a conflict', async (context) => {
   const store = await openStore(context, await temporaryFile(context));
-  const row = { id: 'n', database_id: 'none', parent_id: null, path: 'a', properties: '{}', created_at: NOW };
+  const row = { id: 'n', databaseId: 'none', parentId: null, path: 'a', properties: '{}', createdAt: NOW };
   const writing = store.transact(async (sql) => sql.insertInto('namespaces').values(row).execute());
   await assert.rejects(writing, refusal('ConcurrentModification'));
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { FoundTable } from '../../../src/catalog/catalog.ts';
-import { createTable, temporaryCatalog } from '../temporary-catalog.ts';
+import { createTable, hasNamespace, temporaryCatalog } from '../temporary-catalog.ts';
 
 const FOUND: readonly FoundTable[] = [
   { path: ['plain'], location: { kind: 'listed', root: '/data', directory: 'plain' } },
@@ -28,9 +28,9 @@ test('adopted tables are published with their locations, and their namespaces ar
     assert.deepEqual(table?.location, location);
     assert.deepEqual(table?.properties, {});
   }
-  assert.equal(await catalog.namespaces.exists(database.id, ['a']), true);
-  assert.equal(await catalog.namespaces.exists(database.id, ['a', 'b']), true);
-  assert.equal(await catalog.namespaces.exists(database.id, ['plain']), false);
+  assert.equal(await hasNamespace(catalog, database.id, ['a']), true);
+  assert.equal(await hasNamespace(catalog, database.id, ['a', 'b']), true);
+  assert.equal(await hasNamespace(catalog, database.id, ['plain']), false);
 });
 
 test('adopting again changes nothing', async (context) => {
@@ -52,7 +52,7 @@ test('a directory of a table or of a reservation is not adopted under another na
     location: each,
   }));
   assert.equal(await catalog.tables.adopt(database.id, found), 0);
-  assert.equal(await catalog.namespaces.exists(database.id, ['n']), false);
+  assert.equal(await hasNamespace(catalog, database.id, ['n']), false);
 });
 
 test('one directory is one table, whichever way it was found', async (context) => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TablePath } from '../../../src/model/identifier.ts';
-import { createTable, open, refusal, temporaryCatalog, ENTRY } from '../temporary-catalog.ts';
+import { ENTRY, createTable, findState, open, refusal, temporaryCatalog } from '../temporary-catalog.ts';
 
 const NAMED = { ...ENTRY, version: 0 };
 
@@ -13,7 +13,7 @@ test('a dropped table is gone at once, for every process, and its data are noted
 
   const { removal, transactionId } = await catalog.tables.drop(table, { ...NAMED, operation: 'drop_table' });
   assert.equal(await other.tables.find(database.id, ['orders']), undefined);
-  assert.equal(await catalog.tables.findAny(database.id, ['orders']), 'absent');
+  assert.equal(await findState(catalog, database.id, ['orders']), 'absent');
   assert.deepEqual(removal, { tableId: table.id, location: table.location });
   assert.deepEqual(await other.tables.removals(), [removal]);
   assert.equal((await catalog.transactions.find(transactionId))?.operation, 'drop_table');
@@ -42,7 +42,7 @@ test('a table is dropped once', async (context) => {
 test('a renamed table keeps its id, its location and its properties, and is found by its new name only', async (context) => {
   const { file, catalog, database } = await temporaryCatalog(context);
   const other = await open(context, file);
-  await catalog.namespaces.create({ databaseId: database.id, path: ['sales'], properties: {} });
+  await catalog.namespaces.create({ databaseId: database.id, path: ['sales'], properties: {} }, ENTRY);
   const table = await createTable(catalog, database.id, ['orders'], { a: 'b' });
   assert.ok(await other.tables.find(database.id, ['orders']));
   await catalog.tables.rename(table, ['sales', 'bills'], NAMED);
@@ -161,11 +161,11 @@ test('a declared table is visible, with a new location, and is ordinary once its
   const { table } = await catalog.tables.declare(declaration, NAMED);
   assert.equal(table.isDeclared, true);
   assert.equal(table.location.directory, `orders-${table.id}`);
-  assert.equal(await catalog.tables.findAny(database.id, ['orders']), 'declared');
+  assert.equal(await findState(catalog, database.id, ['orders']), 'declared');
   assert.deepEqual(await catalog.tables.list({ databaseId: database.id, limit: 10 }), [table]);
   await assert.rejects(catalog.tables.declare(declaration, NAMED), refusal('TableAlreadyExists'));
   await catalog.tables.promote(table.id);
-  assert.equal(await catalog.tables.findAny(database.id, ['orders']), 'published');
+  assert.equal(await findState(catalog, database.id, ['orders']), 'published');
 });
 
 test('of many who fill a declared table, exactly one succeeds, and every process finds it at the new location', async (context) => {

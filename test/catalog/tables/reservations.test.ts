@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
-import { nextMessage, open, refusal, startChild, temporaryCatalog, ENTRY, NOW } from '../temporary-catalog.ts';
+import {
+  ENTRY,
+  NOW,
+  findState,
+  nextMessage,
+  open,
+  refusal,
+  startChild,
+  temporaryCatalog,
+} from '../temporary-catalog.ts';
 
 const PUBLISH = { ...ENTRY, properties: { owner: 'sales' } };
 
@@ -9,15 +18,15 @@ test('a reserved table is not to be seen, a published one is', async (context) =
   const { catalog, database } = await temporaryCatalog(context);
   const { tables } = catalog;
   const path = ['orders'] as const;
-  assert.equal(await tables.findAny(database.id, path), 'absent');
+  assert.equal(await findState(catalog, database.id, path), 'absent');
 
   const reservation = await tables.reserve({ databaseId: database.id, path, root: '/data', caller: 'key:k' });
-  assert.equal(await tables.findAny(database.id, path), 'reserved');
+  assert.equal(await findState(catalog, database.id, path), 'reserved');
   assert.equal(await tables.find(database.id, path), undefined);
   assert.deepEqual(await tables.list({ databaseId: database.id, limit: 10 }), []);
 
   const { transactionId } = await tables.publish(reservation, PUBLISH);
-  assert.equal(await tables.findAny(database.id, path), 'published');
+  assert.equal(await findState(catalog, database.id, path), 'published');
   const table = {
     id: reservation.tableId,
     databaseId: database.id,
@@ -62,7 +71,7 @@ test('refuses a name that is reserved or published', async (context) => {
 test('one name may stand in several databases and namespaces', async (context) => {
   const { catalog, database } = await temporaryCatalog(context);
   const other = await catalog.databases.create({ name: 'other', root: '/other' });
-  await catalog.namespaces.create({ databaseId: database.id, path: ['a'], properties: {} });
+  await catalog.namespaces.create({ databaseId: database.id, path: ['a'], properties: {} }, ENTRY);
   const reserve = async (databaseId: string, path: readonly [string, ...string[]]): Promise<unknown> =>
     catalog.tables.reserve({ databaseId, path, root: '/data', caller: 'key:k' });
   await reserve(database.id, ['a']);
@@ -75,7 +84,7 @@ test('refuses a table whose namespace is missing', async (context) => {
   const path = ['a', 'b', 'orders'] as const;
   const reserving = catalog.tables.reserve({ databaseId: database.id, path, root: '/data', caller: 'key:k' });
   await assert.rejects(reserving, refusal('NamespaceNotFound', /"a\$b"/));
-  assert.equal(await catalog.tables.findAny(database.id, path), 'absent');
+  assert.equal(await findState(catalog, database.id, path), 'absent');
 });
 
 test('an abandoned name is free again, and abandoning twice does no harm', async (context) => {
@@ -83,10 +92,10 @@ test('an abandoned name is free again, and abandoning twice does no harm', async
   const table = { databaseId: database.id, path: ['orders'] as const, root: '/data', caller: 'key:k' };
   const first = await catalog.tables.reserve(table);
   await catalog.tables.abandon(first);
-  assert.equal(await catalog.tables.findAny(database.id, table.path), 'absent');
+  assert.equal(await findState(catalog, database.id, table.path), 'absent');
   await catalog.tables.reserve(table);
   await catalog.tables.abandon(first);
-  assert.equal(await catalog.tables.findAny(database.id, table.path), 'reserved');
+  assert.equal(await findState(catalog, database.id, table.path), 'reserved');
 });
 
 test('abandoning after publishing leaves the table', async (context) => {
@@ -95,7 +104,7 @@ test('abandoning after publishing leaves the table', async (context) => {
   const reservation = await catalog.tables.reserve({ databaseId: database.id, path, root: '/data', caller: 'key:k' });
   await catalog.tables.publish(reservation, PUBLISH);
   await catalog.tables.abandon(reservation);
-  assert.equal(await catalog.tables.findAny(database.id, path), 'published');
+  assert.equal(await findState(catalog, database.id, path), 'published');
 });
 
 test('refuses to publish what was abandoned or published before, and records nothing', async (context) => {

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import type { Catalog } from '../../../src/catalog/catalog.ts';
 import type { NamespacePath, TablePath } from '../../../src/model/identifier.ts';
 import { ODD_NAMES, namePaths, names } from '../names.ts';
-import { createTable, refusal, temporaryCatalog } from '../temporary-catalog.ts';
+import { createTable, holdVersion, refusal, temporaryCatalog } from '../temporary-catalog.ts';
 
 let runs = 0;
 
@@ -134,7 +134,7 @@ describe('a held version', () => {
   test('is seen until it is released', async (context) => {
     const { catalog, database } = await temporaryCatalog(context);
     const table = await createTable(catalog, database.id, ['orders']);
-    await catalog.tables.hold(table.id, { version: 4 });
+    await holdVersion(catalog, table.id, { version: 4 });
     const held = { ...table, heldVersion: 4 };
     assert.deepEqual(await catalog.tables.find(database.id, ['orders']), held);
     assert.deepEqual(await catalog.tables.unfinished(), { reservations: [], held: [held] });
@@ -146,19 +146,19 @@ describe('a held version', () => {
   test('is not replaced by another one', async (context) => {
     const { catalog, database } = await temporaryCatalog(context);
     const table = await createTable(catalog, database.id, ['orders']);
-    await catalog.tables.hold(table.id, { version: 4 });
-    await catalog.tables.hold(table.id, { version: 4 });
-    await assert.rejects(catalog.tables.hold(table.id, { version: 5 }), refusal('ConcurrentModification'));
+    await holdVersion(catalog, table.id, { version: 4 });
+    await holdVersion(catalog, table.id, { version: 4 });
+    await assert.rejects(holdVersion(catalog, table.id, { version: 5 }), refusal('ConcurrentModification'));
     assert.equal((await catalog.tables.find(database.id, ['orders']))?.heldVersion, 4);
   });
 
   test('may be that of a branch, which then stays the one', async (context) => {
     const { catalog, database } = await temporaryCatalog(context);
     const table = await createTable(catalog, database.id, ['orders']);
-    await catalog.tables.hold(table.id, { version: 4, branch: 'trial' });
+    await holdVersion(catalog, table.id, { version: 4, branch: 'trial' });
     const held = { ...table, heldVersion: 4, heldBranch: 'trial' };
     assert.deepEqual(await catalog.tables.find(database.id, ['orders']), held);
-    await assert.rejects(catalog.tables.hold(table.id, { version: 4 }), refusal('ConcurrentModification'));
+    await assert.rejects(holdVersion(catalog, table.id, { version: 4 }), refusal('ConcurrentModification'));
     await catalog.tables.release(table.id);
     assert.deepEqual(await catalog.tables.find(database.id, ['orders']), table);
   });
@@ -167,7 +167,7 @@ describe('a held version', () => {
     const { catalog, database } = await temporaryCatalog(context);
     const table = { databaseId: database.id, path: ['orders'] as const, root: '/data', caller: 'key:k' };
     const { tableId } = await catalog.tables.reserve(table);
-    await assert.rejects(catalog.tables.hold(tableId, { version: 1 }), refusal('TableNotFound'));
-    await assert.rejects(catalog.tables.hold('none', { version: 1 }), refusal('TableNotFound'));
+    await assert.rejects(holdVersion(catalog, tableId, { version: 1 }), refusal('TableNotFound'));
+    await assert.rejects(holdVersion(catalog, 'none', { version: 1 }), refusal('TableNotFound'));
   });
 });

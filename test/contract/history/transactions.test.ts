@@ -93,6 +93,7 @@ suite('GET /v1/transaction/list', () => {
     page.transactions.map(({ operation, id }) => `${operation} ${id.join('$')}`);
 
   const ALL = [
+    'create_namespace sales',
     'create_table a',
     'create_table sales$b',
     'update_table a',
@@ -105,10 +106,10 @@ suite('GET /v1/transaction/list', () => {
     const page = await list();
     assert.deepEqual(said(page), ALL);
     assert.equal(page.page_token, undefined);
-    assert.equal(page.transactions[2].version, 2);
+    assert.equal(page.transactions[3].version, 2);
   });
 
-  for (const limit of [1, 2, 4, 6]) {
+  for (const limit of [1, 2, 4, 7]) {
     test(`comes in pages of ${limit}, which together are the whole, each once`, async () => {
       const seen: string[] = [];
       let query = `?limit=${limit}`;
@@ -125,7 +126,7 @@ suite('GET /v1/transaction/list', () => {
   test('goes on behind the last id that was seen', async () => {
     const { transactions } = await list();
     assert.deepEqual(said(await list(`?page_token=${transactions[3].transaction_id}`)), ALL.slice(4));
-    assert.deepEqual(said(await list(`?page_token=${transactions[5].transaction_id}`)), []);
+    assert.deepEqual(said(await list(`?page_token=${transactions[6].transaction_id}`)), []);
   });
 
   test('comes newest first when asked so, and in pages too', async () => {
@@ -138,11 +139,8 @@ suite('GET /v1/transaction/list', () => {
 
   test('shows what the caller may read, in pages too', async () => {
     const reader = await feed.caller('reader', ['sales']);
-    assert.deepEqual(said(await list('', reader)), [
-      'create_table sales$b',
-      'drop_table sales$b',
-      'drop_namespace sales',
-    ]);
+    const readable = ALL.filter((each) => each.includes('sales'));
+    assert.deepEqual(said(await list('', reader)), readable);
     const seen: string[] = [];
     let query = '?limit=1';
     for (let pages = 0; pages < 10; pages += 1) {
@@ -151,7 +149,7 @@ suite('GET /v1/transaction/list', () => {
       if (page.page_token === undefined) break;
       query = `?limit=1&page_token=${page.page_token}`;
     }
-    assert.deepEqual(seen, ['create_table sales$b', 'drop_table sales$b', 'drop_namespace sales']);
+    assert.deepEqual(seen, readable);
     assert.deepEqual(said(await list('', await feed.caller('reader', ['nothing']))), []);
   });
 

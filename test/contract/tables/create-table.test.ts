@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { after, before, suite, test } from 'node:test';
+import { findState } from '../../catalog/temporary-catalog.ts';
 import { expectedTables, fixtureStream } from '../../support/arrow-fixtures.ts';
 import { sampleStream } from '../../support/arrow-tables.ts';
 import type { Answer, Client } from '../../support/client.ts';
@@ -441,7 +442,7 @@ suite('while another request is still creating the table', () => {
     const sent = openRaw(at.url, { path: `/v1/table/${id}/create`, headers: ARROW });
     sent.write(stream.subarray(0, stream.length - 100));
     const database = await at.catalog.databases.find('default');
-    await eventually(async () => (await at.catalog.tables.findAny(database?.id ?? '', [id])) === 'reserved');
+    await eventually(async () => (await findState(at.catalog, database?.id ?? '', [id])) === 'reserved');
     return sent;
   };
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
+import { holdVersion } from '../../catalog/temporary-catalog.ts';
 import { ContractServer } from '../../contract/contract-server.ts';
 import { sampleStream } from '../../support/arrow-tables.ts';
 import { Client } from '../../support/client.ts';
@@ -95,7 +96,7 @@ test('a table in the middle of a long write goes back once there is space, and i
   const record = await before.catalog.tables.find(database?.id ?? '', [table.id]);
   assert.ok(record);
   // As if the process had died between its first commit and its last.
-  await before.catalog.tables.hold(record.id, { version: 1, branch: undefined });
+  await holdVersion(before.catalog, record.id, { version: 1, branch: undefined });
   assert.equal((await before.admin.arrow(`${table.at}/insert`, sampleStream(7))).status, 200);
   await before.close();
   const ballast = await fillDisk(folder);
