@@ -1,5 +1,6 @@
 import type { Field, RecordBatch, Schema } from 'apache-arrow';
 import { invalidInput } from '../errors/service-error.ts';
+import { CONTINUATION, MAGIC } from './arrow/arrow-messages.ts';
 import type { Input } from './input.ts';
 import type { Convert } from './types/values-of.ts';
 
@@ -27,7 +28,6 @@ export interface SourceBatch {
   readonly endByte: number;
 }
 
-/** One opened file, whatever its format. */
 export interface Source {
   /** As the file has them, or as its first rows suggest. */
   readonly columns: readonly Field[];
@@ -49,7 +49,6 @@ const EXTENSIONS: Readonly<Record<Format, readonly string[]>> = {
 };
 
 const SNIFF_BYTES = 4096;
-const CONTINUATION = 0xffffffff;
 
 export function formatOfName(name: string): Format | undefined {
   const extension = /\.([^./\\]+)$/.exec(name)?.[1]?.toLowerCase();
@@ -68,7 +67,7 @@ export async function detectFormat(input: Input, name = ''): Promise<Format> {
 function formatOfContents(head: Uint8Array): Format | undefined {
   const magic = String.fromCharCode(...head.subarray(0, 6));
   if (magic.startsWith('PAR1')) return 'parquet';
-  if (magic === 'ARROW1') return 'arrow';
+  if (magic === MAGIC) return 'arrow';
   if (head.length < 8) return undefined;
   return new DataView(head.buffer, head.byteOffset).getUint32(0, true) === CONTINUATION ? 'arrow' : undefined;
 }

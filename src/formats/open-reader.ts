@@ -7,13 +7,13 @@ import type { CsvOptions } from './csv/csv-source.ts';
 import { detectFormat } from './format.ts';
 import type { Format, PlannedColumn, Source, SourceBatch } from './format.ts';
 import type { Input } from './input.ts';
+import { isJsonObject } from './json/exact-json.ts';
 import { openNdjson } from './json/ndjson-source.ts';
 import { openParquet } from './parquet/parquet-source.ts';
 import { converterFor } from './types/convert-value.ts';
 import { formatType, parseType } from './types/type-text.ts';
 import { plainRows } from './types/values-of.ts';
 
-/** What the caller wants of one column of a file. */
 export interface ColumnChoice {
   /** Its name in the file. */
   readonly source: string;
@@ -55,10 +55,18 @@ export interface Reader {
 
 const BATCH_ROWS = 16_384;
 
+type Open = (input: Input, csv: CsvOptions | undefined) => Promise<Source>;
+const OPENERS: Readonly<Record<Format, Open>> = {
+  arrow: openArrow,
+  parquet: openParquet,
+  csv: openCsv,
+  ndjson: openNdjson,
+};
+
 /** Opens a file of rows: its columns at once, a preview, and the rows as Arrow batches. */
 export async function openReader(input: Input, options: ReadOptions = {}): Promise<Reader> {
   const format = options.format ?? (await detectFormat(input, options.name));
-  const source = await openSource(input, format, options.csv);
+  const source = await OPENERS[format](input, options.csv);
   const columns = planColumns(source, options.columns ?? []);
   const { batchRows = BATCH_ROWS } = options;
   const fields = columns.map(({ field }) => field);
@@ -78,19 +86,6 @@ export async function openReader(input: Input, options: ReadOptions = {}): Promi
 
 function toColumn(source: Field, { name, type }: Field): Column {
   return { source: source.name, name, type: formatType(type) };
-}
-
-async function openSource(input: Input, format: Format, csv: CsvOptions | undefined): Promise<Source> {
-  switch (format) {
-    case 'arrow':
-      return openArrow(input);
-    case 'parquet':
-      return openParquet(input);
-    case 'csv':
-      return openCsv(input, csv);
-    case 'ndjson':
-      return openNdjson(input);
-  }
 }
 
 function planColumns(source: Source, choices: readonly ColumnChoice[]): readonly PlannedColumn[] {
@@ -136,8 +131,6 @@ async function readPreview(batches: AsyncGenerator<SourceBatch>, rowsMax: number
 function longNumbersAsText(value: unknown): unknown {
   if (isLosslessNumber(value)) return value.value;
   if (Array.isArray(value)) return value.map(longNumbersAsText);
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([name, part]: [string, unknown]) => [name, longNumbersAsText(part)]),
-  );
+  if (!isJsonObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, longNumbersAsText(part)]));
 }

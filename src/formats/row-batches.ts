@@ -19,7 +19,6 @@ export const SAMPLE_ROWS = 1000;
 /** A batch of text rows ends at as many rows as wanted, or after this much text. */
 const BATCH_CHARACTERS = 8 * 1024 * 1024;
 
-/** Batches out of rows of text. */
 export async function* toBatches(
   pieces: AsyncIterable<RowPiece>,
   { columns, schema, batchRows }: ReadPlan,

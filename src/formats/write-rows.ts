@@ -19,17 +19,16 @@ export function writeRows(
   batches: Batches,
   { delimiter }: WriteOptions = {},
 ): AsyncGenerator<Uint8Array> {
-  switch (format) {
-    case 'arrow':
-      return writeArrow(schema, batches);
-    case 'parquet':
-      return writeParquet(schema, batches);
-    case 'csv':
-      return writeCsv(schema, batches, delimiter);
-    case 'ndjson':
-      return writeLines(batches, (row) => formatExactJson(Object.fromEntries(row)));
-  }
+  return WRITERS[format](schema, batches, delimiter);
 }
+
+type Write = (schema: Schema, batches: Batches, delimiter?: string) => AsyncGenerator<Uint8Array>;
+const WRITERS: Readonly<Record<Format, Write>> = {
+  arrow: writeArrow,
+  parquet: writeParquet,
+  csv: writeCsv,
+  ndjson: (_schema, batches) => writeLines(batches, (row) => formatExactJson(Object.fromEntries(row))),
+};
 
 /** RFC 4180 with a header. Null is an empty cell, an empty text a pair of quotes; lists and structs are JSON. */
 async function* writeCsv(schema: Schema, batches: Batches, delimiter = ','): AsyncGenerator<Uint8Array> {

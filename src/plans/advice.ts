@@ -64,7 +64,6 @@ export type Remedy =
   | { readonly kind: 'merge-fragments' }
   | { readonly kind: 'set'; readonly settings: Settings };
 
-/** The input of a rule. */
 export interface Evidence {
   readonly root: PlanStep;
   readonly steps: readonly PlanStep[];

@@ -7,7 +7,7 @@ import { SEARCH_RULES, TEXT_RULES } from './search-advice.ts';
 
 const ORDER: Readonly<Record<Severity, number>> = { serious: 0, notable: 1, hint: 2 };
 
-/** What could be improved about a query, most serious first. */
+/** The most serious first. */
 export function findAdvice(root: PlanStep, context: PlanContext): readonly Finding[] {
   const shares = timeShares(root);
   const share = (step: PlanStep): number => shares.get(step) ?? 0;

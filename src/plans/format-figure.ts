@@ -2,14 +2,7 @@ import type { MetricUnit } from '../model/query.ts';
 
 /** Three digits and a unit. */
 export function formatFigure(value: number, unit: MetricUnit): string {
-  switch (unit) {
-    case 'nanoseconds':
-      return formatTime(value);
-    case 'bytes':
-      return formatBytes(value);
-    case 'count':
-      return formatCount(value);
-  }
+  return { nanoseconds: formatTime, bytes: formatBytes, count: formatCount }[unit](value);
 }
 
 export function formatTime(nanoseconds: number): string {

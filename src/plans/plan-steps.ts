@@ -89,7 +89,6 @@ export function ownTimes(root: PlanStep): ReadonlyMap<PlanStep, number> {
   return times;
 }
 
-/** Each step's share of the sum of self times. */
 export function timeShares(root: PlanStep): ReadonlyMap<PlanStep, number> {
   const times = ownTimes(root);
   const sum = [...times.values()].reduce((total, time) => total + time, 0);

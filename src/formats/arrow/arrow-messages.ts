@@ -11,12 +11,12 @@ export interface ArrowMessage {
   readonly endByte: number;
 }
 
-const MAGIC = 'ARROW1';
+export const MAGIC = 'ARROW1';
 /** The magic of a file, and two bytes that align what follows. */
 const FILE_HEAD_BYTES = 8;
 /** The length of the footer, and the magic again. */
 const FOOTER_TAIL_BYTES = 10;
-const CONTINUATION = 0xffffffff;
+export const CONTINUATION = 0xffffffff;
 const PREFIX_BYTES = 8;
 /** The prefix of old writers is the length alone. */
 const OLD_PREFIX_BYTES = 4;
@@ -54,7 +54,6 @@ export async function startsWithSchema(input: Input): Promise<boolean> {
   return false;
 }
 
-/** Where the footer of a file is. */
 export async function footerRange(input: Input): Promise<{ readonly start: number; readonly end: number }> {
   const end = input.size - FOOTER_TAIL_BYTES;
   const tail = new DataView(await input.slice(Math.max(end, 0), input.size));
@@ -111,7 +110,6 @@ function lengthAt(view: DataView, at: number | undefined): number {
   throw new Error('a length that cannot be');
 }
 
-/** What is wrong with an Arrow file, in plain words. */
 export function unreadableArrow(cause: unknown): ServiceError {
   const text = cause instanceof Error ? cause.message : '';
   if (text.includes('compression')) {

@@ -1,5 +1,5 @@
 import { RecordBatchReader } from 'apache-arrow';
-import type { Data, RecordBatch, Schema } from 'apache-arrow';
+import type { Data, RecordBatch } from 'apache-arrow';
 import { Footer } from 'apache-arrow/ipc/metadata/file';
 import type { PlannedColumn, ReadPlan, Source, SourceBatch } from '../format.ts';
 import { readPieces } from '../input.ts';
@@ -17,9 +17,7 @@ export async function openArrow(input: Input): Promise<Source> {
 }
 
 /** The batches of an Arrow stream as it arrives, such as the reply of a query. */
-export async function readStream(
-  pieces: AsyncIterable<Uint8Array>,
-): Promise<{ readonly schema: Schema; readonly batches: AsyncGenerator<RecordBatch> }> {
+export async function readStream(pieces: AsyncIterable<Uint8Array>) {
   const reader = await openPieces(pieces);
   return { schema: reader.schema, batches: allBatches(reader) };
 }

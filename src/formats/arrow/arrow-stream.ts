@@ -6,7 +6,6 @@ import { buildData } from '../types/build-data.ts';
 import { parseType } from '../types/type-text.ts';
 import { END_OF_STREAM } from './arrow-messages.ts';
 
-/** One whole Arrow IPC stream. */
 export function toStreamBytes(schema: Schema, batches: readonly RecordBatch[]): Uint8Array {
   const writer = new RecordBatchStreamWriter();
   writer.reset(undefined, schema);
@@ -19,7 +18,6 @@ export function toSchemaBytes(schema: Schema): Uint8Array {
   return toStreamBytes(schema, []).subarray(0, -END_OF_STREAM.length);
 }
 
-/** A stream, a piece for each batch. */
 export async function* writeArrow(schema: Schema, batches: Batches): AsyncGenerator<Uint8Array> {
   const head = toSchemaBytes(schema);
   yield head;
@@ -29,15 +27,10 @@ export async function* writeArrow(schema: Schema, batches: Batches): AsyncGenera
   yield END_OF_STREAM;
 }
 
-export interface ValueColumn {
-  readonly name: string;
-  /** Such as `int64`, `float32[128]`. */
-  readonly type: string;
-  readonly values: readonly unknown[];
-}
-
 /** One Arrow stream out of columns of equally many values. */
-export function columnsToStream(columns: readonly ValueColumn[]): Uint8Array {
+export function columnsToStream(
+  columns: readonly { readonly name: string; readonly type: string; readonly values: readonly unknown[] }[],
+): Uint8Array {
   const schema = new Schema(columns.map(({ name, type }) => new Field(name, parseType(type), true)));
   const data = schema.fields.map(({ type }, index) => buildData(type, columns[index]?.values ?? []));
   return toStreamBytes(schema, [makeBatch(schema, data, columns[0]?.values.length ?? 0)]);

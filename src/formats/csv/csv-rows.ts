@@ -52,10 +52,7 @@ export class CsvRows {
   }
 
   /** `undefined` when the rest of the row has not arrived. */
-  private readRow(
-    start: number,
-    isLast: boolean,
-  ): { cells: (string | null)[]; end: number; lines: number } | undefined {
+  private readRow(start: number, isLast: boolean) {
     const text = this.rest;
     const cells: (string | null)[] = [];
     let at = start;

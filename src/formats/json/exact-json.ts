@@ -1,4 +1,5 @@
-import { LosslessNumber, parse, stringify } from 'lossless-json';
+import { isLosslessNumber, LosslessNumber, parse, stringify } from 'lossless-json';
+import { isObject } from '../../model/strict-json.ts';
 
 /** Numbers with fewer digits are exact after `JSON.parse`. */
 const LONG_DIGITS = 16;
@@ -12,6 +13,12 @@ export function parseExactJson(text: string): unknown {
 
 function parseNumber(text: string): unknown {
   return text.replaceAll(/\D/g, '').length < LONG_DIGITS ? Number(text) : new LosslessNumber(text);
+}
+
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+export function isJsonObject(value: unknown): value is JsonObject {
+  return isObject(value) && !isLosslessNumber(value);
 }
 
 const NEGATIVE_ZERO = [{ test: (value: unknown) => Object.is(value, -0), stringify: () => '-0' }];

@@ -1,7 +1,5 @@
 import { Field } from 'apache-arrow';
-import { isLosslessNumber } from 'lossless-json';
 import { invalidInput } from '../../errors/service-error.ts';
-import { isObject } from '../../model/strict-json.ts';
 import type { PlannedColumn, Source } from '../format.ts';
 import { readText } from '../input.ts';
 import type { Input } from '../input.ts';
@@ -9,7 +7,8 @@ import { SAMPLE_ROWS, toBatches } from '../row-batches.ts';
 import type { RowPiece } from '../row-batches.ts';
 import { addFields } from '../types/infer-type.ts';
 import type { TypeInference } from '../types/infer-type.ts';
-import { parseExactJson } from './exact-json.ts';
+import { isJsonObject, parseExactJson } from './exact-json.ts';
+import type { JsonObject } from './exact-json.ts';
 
 const LINE_CHARACTERS_MAX = 64 * 1024 * 1024;
 
@@ -53,15 +52,7 @@ function requireKnown(value: object, known: ReadonlySet<string>, line: number): 
   throw invalidInput(`Line ${line} has a column "${unknown}" that the first lines lack.`, hint);
 }
 
-type JsonObject = Readonly<Record<string, unknown>>;
-
-interface Objects {
-  readonly rows: readonly { readonly line: number; readonly value: JsonObject }[];
-  readonly characters: number;
-  readonly endByte: number;
-}
-
-async function* readObjects(input: Input): AsyncGenerator<Objects> {
+async function* readObjects(input: Input) {
   let rest = '';
   let line = 1;
   for await (const { text, endByte } of readText(input)) {
@@ -85,7 +76,7 @@ function parseObject(text: string, line: number): JsonObject {
   } catch (error) {
     refuseLine(line, text.trimStart().startsWith('[') ? 'begins a JSON array' : 'is not JSON', error);
   }
-  if (!isObject(value) || isLosslessNumber(value)) refuseLine(line, 'is not a JSON object');
+  if (!isJsonObject(value)) refuseLine(line, 'is not a JSON object');
   return value;
 }
 

@@ -4,7 +4,6 @@ import type { SchemaElement, SchemaTree } from 'hyparquet';
 import { invalidInput } from '../../errors/service-error.ts';
 import { listOf, mapOf } from '../types/type-text.ts';
 
-/** The Arrow field of a column of a Parquet file. */
 export function toField(tree: SchemaTree, name = tree.element.name): Field {
   return new Field(name, toType(tree), tree.element.repetition_type !== 'REQUIRED');
 }

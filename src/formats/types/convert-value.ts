@@ -1,7 +1,8 @@
 import { DataType, DateUnit } from 'apache-arrow';
 import type { Decimal, Int, Struct } from 'apache-arrow';
 import { LosslessNumber } from 'lossless-json';
-import { parseExactJson } from '../json/exact-json.ts';
+import { isJsonObject, parseExactJson } from '../json/exact-json.ts';
+import type { JsonObject } from '../json/exact-json.ts';
 import { MILLISECONDS_PER_DAY, parseDate, parseTime, parseTimestamp, SECONDS_PER_DAY, toUnits } from './times.ts';
 import { fromBase64 } from './values-of.ts';
 import type { Convert } from './values-of.ts';
@@ -11,7 +12,7 @@ export class ConversionError extends Error {
   override readonly name = 'ConversionError';
 }
 
-/** From a text of a CSV file or a value of a JSON text to the form that `buildData` takes for a type. */
+/** From a value of JSON, or a text of a CSV file, to the form that `buildData` takes for a type. */
 export function converterFor(type: DataType): Convert {
   const convert = valueConverter(type);
   return (value) => (value === null || value === undefined ? null : convert(value));
@@ -62,7 +63,7 @@ function nestedConverter(type: DataType): Convert {
   if (DataType.isMap(type)) {
     const [key, value] = [converterFor(type.keyType), converterFor(type.valueType)];
     return (given) =>
-      entriesOf(fromJsonText(given)).map((entry) => ({ key: key(entry.key), value: value(entry.value) }));
+      entriesOf(fromJsonText(given)).map((entry) => ({ key: key(entry['key']), value: value(entry['value']) }));
   }
   throw new ConversionError('The type cannot be read from text.');
 }
@@ -101,7 +102,6 @@ function shortInteger(value: unknown): number | undefined {
 }
 
 function integerOf(value: unknown): bigint | undefined {
-  if (typeof value === 'bigint') return value;
   if (typeof value === 'number') return Number.isInteger(value) ? BigInt(value) : undefined;
   const text = value instanceof LosslessNumber ? value.value : value;
   if (typeof text !== 'string' || text.length > 80 || !INTEGER.test(text)) return undefined;
@@ -120,7 +120,6 @@ export function parseFloatText(text: string): number | undefined {
 
 function toFloat(value: unknown): number {
   if (typeof value === 'number') return value;
-  if (typeof value === 'bigint') return Number(value);
   if (value instanceof LosslessNumber) return Number(value.value);
   const number = typeof value === 'string' ? parseFloatText(value.trim()) : undefined;
   return number ?? misfit(value, 'a number');
@@ -142,13 +141,13 @@ function toDecimal(value: unknown, { precision, scale }: Decimal): bigint {
 
 function toText(value: unknown): string {
   if (typeof value === 'string') return value;
-  if (typeof value === 'number' || typeof value === 'bigint') return String(value);
+  if (typeof value === 'number') return String(value);
   if (value instanceof LosslessNumber) return value.value;
   return JSON.stringify(value, (_, part: unknown) => (part instanceof LosslessNumber ? part.value : part));
 }
 
 function toBytes(value: unknown, length: number | undefined): Uint8Array {
-  const bytes = value instanceof Uint8Array ? value : typeof value === 'string' ? fromBase64(value) : undefined;
+  const bytes = typeof value === 'string' ? fromBase64(value) : undefined;
   if (bytes === undefined) return misfit(value, 'bytes in base64');
   if (length !== undefined && bytes.length !== length) return misfit(value, `${length} bytes in base64`);
   return bytes;
@@ -170,8 +169,8 @@ function toStruct(type: Struct): Convert {
   const converters = new Map(type.children.map((child) => [child.name, converterFor(child.type)]));
   return (given) => {
     const value = fromJsonText(given);
-    if (!isObject(value) || Array.isArray(value)) return misfit(given, 'an object');
-    const entries = Object.entries(value).map(([name, part]: [string, unknown]) => {
+    if (!isJsonObject(value)) return misfit(given, 'an object');
+    const entries = Object.entries(value).map(([name, part]) => {
       const convert = converters.get(name);
       if (convert === undefined) throw new ConversionError(`has a field ${JSON.stringify(name)} that its type has not`);
       return [name, convert(part)] as const;
@@ -196,20 +195,11 @@ function toItems(value: unknown, length: number | undefined): readonly unknown[]
   throw new ConversionError(`has ${value.length} values where ${length} are wanted`);
 }
 
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !(value instanceof LosslessNumber);
-}
-
-function entriesOf(value: unknown): readonly { readonly key: unknown; readonly value: unknown }[] {
-  if (!isObject(value)) return misfit(value, 'an object');
-  if (!Array.isArray(value)) {
-    return Object.entries(value).map(([key, part]: [string, unknown]) => ({ key, value: part }));
-  }
+function entriesOf(value: unknown): readonly JsonObject[] {
+  if (isJsonObject(value)) return Object.entries(value).map(([key, part]) => ({ key, value: part }));
+  if (!Array.isArray(value)) return misfit(value, 'an object');
   return value.map((entry: unknown) => {
-    if (isObject(entry) && 'key' in entry) {
-      return { key: entry.key, value: 'value' in entry ? entry.value : null };
-    }
-    return misfit(entry, '{"key": …, "value": …}');
+    return isJsonObject(entry) && 'key' in entry ? entry : misfit(entry, '{"key": …, "value": …}');
   });
 }
 

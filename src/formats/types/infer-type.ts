@@ -1,6 +1,6 @@
 import * as arrow from 'apache-arrow';
 import { LosslessNumber } from 'lossless-json';
-import { parseExactJson } from '../json/exact-json.ts';
+import { isJsonObject, parseExactJson } from '../json/exact-json.ts';
 import { parseFloatText, SPECIAL_FLOAT } from './convert-value.ts';
 import { parseDate, parseTimestamp } from './times.ts';
 import { listOf, vectorOf } from './type-text.ts';
@@ -31,7 +31,7 @@ export class TypeInference {
     if (value === null || value === undefined) return;
     if (Array.isArray(value)) return this.addList(value);
     this.seen.add(this.kindOf(value));
-    if (typeof value === 'object' && !(value instanceof LosslessNumber)) addFields(this.fields, value);
+    if (isJsonObject(value)) addFields(this.fields, value);
   }
 
   type(): arrow.DataType {
@@ -107,7 +107,6 @@ export class TypeInference {
   }
 }
 
-/** Adds each member of a JSON object to the inference of its column. */
 export function addFields(fields: Map<string, TypeInference>, value: object): void {
   for (const [name, part] of Object.entries(value)) {
     let field = fields.get(name);

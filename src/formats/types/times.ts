@@ -14,15 +14,7 @@ export function parseDate(text: string): number | undefined {
   return match === null ? undefined : daysOf(match[1], match[2], match[3]);
 }
 
-export interface ParsedTimestamp {
-  readonly seconds: bigint;
-  readonly nanoseconds: bigint;
-  readonly fractionDigits: number;
-  readonly hasZone: boolean;
-  readonly hasTime: boolean;
-}
-
-export function parseTimestamp(text: string): ParsedTimestamp | undefined {
+export function parseTimestamp(text: string) {
   const match = TIMESTAMP.exec(text);
   if (match === null) return undefined;
   const [, year, month, day, hours, minutes, seconds, fraction = '', zone] = match;
