@@ -33,12 +33,12 @@ const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 export class Flatbuffer {
   readonly bytes: Buffer;
   readonly context: MessageContext;
-  #textBytesLeft: number;
+  #textBytesRemaining: number;
 
   constructor(bytes: Buffer, context: MessageContext) {
     this.bytes = bytes;
     this.context = context;
-    this.#textBytesLeft = bytes.length;
+    this.#textBytesRemaining = bytes.length;
   }
 
   refuse(fault: string, hint?: string): never {
@@ -85,7 +85,6 @@ export class Flatbuffer {
     }
   }
 
-  /** The tables that a vector field refers to. */
   *tables(table: number, slot: number): Generator<number> {
     const { start, count } = this.vectorField(table, slot, 4) ?? EMPTY_VECTOR;
     for (let index = 0; index < count; index += 1) yield this.#follow(start + 4 * index);
@@ -101,8 +100,8 @@ export class Flatbuffer {
 
   /** Text that is shared by many tables counts each time: no honest writer needs more than the message is long. */
   spend(textBytes: number): void {
-    this.#textBytesLeft -= textBytes;
-    if (this.#textBytesLeft < 0) this.refuse('refers to the same text too often');
+    this.#textBytesRemaining -= textBytes;
+    if (this.#textBytesRemaining < 0) this.refuse('refers to the same text too often');
   }
 
   /** No valid length or offset exceeds 2^53, so a number is exact. */

@@ -1,20 +1,19 @@
 import { ServiceError } from '../../errors/service-error.ts';
 import { quoteForMessage } from '../../model/identifier.ts';
-import { offsetBytes, readOffset, requireFixedWidth } from '../format/column-layout.ts';
+import { offsetBytes, requireFixedWidth } from '../format/column-layout.ts';
 import type { OffsetBytes } from '../format/column-layout.ts';
 import { writeOffset, writeVtable } from '../format/flatbuffer.ts';
 import type { SchemaMessage } from '../format/footer.ts';
 import { HEADER_KIND, PREFIX_BYTES } from '../format/message-header.ts';
 import { readResultSchema } from '../schema/schema-reader.ts';
 import type { ReadSchema } from '../schema/schema-reader.ts';
-import { isValid, readColumns, readDictionaryColumn } from './result-columns.ts';
+import { bytesReader, isValid, readColumns, readDictionaryColumn } from './result-columns.ts';
 import type { ResultColumn } from './result-columns.ts';
 import { dictionaryIdOf } from './result-file.ts';
 import type { ResultMessage } from './result-file.ts';
 
 type FramedDictionary = Pick<ResultMessage, 'bytes' | 'metadataBytes'>;
 
-/** One dictionary as the file has it so far. */
 interface MergedDictionary {
   /** The dictionary of the batch before. */
   last: ResultMessage;
@@ -151,7 +150,6 @@ const BATCH = { vtable: 76, table: 88, entries: [10, 24, 8, 16, 20] } as const;
 const NODES_AT = 116;
 const BUFFERS_AT = 140;
 
-/** A batch whose values are appended to those of the dictionary. */
 function frameDelta(parts: DictionaryBatch): FramedDictionary {
   const body = Buffer.concat(parts.buffers.map((buffer) => Buffer.concat([buffer], align(buffer.length))));
   const metadataBytes = align(PREFIX_BYTES + BUFFERS_AT + 4 + 16 * parts.buffers.length);
@@ -196,16 +194,7 @@ function align(bytes: number): number {
 
 /** The values of a dictionary as bytes; `undefined` for null. */
 function readValues(column: ResultColumn): Values {
-  const [first = Buffer.alloc(0), data = Buffer.alloc(0)] = column.buffers;
-  const { type } = column;
-  const read = (row: number): Buffer => {
-    if (type.kind === 'utf8' || type.kind === 'binary') {
-      const width = offsetBytes(type);
-      return data.subarray(readOffset(first, row, width), readOffset(first, row + 1, width));
-    }
-    const bytes = requireFixedWidth(type);
-    return first.subarray(bytes * row, bytes * (row + 1));
-  };
+  const read = bytesReader(column);
   return Array.from({ length: column.length }, (_unused, row) => (isValid(column, row) ? read(row) : undefined));
 }
 

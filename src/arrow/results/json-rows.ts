@@ -1,11 +1,10 @@
 import { ServiceError } from '../../errors/service-error.ts';
-import type { Field, TimeUnit } from '../../model/schema.ts';
+import type { TimeUnit } from '../../model/schema.ts';
 import { formatDate, formatDecimal, formatTime, formatTimestamp } from '../../model/value-text.ts';
 import { hasBit, offsetBytes, readInteger, readOffset } from '../format/column-layout.ts';
-import type { OffsetBytes } from '../format/column-layout.ts';
 import { readResultSchema } from '../schema/schema-reader.ts';
 import { EXTENSION_NAME_KEY } from '../schema/schema-rules.ts';
-import { isValid, readColumns, readDictionaryColumn } from './result-columns.ts';
+import { bytesReader, isValid, readColumns, readDictionaryColumn } from './result-columns.ts';
 import type { ResultColumn } from './result-columns.ts';
 import { dictionaryIdOf, readResultFile, rowsOf } from './result-file.ts';
 import type { ResultFiles } from './result-framing.ts';
@@ -13,7 +12,6 @@ import type { ResultFiles } from './result-framing.ts';
 /** Text is sent in pieces of about this many characters. */
 const PIECE_CHARACTERS = 65_536;
 
-/** One JSON object per line. */
 export async function* writeLines({ files }: ResultFiles): AsyncGenerator<Uint8Array> {
   for await (const file of files) yield* writePieces(file, (row) => `${row}\n`);
 }
@@ -62,8 +60,7 @@ function* writeRows<Row>(bytes: Buffer, toWriter: ToRowWriter<Row>): Generator<R
   const values = new Map<number, ResultColumn>();
   for (const message of file.dictionaries) {
     const id = dictionaryIdOf(message.header);
-    const field = dictionaries.valuesOf.get(id);
-    if (field !== undefined) values.set(id, readDictionaryColumn(message, field));
+    values.set(id, readDictionaryColumn(message, dictionaries.valuesOf.get(id)));
   }
   const dictionaryOf = (column: ResultColumn): ResultColumn => {
     const found = values.get(dictionaries.idOf.get(column.type) ?? -1);
@@ -77,7 +74,6 @@ function* writeRows<Row>(bytes: Buffer, toWriter: ToRowWriter<Row>): Generator<R
   }
 }
 
-/** JSON text of the value in a row. */
 type JsonWriter = (row: number) => string;
 
 /** Values of a dictionary, by the type of the column that uses it. */
@@ -110,9 +106,8 @@ function valueWriter(column: ResultColumn, dictionaryOf: FindDictionary): JsonWr
       return (row) => formatDecimal(readWide(values, row, type.bits / 8), type.scale);
     case 'utf8':
     case 'binary':
-      return bytesWriter(column, offsetBytes(type), type.kind === 'utf8');
     case 'fixed-size-binary':
-      return fixedBytesWriter(values, type.bytes, column.field);
+      return bytesWriter(column);
     case 'date':
       return (row) => {
         const isDay = type.unit === 'day';
@@ -181,20 +176,17 @@ function readWide(values: Buffer, row: number, bytes: number): bigint {
   return BigInt.asIntN(8 * bytes, value);
 }
 
-function bytesWriter({ buffers }: ResultColumn, width: OffsetBytes, isText: boolean): JsonWriter {
-  const [offsets = Buffer.alloc(0), data = Buffer.alloc(0)] = buffers;
-  return (row) => {
-    const bytes = data.subarray(readOffset(offsets, row, width), readOffset(offsets, row + 1, width));
-    return isText ? JSON.stringify(bytes.toString('utf8')) : `"${bytes.toString('base64')}"`;
-  };
+function bytesWriter(column: ResultColumn): JsonWriter {
+  const { type, field } = column;
+  const read = bytesReader(column);
+  if (type.kind === 'utf8') return (row) => JSON.stringify(read(row).toString('utf8'));
+  const isUuid = type.kind === 'fixed-size-binary' && type.bytes === 16;
+  const format = isUuid && field.metadata.get(EXTENSION_NAME_KEY) === UUID_EXTENSION ? formatUuid : formatBase64;
+  return (row) => `"${format(read(row))}"`;
 }
 
-function fixedBytesWriter(values: Buffer, bytes: number, field: Field): JsonWriter {
-  const isUuid = bytes === 16 && field.metadata.get(EXTENSION_NAME_KEY) === UUID_EXTENSION;
-  return (row) => {
-    const value = values.subarray(bytes * row, bytes * (row + 1));
-    return isUuid ? `"${formatUuid(value)}"` : `"${value.toString('base64')}"`;
-  };
+function formatBase64(bytes: Buffer): string {
+  return bytes.toString('base64');
 }
 
 function formatUuid(bytes: Buffer): string {

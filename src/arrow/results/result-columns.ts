@@ -1,6 +1,6 @@
 import { childFields } from '../../model/schema.ts';
 import type { DataType, Field } from '../../model/schema.ts';
-import { hasBit } from '../format/column-layout.ts';
+import { hasBit, offsetBytes, readOffset, requireFixedWidth } from '../format/column-layout.ts';
 import { readBatchHeader } from '../format/message-header.ts';
 import type { MessageHeader } from '../format/message-header.ts';
 import { BatchBuffers } from '../stream/batch-buffers.ts';
@@ -31,7 +31,6 @@ export function readColumns(
   return fields.map((field) => readColumn(field, batch));
 }
 
-/** The values of a dictionary batch. */
 export function readDictionaryColumn({ header, body }: ResultMessage, field: Field | undefined): ResultColumn {
   const table = header.flatbuffer.tableField(header.table, 1);
   if (field === undefined || table === undefined) return header.flatbuffer.refuse('is of no column');
@@ -41,6 +40,17 @@ export function readDictionaryColumn({ header, body }: ResultMessage, field: Fie
 
 export function isValid({ validity }: ResultColumn, row: number): boolean {
   return validity === undefined || hasBit(validity, row);
+}
+
+/** Reads the bytes of a value, which are valid only where the row is not null. */
+export function bytesReader({ type, buffers }: ResultColumn): (row: number) => Buffer {
+  const [first = Buffer.alloc(0), data = Buffer.alloc(0)] = buffers;
+  if (type.kind === 'utf8' || type.kind === 'binary') {
+    const width = offsetBytes(type);
+    return (row) => data.subarray(readOffset(first, row, width), readOffset(first, row + 1, width));
+  }
+  const bytes = requireFixedWidth(type);
+  return (row) => first.subarray(bytes * row, bytes * (row + 1));
 }
 
 function readColumn(field: Field, batch: BatchBuffers): ResultColumn {

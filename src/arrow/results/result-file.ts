@@ -5,7 +5,6 @@ import type { SchemaMessage } from '../format/footer.ts';
 import { CONTINUATION, HEADER_KIND, PREFIX_BYTES, readMessageHeader } from '../format/message-header.ts';
 import type { MessageHeader } from '../format/message-header.ts';
 
-/** One message of a file written by the engine. */
 export interface ResultMessage {
   readonly header: MessageHeader;
   /** Prefix, metadata and body, as they are in the file. */
@@ -47,7 +46,6 @@ export function dictionaryIdOf({ flatbuffer, table }: MessageHeader): number {
   return flatbuffer.i64Field(table, 0);
 }
 
-/** How many rows a file holds, from the headers of its batches. */
 export function countResultRows(file: Buffer): number {
   let rows = 0;
   for (const { header } of readMessages(file)) if (header.kind === HEADER_KIND.recordBatch) rows += rowsOf(header);

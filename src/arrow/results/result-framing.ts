@@ -29,7 +29,6 @@ export async function* frameAsStream({ head, files }: ResultFiles): AsyncGenerat
   yield END_OF_STREAM;
 }
 
-/** One Arrow IPC file. */
 export async function* frameAsFile({ head, files }: ResultFiles): AsyncGenerator<Uint8Array> {
   const { schema } = readResultFile(head);
   const blocks = { dictionaries: [] as Block[], batches: [] as Block[] };

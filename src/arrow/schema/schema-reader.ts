@@ -34,7 +34,6 @@ export function readSchema(flatbuffer: Flatbuffer, table: number, bounds: Schema
   return { schema: { fields, metadata: readKeyValues(flatbuffer, table, 2) }, dictionaries: reader };
 }
 
-/** The schema of a result of the engine. */
 export function readResultSchema({ metadata, table }: SchemaMessage): ReadSchema {
   return readSchema(new Flatbuffer(metadata, new MessageContext('The schema of a result', 0)), table, ENGINE_BOUNDS);
 }

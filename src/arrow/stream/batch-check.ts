@@ -6,12 +6,10 @@ import { EXTENSION_NAME_KEY, JSON_EXTENSION } from '../schema/schema-rules.ts';
 import type { BatchBuffers, BodyBuffer, FieldNode } from './batch-buffers.ts';
 import { jsonColumnFault } from './json-column.ts';
 
-/** What a batch is checked against. */
 export interface BatchSchema {
   readonly columns: readonly Field[];
   /** Collects the names of the top-level columns that hold nulls. */
   readonly nullColumns?: Set<string>;
-  /** Whether the dictionary of a column has arrived. */
   hasDictionary(type: DataType): boolean;
 }
 
@@ -115,7 +113,7 @@ class ColumnWalk {
     this.#requireBytes(views, VIEW_BYTES * node.length, 'views');
     this.#requireMultiple(views, VIEW_BYTES, 'views');
     let largestBytes = 0;
-    for (let left = this.#buffers.nextVariadicCount(); left > 0; left -= 1) {
+    for (let remaining = this.#buffers.nextVariadicCount(); remaining > 0; remaining -= 1) {
       largestBytes = Math.max(largestBytes, this.#buffers.nextBuffer().decodedBytes);
     }
     const content = this.#buffers.content(views, VIEW_BYTES * node.length);

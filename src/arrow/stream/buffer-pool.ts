@@ -5,7 +5,6 @@ const SMALL_BYTES = 16 * 1024;
 /** From this part of a full buffer on a whole one is taken: growing step by step would copy everything once more. */
 const FULL_FROM = 1 / 8;
 
-/** Where chunks get their memory. */
 export interface ChunkMemory {
   /** A buffer of at least so many bytes; a promise when none is free yet. */
   take(bytes: number): Buffer | Promise<Buffer>;

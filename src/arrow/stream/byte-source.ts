@@ -2,12 +2,11 @@ import { ServiceError } from '../../errors/service-error.ts';
 
 /** Bytes that arrive in pieces of any size, taken in amounts that the reader chooses. */
 export class ByteSource {
-  /** How many bytes have been taken. */
   offset = 0;
   readonly #iterator: AsyncIterator<Uint8Array>;
   readonly #bytesMax: number;
+  /** What has arrived and is not taken yet. */
   #piece: Buffer = Buffer.alloc(0);
-  #pieceRead = 0;
   #receivedBytes = 0;
 
   constructor(source: AsyncIterable<Uint8Array>, bytesMax: number) {
@@ -17,17 +16,17 @@ export class ByteSource {
 
   /** At least one byte and at most `bytesMax`, or `undefined` at the end. */
   async take(bytesMax: number): Promise<Buffer | undefined> {
-    if (this.#pieceRead === this.#piece.length && !(await this.#receive())) return undefined;
-    const start = this.#pieceRead;
-    this.#advance(Math.min(bytesMax, this.#piece.length - start));
-    return this.#piece.subarray(start, this.#pieceRead);
+    if (this.#piece.length === 0 && !(await this.#receive())) return undefined;
+    const taken = this.#piece.subarray(0, bytesMax);
+    this.#advance(taken.length);
+    return taken;
   }
 
   /** Fills `target` from `start` on and says whether the bytes sufficed. */
   async fill(target: Buffer, start = 0): Promise<boolean> {
     for (let at = start; at < target.length;) {
-      if (this.#pieceRead === this.#piece.length && !(await this.#receive())) return false;
-      const copied = this.#piece.copy(target, at, this.#pieceRead);
+      if (this.#piece.length === 0 && !(await this.#receive())) return false;
+      const copied = this.#piece.copy(target, at);
       this.#advance(copied);
       at += copied;
     }
@@ -40,7 +39,7 @@ export class ByteSource {
   }
 
   #advance(bytes: number): void {
-    this.#pieceRead += bytes;
+    this.#piece = this.#piece.subarray(bytes);
     this.offset += bytes;
   }
 
@@ -55,7 +54,6 @@ export class ByteSource {
         });
       }
       this.#piece = Buffer.from(value.buffer, value.byteOffset, value.byteLength);
-      this.#pieceRead = 0;
       if (value.length > 0) return true;
     }
   }

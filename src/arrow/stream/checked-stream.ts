@@ -38,9 +38,9 @@ export async function openArrowStream(
   try {
     const message = await readMessage(source, limits, 0);
     if (message === undefined) throw invalidInput('The Arrow stream ends before its schema.');
-    const { schema, dictionaries } = readSchemaMessage(message, limits);
-    const reader = new ChunkReader({ source, limits, memory, message, schema, dictionaryTypes: dictionaries });
-    return { schema, chunks: reader.read() };
+    const read = readSchemaMessage(message, limits);
+    const reader = new ChunkReader({ ...read, source, limits, memory, message });
+    return { schema: read.schema, chunks: reader.read() };
   } catch (error) {
     await source.close();
     throw error;

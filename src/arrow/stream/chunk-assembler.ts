@@ -55,7 +55,6 @@ export class ChunkAssembler {
     return fits && !this.#isStale ? undefined : this.finish();
   }
 
-  /** Starts a batch; its body is appended as it arrives. */
   async beginBatch({ framed, header, context }: FramedMessage, rows: number): Promise<ChunkBuffer> {
     if (this.#chunk === undefined) this.#beginChunk(context);
     const chunk = (this.#chunk ??= await this.#openChunk());
@@ -74,7 +73,6 @@ export class ChunkAssembler {
     return finished;
   }
 
-  /** Returns the memory of a chunk that will not be finished. */
   abandon(): void {
     this.#chunk?.abandon();
     this.#chunk = undefined;

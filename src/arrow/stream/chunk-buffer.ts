@@ -94,7 +94,6 @@ export class ChunkBuffer {
     return { file: this.tail(this.#length), rows: this.#rows, batches: batches.length, layout, nullColumns, release };
   }
 
-  /** Returns the memory of a file that will not be finished. */
   abandon(): void {
     this.#memory.give(this.#buffer);
   }

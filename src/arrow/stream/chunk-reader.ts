@@ -1,9 +1,8 @@
 import type { ArrowLimits } from '../../model/limits.ts';
-import type { Schema } from '../../model/schema.ts';
 import { toSchemaMessage } from '../format/footer.ts';
 import { HEADER_KIND, readBatchHeader } from '../format/message-header.ts';
 import type { BatchHeader } from '../format/message-header.ts';
-import type { DictionaryTypes } from '../schema/schema-reader.ts';
+import type { ReadSchema } from '../schema/schema-reader.ts';
 import { BatchBuffers, DecodedBudget } from './batch-buffers.ts';
 import { checkBatch } from './batch-check.ts';
 import type { ChunkMemory } from './buffer-pool.ts';
@@ -17,14 +16,12 @@ import type { FramedMessage } from './message-reader.ts';
 /** Smaller bodies are not taken from the pool. */
 const POOLED_BODY_BYTES = 64 * 1024;
 
-interface ChunkReaderParts {
+interface ChunkReaderParts extends ReadSchema {
   readonly source: ByteSource;
   readonly limits: ArrowLimits;
   readonly memory: ChunkMemory;
   /** The message of the schema. */
   readonly message: FramedMessage;
-  readonly schema: Schema;
-  readonly dictionaryTypes: DictionaryTypes;
 }
 
 /** Reads what follows the schema: checks each message, and collects the batches into chunks. */
@@ -39,7 +36,7 @@ export class ChunkReader {
 
   constructor(parts: ChunkReaderParts) {
     const { limits, memory, message } = parts;
-    const dictionaries = new Dictionaries(parts.dictionaryTypes, limits.dictionaryBytesMax);
+    const dictionaries = new Dictionaries(parts.dictionaries, limits.dictionaryBytesMax);
     const budget = new DecodedBudget(limits);
     const schema = toSchemaMessage(message.framed, message.header);
     this.#parts = parts;
@@ -94,11 +91,11 @@ export class ChunkReader {
   }
 
   async #readDictionary({ framed, header, context }: FramedMessage): Promise<void> {
-    const { source, limits, dictionaryTypes } = this.#parts;
+    const { source, limits, dictionaries } = this.#parts;
     const { flatbuffer, table, bodyBytes } = header;
     const id = flatbuffer.i64Field(table, 0);
     context.name = `A batch of dictionary ${id}`;
-    const values = dictionaryTypes.valuesOf.get(id) ?? context.refuse('belongs to no column of the schema');
+    const values = dictionaries.valuesOf.get(id) ?? context.refuse('belongs to no column of the schema');
     const data = flatbuffer.tableField(table, 1) ?? context.refuse('holds no values');
     const batch = readBatchHeader(header, data, limits.rowsPerBatchMax);
     this.#dictionaries.requireCapacity(framed.length + bodyBytes, context);
@@ -122,11 +119,11 @@ export class ChunkReader {
   async #readBatch(message: FramedMessage, header: BatchHeader): Promise<void> {
     const { source, schema } = this.#parts;
     const chunk = await this.#assembler.beginBatch(message, header.rows);
-    for (let left = header.bodyBytes; left > 0;) {
-      const piece = (await source.take(left)) ?? refuseCutOff(message.context);
-      const growing = chunk.append(piece, left);
+    for (let remaining = header.bodyBytes; remaining > 0;) {
+      const piece = (await source.take(remaining)) ?? refuseCutOff(message.context);
+      const growing = chunk.append(piece, remaining);
       if (growing !== undefined) await growing;
-      left -= piece.length;
+      remaining -= piece.length;
     }
     const buffers = new BatchBuffers(header, chunk.tail(header.bodyBytes), this.#budget);
     checkBatch(buffers, {

@@ -10,8 +10,6 @@ export interface ChunkSource {
   readonly limit?: <Value>(work: () => Promise<Value>) => Promise<Value>;
 }
 
-export type WriteChunk = (chunk: ArrowChunk) => Promise<void>;
-
 /** Reads up to so many chunks ahead. They may be released again after they were written. */
 export async function pullChunks(stream: Pick<CheckedStream, 'chunks'>, countMax: number): Promise<ChunkSource> {
   const rest = stream.chunks[Symbol.asyncIterator]();
@@ -39,7 +37,7 @@ export function releaseChunks({ pulled }: Pick<ChunkSource, 'pulled'>): void {
  */
 export async function writeChunks(
   { pulled, rest, limit }: Omit<ChunkSource, 'isLong'>,
-  write: WriteChunk,
+  write: (chunk: ArrowChunk) => Promise<void>,
 ): Promise<number> {
   let rows = 0;
   let writing = Promise.resolve();

@@ -15,7 +15,6 @@ export interface DictionaryMessage {
 /** One dictionary: its first batch and the deltas since. */
 interface Dictionary {
   readonly messages: DictionaryMessage[];
-  bytes: number;
   decodedBytes: number;
   replayBytes: number;
 }
@@ -46,8 +45,9 @@ export class Dictionaries {
     }
     const isReplacement = !message.isDelta && earlier !== undefined;
     const dictionary =
-      earlier === undefined || isReplacement ? { messages: [], bytes: 0, decodedBytes: 0, replayBytes: 0 } : earlier;
-    this.bytes += messageBytes(message) - (isReplacement ? earlier.bytes : 0);
+      earlier === undefined || isReplacement ? { messages: [], decodedBytes: 0, replayBytes: 0 } : earlier;
+    this.bytes += messageBytes(message);
+    if (isReplacement) for (const replaced of earlier.messages) this.bytes -= messageBytes(replaced);
     this.requireCapacity(this.bytes, context);
     append(dictionary, message);
     this.#inForce.set(message.id, dictionary);
@@ -83,7 +83,6 @@ export function messageBytes({ framed, body }: DictionaryMessage): number {
 /** With every delta the engine copies the dictionary as it was before. */
 function append(dictionary: Dictionary, message: DictionaryMessage): void {
   dictionary.messages.push(message);
-  dictionary.bytes += messageBytes(message);
   dictionary.decodedBytes += message.decodedBytes;
   dictionary.replayBytes += dictionary.decodedBytes;
 }
