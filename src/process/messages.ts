@@ -1,5 +1,6 @@
 import type { Config } from '../config/config.ts';
 import type { AppReady } from '../app.ts';
+import type { TelemetryEvent } from '../telemetry/events.ts';
 
 export type ToWorker =
   /** `workerRestarts`: how many workers were replaced before this one. */
@@ -10,10 +11,10 @@ export type ToWorker =
 
 export type FromWorker =
   | { readonly kind: 'ready'; readonly ready: AppReady }
-  | { readonly kind: 'failed'; readonly faults: readonly string[] }
+  /** For the log. */
+  | { readonly kind: 'event'; readonly event: TelemetryEvent }
   | { readonly kind: 'taken'; readonly id: number }
-  | { readonly kind: 'alive' }
-  | { readonly kind: 'probe-failed'; readonly reason: string };
+  | { readonly kind: 'alive' };
 
 /** The exit code of a start that would fail again. */
 export const EXIT_START_FAILED = 2;

@@ -123,13 +123,12 @@ class Supervisor {
   }
 
   #receive(message: FromWorker): void {
-    const { telemetry } = this.#options;
     switch (message.kind) {
       case 'ready':
         this.#onReady(message.ready);
         break;
-      case 'failed':
-        telemetry.emit({ kind: 'start-failed', reasons: message.faults });
+      case 'event':
+        this.#options.telemetry.emit(message.event);
         break;
       case 'taken':
         this.#sockets.release(message.id);
@@ -137,9 +136,6 @@ class Supervisor {
       case 'alive':
         this.#isProven = true;
         this.#watchdog?.heard();
-        break;
-      case 'probe-failed':
-        telemetry.emit({ kind: 'background-failed', task: 'probe', cause: message.reason });
         break;
       default:
         message satisfies never;

@@ -17,7 +17,8 @@ export function runWorker(startApp: (config: Config, outside: Outside) => Promis
     try {
       app = await startApp(config, { workerRestarts, supervisorPid: process.ppid });
     } catch (error) {
-      send({ kind: 'failed', faults: [explain(error)] }, () => process.exit(EXIT_START_FAILED));
+      const event = { kind: 'start-failed', reasons: [explain(error)] } as const;
+      send({ kind: 'event', event }, () => process.exit(EXIT_START_FAILED));
       return;
     }
     send({ kind: 'ready', ready: app.ready });
@@ -69,7 +70,7 @@ function createProbe(app: App): () => Promise<void> {
       await app.probe();
       send({ kind: 'alive' });
     } catch (error) {
-      send({ kind: 'probe-failed', reason: explain(error) });
+      send({ kind: 'event', event: { kind: 'background-failed', task: 'probe', cause: explain(error) } });
     } finally {
       isProbing = false;
     }
