@@ -22,7 +22,7 @@ export type App = Awaited<ReturnType<typeof joinParts>>;
 
 export interface AppReady {
   /** Only when it was created just now: it is shown once. */
-  readonly adminKey?: string;
+  readonly adminKey: string | undefined;
   readonly adopted: number;
   readonly swept: number;
   readonly databases: number;
@@ -47,11 +47,7 @@ async function joinParts(parts: AppParts, open: OpenParts) {
   const onDone = (): void => maintenance.start();
   open.add(await recoverWrites({ steps, gate: parts.writeGate, telemetry: parts.telemetry, onDone }));
   const server = open.add(await openHttp(parts));
-  const ready: AppReady = {
-    ...recovered,
-    databases: databases.length,
-    ...(adminKey === undefined ? {} : { adminKey }),
-  };
+  const ready: AppReady = { ...recovered, databases: databases.length, adminKey };
   return {
     ready,
     accept: (socket: Socket): void => server.accept(socket),
@@ -112,12 +108,10 @@ async function openHttp(parts: AppParts): Promise<HttpServer> {
 
 async function findFault({ catalog, state }: AppParts): Promise<string | undefined> {
   if (state.isDraining) return 'shutting down';
-  try {
-    await catalog.ping();
-    return undefined;
-  } catch {
-    return 'the catalog is not available';
-  }
+  return catalog.ping().then(
+    () => undefined,
+    () => 'the catalog is not available',
+  );
 }
 
 async function readTls({ tls }: Config): Promise<{ cert: Buffer; key: Buffer } | undefined> {

@@ -21,7 +21,10 @@ export interface CredentialCatalog {
   /** Grants that an administrator has given to the holder of a token, by caller id. */
   readonly grants: { of(principal: string): Promise<readonly Grant[]> };
   /** Of our own token endpoint. */
-  readonly clients: { find(id: string): Promise<KeyRecord | undefined> };
+  readonly clients: {
+    find(id: string): Promise<KeyRecord | undefined>;
+    matches(id: string, digest: string): Promise<boolean>;
+  };
   readonly signingKeys: { list(): Promise<readonly SigningKeyText[]> };
 }
 

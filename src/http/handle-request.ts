@@ -3,7 +3,7 @@ import type { Authenticator } from '../auth/authenticator.ts';
 import { ServiceError } from '../errors/service-error.ts';
 import { decodeBody } from '../invoke/decode-body.ts';
 import { invoke, requireDatabase } from '../invoke/invoke.ts';
-import type { InvokeDependencies } from '../invoke/invoke.ts';
+import type { Input, InvokeDependencies } from '../invoke/invoke.ts';
 import type { Caller } from '../model/access.ts';
 import { DEFAULT_DELIMITER } from '../model/identifier.ts';
 import type { Operation, Reply } from '../operations/operation.ts';
@@ -40,8 +40,7 @@ export interface HttpDependencies extends InvokeDependencies, SendDependencies {
 interface RoutedRequest {
   readonly context: RequestContext;
   readonly operation: Operation;
-  /** The parts of the address that the operation's path names, decoded. */
-  readonly params: Readonly<Record<string, string>>;
+  readonly params: Input['params'];
 }
 
 /** The pipeline of a request: execute the operation, then send its reply, or the refusal. */

@@ -10,13 +10,13 @@ import { mountDocs } from './pages/docs-page.ts';
 import { mountMetrics, mountProbes } from './pages/monitoring.ts';
 import type { FindFault, MetricsSettings } from './pages/monitoring.ts';
 import { mountTokenEndpoint } from './pages/token-endpoint.ts';
-import type { TokenEndpointSettings } from './pages/token-endpoint.ts';
+import type { TokenRouteSettings } from './pages/token-endpoint.ts';
 import { toErrorReply, toPublicError } from './reply/error-reply.ts';
 import { commonHeaders } from './reply/reply.ts';
 import { sendWhole } from './reply/send-reply.ts';
 import { RequestContext } from './request-context.ts';
 
-export interface RouteSettings extends TokenEndpointSettings {
+export interface RouteSettings extends TokenRouteSettings {
   readonly release: string;
   /** Where the build puts the files of the console. */
   readonly consoleFolder: string;

@@ -41,7 +41,7 @@ export function lookupOf(
   return {
     keys: { findByDigest: (digest) => Promise.resolve(keys[digest]) },
     grants: { of: (principal) => Promise.resolve(grants[principal] ?? []) },
-    clients: { find: () => Promise.resolve(undefined) },
+    clients: { find: () => Promise.resolve(undefined), matches: () => Promise.resolve(false) },
     signingKeys: { list: () => Promise.resolve([]) },
   };
 }

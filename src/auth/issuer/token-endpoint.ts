@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Context, Provider } from 'oidc-provider';
+import type { CredentialCatalog } from '../authenticator.ts';
 import { FailedAttempts } from './failed-attempts.ts';
 import { oncePerKeys } from '../keys/signing-keys.ts';
-import type { SigningKeyText } from '../keys/signing-keys.ts';
-import type { ClientCatalog, TokenEndpointSettings } from './token-provider.ts';
+import type { TokenEndpointSettings } from './token-provider.ts';
 
 /** The part of a reply that may be logged. */
 interface TokenOutcome {
@@ -19,11 +19,7 @@ export type TokenEndpoint = ReturnType<typeof createTokenEndpoint>;
  * An authorization server for machines: the client credentials grant, its discovery document and its keys. The library
  * is loaded with the first request, since most deployments never get one.
  */
-export function createTokenEndpoint(
-  settings: TokenEndpointSettings,
-  catalog: ClientCatalog & { readonly signingKeys: { list(): Promise<readonly SigningKeyText[]> } },
-  clock: () => number,
-) {
+export function createTokenEndpoint(settings: TokenEndpointSettings, catalog: CredentialCatalog, clock: () => number) {
   const outcomes = new WeakMap<IncomingMessage, TokenOutcome>();
   const failures = new FailedAttempts(settings.failuresPerMinuteMax);
   /** The keys of a provider are fixed, so other keys need another provider. */

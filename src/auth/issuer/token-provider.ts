@@ -1,6 +1,7 @@
 import { Provider, errors } from 'oidc-provider';
 import type { Context } from 'oidc-provider';
 import { ServiceError } from '../../errors/service-error.ts';
+import type { CredentialCatalog } from '../authenticator.ts';
 import { digestSecret, isExpired } from '../keys/secrets.ts';
 import type { FailedAttempts } from './failed-attempts.ts';
 import { OWN_ALGORITHM, toPrivateJwk } from '../keys/signing-keys.ts';
@@ -14,19 +15,11 @@ export interface TokenEndpointSettings {
   readonly failuresPerMinuteMax: number;
 }
 
-export interface ClientCatalog {
-  readonly clients: {
-    /** Not a revoked one. */
-    find(id: string): Promise<{ readonly expiresAt?: number } | undefined>;
-    matches(id: string, digest: string): Promise<boolean>;
-  };
-}
-
 interface ProviderParts {
   readonly settings: TokenEndpointSettings;
   /** Newest first: the first signs. */
   readonly keys: readonly SigningKeyText[];
-  readonly catalog: ClientCatalog;
+  readonly catalog: CredentialCatalog;
   readonly failures: FailedAttempts;
   readonly clock: () => number;
 }

@@ -5,7 +5,7 @@ import { commonHeaders } from '../reply/reply.ts';
 import { discardRest } from '../request/body.ts';
 import { RequestContext } from '../request-context.ts';
 
-export interface TokenEndpointSettings extends HttpDependencies {
+export interface TokenRouteSettings extends HttpDependencies {
   readonly tokenEndpoint: TokenEndpoint | undefined;
   readonly basePath: string;
   /** Below the base path. */
@@ -20,7 +20,7 @@ const ROUTES = [
 ] as const;
 
 /** The token endpoint writes its replies in the form of OAuth, as its clients expect. */
-export function mountTokenEndpoint(server: FastifyInstance, settings: TokenEndpointSettings): void {
+export function mountTokenEndpoint(server: FastifyInstance, settings: TokenRouteSettings): void {
   const { tokenEndpoint, tokenEndpointPath, basePath } = settings;
   if (tokenEndpoint === undefined) return;
   for (const { route, method, path } of ROUTES) {

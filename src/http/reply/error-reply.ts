@@ -89,8 +89,5 @@ function explainParserError(code: string | undefined): ServiceError | undefined 
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
     return new ServiceError('RequestTimeout', 'The request did not arrive in time.');
   }
-  if (code?.startsWith('HPE_') === true) {
-    return invalidInput('The request is not valid HTTP/1.1.');
-  }
-  return undefined;
+  return code?.startsWith('HPE_') === true ? invalidInput('The request is not valid HTTP/1.1.') : undefined;
 }

@@ -6,7 +6,6 @@ export interface HttpReply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | AsyncIterable<Uint8Array>;
-  /** Of a write: to be marked right before it is sent. */
   readonly response?: Reply['response'];
 }
 

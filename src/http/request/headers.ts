@@ -89,10 +89,8 @@ function readHostDatabase(host: string | undefined, suffix: string | undefined):
 export function readPrefix({ headers }: IncomingMessage, delimiter: string): NamespacePath {
   const header = headers['x-lancedb-database-prefix'];
   if (typeof header !== 'string') return [];
-  return checkNames(
-    header.split('/').filter((name) => name !== ''),
-    delimiter,
-  );
+  const names = header.split('/').filter((name) => name !== '');
+  return checkNames(names, delimiter);
 }
 
 const REQUEST_ID_HEADER = 'x-request-id';

@@ -33,10 +33,8 @@ export function readQueryValues(url: string, shape: Type.TObject, dialect: Diale
 function requireWellFormed(text: string): void {
   try {
     decodeURIComponent(text);
-  } catch (error) {
-    throw new ServiceError('InvalidInput', 'The query of the address is not valid percent-encoded UTF-8.', {
-      cause: error,
-    });
+  } catch (cause) {
+    throw new ServiceError('InvalidInput', 'The query of the address is not valid percent-encoded UTF-8.', { cause });
   }
 }
 
