@@ -4,8 +4,8 @@ import { DescribeMaintenanceReply, MaintenanceStateReply, RunMaintenanceReply } 
 import { EmptyBody } from '../wire/shapes.ts';
 import { defineTableOperation, json, objectReply } from './operation.ts';
 import type { Operation } from './operation.ts';
-import { toNameEntry } from './shared/record-commit.ts';
-import { waitForJob } from './shared/wait-for-job.ts';
+import { toCommitEntry } from './shared/record-commit.ts';
+import { replyToJob } from './shared/job-reply.ts';
 
 export const describeMaintenance = defineTableOperation({
   id: 'describe_table_maintenance',
@@ -42,10 +42,9 @@ export const runMaintenance = defineTableOperation({
   replies: [json(RunMaintenanceReply, 'What was done; or, with status 202, the job that does it.')],
   async run(request, services) {
     const job = services.maintenance.run(request.table, request.caller.id);
-    const result = await waitForJob(job, request, services);
-    if (result !== undefined)
-      return objectReply<typeof RunMaintenanceReply>({ job_id: job.id, job_state: 'DONE', result });
-    return { ...objectReply<typeof RunMaintenanceReply>({ job_id: job.id, job_state: 'IN_PROGRESS' }), status: 202 };
+    return replyToJob(job, request, services, (progress, result) =>
+      objectReply<typeof RunMaintenanceReply>({ ...progress, result }),
+    );
   },
 });
 
@@ -75,7 +74,7 @@ function defineStateChange({
     replies: [json(MaintenanceStateReply, 'The state.')],
     async run(request, { catalog }) {
       const { table } = request;
-      const change = { table, commit: toNameEntry(request), properties: { [MAINTENANCE_PROPERTY]: state } };
+      const change = { table, commit: toCommitEntry(request), properties: { [MAINTENANCE_PROPERTY]: state } };
       const [recorded] = await catalog.journal.record([change], true);
       if (recorded === undefined) throw new ServiceError('TableNotFound', 'The table does not exist any more.');
       const { transactionId, properties } = recorded;

@@ -18,7 +18,7 @@ import type { NamespaceRequest, Reply } from './operation.ts';
 import type { Services } from './services.ts';
 import { collectPages, cutPage, readLimit } from './shared/pages.ts';
 import { readWord } from './shared/parameters.ts';
-import { toNameEntry } from './shared/record-commit.ts';
+import { toCommitEntry } from './shared/record-commit.ts';
 import { removeData } from './tables/drop-table.ts';
 
 export const createNamespace = defineNewNamespaceOperation({
@@ -113,7 +113,7 @@ export const dropNamespace = defineNamespaceOperation({
 
     const found = await services.catalog.namespaces.find(database.id, path);
     const drop = { databaseId: database.id, path, behavior };
-    const dropped = await services.catalog.namespaces.drop(drop, toNameEntry(request));
+    const dropped = await services.catalog.namespaces.drop(drop, toCommitEntry(request));
     if (dropped === undefined) {
       if (mode === 'fail') throw namespaceNotFound(shown, request.delimiter);
       return objectReply<typeof DropNamespaceReply>({});
@@ -131,7 +131,7 @@ type CreateRequest = NamespaceRequest<CreateNamespaceBody>;
 
 async function create(request: CreateRequest, services: Services): Promise<Reply> {
   const namespace = toNamespace(request);
-  const { transactionId } = await services.catalog.namespaces.create(namespace, toNameEntry(request));
+  const { transactionId } = await services.catalog.namespaces.create(namespace, toCommitEntry(request));
   return replyWithNamespace(namespace.properties, transactionId);
 }
 
@@ -153,7 +153,7 @@ async function replace(request: CreateRequest, services: Services): Promise<Repl
   const isReplaced = (await namespaces.find(database.id, path)) !== undefined;
   if (isReplaced && !isPermitted(caller, 'manage', database.name, path)) throw notPermitted('manage');
   const namespace = toNamespace(request);
-  const { transactionId, removals } = await namespaces.replace(namespace, toNameEntry(request));
+  const { transactionId, removals } = await namespaces.replace(namespace, toCommitEntry(request));
   await removeData(services, removals);
   return replyWithNamespace(namespace.properties, transactionId);
 }

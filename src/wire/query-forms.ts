@@ -2,12 +2,13 @@ import { isObject } from '../model/strict-json.ts';
 
 /** The LanceDB client writes query bodies in other forms than the contract. Every caller may send either. */
 export function toContractQuery(body: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const result: Record<string, unknown> = { ...body };
-  if ('vector' in body) assign(result, 'vector', toContractVector(body['vector']));
-  if ('columns' in body) assign(result, 'columns', toContractColumns(body['columns']));
-  if ('full_text_query' in body) assign(result, 'full_text_query', toContractFullText(body['full_text_query']));
-  if (isUnlimited(body['k'])) result['k'] = UNLIMITED;
-  return result;
+  return withoutUndefined<unknown>({
+    ...body,
+    vector: toContractVector(body['vector']),
+    columns: toContractColumns(body['columns']),
+    full_text_query: toContractFullText(body['full_text_query']),
+    k: isUnlimited(body['k']) ? UNLIMITED : body['k'],
+  });
 }
 
 /** The query inside an explain request: the same forms; its null fields count as absent. */
@@ -47,7 +48,7 @@ function isUnlimited(k: unknown): boolean {
   return typeof k === 'number' && k > Number.MAX_SAFE_INTEGER && k <= 2 ** 63;
 }
 
-function assign(target: Record<string, unknown>, key: string, value: unknown): void {
-  if (value === undefined) delete target[key];
-  else target[key] = value;
+export function withoutUndefined<Value>(fields: Readonly<Record<string, Value | undefined>>): Record<string, Value> {
+  const given = Object.entries(fields).filter((field): field is [string, Value] => field[1] !== undefined);
+  return Object.fromEntries(given);
 }

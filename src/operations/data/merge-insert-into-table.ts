@@ -5,6 +5,7 @@ import type { Limits } from '../../model/limits.ts';
 import { MergeInsertQuery, MergeInsertReply } from '../../wire/data.ts';
 import type { Fields } from '../../writes/writes.ts';
 import { defineTableOperation, json } from '../operation.ts';
+import type { TableIngestRequest } from '../operation.ts';
 import { readBranch } from '../shared/table-state.ts';
 import { replyToWrite, runWrite } from '../shared/write-reply.ts';
 import { fillIfDeclared } from '../tables/new-table.ts';
@@ -25,15 +26,14 @@ export const mergeInsertIntoTable = defineTableOperation({
     const branch = readBranch(request.query);
     const filled = await fillIfDeclared(request, services, toCountsOfNewRows);
     if (filled.kind === 'filled') return replyToWrite(filled.result);
-    const stream = await readWhole(limits, async () => request.openStream(toSingleChunk(limits)));
-    const source = await readWhole(limits, async () => pullChunks(stream, 2));
+    const { schema, source } = await openWhole(request, limits);
     try {
       const [chunk, second] = source.pulled;
       if (chunk === undefined) throw new Error('The stream gave no chunk, not even one for its schema.');
       if (second !== undefined) throw tooLarge(limits, undefined);
       return await runWrite({ ...request, table: filled.table }, services, {
         branch,
-        plan: services.engine.commits.merge({ schema: stream.schema, chunk }, settings),
+        plan: services.engine.commits.merge({ schema, chunk }, settings),
         // The commit does not tell how many rows were deleted because none matched them.
         rule: { from: settings.deleteOthers ? 'nothing' : 'upsert' },
         toFields: toCounts,
@@ -46,15 +46,11 @@ export const mergeInsertIntoTable = defineTableOperation({
 });
 
 /** The engine takes the rows of a merge as one file in memory: the whole stream must be one chunk. */
-function toSingleChunk({ arrow, engine }: Limits) {
-  const streamBytesMax = Math.min(arrow.streamBytesMax, engine.mergeBytesMax);
-  return { streamBytesMax, chunkBytes: 2 * streamBytesMax };
-}
-
-/** Every refusal of a body that is too large says what to do about it. */
-async function readWhole<Value>(limits: Limits, read: () => Promise<Value>): Promise<Value> {
+async function openWhole(request: TableIngestRequest, limits: Limits) {
+  const streamBytesMax = Math.min(limits.arrow.streamBytesMax, limits.engine.mergeBytesMax);
   try {
-    return await read();
+    const stream = await request.openStream({ streamBytesMax, chunkBytes: 2 * streamBytesMax });
+    return { schema: stream.schema, source: await pullChunks(stream, 2) };
   } catch (error) {
     if (!(error instanceof ServiceError) || error.kind !== 'PayloadTooLarge') throw error;
     throw tooLarge(limits, error);

@@ -9,7 +9,7 @@ import { DISTANCE_TYPES } from '../../model/query.ts';
 import type { DistanceType, FullTextQuery, GuardedSql, Order, Probes, Projection, Query } from '../../model/query.ts';
 import type { QueryTableBody } from '../../wire/data.ts';
 import { readStructuredQuery } from '../../wire/full-text.ts';
-import { UNLIMITED } from '../../wire/query-forms.ts';
+import { UNLIMITED, withoutUndefined } from '../../wire/query-forms.ts';
 import type { RequestFacts } from '../operation.ts';
 
 /** Every text and number of a query passes its guard here. */
@@ -51,11 +51,6 @@ export function readQueryTimeout(request: Pick<RequestFacts, 'header' | 'signal'
   const text = request.header('x-request-timeout-ms') ?? '';
   const seconds = /^\d{1,12}$/.test(text) && Number(text) > 0 ? Number(text) / 1000 : undefined;
   return { seconds, signal: request.signal() };
-}
-
-export function withoutUndefined<Value>(fields: Readonly<Record<string, Value | undefined>>): Record<string, Value> {
-  const given = Object.entries(fields).filter((field): field is [string, Value] => field[1] !== undefined);
-  return Object.fromEntries(given);
 }
 
 function readVectors(body: QueryTableBody, limits: QueryLimits): readonly (readonly number[])[] {

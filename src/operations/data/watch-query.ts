@@ -3,9 +3,9 @@ import { maskLiterals } from '../../guard/sql/guard-sql.ts';
 import { formatFieldPath } from '../../model/field-path.ts';
 import type { GuardedSql, Query } from '../../model/query.ts';
 import type { EndedQuery, QueryShape } from '../../slow-queries/slow-queries.ts';
+import { withoutUndefined } from '../../wire/query-forms.ts';
 import type { TableRequest } from '../operation.ts';
 import type { Services } from '../services.ts';
-import { withoutUndefined } from './read-query.ts';
 
 interface WatchedQuery {
   readonly request: TableRequest;

@@ -15,7 +15,7 @@ import {
 import { defineTableOperation, json, objectReply } from '../operation.ts';
 import type { Services } from '../services.ts';
 import { cutPage, readPage } from '../shared/pages.ts';
-import { recordCommit, toCommitEntry } from '../shared/record-commit.ts';
+import { runChange } from '../shared/record-commit.ts';
 import { toTableState } from '../shared/table-state.ts';
 import { runWrite } from '../shared/write-reply.ts';
 
@@ -84,17 +84,15 @@ export const deleteVersions = defineTableOperation({
   statuses: [409],
   async run(request, services) {
     const { table, body } = request;
-    const { branch } = body;
-    const target = { location: table.location, branch };
+    const target = { location: table.location, branch: body.branch };
     const ranges = readRanges(body, services.limits.http.pageSizeMax);
     if (table.heldVersion !== undefined) {
       throw new ServiceError('ServiceUnavailable', 'The table is being overwritten.', { retryAfterSeconds: 5 });
     }
-    const { count, latest: version } = await services.writes.exclusive(table.location, async () =>
-      services.engine.versions.remove(target, ranges),
-    );
-    const transaction_id = await recordCommit(request, services, toCommitEntry(request, { version, branch }));
-    return objectReply<typeof DeleteVersionsReply>({ deleted_count: count, transaction_id });
+    return runChange(request, services, async () => {
+      const { count, latest } = await services.engine.versions.remove(target, ranges);
+      return { version: latest, branch: body.branch, fields: { deleted_count: count } };
+    });
   },
 });
 

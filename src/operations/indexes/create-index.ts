@@ -5,8 +5,8 @@ import { CreateIndexBody, CreateIndexReply } from '../../wire/indexes.ts';
 import { defineTableOperation, json, objectReply } from '../operation.ts';
 import type { Operation, Reply, TableRequest } from '../operation.ts';
 import type { Services } from '../services.ts';
-import { recordCommit, toNameEntry } from '../shared/record-commit.ts';
-import { waitForJob } from '../shared/wait-for-job.ts';
+import { recordCommit, toCommitEntry } from '../shared/record-commit.ts';
+import { replyToJob } from '../shared/job-reply.ts';
 import { readIndexRequest } from './read-index.ts';
 import type { IndexKinds } from './read-index.ts';
 
@@ -36,20 +36,19 @@ function defineCreate(kinds: IndexKinds, names: Pick<Operation, 'id' | 'path' | 
 type CreateIndexRequest = TableRequest<CreateIndexBody>;
 
 async function buildIndex(request: CreateIndexRequest, services: Services, kinds: IndexKinds): Promise<Reply> {
-  const { table, body, dialect } = request;
-  const isStrict = dialect === 'lance';
-  const index = readIndexRequest(body, { limits: services.limits.index, isStrict, kinds });
-  const target = { location: table.location, branch: body.branch };
+  const { branch } = request.body;
+  const index = readIndexRequest(request, kinds, services.limits.index);
+  const target = { location: request.table.location, branch };
   await services.engine.indexes.check(target, index);
 
   const job = services.jobs.start(toSubject(request, index), async (enter) => {
     const { version } = await services.writes.background.buildIndex(target, index, enter);
-    return recordIndex(request, services, version);
+    const entry = { ...toCommitEntry(request, version), operation: 'create_table_index', branch };
+    return { version, transaction_id: await recordCommit(request, services, entry) };
   });
-  const result = await waitForJob(job, request, services);
-  const named = { index_name: index.name, job_id: job.id };
-  if (result !== undefined) return objectReply<typeof CreateIndexReply>({ ...named, job_state: 'DONE', ...result });
-  return { ...objectReply<typeof CreateIndexReply>({ ...named, job_state: 'IN_PROGRESS' }), status: 202 };
+  return replyToJob(job, request, services, (progress, result) =>
+    objectReply<typeof CreateIndexReply>({ index_name: index.name, ...progress, ...result }),
+  );
 }
 
 function toSubject({ table, body, caller, database, requestId }: CreateIndexRequest, index: IndexRequest) {
@@ -69,10 +68,4 @@ function toSubject({ table, body, caller, database, requestId }: CreateIndexRequ
       branch: body.branch,
     },
   };
-}
-
-async function recordIndex(request: CreateIndexRequest, services: Services, version: number) {
-  const { branch } = request.body;
-  const entry = { ...toNameEntry(request), operation: 'create_table_index', version, branch };
-  return { version, transaction_id: await recordCommit(request, services, entry) };
 }

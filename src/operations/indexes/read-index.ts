@@ -13,7 +13,6 @@ import {
 } from '../../model/index-spec.ts';
 import type {
   FullTextIndexSpec,
-  IndexRequest,
   IndexSpec,
   IndexType,
   VectorIndexSpec,
@@ -23,26 +22,22 @@ import type { IndexLimits } from '../../model/limits.ts';
 import { DISTANCE_TYPES } from '../../model/query.ts';
 import type { DistanceType } from '../../model/query.ts';
 import type { CreateIndexBody } from '../../wire/indexes.ts';
+import type { TableRequest } from '../operation.ts';
 
 export type IndexKinds = 'all' | 'scalar';
 
-interface IndexReading {
-  readonly limits: IndexLimits;
-  /** Whether a parameter of another type is refused or ignored. */
-  readonly isStrict: boolean;
-  readonly kinds: IndexKinds;
-}
+type CreateIndexRequest = Pick<TableRequest<CreateIndexBody>, 'body' | 'dialect'>;
 
-export function readIndexRequest(body: CreateIndexBody, reading: IndexReading): IndexRequest {
+export function readIndexRequest({ body, dialect }: CreateIndexRequest, kinds: IndexKinds, limits: IndexLimits) {
   const column = parseFieldPath(body.column);
   const type = readIndexType(body.index_type);
-  if (reading.kinds === 'scalar' && isVectorType(type)) {
+  if (kinds === 'scalar' && isVectorType(type)) {
     throw invalidInput(`index_type is ${type}, which is not a scalar index.`, 'Use create_index for vector indexes.');
   }
-  if (reading.isStrict) refuseForeignParameters(body, type);
+  if (dialect === 'lance') refuseForeignParameters(body, type);
   const name = body.name ?? `${formatFieldPath(column)}_idx`;
   checkIndexName(name);
-  return { column, name, replace: body.replace ?? true, spec: readSpec(body, type, reading.limits) };
+  return { column, name, replace: body.replace ?? true, spec: readSpec(body, type, limits) };
 }
 
 function readSpec(body: CreateIndexBody, type: IndexType, limits: IndexLimits): IndexSpec {
@@ -172,7 +167,7 @@ const PARAMETERS: Readonly<Partial<Record<IndexType, readonly Parameter[]>>> = {
   IVF_HNSW_PQ: [...PARTITIONS, 'num_sub_vectors', ...GRAPH],
 };
 
-/** Parameters of other types would be ignored silently. */
+/** Parameters of other types would be ignored silently, as those of the LanceDB client are. */
 function refuseForeignParameters(body: CreateIndexBody, type: IndexType): void {
   const own = PARAMETERS[type] ?? [];
   const isForeign = (name: Parameter): boolean => body[name] !== undefined && !own.includes(name);

@@ -63,19 +63,14 @@ export function toPageToken(position: readonly string[]): string {
 }
 
 export function readPageToken(token: string, length: number): readonly string[] {
-  const position = parseJson(Buffer.from(token, 'base64url').toString());
-  const isPosition =
-    Array.isArray(position) && position.length >= length && position.every((each) => typeof each === 'string');
-  if (isPosition) return position;
-  throw invalidInput('The page token is not one that was given out here.');
-}
-
-function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text);
+    const position: unknown = JSON.parse(Buffer.from(token, 'base64url').toString());
+    const isList = Array.isArray(position) && position.length >= length;
+    if (isList && position.every((each) => typeof each === 'string')) return position;
   } catch {
-    return undefined;
+    // Refused like any other text.
   }
+  throw invalidInput('The page token is not one that was given out here.');
 }
 
 /** Between reads of this many entries, other requests run. */

@@ -1,21 +1,14 @@
 import type { CommitEntry } from '../../catalog/catalog.ts';
 import { MAIN_BRANCH } from '../../model/table.ts';
-import type { ChangeReply } from '../../wire/history/versions.ts';
-import { objectReply } from '../operation.ts';
+import type { Fields } from '../../writes/writes.ts';
 import type { Reply, RequestFacts, TableRequest } from '../operation.ts';
 import type { Services } from '../services.ts';
 
-type Change = Pick<CommitEntry, 'version' | 'branch'>;
+type Change = Pick<CommitEntry, 'version' | 'branch'> & { readonly fields?: Fields };
 
-/** The record of a commit; it names no branch when that is the main one. */
-export function toCommitEntry({ caller, requestId, write }: RequestFacts, { version, branch }: Change): CommitEntry {
-  const named = branch === MAIN_BRANCH ? undefined : branch;
-  return { operation: write.operation, caller: caller.id, requestId, version, branch: named };
-}
-
-/** The record of a change of names, which creates no version. */
-export function toNameEntry(request: RequestFacts): CommitEntry {
-  return toCommitEntry(request, { version: 0 });
+/** The record of a commit; by default of a change of names, which creates no version. */
+export function toCommitEntry({ caller, requestId, write }: RequestFacts, version = 0): CommitEntry {
+  return { operation: write.operation, caller: caller.id, requestId, version };
 }
 
 /** Makes a change that creates no version, such as a tag, in the table's write queue, and replies with its record. */
@@ -24,24 +17,28 @@ export async function runChange(
   services: Services,
   work: () => Promise<Change>,
 ): Promise<Reply> {
-  const change = await services.writes.exclusive(request.table.location, work);
-  const transaction_id = await recordCommit(request, services, toCommitEntry(request, change));
-  return objectReply<typeof ChangeReply>({ transaction_id });
+  const { version, branch, fields } = await services.writes.exclusive(request.table.location, work);
+  const entry = { ...toCommitEntry(request, version), branch: branch === MAIN_BRANCH ? undefined : branch };
+  const transaction_id = await recordCommit(request, services, entry);
+  return { kind: 'object', body: { ...fields, transaction_id } };
 }
 
-/** The change is visible already: a failure here must not fail the request, which clients would retry. */
-export async function recordCommit(
-  { table }: Pick<TableRequest, 'table'>,
-  services: Services,
-  commit: CommitEntry,
-): Promise<string | undefined> {
+/** The id of the record. The change is visible already: clients would retry it if a failure here failed the request. */
+export async function recordCommit({ table }: Pick<TableRequest, 'table'>, services: Services, commit: CommitEntry) {
   services.maintenance.recordCommit(table);
+  const recorded = await orReport(`record of ${commit.operation}`, services, async () =>
+    services.catalog.journal.record([{ table, commit }], true),
+  );
+  // Without a record the table was dropped meanwhile, and has no history to complete.
+  return recorded?.[0]?.transactionId;
+}
+
+/** For work whose failure must not fail the request. */
+export async function orReport<Value>(task: string, { telemetry }: Services, work: () => Promise<Value>) {
   try {
-    const [recorded] = await services.catalog.journal.record([{ table, commit }], true);
-    // Without a record the table was dropped meanwhile, and has no history to complete.
-    return recorded?.transactionId;
-  } catch (error) {
-    services.telemetry.emit({ kind: 'background-failed', task: `record of ${commit.operation}`, cause: error });
+    return await work();
+  } catch (cause) {
+    telemetry.emit({ kind: 'background-failed', task, cause });
     return undefined;
   }
 }

@@ -7,7 +7,7 @@ import { CloneTableBody, CloneTableReply } from '../../wire/tables.ts';
 import { defineNewTableOperation, json, objectReply } from '../operation.ts';
 import type { NewTableRequest } from '../operation.ts';
 import type { Services } from '../services.ts';
-import { toNameEntry } from '../shared/record-commit.ts';
+import { toCommitEntry } from '../shared/record-commit.ts';
 import { toTableState } from '../shared/table-state.ts';
 import { orDiscard, publish } from './new-table.ts';
 
@@ -31,7 +31,7 @@ export const cloneTable = defineNewTableOperation({
       ),
     );
     const { properties } = source;
-    const transactionId = await publish(reservation, { ...toNameEntry(request), version, properties }, services);
+    const transactionId = await publish(reservation, { ...toCommitEntry(request, version), properties }, services);
     const location = locationUri(reservation.location);
     return objectReply<typeof CloneTableReply>({ location, version, properties, transaction_id: transactionId });
   },

@@ -7,7 +7,7 @@ import { defineNewTableOperation, json, objectReply } from '../operation.ts';
 import type { RequestFacts } from '../operation.ts';
 import type { Services } from '../services.ts';
 import { readFlag } from '../shared/parameters.ts';
-import { toNameEntry } from '../shared/record-commit.ts';
+import { toCommitEntry } from '../shared/record-commit.ts';
 
 export const declareTable = defineNewTableOperation({
   id: 'declare_table',
@@ -28,7 +28,7 @@ export const declareTable = defineNewTableOperation({
     guardProperties(properties, 'properties', services.limits.metadata);
     const { table, transactionId } = await services.catalog.tables.declare(
       { databaseId: database.id, path, root: database.root, properties },
-      toNameEntry(request),
+      toCommitEntry(request),
     );
     return objectReply<typeof DeclareTableReply>({
       location: locationUri(table.location),

@@ -6,7 +6,7 @@ import { GoneTableReply } from '../../wire/tables.ts';
 import { defineTableOperation, json, objectReply, toShownPath } from '../operation.ts';
 import type { Reply, TableRequest } from '../operation.ts';
 import type { Services } from '../services.ts';
-import { toNameEntry } from '../shared/record-commit.ts';
+import { orReport, toCommitEntry } from '../shared/record-commit.ts';
 
 export const dropTable = defineTableOperation({
   id: 'drop_table',
@@ -18,7 +18,7 @@ export const dropTable = defineTableOperation({
   replies: [json(GoneTableReply, 'What it was.')],
   async run(request, services) {
     // First the name: no table is ever seen half removed. Then the data, in the table's write queue.
-    const { transactionId, removal } = await services.catalog.tables.drop(request.table, toNameEntry(request));
+    const { transactionId, removal } = await services.catalog.tables.drop(request.table, toCommitEntry(request));
     await removeData(services, [removal]);
     return replyWithGoneTable(request, transactionId);
   },
@@ -33,7 +33,7 @@ export const deregisterTable = defineTableOperation({
   body: { kind: 'json', shape: EmptyBody },
   replies: [json(GoneTableReply, 'What it was, and where its data are.')],
   async run(request, services) {
-    const { transactionId } = await services.catalog.tables.deregister(request.table, toNameEntry(request));
+    const { transactionId } = await services.catalog.tables.deregister(request.table, toCommitEntry(request));
     services.engine.lifecycle.close(request.table.location);
     return replyWithGoneTable(request, transactionId);
   },
@@ -45,18 +45,12 @@ const REMOVALS_MAX = 4;
 export async function removeData(services: Services, removals: readonly Removal[]): Promise<void> {
   await pLimit(REMOVALS_MAX).map(removals, async (removal) => {
     const isLong = services.writes.background.whenOver(removal.location) !== undefined;
-    const removed = removeTable(services, removal);
+    const removed = orReport('removal of a dropped table', services, async () => {
+      await services.writes.removeTable(removal.location);
+      await services.catalog.tables.finishRemoval(removal);
+    });
     if (!isLong) await removed;
   });
-}
-
-async function removeTable({ writes, catalog, telemetry }: Services, removal: Removal): Promise<void> {
-  try {
-    await writes.removeTable(removal.location);
-    await catalog.tables.finishRemoval(removal);
-  } catch (error) {
-    telemetry.emit({ kind: 'background-failed', task: 'removal of a dropped table', cause: error });
-  }
 }
 
 function replyWithGoneTable(request: TableRequest, transactionId: string): Reply {

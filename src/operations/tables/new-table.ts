@@ -6,7 +6,7 @@ import type { TableRecord } from '../../model/table.ts';
 import type { Fields, SucceededWrite, WriteResult } from '../../writes/writes.ts';
 import type { IngestRequest, TableIngestRequest } from '../operation.ts';
 import type { Services } from '../services.ts';
-import { toNameEntry } from '../shared/record-commit.ts';
+import { orReport, toCommitEntry } from '../shared/record-commit.ts';
 import { readBranch } from '../shared/table-state.ts';
 import { isOnlyDeclared } from './declared-tables.ts';
 
@@ -90,7 +90,7 @@ export async function publishData(
     await orDiscard(reservation, services, async () => refuseFilled(request, services));
   }
   const completes = isKept ? services.writes.toCompleted(request.write, fields) : undefined;
-  const entry = { ...toNameEntry(request), operation: 'create_table', version, properties, completes };
+  const entry = { ...toCommitEntry(request, version), operation: 'create_table', properties, completes };
   const transactionId = await publish(reservation, entry, services);
   return { kind: 'committed', version, transactionId, properties, fields, response: completes };
 }
@@ -141,15 +141,12 @@ export async function publish(
   }
 }
 
-/** The reservation is given back last: the name is not free while its data may still exist. */
+/** The reservation is given back last: the name is not free while its data may still exist. The next start repeats it. */
 async function discard(reservation: Reservation, services: Services): Promise<void> {
-  try {
+  await orReport('removal of an unpublished table', services, async () => {
     await services.writes.removeTable(reservation.location);
     await services.catalog.tables.abandon(reservation);
-  } catch (error) {
-    // The reservation is swept at the next start; the caller gets the first failure, not this one.
-    services.telemetry.emit({ kind: 'background-failed', task: 'removal of an unpublished table', cause: error });
-  }
+  });
 }
 
 /** The table that rows are for; or, when it was only declared, the result of creating it from them. */

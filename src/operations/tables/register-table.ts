@@ -9,7 +9,7 @@ import { defineNewTableOperation, json, objectReply } from '../operation.ts';
 import type { NewTableRequest } from '../operation.ts';
 import type { Services } from '../services.ts';
 import { readWord } from '../shared/parameters.ts';
-import { toNameEntry } from '../shared/record-commit.ts';
+import { toCommitEntry } from '../shared/record-commit.ts';
 
 export const registerTable = defineNewTableOperation({
   id: 'register_table',
@@ -31,7 +31,7 @@ export const registerTable = defineNewTableOperation({
     await services.engine.lifecycle.refuseForeignFiles(location, version);
     const { transactionId } = await services.catalog.tables.register(
       { databaseId: database.id, path, location, properties, replaces: mode === 'overwrite' },
-      { ...toNameEntry(request), version },
+      toCommitEntry(request, version),
     );
     const reply = { location: locationUri(location), properties, transaction_id: transactionId };
     return objectReply<typeof RegisterTableReply>(reply);

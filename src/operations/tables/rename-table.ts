@@ -6,7 +6,7 @@ import { namespaceNotFound, notPermitted } from '../../model/refusals.ts';
 import { RenameTableBody, RenameTableReply } from '../../wire/tables.ts';
 import { defineTableOperation, json, objectReply, toShownPath } from '../operation.ts';
 import type { TableRequest } from '../operation.ts';
-import { toNameEntry } from '../shared/record-commit.ts';
+import { toCommitEntry } from '../shared/record-commit.ts';
 
 export const renameTable = defineTableOperation({
   id: 'rename_table',
@@ -20,7 +20,7 @@ export const renameTable = defineTableOperation({
   async run(request, services) {
     const path = readNewPath(request);
     requireWritable(request, path);
-    const { transactionId } = await services.catalog.tables.rename(request.table, path, toNameEntry(request));
+    const { transactionId } = await services.catalog.tables.rename(request.table, path, toCommitEntry(request));
     return objectReply<typeof RenameTableReply>({ transaction_id: transactionId });
   },
 });

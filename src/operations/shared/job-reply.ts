@@ -1,20 +1,25 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { JobResult, StartedJob } from '../../jobs/jobs.ts';
-import type { RequestFacts } from '../operation.ts';
+import type { Reply, RequestFacts } from '../operation.ts';
 import type { Services } from '../services.ts';
 
-/** The result of a job, or `undefined` when it takes longer than the caller waits; the job goes on then. */
-export async function waitForJob<Result extends JobResult>(
-  job: StartedJob<Result>,
+type Progress = { readonly job_id: string; readonly job_state: 'DONE' | 'IN_PROGRESS' };
+
+/** Replies with the result of a job, or with 202 when it takes longer than the caller waits; the job goes on then. */
+export async function replyToJob<Result extends JobResult>(
+  { id, outcome }: StartedJob<Result>,
   { header }: Pick<RequestFacts, 'header'>,
   { limits }: Services,
-): Promise<Result | undefined> {
+  toReply: (progress: Progress, result: Result | undefined) => Reply,
+): Promise<Reply> {
   const seconds = readPreferredWait(header('prefer'), limits.jobs.answerSeconds);
-  const done = new AbortController();
+  const waiting = new AbortController();
   try {
-    return await Promise.race([job.outcome, sleep(seconds * 1000, undefined, { signal: done.signal })]);
+    const result = await Promise.race([outcome, sleep(seconds * 1000, undefined, waiting)]);
+    if (result !== undefined) return toReply({ job_id: id, job_state: 'DONE' }, result);
+    return { ...toReply({ job_id: id, job_state: 'IN_PROGRESS' }, result), status: 202 };
   } finally {
-    done.abort();
+    waiting.abort();
   }
 }
 

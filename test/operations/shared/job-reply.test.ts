@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readPreferredWait } from '../../../src/operations/shared/wait-for-job.ts';
+import { readPreferredWait } from '../../../src/operations/shared/job-reply.ts';
 
 test('a caller without a preference waits as long as the service allows', () => {
   for (const prefer of [undefined, '', 'return=minimal', 'wait=soon']) assert.equal(readPreferredWait(prefer, 30), 30);
