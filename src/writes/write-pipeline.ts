@@ -124,7 +124,7 @@ export class WritePipeline {
             const base = await table.version();
             requireVersion(write, base);
             const prepared = await prepareBatch(batch, table);
-            if (prepared === undefined) return refuse(cannotShare(), scope);
+            if (prepared === undefined) return this.#abort({ entries: entries ?? [], scope }, cannotShare());
             entries ??= await this.#begin(batch, prepared, { baseVersion: base, epoch });
             await onStep('commit');
             const startedAt = performance.now();

@@ -7,6 +7,7 @@ import type { SucceededWrite } from '../../../src/writes/writes.ts';
 import { openApart, readRows } from '../../engine/test-engine.ts';
 import { optional, required, toItems, toPeople, toTable } from '../../engine/sample-tables.ts';
 import { watchCommits } from '../../engine/watched-native.ts';
+import { eventually } from '../../support/eventually.ts';
 import { openWriteFixture } from '../write-fixture.ts';
 import type { WriteFixtureSettings } from '../write-fixture.ts';
 
@@ -290,4 +291,27 @@ test('counts all updates of two processes that come at once', async (t) => {
   const ours = range(10).map(async () => update(['id = 1', 'score', 'score + 1']));
   await Promise.all([theirs(), ...ours]);
   assert.equal((await rows()).find((row) => row['id'] === 1)?.['score'], 21);
+});
+
+test('that conflicted, and then cannot share a commit any more, leave nothing pending', async (t) => {
+  const table = toTable({ id: [new Int32(), [1, 2]], n: [new Int32(), [0, 0]] });
+  const more = toTable({ id: [new Int32(), range(1001).map(() => 1)], n: [new Int32(), range(1001)] });
+  let rival: (() => Promise<unknown>) | undefined;
+  const native = watchCommits(async (call) => {
+    if (rival === undefined) return call();
+    await rival();
+    throw new Error('lance error: Retryable commit conflict for version 2');
+  });
+  const { fixture, together, table: state } = await openCrowd(t, table, { native });
+  const apart = await openApart(t, state);
+  rival = async () => {
+    rival = undefined;
+    await apart.add(Buffer.from(tableToIPC(more, 'file')), 'append');
+  };
+  const answers = await together([1, 2].map((id) => [`id = ${id}`, 'n', 'n + 1'] as const));
+  assert.deepEqual(
+    answers.map((answer) => Object(answer).rowsUpdated),
+    [1002, 1],
+  );
+  await eventually(async () => (await fixture.catalog.journal.pending()).length === 0);
 });
