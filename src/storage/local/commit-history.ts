@@ -1,4 +1,3 @@
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Commit } from '../../model/table.ts';
@@ -9,7 +8,7 @@ import type { Message } from '../format/protobuf.ts';
 import { readTransaction } from '../format/transaction.ts';
 import type { InspectedCommit } from '../storage.ts';
 import { isMissing } from '../sync/file-sync.ts';
-import { readManifestFile, toManifests } from './manifest-file.ts';
+import { inspectFile, readManifestFile, toManifests } from './manifest-file.ts';
 
 /** More commits than that are not of one moment. */
 const COMMITS_MAX = 1000;
@@ -68,18 +67,13 @@ export function inspectCommit(folder: string, version: number): InspectedCommit 
 }
 
 function isWhole(folder: string, { path, bytes, ending = '' }: WrittenFile): boolean {
-  let file: number | undefined;
   try {
-    file = openSync(join(folder, path), 'r');
-    const { size } = fstatSync(file);
-    if (size === 0 || (bytes !== undefined && size !== bytes)) return false;
-    const end = Buffer.alloc(ending.length);
-    readSync(file, end, 0, end.length, Math.max(0, size - end.length));
-    return end.toString('latin1') === ending;
+    return inspectFile(join(folder, path), (size, readAt) => {
+      if (size === 0 || (bytes !== undefined && size !== bytes)) return false;
+      return readAt(Math.max(0, size - ending.length), ending.length).toString('latin1') === ending;
+    });
   } catch (error) {
     if (isMissing(error)) return false;
     throw error;
-  } finally {
-    if (file !== undefined) closeSync(file);
   }
 }

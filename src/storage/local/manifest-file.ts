@@ -85,7 +85,7 @@ export function quarantineTornManifest(folder: string): number | undefined {
   // Without a version before there is nothing to go back to: a damaged table must not look like a missing one.
   if (manifests.length < 2) return undefined;
   const newest = manifests.reduce((one, other) => (other.version > one.version ? other : one));
-  if (isWhole(join(folder, VERSIONS, newest.name))) return undefined;
+  if (inspectFile(join(folder, VERSIONS, newest.name), findMessage) !== undefined) return undefined;
   mkdirSync(join(folder, QUARANTINE), { recursive: true });
   renameSync(join(folder, VERSIONS, newest.name), join(folder, QUARANTINE, `${newest.name}.${Date.now()}`));
   return newest.version;
@@ -108,7 +108,11 @@ function listNames(folder: string): readonly string[] {
   }
 }
 
-function isWhole(path: string): boolean {
+/** Reads parts of a file; bytes past its end are zeros. */
+export function inspectFile<Value>(
+  path: string,
+  inspect: (size: number, readAt: (start: number, length: number) => Buffer) => Value,
+): Value {
   const file = openSync(path, 'r');
   try {
     const readAt = (start: number, length: number): Buffer => {
@@ -116,7 +120,7 @@ function isWhole(path: string): boolean {
       readSync(file, bytes, 0, length, start);
       return bytes;
     };
-    return findMessage(fstatSync(file).size, readAt) !== undefined;
+    return inspect(fstatSync(file).size, readAt);
   } finally {
     closeSync(file);
   }
