@@ -6,7 +6,7 @@ import { createId } from '../ids.ts';
 import type { CredentialRow, GrantRow } from '../schema/rows.ts';
 import { eachPart } from '../store.ts';
 import type { Sql } from '../store.ts';
-import { insertGrants, refuseLastAdministrator, requireDatabases, toGrants } from './grants.ts';
+import { insertGrants, readGrants, refuseLastAdministrator, requireDatabases, toGrants } from './grants.ts';
 
 /** Never with the digest. Times are in milliseconds since 1970. */
 export interface CredentialRecord {
@@ -48,12 +48,7 @@ export function createCredentialStore({ read, write, caches, now }: CatalogConte
   const load = async (column: 'id' | 'digest', value: string): Promise<CredentialRecord | undefined> =>
     read(async (sql) => {
       const row = await selectValid(sql, kind).where(column, '=', value).executeTakeFirst();
-      if (row === undefined) return undefined;
-      const grants = sql
-        .selectFrom('grants')
-        .selectAll()
-        .where('principal', '=', kind.prefix + row.id);
-      return toRecord(row, await grants.execute());
+      return row && toRecord(row, await readGrants(sql, kind.prefix + row.id));
     });
   return {
     async create(credential: NewCredential): Promise<CredentialRecord> {
@@ -114,7 +109,7 @@ async function insertCredential(
     .executeTakeFirst();
   if (result.numInsertedOrUpdatedRows !== 1n) throw invalidInput('This key is known already.');
   await insertGrants(sql, prefix + row.id, grants);
-  return { ...toRecord(row, []), grants };
+  return toRecord(row, grants);
 }
 
 async function listCredentials(
@@ -128,7 +123,7 @@ async function listCredentials(
     const found = await sql.selectFrom('grants').selectAll().where('principal', 'in', principals).execute();
     for (const row of found) grants.get(row.principal)?.push(row);
   });
-  return rows.map((row) => toRecord(row, grants.get(kind.prefix + row.id) ?? []));
+  return rows.map((row) => toRecord(row, toGrants(grants.get(kind.prefix + row.id) ?? [])));
 }
 
 async function listRows(
@@ -153,8 +148,8 @@ async function listRows(
   return query.execute();
 }
 
-function toRecord(row: CredentialRow, grants: readonly GrantRow[]): CredentialRecord {
+function toRecord(row: CredentialRow, grants: readonly Grant[]): CredentialRecord {
   const { id, name, createdAt, expiresAt, revokedAt } = row;
   const ends = { ...(expiresAt === null ? {} : { expiresAt }), ...(revokedAt === null ? {} : { revokedAt }) };
-  return { id, name, createdAt, ...ends, grants: toGrants(grants) };
+  return { id, name, createdAt, ...ends, grants };
 }

@@ -27,12 +27,7 @@ export function createGrantStore({ read, write, caches, now }: CatalogContext) {
   const cache = caches.create<readonly Grant[]>();
   return {
     async of(principal: string): Promise<readonly Grant[]> {
-      const grants = await cache.find(principal, async () => {
-        const rows = await read(async (sql) =>
-          sql.selectFrom('grants').selectAll().where('principal', '=', principal).execute(),
-        );
-        return toGrants(rows);
-      });
+      const grants = await cache.find(principal, async () => read(async (sql) => readGrants(sql, principal)));
       return grants ?? [];
     },
 
@@ -79,6 +74,10 @@ export async function insertGrants(sql: Sql, principal: string, grants: readonly
     .values(grants.map((grant) => toGrantRow(principal, grant)))
     .onConflict((conflict) => conflict.doNothing())
     .execute();
+}
+
+export async function readGrants(sql: Sql, principal: string): Promise<readonly Grant[]> {
+  return toGrants(await sql.selectFrom('grants').selectAll().where('principal', '=', principal).execute());
 }
 
 /** Roles that this release does not know are ignored. */

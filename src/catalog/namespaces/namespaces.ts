@@ -87,13 +87,9 @@ export function createNamespaceStore(context: CatalogContext) {
   };
 }
 
-interface WithEntry {
-  readonly entry: CommitEntry;
-}
-
 async function insertRecorded(
   sql: Sql,
-  { entry, ...namespace }: NewNamespace & WithEntry,
+  { entry, ...namespace }: NewNamespace & { readonly entry: CommitEntry },
   { now }: CatalogContext,
 ): Promise<Recorded> {
   const { databaseId, path } = namespace;
@@ -113,7 +109,7 @@ function namespaceExists(path: NamespacePath): ServiceError {
 
 async function dropNamespace(
   sql: Sql,
-  { databaseId, path, behavior, entry }: NamespaceDrop & WithEntry,
+  { databaseId, path, behavior, entry }: NamespaceDrop & { readonly entry: CommitEntry },
   context: CatalogContext,
 ): Promise<DroppedNamespace | undefined> {
   const row = await findNamespaceRow(sql, databaseId, path);
