@@ -1,3 +1,6 @@
+import { UNKNOWN_OPERATOR } from './refusal.ts';
+import type { Fault } from './refusal.ts';
+
 /** SQL keywords that the parser knows, in upper case; every other word is a name. */
 
 export const VALUE_WORDS: ReadonlySet<string> = new Set(['NULL', 'TRUE', 'FALSE']);
@@ -20,38 +23,29 @@ export const INTERVAL_UNITS: ReadonlySet<string> = new Set(
 /** Words that continue the name of a type, without those that the engine parses and ignores, such as FORMAT. */
 export const TYPE_WORDS: ReadonlySet<string> = new Set('UNSIGNED PRECISION VARYING WITH WITHOUT TIME ZONE'.split(' '));
 
-interface WordRefusal {
-  readonly reason: string;
-  readonly hint: string;
-}
-
-const ONE_EXPRESSION = 'Give one expression and nothing else.';
-const STATEMENT: WordRefusal = {
-  reason: 'a statement or a sub-query is not accepted',
-  hint: 'Give one expression and nothing else; a field of that name is written in backticks.',
-};
-const CLAUSE: WordRefusal = {
-  reason: 'the engine would ignore this clause',
-  hint: 'Leave it out; an expression is about one row at a time.',
-};
-const PATTERN: WordRefusal = {
-  reason: 'the operator is not known',
-  hint: 'Use LIKE, or regexp_like(text, pattern).',
-};
+const STATEMENT: Fault = [
+  'a statement or a sub-query is not accepted',
+  'Give one expression and nothing else; a field of that name is written in backticks.',
+];
+const CLAUSE: Fault = [
+  'the engine would ignore this clause',
+  'Leave it out; an expression is about one row at a time.',
+];
+const PATTERN: Fault = [UNKNOWN_OPERATOR, 'Use LIKE, or regexp_like(text, pattern).'];
 
 /** Refused where a value is expected. */
-export const REFUSED_VALUE_WORDS: ReadonlyMap<string, WordRefusal> = new Map([
+export const REFUSED_VALUE_WORDS: ReadonlyMap<string, Fault> = new Map<string, Fault>([
   ...named('SELECT FROM WHERE UNION INTERSECT EXCEPT HAVING EXISTS ANY ALL SOME', STATEMENT),
-  ['CASE', { reason: 'the engine cannot evaluate CASE', hint: 'Use coalesce, nullif or nvl2.' }],
+  ['CASE', ['the engine cannot evaluate CASE', 'Use coalesce, nullif or nvl2.']],
   ['DISTINCT', CLAUSE],
 ]);
 
 /** Refused where an operator is expected, with a reason that says more than the usual one. */
-export const REFUSED_OPERATOR_WORDS: ReadonlyMap<string, WordRefusal> = new Map([
+export const REFUSED_OPERATOR_WORDS: ReadonlyMap<string, Fault> = new Map<string, Fault>([
   ...named('SELECT FROM WHERE UNION INTERSECT EXCEPT GROUP HAVING LIMIT OFFSET', STATEMENT),
   ...named('OVER FILTER WITHIN ORDER IGNORE RESPECT FORMAT ARRAY COLLATE', CLAUSE),
   ...named('SIMILAR RLIKE REGEXP', PATTERN),
-  ['AS', { reason: 'a name cannot be given here', hint: ONE_EXPRESSION }],
+  ['AS', ['a name cannot be given here', 'Give one expression and nothing else.']],
 ]);
 
 /** The same value for each of the names, which spaces separate. */

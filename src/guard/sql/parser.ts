@@ -18,23 +18,12 @@ import {
 } from './keywords.ts';
 
 /** What may come next. `value` and `operator` alternate; the others are inside a construct of several words. */
-type Expectation =
-  | 'value'
-  | 'operator'
-  | 'member'
-  | 'type'
-  | 'after-type'
-  | 'cast-type'
-  | 'after-cast-type'
-  | 'is'
-  | 'is-not'
-  | 'is-distinct'
-  | 'negated'
-  | 'at'
-  | 'at-time';
+type Expectation = 'value' | 'operator' | 'member' | 'negated' | TypeExpectation | Continuation;
+type TypeExpectation = 'type' | 'after-type' | 'cast-type' | 'after-cast-type';
+type Continuation = 'is' | 'is-not' | 'is-distinct' | 'at' | 'at-time';
 
 const TESTED: readonly [string, Expectation][] = ['NULL', 'TRUE', 'FALSE', 'UNKNOWN'].map((word) => [word, 'operator']);
-const CONTINUATIONS: Readonly<Partial<Record<Expectation, ReadonlyMap<string, Expectation>>>> = {
+const CONTINUATIONS: Readonly<Record<Continuation, ReadonlyMap<string, Expectation>>> = {
   is: new Map([...TESTED, ['NOT', 'is-not'], ['DISTINCT', 'is-distinct']]),
   'is-not': new Map([...TESTED, ['DISTINCT', 'is-distinct']]),
   'is-distinct': new Map([['FROM', 'value']]),
@@ -209,7 +198,7 @@ export class SqlParser {
         if (NEGATABLE_WORDS.has(word)) return this.#readInfixWord(token, word);
         throw this.#unexpected(token);
       default: {
-        const next = CONTINUATIONS[this.#expected]?.get(word);
+        const next = CONTINUATIONS[this.#expected].get(word);
         if (next === undefined) throw this.#unexpected(token);
         return this.#expect(next);
       }
@@ -218,7 +207,7 @@ export class SqlParser {
 
   #readValueWord(token: SqlToken, word: string): void {
     const refusal = REFUSED_VALUE_WORDS.get(word);
-    if (refusal !== undefined) throw refuseAt(token.start, refusal.reason, refusal.hint);
+    if (refusal !== undefined) throw refuseAt(token.start, ...refusal);
     if (INFIX_WORDS.has(word) || word === 'IS') throw this.#unexpected(token);
     if (word === 'NOT') {
       this.#scope.addToken(token);
@@ -301,7 +290,7 @@ export class SqlParser {
       return refuseAt(token.start, 'a value is expected', 'Every operator needs a value on both sides.');
     }
     const refusal = token.kind === 'word' ? REFUSED_OPERATOR_WORDS.get(token.text.toUpperCase()) : undefined;
-    if (refusal !== undefined) return refuseAt(token.start, refusal.reason, refusal.hint);
+    if (refusal !== undefined) return refuseAt(token.start, ...refusal);
     if (this.#expected === 'operator') {
       return refuseAt(token.start, 'the text goes on after a value', 'Join two values with an operator such as AND.');
     }

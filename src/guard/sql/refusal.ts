@@ -22,6 +22,10 @@ export class SqlRefusal extends Error {
   }
 }
 
+export type Fault = readonly [reason: string, hint: string];
+
+export const UNKNOWN_OPERATOR = 'the operator is not known';
+
 export function refuseAt(offset: number, reason: string, hint: string): SqlRefusal {
   return new SqlRefusal(offset, reason, hint);
 }

@@ -1,5 +1,5 @@
-import { refuseAt } from './refusal.ts';
-import type { SqlRefusal } from './refusal.ts';
+import { UNKNOWN_OPERATOR, refuseAt } from './refusal.ts';
+import type { Fault, SqlRefusal } from './refusal.ts';
 
 /** `text` is the word, the name without its quotes, the symbol, or the literal as written. */
 export interface SqlToken {
@@ -123,9 +123,6 @@ function symbolBeforeSign(run: string, start: number): string {
   return symbol;
 }
 
-type Fault = readonly [reason: string, hint: string];
-
-const UNKNOWN_OPERATOR = 'the operator is not known';
 const PLACEHOLDER: Fault = ['placeholders are not accepted', 'Write the value itself, text between single quotes.'];
 const SINGLE_COLON: Fault = [
   'a single colon cannot stand outside quotes',
@@ -157,8 +154,7 @@ function refusedSymbol(run: string, start: number): SqlRefusal {
 }
 
 function refusedCharacter(character: string | undefined, offset: number): SqlRefusal {
-  const [reason, hint] = REFUSED_CHARACTERS.get(character) ?? OTHER_CHARACTER;
-  return refuseAt(offset, reason, hint);
+  return refuseAt(offset, ...(REFUSED_CHARACTERS.get(character) ?? OTHER_CHARACTER));
 }
 
 function skipSpace(text: string, offset: number): number {
