@@ -1,3 +1,4 @@
+import { isObject, parseJson } from '../model/strict-json.ts';
 import type { ErrorBody } from '../wire/shapes.ts';
 import { ClientError, ConnectionError } from './client-error.ts';
 
@@ -141,16 +142,7 @@ function withQuery(path: string, query: Call['query'] = {}): string {
 
 function readErrorBody(text: string): Partial<ErrorBody> {
   const body = parseJson(text);
-  return typeof body === 'object' && body !== null ? body : {};
-}
-
-/** `undefined` for a text that is not JSON. */
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  return isObject(body) ? body : {};
 }
 
 type Defined<Fields> = { [Name in keyof Fields]?: Exclude<Fields[Name], undefined> };

@@ -40,10 +40,7 @@ function numberSpec(type: NumberSpec['type']) {
   };
 }
 
-/**
- * All limits; each is a setting. Where a maximum looks low, the engine ends the process, hangs or takes all memory not far
- * beyond it.
- */
+/** Each is a setting. Not far beyond a maximum that looks low, the engine ends the process, hangs or takes all memory. */
 export const LIMITS = {
   http: {
     jsonBytesMax: bytes(16 * MiB, [KiB, GiB], 'Largest JSON body.'),

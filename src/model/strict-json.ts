@@ -28,6 +28,15 @@ export function parseStrictText(text: string, { depthMax, what = 'The body' }: J
   }
 }
 
+/** `undefined` for a text that is not JSON. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** Neither `null` nor an array. */
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -6,9 +6,7 @@ export function formatDate(days: number): string | undefined {
   return Number.isNaN(date.getTime()) ? undefined : date.toISOString().replace(/T.*$/, '');
 }
 
-/**
- * `2024-01-31T10:00:00.000001Z`, or `undefined` beyond the years of `Date`. `ticks` counts units of 10^-`digits` seconds.
- */
+/** `2024-01-31T10:00:00.000001Z`, or `undefined` beyond the years of `Date`. A tick is 10^-`digits` seconds. */
 export function formatTimestamp(ticks: bigint, digits: number, hasZone: boolean): string | undefined {
   const { seconds, fraction } = split(ticks, digits);
   const date = new Date(Number(seconds) * 1000);

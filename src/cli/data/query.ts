@@ -1,11 +1,12 @@
 import { readFileSync } from 'node:fs';
-import { NDJSON, defined, parseJson } from '../../client/api-client.ts';
+import { NDJSON, defined } from '../../client/api-client.ts';
 import type { ApiClient } from '../../client/api-client.ts';
 import type { State } from '../../client/history.ts';
 import { openQuery, queryRows } from '../../client/rows.ts';
 import { describeTable } from '../../client/tables.ts';
 import { quoteForMessage } from '../../model/identifier.ts';
 import type { TablePath } from '../../model/identifier.ts';
+import { parseJson } from '../../model/strict-json.ts';
 import { findDimension, listColumns } from '../../plans/table-facts.ts';
 import type { QueryTableBody } from '../../wire/data.ts';
 import { defineTableCommand } from '../client-command.ts';

@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { readFile, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { parseJson } from '../../client/api-client.ts';
+import { parseJson } from '../../model/strict-json.ts';
 import { UsageError } from '../command.ts';
 import { replaceFile } from './local-files.ts';
 import type { InputFile } from './local-files.ts';

@@ -80,7 +80,7 @@ function readGrant(value: unknown, part: Part): ClaimGrant {
 function readDatabase(fields: Fields, part: Part): string | undefined {
   if (fields['database'] === undefined) return undefined;
   const name = requireText(fields, 'database', part);
-  if (name !== '') collectRefusal(part, 'database', () => checkName(name, DEFAULT_DELIMITER));
+  if (name !== '') readOrCollect(part, 'database', () => checkName(name, DEFAULT_DELIMITER));
   return name;
 }
 
@@ -90,19 +90,17 @@ function readPath(fields: Fields, part: Part): readonly string[] {
   if (fields['database'] === undefined) part.faults.push(`${part.at}.path needs a database beside it`);
   const text = requireText(fields, 'path', part);
   if (text === '') return [];
-  let path: readonly string[] = [];
-  collectRefusal(part, 'path', () => {
-    path = parseNamespacePath(text, DEFAULT_DELIMITER);
-  });
-  return path;
+  return readOrCollect(part, 'path', () => parseNamespacePath(text, DEFAULT_DELIMITER)) ?? [];
 }
 
-function collectRefusal(part: Part, key: string, check: () => void): void {
+/** A refusal becomes a fault. */
+function readOrCollect<T>(part: Part, key: string, read: () => T): T | undefined {
   try {
-    check();
+    return read();
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
     part.faults.push(`${part.at}.${key} is not usable: ${error.message}`);
+    return undefined;
   }
 }
 

@@ -1,6 +1,6 @@
 import { quoteForMessage } from '../../model/identifier.ts';
 import type { NumberSpec } from '../../model/limits.ts';
-import { isObject } from '../../model/strict-json.ts';
+import { isObject, parseJson } from '../../model/strict-json.ts';
 
 /** One row of the table of settings. */
 export interface Setting<T> {
@@ -160,12 +160,8 @@ export function json<T>({ range, help, read, show }: JsonOptions<T>): Setting<re
 /** Variables and flags carry JSON as text; a file has it already parsed. The parser's own words would quote the text. */
 function readJson(raw: unknown): Reading<unknown> {
   if (typeof raw !== 'string') return { value: raw };
-  try {
-    const value: unknown = JSON.parse(raw);
-    return { value };
-  } catch {
-    return mustBeOnly('JSON');
-  }
+  const value = parseJson(raw);
+  return value === undefined ? mustBeOnly('JSON') : { value };
 }
 
 const SET = '(set)';

@@ -8,7 +8,7 @@ export function readEnvironment(environment: NodeJS.ProcessEnv): Source {
   const source: Source = { given: [], faults: [] };
   for (const [variable, value] of Object.entries(environment)) {
     if (!variable.startsWith(VARIABLE_PREFIX) || value === undefined || value === '') continue;
-    if (CLIENT_VARIABLES.has(variable) || isServiceLink(variable, value)) continue;
+    if (CLIENT_VARIABLE.test(variable) || isServiceLink(variable, value)) continue;
     const name = VARIABLES.get(variable);
     if (name === undefined) source.faults.push(unknownVariable(variable));
     else source.given.push({ name, origin: variable, raw: value });
@@ -17,12 +17,7 @@ export function readEnvironment(environment: NodeJS.ProcessEnv): Source {
 }
 
 /** For clients of the server: a shell that has them may start the server, too. */
-const CLIENT_VARIABLES: ReadonlySet<string> = new Set([
-  'TILTYARD_URL',
-  'TILTYARD_KEY',
-  'TILTYARD_TOKEN',
-  'TILTYARD_DATABASE',
-]);
+const CLIENT_VARIABLE = /^TILTYARD_(URL|KEY|TOKEN|DATABASE)$/;
 
 const VARIABLES: ReadonlyMap<string, string> = new Map(Array.from(SETTINGS.keys(), (name) => [variableOf(name), name]));
 

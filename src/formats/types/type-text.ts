@@ -1,6 +1,7 @@
 import * as arrow from 'apache-arrow';
 import { DataType, Field } from 'apache-arrow';
 import { invalidInput } from '../../errors/service-error.ts';
+import { parseJson } from '../../model/strict-json.ts';
 
 const TYPE_HINT =
   'Write bool, int64, float64, utf8, binary, date32, timestamp[us], decimal128(10, 2), float32[128] (a vector), list<int64> or struct<name: utf8>.';
@@ -137,11 +138,8 @@ class TypeParser {
   private name(): string | undefined {
     const quoted = this.match(/\s*("(?:[^"\\]|\\.)*")/y)?.[1];
     if (quoted === undefined) return this.match(/\s*([\w.$-]+)/y)?.[1];
-    try {
-      return String(JSON.parse(quoted));
-    } catch {
-      return undefined;
-    }
+    const name = parseJson(quoted);
+    return name === undefined ? undefined : String(name);
   }
 
   private timestamp(): DataType {

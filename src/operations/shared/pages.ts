@@ -1,6 +1,7 @@
 import { setImmediate as nextEventLoopTick } from 'node:timers/promises';
 import { invalidInput } from '../../errors/service-error.ts';
 import { requireInteger } from '../../guard/numbers.ts';
+import { parseJson } from '../../model/strict-json.ts';
 import type { QueryValues, RequestFacts } from '../operation.ts';
 import type { Services } from '../services.ts';
 
@@ -63,13 +64,9 @@ export function toPageToken(position: readonly string[]): string {
 }
 
 export function readPageToken(token: string, length: number): readonly string[] {
-  try {
-    const position: unknown = JSON.parse(Buffer.from(token, 'base64url').toString());
-    const isList = Array.isArray(position) && position.length >= length;
-    if (isList && position.every((each) => typeof each === 'string')) return position;
-  } catch {
-    // Refused like any other text.
-  }
+  const position = parseJson(Buffer.from(token, 'base64url').toString());
+  const isList = Array.isArray(position) && position.length >= length;
+  if (isList && position.every((each) => typeof each === 'string')) return position;
   throw invalidInput('The page token is not one that was given out here.');
 }
 
