@@ -103,6 +103,7 @@ export function queryParameters<Fields extends Type.TProperties>(fields: Fields)
 export const ListQuery = queryParameters(pageParameters);
 
 export const ListBody = requestBody(pageFields);
+export type ListBody = Type.Static<typeof ListBody>;
 
 export const BranchQuery = queryParameters({ branch: Type.Optional(Branch) });
 

@@ -3,8 +3,7 @@ import { ListTagsReply, TagBody, TagChangeBody, TagVersionReply } from '../../wi
 import { ChangeReply } from '../../wire/history/versions.ts';
 import { ListBody, ListQuery } from '../../wire/shapes.ts';
 import { defineTableOperation, json, objectReply } from '../operation.ts';
-import type { Reply, TableRequest } from '../operation.ts';
-import type { Services } from '../services.ts';
+import type { Operation } from '../operation.ts';
 import { cutPage, readPage, withNext } from '../shared/pages.ts';
 import { runChange } from '../shared/record-commit.ts';
 
@@ -18,7 +17,7 @@ export const listTags = defineTableOperation({
   query: ListQuery,
   replies: [json(ListTagsReply, 'The tags by name.')],
   async run(request, services) {
-    const page = readPage(request, request.body, services);
+    const page = readPage(request, services);
     const found = await services.engine.versions.listTags(request.table.location, withNext(page));
     const { entries, page_token } = cutPage(found, page.limit, ({ name }) => name);
     const shapes = entries.map(({ name, version, branch, manifestBytes, createdAt }) => {
@@ -45,25 +44,17 @@ export const tagVersion = defineTableOperation({
   },
 });
 
-export const createTag = defineTableOperation({
+export const createTag = defineTagChange('createTag', {
   id: 'create_table_tag',
   path: '/v1/table/:id/tags/create',
   summary: 'Give a version a name',
-  permission: 'write',
-  body: { kind: 'json', shape: TagChangeBody },
-  replies: [json(ChangeReply, 'The record of the change.')],
   statuses: [409],
-  run: async (request, services) => setTag(request, services, 'createTag'),
 });
 
-export const updateTag = defineTableOperation({
+export const updateTag = defineTagChange('updateTag', {
   id: 'update_table_tag',
   path: '/v1/table/:id/tags/update',
   summary: 'Let a tag name another version',
-  permission: 'write',
-  body: { kind: 'json', shape: TagChangeBody },
-  replies: [json(ChangeReply, 'The record of the change.')],
-  run: async (request, services) => setTag(request, services, 'updateTag'),
 });
 
 export const deleteTag = defineTableOperation({
@@ -81,16 +72,22 @@ export const deleteTag = defineTableOperation({
   },
 });
 
-async function setTag(
-  request: TableRequest<TagChangeBody>,
-  services: Services,
-  method: 'createTag' | 'updateTag',
-): Promise<Reply> {
-  const { location } = request.table;
-  const { version, branch } = request.body;
-  const change = { tag: guardTagName(request.body.tag), version };
-  return runChange(request, services, async () => {
-    await services.engine.versions[method]({ location, branch }, change);
-    return { version, branch };
+type TagChange = Pick<Operation, 'id' | 'path' | 'summary'> & Partial<Pick<Operation, 'statuses'>>;
+
+function defineTagChange(method: 'createTag' | 'updateTag', operation: TagChange): Operation {
+  return defineTableOperation({
+    ...operation,
+    permission: 'write',
+    body: { kind: 'json', shape: TagChangeBody },
+    replies: [json(ChangeReply, 'The record of the change.')],
+    async run(request, services) {
+      const { location } = request.table;
+      const { version, branch } = request.body;
+      const change = { tag: guardTagName(request.body.tag), version };
+      return runChange(request, services, async () => {
+        await services.engine.versions[method]({ location, branch }, change);
+        return { version, branch };
+      });
+    },
   });
 }

@@ -30,7 +30,7 @@ export const listVersions = defineTableOperation({
   replies: [json(ListVersionsReply, 'The versions.')],
   async run(request, services) {
     const { table, query, body } = request;
-    const page = readPage(request, body, services);
+    const page = readPage(request, services);
     const state = toTableState(table, { branch: query['branch'] ?? body.branch });
     const isDescending = readDescending(query['descending']) ?? body.descending ?? false;
     const all = await services.engine.versions.list(state);

@@ -2,7 +2,8 @@ import { setImmediate as nextEventLoopTick } from 'node:timers/promises';
 import { invalidInput } from '../../errors/service-error.ts';
 import { requireInteger } from '../../guard/numbers.ts';
 import { parseJson } from '../../model/strict-json.ts';
-import type { QueryValues, RequestFacts } from '../operation.ts';
+import type { ListBody } from '../../wire/shapes.ts';
+import type { QueryValues, TableRequest } from '../operation.ts';
 import type { Services } from '../services.ts';
 
 export interface Page {
@@ -11,13 +12,8 @@ export interface Page {
   readonly limit: number | undefined;
 }
 
-interface PageBody {
-  readonly limit?: number;
-  readonly page_token?: string;
-}
-
 /** From the query, or else from the body. The LanceDB client knows no pages here: without a limit it gets everything. */
-export function readPage({ query, dialect }: RequestFacts, body: PageBody, services: Services): Page {
+export function readPage({ query, dialect, body }: TableRequest<ListBody>, services: Services): Page {
   const token = query['page_token'] ?? body.page_token;
   const after = token === '' ? undefined : token;
   if (query['limit'] !== undefined) return { after, limit: readLimit(query, services.limits.http.pageSizeMax) };

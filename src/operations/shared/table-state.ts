@@ -5,10 +5,7 @@ import { MAIN_BRANCH } from '../../model/table.ts';
 import type { TableRecord, TableState } from '../../model/table.ts';
 import type { TableRequest } from '../operation.ts';
 
-interface StateRequest {
-  readonly branch?: string | undefined;
-  readonly version?: number | undefined;
-}
+type StateRequest = Partial<Pick<TableState, 'branch' | 'version'>>;
 
 /** The requested state; by default the latest version, or the one that readers keep while a write takes several commits. */
 export function toTableState(table: TableRecord, request: StateRequest): TableState {
@@ -29,14 +26,11 @@ export function readTarget(table: TableRecord, choice: StateRequest): WriteTarge
 
 /** Branch and version, from the body or from the query; where both name one, they must agree. */
 export function readState({ query, body }: TableRequest<StateRequest>): StateRequest {
-  const version = query['version'] === undefined ? undefined : readVersion(query['version']);
+  const rule = { field: 'version', minimum: 0, maximum: Number.MAX_SAFE_INTEGER };
+  const version = query['version'] === undefined ? undefined : requireInteger(Number(query['version']), rule);
   refuseContradiction('branch', body.branch, query['branch']);
   refuseContradiction('version', body.version, version);
   return { branch: body.branch ?? query['branch'], version: body.version ?? version };
-}
-
-function readVersion(text: string): number {
-  return requireInteger(Number(text), { field: 'version', minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 }
 
 function refuseContradiction(name: string, inBody: unknown, inQuery: unknown): void {
