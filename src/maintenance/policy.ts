@@ -51,9 +51,7 @@ export function shouldBlockWriters(
   return compacts && bytes <= blockingBytesMax * (lostRuns < LOST_RUNS_MAX ? 1 : BLOCKING_STRETCH_MAX);
 }
 
-type History = Awaited<ReturnType<Engine['maintenance']['readHistory']>>;
-
-export interface VersionHistory extends Readonly<History> {
+export interface VersionHistory extends Readonly<Awaited<ReturnType<Engine['maintenance']['readHistory']>>> {
   /** Of the latest version. */
   readonly bytes: number;
   readonly now: number;

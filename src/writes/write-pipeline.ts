@@ -327,8 +327,7 @@ export async function beginEntries(
   const bounds = inDoubtWrites.unboundedOf(write);
   // After a power loss no marks are trusted, so entries without a key need not survive it. A hold on readers must: the
   // commits that it hides may.
-  const mustSurvive = entries.some(({ key, holdsReaders }) => key !== undefined || holdsReaders);
-  const isDurable = sync === 'full' && mustSurvive;
+  const isDurable = sync === 'full' && entries.some(({ key, holdsReaders }) => key !== undefined || holdsReaders);
   try {
     await journal.begin(entries, { bounds, removes, isDurable });
   } catch (error) {

@@ -133,9 +133,8 @@ export class InDoubtWrites {
       this.#report(error);
     }
     this.#timer = undefined;
-    const isDone = this.#inDoubt.size === 0;
-    const next = Math.min(2 * this.#waitMilliseconds, RETRY_MILLISECONDS_MAX);
-    this.#waitMilliseconds = isDone ? RETRY_MILLISECONDS_MIN : next;
+    const longer = Math.min(2 * this.#waitMilliseconds, RETRY_MILLISECONDS_MAX);
+    this.#waitMilliseconds = this.#inDoubt.size === 0 ? RETRY_MILLISECONDS_MIN : longer;
     this.#retryLater();
   }
 
