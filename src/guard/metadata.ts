@@ -81,8 +81,6 @@ function requireBytes(text: string, bytesMax: number, what: string): void {
 
 function unknownOption(key: string, allowed: readonly string[]): ServiceError {
   const known = [...WRITE_OPTIONS.keys(), ...allowed].slice(0, HINT_KEYS_MAX);
-  return invalidInput(
-    `The key ${quoteForMessage(key)} is not accepted in storage_options.`,
-    `Credentials, endpoints and the like are set by the administrator; accepted are ${known.join(', ')}.`,
-  );
+  const hint = `Credentials, endpoints and the like are set by the administrator; accepted are ${known.join(', ')}.`;
+  return invalidInput(`The key ${quoteForMessage(key)} is not accepted in storage_options.`, hint);
 }

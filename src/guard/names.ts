@@ -47,8 +47,6 @@ const ENGINE_PREFIX = '__lance';
 export function checkIndexName(name: string): void {
   checkName(name, NO_DELIMITER);
   if (!name.startsWith(ENGINE_PREFIX)) return;
-  throw invalidInput(
-    `The index name ${quoteForMessage(name)} is reserved.`,
-    `Names that start with ${ENGINE_PREFIX} belong to the storage engine.`,
-  );
+  const hint = `Names that start with ${ENGINE_PREFIX} belong to the storage engine.`;
+  throw invalidInput(`The index name ${quoteForMessage(name)} is reserved.`, hint);
 }

@@ -10,10 +10,8 @@ interface IntegerRule {
 export function requireInteger(value: number, rule: IntegerRule): number {
   const { field, minimum, maximum } = rule;
   if (Number.isSafeInteger(value) && value >= minimum && value <= maximum) return value;
-  throw invalidInput(
-    `${field} is ${value}, which is ${integerFault(value, rule)}.`,
-    `Give a whole number from ${minimum} to ${maximum}.`,
-  );
+  const hint = `Give a whole number from ${minimum} to ${maximum}.`;
+  throw invalidInput(`${field} is ${value}, which is ${integerFault(value, rule)}.`, hint);
 }
 
 export function requireFinite(value: number, field: string): number {

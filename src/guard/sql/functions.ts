@@ -40,10 +40,7 @@ const FIXED_SIZE_MAX = 65_536;
 
 const LINEAR: FunctionRule = { doublings: 0, charactersMax: USUAL_CHARACTERS_MAX };
 
-/**
- * The engine plans or parses aliases of functions and calls with special syntax twice at each level: 24 levels hang it.
- * Functions that are not known to be linear count as such.
- */
+/** The engine plans aliases and special syntax twice per level, and 24 levels hang it: unknown functions count as such. */
 const UNKNOWN: FunctionRule = { doublings: 1, charactersMax: USUAL_CHARACTERS_MAX };
 
 /** Functions, without aliases, whose planning cost does not depend on their depth; a test checks it on the engine. */

@@ -3,22 +3,19 @@ import type { Fault } from './refusal.ts';
 
 /** SQL keywords that the parser knows, in upper case; every other word is a name. */
 
-export const VALUE_WORDS: ReadonlySet<string> = new Set(['NULL', 'TRUE', 'FALSE']);
+export const VALUES: ReadonlySet<string> = new Set(['NULL', 'TRUE', 'FALSE']);
 
 /** Words after which a value follows, once a value came before. */
-export const INFIX_WORDS: ReadonlySet<string> = new Set(['AND', 'OR', 'LIKE', 'ILIKE', 'IN', 'BETWEEN', 'ESCAPE']);
+export const INFIX: ReadonlySet<string> = new Set(['AND', 'OR', 'LIKE', 'ILIKE', 'IN', 'BETWEEN', 'ESCAPE']);
 
 /** Operators that `NOT` may precede. */
-export const NEGATABLE_WORDS: ReadonlySet<string> = new Set(['LIKE', 'ILIKE', 'IN', 'BETWEEN']);
+export const NEGATABLE: ReadonlySet<string> = new Set(['LIKE', 'ILIKE', 'IN', 'BETWEEN']);
 
 /** Types of literals such as `DATE '2024-01-31'`. */
 export const LITERAL_TYPES: ReadonlySet<string> = new Set('DATE TIME TIMESTAMP DATETIME INTERVAL JSONB'.split(' '));
 
-export const INTERVAL_UNITS: ReadonlySet<string> = new Set(
-  ['YEAR', 'QUARTER', 'MONTH', 'WEEK', 'DAY', 'HOUR', 'MINUTE', 'SECOND', 'MILLISECOND', 'MICROSECOND'].flatMap(
-    (unit) => [unit, `${unit}S`],
-  ),
-);
+const UNITS = 'YEAR QUARTER MONTH WEEK DAY HOUR MINUTE SECOND MILLISECOND MICROSECOND'.split(' ');
+export const INTERVAL_UNITS: ReadonlySet<string> = new Set(UNITS.flatMap((unit) => [unit, `${unit}S`]));
 
 /** Words that continue the name of a type, without those that the engine parses and ignores, such as FORMAT. */
 export const TYPE_WORDS: ReadonlySet<string> = new Set('UNSIGNED PRECISION VARYING WITH WITHOUT TIME ZONE'.split(' '));
@@ -34,14 +31,14 @@ const CLAUSE: Fault = [
 const PATTERN: Fault = [UNKNOWN_OPERATOR, 'Use LIKE, or regexp_like(text, pattern).'];
 
 /** Refused where a value is expected. */
-export const REFUSED_VALUE_WORDS: ReadonlyMap<string, Fault> = new Map<string, Fault>([
+export const REFUSED_VALUES: ReadonlyMap<string, Fault> = new Map<string, Fault>([
   ...named('SELECT FROM WHERE UNION INTERSECT EXCEPT HAVING EXISTS ANY ALL SOME', STATEMENT),
   ['CASE', ['the engine cannot evaluate CASE', 'Use coalesce, nullif or nvl2.']],
   ['DISTINCT', CLAUSE],
 ]);
 
 /** Refused where an operator is expected, with a reason that says more than the usual one. */
-export const REFUSED_OPERATOR_WORDS: ReadonlyMap<string, Fault> = new Map<string, Fault>([
+export const REFUSED_OPERATORS: ReadonlyMap<string, Fault> = new Map<string, Fault>([
   ...named('SELECT FROM WHERE UNION INTERSECT EXCEPT GROUP HAVING LIMIT OFFSET', STATEMENT),
   ...named('OVER FILTER WITHIN ORDER IGNORE RESPECT FORMAT ARRAY COLLATE', CLAUSE),
   ...named('SIMILAR RLIKE REGEXP', PATTERN),

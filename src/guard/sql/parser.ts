@@ -6,16 +6,7 @@ import { refuseAt } from './refusal.ts';
 import type { SqlRefusal } from './refusal.ts';
 import { isWord } from './tokenizer.ts';
 import type { SqlToken } from './tokenizer.ts';
-import {
-  INFIX_WORDS,
-  INTERVAL_UNITS,
-  LITERAL_TYPES,
-  NEGATABLE_WORDS,
-  REFUSED_OPERATOR_WORDS,
-  REFUSED_VALUE_WORDS,
-  TYPE_WORDS,
-  VALUE_WORDS,
-} from './keywords.ts';
+import * as Keywords from './keywords.ts';
 
 /** What may come next. `value` and `operator` alternate; the others are inside a construct of several words. */
 type Expectation = 'value' | 'operator' | 'member' | 'negated' | TypeExpectation | Continuation;
@@ -162,7 +153,7 @@ export class SqlParser {
     const type = this.#previous?.kind === 'word' ? this.#previous.text.toUpperCase() : '';
     const isInterval = type === 'INTERVAL';
     const fits = token.kind === 'string' || (isInterval && token.kind === 'number');
-    if (this.#expected !== 'operator' || !LITERAL_TYPES.has(type) || !fits) throw this.#unexpected(token);
+    if (this.#expected !== 'operator' || !Keywords.LITERAL_TYPES.has(type) || !fits) throw this.#unexpected(token);
     this.#budget.refundName();
     this.#isInterval = isInterval;
     return this.#endValue(token);
@@ -184,18 +175,18 @@ export class SqlParser {
     this.#scope.addToken(token);
     switch (this.#expected) {
       case 'operator':
-        if (isInterval && INTERVAL_UNITS.has(word)) return undefined;
+        if (isInterval && Keywords.INTERVAL_UNITS.has(word)) return undefined;
         return this.#readOperatorWord(token, word);
       case 'type':
       case 'cast-type':
         return this.#expect(`after-${this.#expected}`);
       case 'after-type':
-        return TYPE_WORDS.has(word) ? undefined : this.#readOperatorWord(token, word);
+        return Keywords.TYPE_WORDS.has(word) ? undefined : this.#readOperatorWord(token, word);
       case 'after-cast-type':
-        if (TYPE_WORDS.has(word)) return undefined;
+        if (Keywords.TYPE_WORDS.has(word)) return undefined;
         throw this.#unexpected(token);
       case 'negated':
-        if (NEGATABLE_WORDS.has(word)) return this.#readInfixWord(token, word);
+        if (Keywords.NEGATABLE.has(word)) return this.#readInfixWord(token, word);
         throw this.#unexpected(token);
       default: {
         const next = CONTINUATIONS[this.#expected].get(word);
@@ -206,9 +197,9 @@ export class SqlParser {
   }
 
   #readValueWord(token: SqlToken, word: string): void {
-    const refusal = REFUSED_VALUE_WORDS.get(word);
+    const refusal = Keywords.REFUSED_VALUES.get(word);
     if (refusal !== undefined) throw refuseAt(token.start, ...refusal);
-    if (INFIX_WORDS.has(word) || word === 'IS') throw this.#unexpected(token);
+    if (Keywords.INFIX.has(word) || word === 'IS') throw this.#unexpected(token);
     if (word === 'NOT') {
       this.#scope.addToken(token);
       this.#scope.negations += 1;
@@ -216,13 +207,13 @@ export class SqlParser {
       return this.#budget.checkDepth(this.#scope, token.start);
     }
     if (this.#scope.isEmpty && this.#scope.rule?.leadingWords?.has(word) === true) return this.#scope.addToken(token);
-    if (!VALUE_WORDS.has(word)) return this.#readName(token);
+    if (!Keywords.VALUES.has(word)) return this.#readName(token);
     this.#settleSigns(token, 0);
     return this.#endValue(token);
   }
 
   #readOperatorWord(token: SqlToken, word: string): void {
-    if (INFIX_WORDS.has(word)) return this.#readInfixWord(token, word);
+    if (Keywords.INFIX.has(word)) return this.#readInfixWord(token, word);
     if (word === 'NOT') return this.#expect('negated');
     if (word === 'IS' || word === 'AT') {
       this.#spendOperators(1, token);
@@ -289,7 +280,7 @@ export class SqlParser {
     if (this.#expected === 'value') {
       return refuseAt(token.start, 'a value is expected', 'Every operator needs a value on both sides.');
     }
-    const refusal = token.kind === 'word' ? REFUSED_OPERATOR_WORDS.get(token.text.toUpperCase()) : undefined;
+    const refusal = token.kind === 'word' ? Keywords.REFUSED_OPERATORS.get(token.text.toUpperCase()) : undefined;
     if (refusal !== undefined) return refuseAt(token.start, ...refusal);
     if (this.#expected === 'operator') {
       return refuseAt(token.start, 'the text goes on after a value', 'Join two values with an operator such as AND.');

@@ -11,10 +11,7 @@ interface PlanningCost {
   parts: number;
 }
 
-/**
- * The state of one open pair of brackets. A clause ends at a comma, an AND or an OR: this is as far as a BETWEEN
- * reaches, whose left side the planner takes twice.
- */
+/** One open pair of brackets. A comma, an AND or an OR ends a clause, and so a BETWEEN, whose left side is planned twice. */
 export class SqlScope {
   readonly kind: ScopeKind;
   readonly start: number;
