@@ -28,10 +28,8 @@ export function parseTablePath(text: string, delimiter: string): TablePath {
 export function toTablePath(names: readonly string[], delimiter: string): TablePath {
   const [first, ...rest] = checkNames(names, delimiter);
   if (first === undefined) {
-    throw invalidInput(
-      'The identifier names the root namespace, where a table is wanted.',
-      'Give the path of a table, such as "orders" or "sales$orders".',
-    );
+    const hint = 'Give the path of a table, such as "orders" or "sales$orders".';
+    throw invalidInput('The identifier names the root namespace, where a table is wanted.', hint);
   }
   return [first, ...rest];
 }
@@ -47,10 +45,8 @@ export function checkNames(names: readonly string[], delimiter: string): readonl
 export function checkName(name: string, delimiter: string): void {
   const fault = nameFault(name, delimiter);
   if (fault === undefined) return;
-  throw invalidInput(
-    `The name ${quoteForMessage(name)} ${fault}.`,
-    'A name has 1 to 255 bytes of UTF-8, without control or invisible characters and without / \\ ? # %.',
-  );
+  const hint = 'A name has 1 to 255 bytes of UTF-8, without control or invisible characters and without / \\ ? # %.';
+  throw invalidInput(`The name ${quoteForMessage(name)} ${fault}.`, hint);
 }
 
 export function formatPath(path: NamespacePath, delimiter: string = DEFAULT_DELIMITER): string {
@@ -72,13 +68,8 @@ export function nameOf(path: TablePath): string {
 
 /** By the UTF-8 bytes of each name: the order of listings in the catalog. */
 export function comparePaths(one: NamespacePath, other: NamespacePath): number {
-  for (const [index, name] of one.entries()) {
-    const against = other[index];
-    if (against === undefined) return 1;
-    const order = Buffer.compare(Buffer.from(name), Buffer.from(against));
-    if (order !== 0) return order;
-  }
-  return one.length - other.length;
+  // No name contains a NUL, which sorts before every other character.
+  return Buffer.compare(Buffer.from(one.join('\u0000')), Buffer.from(other.join('\u0000')));
 }
 
 /** Quotes a caller's text as JSON with invisible characters escaped, and truncated. */

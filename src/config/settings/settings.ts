@@ -2,15 +2,7 @@ import { DAY, HOUR, KiB, LIMITS, bytes, integer, seconds } from '../../model/lim
 import { readIssuers, showIssuer } from './issuers.ts';
 import { boolean, choice, json, list, number, options, path, secret, text } from './setting-types.ts';
 import type { Setting } from './setting-types.ts';
-import {
-  readAdminKey,
-  readBasePath,
-  readDataFolder,
-  readHost,
-  readHostSuffix,
-  readIssuerUrl,
-  readStorageRoot,
-} from './text-rules.ts';
+import * as Rule from './text-rules.ts';
 
 /** The settings that are no limits. */
 export const SERVICE_SETTINGS = {
@@ -18,21 +10,21 @@ export const SERVICE_SETTINGS = {
   data: path({
     default: './data',
     help: 'Folder of the catalog and, without storage.root, of the tables; also the argument DATA.',
-    rule: readDataFolder,
+    rule: Rule.readDataFolder,
   }),
-  host: text({ default: '127.0.0.1', help: 'Host name or address to listen on.', rule: readHost }),
+  host: text({ default: '127.0.0.1', help: 'Host name or address to listen on.', rule: Rule.readHost }),
   port: number(integer(2333, [0, 65_535], 'Port to listen on; 0 takes any free one.')),
-  basePath: text({ default: '', help: 'Path in front of every route, such as /lance.', rule: readBasePath }),
+  basePath: text({ default: '', help: 'Path in front of every route, such as /lance.', rule: Rule.readBasePath }),
   hostSuffix: text({
     default: undefined,
     help: 'Names in front of this host name choose the database: sales.SUFFIX is the database sales.',
-    rule: readHostSuffix,
+    rule: Rule.readHostSuffix,
   }),
   'tls.cert': path({ default: undefined, help: 'PEM file with the certificate chain; needs tls.key.' }),
   'tls.key': path({ default: undefined, help: 'PEM file with the private key; needs tls.cert.' }),
   adminKey: secret(
     'API key with every right, at least 32 characters; a flag shows it to other users of the machine.',
-    readAdminKey,
+    Rule.readAdminKey,
   ),
   'auth.required': boolean(true, 'Whether every request needs a credential.'),
   'auth.allowOpenNetwork': boolean(false, 'Allows listening beyond this machine without authentication.'),
@@ -47,7 +39,7 @@ export const SERVICE_SETTINGS = {
     default: undefined,
     defaultText: 'on a loopback host its own address and /oauth, else none',
     help: 'Address of /oauth as clients see it, such as https://tables.example.com/oauth; needed beyond this machine.',
-    rule: readIssuerUrl,
+    rule: Rule.readIssuerUrl,
   }),
   'auth.tokenSeconds': number(integer(900, [60, DAY], 'Life of an access token that the server issues.')),
   'auth.failuresPerMinuteMax': number(
@@ -62,7 +54,7 @@ export const SERVICE_SETTINGS = {
     default: undefined,
     defaultText: 'the data folder',
     help: 'Where tables are kept: a folder, or an s3://, gs:// or az:// address.',
-    rule: readStorageRoot,
+    rule: Rule.readStorageRoot,
   }),
   'storage.options': options('Options of the storage layer, such as aws_region; values are never shown.'),
   'storage.sync': choice(

@@ -21,10 +21,7 @@ const CLIENT_VARIABLE = /^TILTYARD_(URL|KEY|TOKEN|DATABASE)$/;
 
 const VARIABLES: ReadonlyMap<string, string> = new Map(Array.from(SETTINGS.keys(), (name) => [variableOf(name), name]));
 
-/**
- * Kubernetes gives every container variables about each service of its namespace. For a service called `tiltyard` they
- * start like ours, and one of them is TILTYARD_PORT=tcp://10.0.0.7:2333.
- */
+/** Kubernetes sets such variables for a service called `tiltyard`, among them TILTYARD_PORT=tcp://10.0.0.7:2333. */
 function isServiceLink(variable: string, value: string): boolean {
   if (/^TILTYARD_(\w+_)?SERVICE_(HOST|PORT(_\w+)?)$/.test(variable)) return true;
   if (/^TILTYARD_(\w+_)?PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?$/.test(variable)) return true;

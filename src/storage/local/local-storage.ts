@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isObject } from '../../model/strict-json.ts';
+import { isObject, parseJson } from '../../model/strict-json.ts';
 import type { TableLocation } from '../../model/table.ts';
 import { cloneUnsupported } from '../object-storage.ts';
 import type { RefFile, Storage } from '../storage.ts';
@@ -69,10 +69,6 @@ export function createLocalStorage(root: string, sync: TableSync): Storage {
 
 /** What the engine stores for a tag or a branch: the native API returns only a part of it. */
 async function readRefFile(path: string): Promise<RefFile | undefined> {
-  try {
-    const content: unknown = JSON.parse(await readFile(path, 'utf8'));
-    return isObject(content) ? content : undefined;
-  } catch {
-    return undefined;
-  }
+  const content = parseJson(await readFile(path, 'utf8').catch(() => ''));
+  return isObject(content) ? content : undefined;
 }
