@@ -139,7 +139,7 @@ class TypeParser {
     const quoted = this.match(/\s*("(?:[^"\\]|\\.)*")/y)?.[1];
     if (quoted === undefined) return this.match(/\s*([\w.$-]+)/y)?.[1];
     const name = parseJson(quoted);
-    return name === undefined ? undefined : String(name);
+    return typeof name === 'string' ? name : undefined;
   }
 
   private timestamp(): DataType {
