@@ -1,5 +1,5 @@
 import { ServiceError } from '../errors/service-error.ts';
-import { manifestPath } from './local/manifest-file.ts';
+import { manifestPath } from './format/layout.ts';
 import type { Storage } from './storage.ts';
 
 /** A root on an object store: durable once committed, and seen through the engine alone. */

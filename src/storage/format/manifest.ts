@@ -1,3 +1,4 @@
+import { invalidInput } from '../../errors/service-error.ts';
 import { readMessage } from './protobuf.ts';
 import type { Message } from './protobuf.ts';
 
@@ -34,6 +35,19 @@ export function readManifest(file: Buffer): Message {
 export function findTransactionSection(file: Buffer, manifest: Message): Buffer | undefined {
   if (!manifest.has(TRANSACTION_SECTION_FIELD)) return undefined;
   return readSection(file, manifest.number(TRANSACTION_SECTION_FIELD));
+}
+
+/** `Manifest.base_paths` of Lance's table.proto. */
+const BASE_PATHS_FIELD = 18;
+
+/**
+ * Refuses a manifest that names folders beside the table's own, as the engine's shallow clones do: a caller who could
+ * register such a table could read any other through it.
+ */
+export function requireOwnFiles(file: Buffer): void {
+  if (!readManifest(file).has(BASE_PATHS_FIELD)) return;
+  const hint = 'Copy the rows to a table of its own.';
+  throw invalidInput('The table at the location refers to files outside of its directory.', hint);
 }
 
 /** Sections of a manifest file begin with their length. */

@@ -1,11 +1,9 @@
 import { constants } from 'node:fs';
 import { copyFile, link, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { DATA_FOLDERS, VERSIONS } from '../format/layout.ts';
 import { listFolder } from '../sync/folder-tree.ts';
 import { findManifest } from './manifest-file.ts';
-
-/** What a version may refer to. Tags, branches and the other versions stay with the source. */
-const FOLDERS = ['data', '_deletions', '_indices', '_transactions'];
 
 /**
  * Makes a table out of one version of another. The engine's own clone refers to the files of the source, and loses its
@@ -23,8 +21,8 @@ export async function cloneVersion(from: string, to: string, version: number): P
 
 async function linkVersion(from: string, to: string, version: number): Promise<void> {
   await mkdir(to);
-  for (const folder of FOLDERS) await linkTree(join(from, folder), join(to, folder));
-  await mkdir(join(to, '_versions'));
+  for (const folder of DATA_FOLDERS) await linkTree(join(from, folder), join(to, folder));
+  await mkdir(join(to, VERSIONS));
   // Last: without it there is no table.
   const manifest = findManifest(from, version);
   await linkFile(join(from, manifest), join(to, manifest));

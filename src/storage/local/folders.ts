@@ -4,8 +4,8 @@ import { mkdir, realpath, stat } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ServiceError } from '../../errors/service-error.ts';
-import { MAIN_BRANCH } from '../../model/table.ts';
 import type { TableLocation } from '../../model/table.ts';
+import { branchPath } from '../format/layout.ts';
 import { isMissing } from '../sync/file-sync.ts';
 
 /** The folder of a root, or of anything below it, on a local disk; `undefined` for an address of an object store. */
@@ -19,14 +19,11 @@ export function tableFolder(rootFolder: string, location: TableLocation): string
   return join(rootFolder, location.kind === 'listed' ? `${location.directory}.lance` : location.directory);
 }
 
-/** `undefined` for a name that leads out of the folder of branches: callers choose it, and it becomes a path here. */
+/** `undefined` for a branch whose name is no path. */
 export function branchFolder(folder: string, branch: string | undefined): string | undefined {
-  if (branch === undefined || branch === MAIN_BRANCH) return folder;
-  const isPlain = branch.split('/').every((segment) => SEGMENT.test(segment) && segment !== '.' && segment !== '..');
-  return isPlain ? join(folder, 'tree', branch) : undefined;
+  const path = branchPath(branch);
+  return path === undefined ? undefined : join(folder, path);
 }
-
-const SEGMENT = /^[A-Za-z0-9._-]{1,200}$/;
 
 export async function ensureRootFolder(root: string): Promise<void> {
   requireAbsolute(root);

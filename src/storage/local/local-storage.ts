@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isObject, parseJson } from '../../model/strict-json.ts';
 import type { TableLocation } from '../../model/table.ts';
+import { manifestPath, readRef, refPath } from '../format/layout.ts';
 import { cloneUnsupported } from '../object-storage.ts';
 import type { RefFile, Storage } from '../storage.ts';
 import { measureFolder, sweepUnfinished } from '../sync/folder-tree.ts';
@@ -17,13 +17,7 @@ import {
   requireRootFolder,
   tableFolder,
 } from './folders.ts';
-import {
-  manifestPath,
-  measureManifest,
-  quarantineTornManifest,
-  refuseForeignFiles,
-  removeManifests,
-} from './manifest-file.ts';
+import { measureManifest, quarantineTornManifest, refuseForeignFiles, removeManifests } from './manifest-file.ts';
 import { watchVersions } from './version-watch.ts';
 
 /** A root on a local disk: what the engine does not do, or does not expose, is done on its files. */
@@ -47,8 +41,7 @@ export function createLocalStorage(root: string, sync: TableSync): Storage {
     inspectCommit: (location, branch, version) =>
       onBranch(location, branch, (folder) => inspectCommit(folder, version)),
     refuseForeignFiles: async (location, version) => refuseForeignFiles(folderOf(location), version),
-    readRefFile: async (location, kind, name) =>
-      readRefFile(join(folderOf(location), '_refs', kind, `${encodeURIComponent(name)}.json`)),
+    readRefFile: async (location, kind, name) => readRefFile(join(folderOf(location), refPath(kind, name))),
     async cloneVersion(source, target, version) {
       const targetRoot = findLocalFolder(target.root);
       if (targetRoot === undefined) throw cloneUnsupported();
@@ -67,8 +60,6 @@ export function createLocalStorage(root: string, sync: TableSync): Storage {
   };
 }
 
-/** What the engine stores for a tag or a branch: the native API returns only a part of it. */
 async function readRefFile(path: string): Promise<RefFile | undefined> {
-  const content = parseJson(await readFile(path, 'utf8').catch(() => ''));
-  return isObject(content) ? content : undefined;
+  return readRef(await readFile(path, 'utf8').catch(() => ''));
 }

@@ -2,38 +2,24 @@ import { closeSync, existsSync, fstatSync, mkdirSync, openSync, readFileSync } f
 import { readSync, readdirSync, renameSync } from 'node:fs';
 import { stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ServiceError, invalidInput } from '../../errors/service-error.ts';
-import { MAIN_BRANCH, locationUri } from '../../model/table.ts';
-import { findMessage, manifestName, readManifest, readManifestName } from '../format/manifest.ts';
-import type { ManifestAddress } from '../storage.ts';
+import { ServiceError } from '../../errors/service-error.ts';
+import { VERSIONS, manifestPaths, toManifests } from '../format/layout.ts';
+import { findMessage, requireOwnFiles } from '../format/manifest.ts';
 import { isMissing } from '../sync/file-sync.ts';
 import { findLocalFolder } from './folders.ts';
 
-const VERSIONS = '_versions';
 /** A folder that the engine does not look into. */
 const QUARANTINE = '_quarantine';
 
-/** Below the location of the table: as an address where the location is one. */
-export function manifestPath({ location, branch, version, isCountedDown }: ManifestAddress): string {
-  const isMain = branch === undefined || branch === MAIN_BRANCH;
-  const folder = `${locationUri(location)}/${isMain ? '' : `tree/${branch}/`}${VERSIONS}`;
-  return `${folder}/${isCountedDown ? manifestName(version) : `${version}.manifest`}`;
-}
-
-/** Below the folder of a table or a branch, under either naming. */
-function toNames(version: number): readonly string[] {
-  return [manifestName(version), `${version}.manifest`].map((name) => join(VERSIONS, name));
-}
-
 export function findManifest(folder: string, version: number): string {
-  const name = toNames(version).find((each) => existsSync(join(folder, each)));
+  const name = manifestPaths(version).find((each) => existsSync(join(folder, each)));
   if (name === undefined) throw new Error(`The manifest of version ${version} was not found.`);
   return name;
 }
 
 /** Synchronous: every write asks, and a trip through the thread pool costs more. */
 export function readManifestFile(folder: string, version: number): Buffer | undefined {
-  for (const name of toNames(version)) {
+  for (const name of manifestPaths(version)) {
     try {
       return readFileSync(join(folder, name));
     } catch (error) {
@@ -60,18 +46,9 @@ export async function removeManifests(paths: readonly string[]): Promise<void> {
   }
 }
 
-/** `Manifest.base_paths` of Lance's table.proto. */
-const BASE_PATHS_FIELD = 18;
-
-/**
- * Refuses a version whose manifest names folders beside the table's own, as the engine's shallow clones do: a caller who
- * could register such a table could read any other through it.
- */
+/** Refuses a version whose manifest names files outside of the table's folder. */
 export function refuseForeignFiles(folder: string, version: number): void {
-  const file = readFileSync(join(folder, findManifest(folder, version)));
-  if (!readManifest(file).has(BASE_PATHS_FIELD)) return;
-  const hint = 'Copy the rows to a table of its own.';
-  throw invalidInput('The table at the location refers to files outside of its directory.', hint);
+  requireOwnFiles(readFileSync(join(folder, findManifest(folder, version))));
 }
 
 /**
@@ -89,14 +66,6 @@ export function quarantineTornManifest(folder: string): number | undefined {
   mkdirSync(join(folder, QUARANTINE), { recursive: true });
   renameSync(join(folder, VERSIONS, newest.name), join(folder, QUARANTINE, `${newest.name}.${Date.now()}`));
   return newest.version;
-}
-
-/** The manifests among the names of a folder of versions. */
-export function toManifests(names: readonly string[]): readonly { readonly name: string; readonly version: number }[] {
-  return names.flatMap((name) => {
-    const version = readManifestName(name);
-    return version === undefined ? [] : [{ name, version }];
-  });
 }
 
 function listNames(folder: string): readonly string[] {

@@ -1,0 +1,44 @@
+import type { Commit } from '../../model/table.ts';
+import type { InspectedCommit } from '../storage.ts';
+import { countRows, listIndexNames, listWrittenFiles } from './fragments.ts';
+import type { WrittenFile } from './fragments.ts';
+import { findTransactionSection, readManifest } from './manifest.ts';
+import { readTransaction } from './transaction.ts';
+
+/** Fields of `Manifest` in Lance's table.proto. */
+const FRAGMENTS_FIELD = 2;
+const TRANSACTION_FILE_FIELD = 12;
+
+/**
+ * The commit that a manifest describes. The engine stores the transaction in the manifest, and the native API does not
+ * expose it. Older engines store it in a file below `_transactions`, which `readFile` gets, or gives `undefined` for: the
+ * engine deletes it when a commit seems to have failed.
+ */
+export async function readCommit(
+  file: Buffer,
+  readFile: (path: string) => Promise<Buffer | undefined>,
+): Promise<Omit<Commit, 'version'>> {
+  const manifest = readManifest(file);
+  const inFile = async (): Promise<Buffer | undefined> =>
+    manifest.has(TRANSACTION_FILE_FIELD)
+      ? readFile(`_transactions/${manifest.text(TRANSACTION_FILE_FIELD)}`)
+      : undefined;
+  const bytes = findTransactionSection(file, manifest) ?? (await inFile());
+  return { ...readTransaction(bytes).summary, rows: countRows(manifest.messages(FRAGMENTS_FIELD)) };
+}
+
+/** A commit, and the files that it added. */
+export interface WrittenCommit extends Omit<InspectedCommit, 'isIntact'> {
+  readonly files: readonly WrittenFile[];
+}
+
+/** `undefined` when the manifest does not hold its transaction, as those of older engines. */
+export function readWrittenCommit(file: Buffer): WrittenCommit | undefined {
+  const section = findTransactionSection(file, readManifest(file));
+  if (section === undefined) return undefined;
+  const { summary, operation } = readTransaction(section);
+  const { kind, addedRows } = summary;
+  if (operation === undefined) return { kind, addedRows, files: [], indexNames: [] };
+  const files = listWrittenFiles(operation, kind);
+  return { kind, addedRows, files, indexNames: kind === 'index' ? listIndexNames(operation) : [] };
+}

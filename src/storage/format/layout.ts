@@ -1,0 +1,68 @@
+import { isObject, parseJson } from '../../model/strict-json.ts';
+import { MAIN_BRANCH, locationUri } from '../../model/table.ts';
+import type { ManifestAddress, RefFile } from '../storage.ts';
+import { manifestName, readManifestName } from './manifest.ts';
+
+/** Where a table, or a branch, keeps its manifests. */
+export const VERSIONS = '_versions';
+/** What a version may refer to. Tags, branches and the other versions stay with the source of a clone. */
+export const DATA_FOLDERS = ['data', '_deletions', '_indices', '_transactions'] as const;
+
+/** Below the location of the table: as an address where the location is one. */
+export function manifestPath({ location, branch, version, isCountedDown }: ManifestAddress): string {
+  const isMain = branch === undefined || branch === MAIN_BRANCH;
+  const folder = `${locationUri(location)}/${isMain ? '' : `tree/${branch}/`}${VERSIONS}`;
+  return `${folder}/${isCountedDown ? manifestName(version) : `${version}.manifest`}`;
+}
+
+/** Below a table or a branch, under either naming. */
+export function manifestPaths(version: number): readonly string[] {
+  return [manifestName(version), `${version}.manifest`].map((name) => `${VERSIONS}/${name}`);
+}
+
+/**
+ * Of a branch below its table; empty for the main one. `undefined` for a name that leads out of the folder of branches:
+ * callers choose it, and it becomes a path here.
+ */
+export function branchPath(branch: string | undefined): string | undefined {
+  if (branch === undefined || branch === MAIN_BRANCH) return '';
+  const isPlain = branch.split('/').every((segment) => SEGMENT.test(segment) && segment !== '.' && segment !== '..');
+  return isPlain ? `tree/${branch}` : undefined;
+}
+
+const SEGMENT = /^[A-Za-z0-9._-]{1,200}$/;
+
+/** The file of a tag or a branch, below its table. */
+export function refPath(kind: 'tags' | 'branches', name: string): string {
+  return `_refs/${kind}/${encodeURIComponent(name)}.json`;
+}
+
+/** What the engine stores for a tag or a branch: the native API returns only a part of it. */
+export function readRef(text: string): RefFile | undefined {
+  const content = parseJson(text);
+  return isObject(content) ? content : undefined;
+}
+
+export interface NamedManifest {
+  readonly name: string;
+  readonly version: number;
+}
+
+/** The manifests among the names of a folder of versions. */
+export function toManifests(names: readonly string[]): readonly NamedManifest[] {
+  return names.flatMap((name) => {
+    const version = readManifestName(name);
+    return version === undefined ? [] : [{ name, version }];
+  });
+}
+
+/** More commits than that are not of one moment. */
+const COMMITS_MAX = 1000;
+
+/** The manifests after a version, oldest first. */
+export function toManifestsAfter(names: readonly string[], version: number): readonly NamedManifest[] {
+  return toManifests(names)
+    .filter((manifest) => manifest.version > version)
+    .toSorted((one, other) => one.version - other.version)
+    .slice(0, COMMITS_MAX);
+}
