@@ -84,6 +84,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   'hyparquet-writer': ['formats'],
   kysely: ['catalog'],
   libsql: ['catalog', 'coordination'],
+  pg: ['catalog'],
   'lru-cache': ['auth', 'catalog', 'engine', 'http', 'maintenance', 'writes'],
   'p-limit': ['catalog', 'engine', 'operations'],
   jose: ['auth'],

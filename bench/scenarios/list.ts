@@ -58,9 +58,10 @@ async function fillCatalog(data: string, names: readonly string[]): Promise<void
   await mkdir(data, { recursive: true });
   const storageRoot = data;
   const catalog = await openCatalog({
-    file: join(data, 'tiltyard.db'),
+    address: join(data, 'tiltyard.db'),
     storageRoot,
-    busyTimeoutMilliseconds: 5000,
+    waitMilliseconds: 5000,
+    connectionsMax: 1,
     journal: { windowSeconds: 60, keySeconds: 86_400, keysMax: 1000 },
     cacheEntriesMax: 100,
     now: Date.now,

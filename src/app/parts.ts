@@ -24,7 +24,7 @@ import { Metrics, watchEventLoop } from '../telemetry/metrics/metrics.ts';
 import { createTelemetry, openOpenTelemetry } from '../telemetry/telemetry.ts';
 import { Writes } from '../writes/writes.ts';
 import type { OnWriteStep, WritesSettings } from '../writes/writes.ts';
-import { openConfiguredCatalog } from './offline.ts';
+import { openConfiguredCatalog } from './configured-catalog.ts';
 import { ensureAdminKey, ensureDefaultDatabase, ensureRoots, ensureSigningKey } from './startup.ts';
 
 /** The process around the service; a test may replace it. */

@@ -10,7 +10,7 @@ import { createTransactionStore } from './journal/transactions.ts';
 import { createNamespaceStore } from './namespaces/namespaces.ts';
 import { migrate } from './schema/migrations.ts';
 import { openSqliteStore } from './sqlite/sqlite-store.ts';
-import type { SqliteSettings } from './sqlite/sqlite-store.ts';
+import type { CatalogStore } from './store.ts';
 import { createTableStore } from './tables/tables.ts';
 
 export type { CredentialRecord, CredentialStore } from './access/credentials.ts';
@@ -23,7 +23,13 @@ export type { FoundTable } from './tables/adoption.ts';
 export type { Removal } from './tables/lifecycle.ts';
 export type { PublishEntry, Reservation } from './tables/reservations.ts';
 
-export interface CatalogSettings extends SqliteSettings, ContextSettings {
+export interface CatalogSettings extends ContextSettings {
+  /** A file of SQLite, or the `postgres://` address of a database. */
+  readonly address: string;
+  /** How long work waits for the database, or for the transaction of another process, before it is refused. */
+  readonly waitMilliseconds: number;
+  /** To PostgreSQL. */
+  readonly connectionsMax: number;
   readonly journal: JournalLimits;
 }
 
@@ -31,7 +37,7 @@ export interface CatalogSettings extends SqliteSettings, ContextSettings {
 export type Catalog = Awaited<ReturnType<typeof openCatalog>>;
 
 export async function openCatalog(settings: CatalogSettings) {
-  const store = await openSqliteStore(settings);
+  const store = await openStore(settings);
   try {
     await migrate(store, settings.now());
   } catch (error) {
@@ -62,4 +68,17 @@ export async function openCatalog(settings: CatalogSettings) {
       context.caches.clear();
     },
   };
+}
+
+export function isPostgresAddress(address: string): boolean {
+  return /^postgres(?:ql)?:\/\//.test(address);
+}
+
+async function openStore({ address, waitMilliseconds, connectionsMax }: CatalogSettings): Promise<CatalogStore> {
+  if (!isPostgresAddress(address)) {
+    return openSqliteStore({ file: address, busyTimeoutMilliseconds: waitMilliseconds });
+  }
+  // Loaded when it is needed: the default does without it, and starts faster.
+  const { openPostgresStore } = await import('./postgres/postgres-store.ts');
+  return openPostgresStore({ url: address, connectionsMax, waitMilliseconds });
 }

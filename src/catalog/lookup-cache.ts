@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 
 interface LookupCachesOptions {
   /** Changes when another connection, such as one of another process, has committed anything. */
-  readonly readChangeCounter: () => Promise<number>;
+  readonly readChangeCounter: () => Promise<number | string>;
   /** Changes when anything was committed that a lookup may have found. Costs more, so it is read second. */
   readonly readGeneration: () => Promise<string>;
   /** Of each cache. */
@@ -13,7 +13,7 @@ interface LookupCachesOptions {
 export class LookupCaches {
   readonly #options: LookupCachesOptions;
   readonly #caches: Pick<LRUCache<string, string>, 'clear' | 'size'>[] = [];
-  #changeCounter: number | undefined;
+  #changeCounter: number | string | undefined;
   #generation: string | undefined;
   #check: Promise<void> | undefined;
   #clearings = 0;

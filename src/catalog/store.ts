@@ -39,7 +39,7 @@ export interface CatalogStore {
   transactAlone<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
 
   /** Changes when another connection than that of `transact` has committed anything. Cheap: every lookup reads it. */
-  readChangeCounter(): Promise<number>;
+  readChangeCounter(): Promise<number | string>;
 
   /** Refuses while a committed transaction may not be durable: for what must not be reported before it is. */
   requireDurable(): Promise<void>;

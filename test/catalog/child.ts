@@ -84,9 +84,10 @@ async function tell(message: unknown): Promise<void> {
 
 const [command = '', file = '', ...args] = process.argv.slice(2);
 const catalog = await openCatalog({
-  file,
+  address: file,
   storageRoot: '/roots',
-  busyTimeoutMilliseconds: 30_000,
+  waitMilliseconds: 30_000,
+  connectionsMax: 2,
   journal: { windowSeconds: 60, keySeconds: 86_400, keysMax: 1000 },
   cacheEntriesMax: 100,
   now: Date.now,

@@ -13,23 +13,35 @@ import type { Catalog, CommitEntry, NewCommit, RecordedCommit } from '../../src/
 import { ServiceError } from '../../src/errors/service-error.ts';
 import type { ErrorName } from '../../src/errors/service-error.ts';
 import type { Database, TableRecord } from '../../src/model/table.ts';
+import { startPostgres } from '../support/postgres.ts';
+import type { TestPostgres } from '../support/postgres.ts';
 import type { NamespacePath, TablePath } from '../../src/model/identifier.ts';
 
+/** For the option `skip` of a test. */
+export const ON_POSTGRES = process.env['TILTYARD_TEST_CATALOG'] === 'postgres';
 export const CHILD = fileURLToPath(new URL('./child.js', import.meta.url));
 export const NOW = 1_700_000_000_000;
 export const ENTRY: CommitEntry = { operation: 'create_table', caller: 'key:k', version: 1, requestId: 'request-1' };
 
+let postgres: Promise<TestPostgres> | undefined;
+
+/** The address of an empty catalog: in a file of SQLite, or where `TILTYARD_TEST_CATALOG` says so in PostgreSQL. */
 export async function temporaryFile(context: TestContext): Promise<string> {
+  if (ON_POSTGRES) {
+    postgres ??= startPostgres();
+    return (await postgres).createDatabase();
+  }
   const folder = await mkdtemp(join(tmpdir(), 'catalog-'));
   context.after(async () => rm(folder, { recursive: true, force: true }));
   return join(folder, 'catalog.db');
 }
 
-export async function open(context: TestContext, file: string, busyTimeoutMilliseconds = 30_000): Promise<Catalog> {
+export async function open(context: TestContext, address: string, waitMilliseconds = 30_000): Promise<Catalog> {
   const catalog = await openCatalog({
-    file,
+    address,
     storageRoot: '/roots',
-    busyTimeoutMilliseconds,
+    waitMilliseconds,
+    connectionsMax: 4,
     journal: { windowSeconds: 60, keySeconds: 86_400, keysMax: 1000 },
     cacheEntriesMax: 100,
     now: () => NOW,

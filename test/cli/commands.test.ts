@@ -4,7 +4,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { openConfiguredCatalog } from '../../src/app/offline.ts';
+import { openConfiguredCatalog } from '../../src/app/configured-catalog.ts';
 import { digestSecret } from '../../src/auth/keys/secrets.ts';
 import type { CredentialRecord } from '../../src/catalog/catalog.ts';
 import { COMMAND_GROUPS } from '../../src/cli/commands.ts';

@@ -3,7 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { connect } from '@lancedb/lancedb';
 import type { Connection, Table } from '@lancedb/lancedb';
-import { openConfiguredCatalog } from '../../src/app/offline.ts';
+import { openConfiguredCatalog } from '../../src/app/configured-catalog.ts';
 import { generateApiKey } from '../../src/auth/keys/secrets.ts';
 import type { Catalog } from '../../src/catalog/catalog.ts';
 import type { Config } from '../../src/config/config.ts';

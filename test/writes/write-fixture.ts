@@ -60,9 +60,10 @@ export async function openWriteFixture(test: Owner, settings: WriteFixtureSettin
   const storages = openStorages({ ...settings, sync, watchedTablesMax });
   const engine = await openNative(settings.native, { limits: engineLimits, storages });
   const opened = await openCatalog({
-    file: join(folder, 'catalog.db'),
+    address: join(folder, 'catalog.db'),
     storageRoot: folder,
-    busyTimeoutMilliseconds: 30_000,
+    waitMilliseconds: 30_000,
+    connectionsMax: 2,
     cacheEntriesMax: 100,
     journal: limits.journal,
     now,

@@ -77,7 +77,8 @@ export async function insertGrants(sql: Sql, principal: string, grants: readonly
 }
 
 export async function readGrants(sql: Sql, principal: string): Promise<readonly Grant[]> {
-  return toGrants(await sql.selectFrom('grants').selectAll().where('principal', '=', principal).execute());
+  const rows = sql.selectFrom('grants').selectAll().where('principal', '=', principal);
+  return toGrants(await rows.orderBy(['databaseName', 'path', 'role']).execute());
 }
 
 /** Roles that this release does not know are ignored. */

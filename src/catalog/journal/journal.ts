@@ -91,7 +91,7 @@ export function createJournal(context: CatalogContext, limits: JournalLimits) {
 
     /** In the order in which they began at their tables. */
     async pending(): Promise<readonly JournalEntry[]> {
-      return list((entries) => entries.where('state', '=', 'pending').orderBy('baseVersion'));
+      return list((entries) => entries.where('state', '=', 'pending').orderBy('baseVersion').orderBy('id'));
     },
 
     async keyless(): Promise<readonly JournalEntry[]> {

@@ -57,6 +57,7 @@ export function createNamespaceStore(context: CatalogContext) {
     async list({ databaseId, parent, after, paths, limit }: NamespacePage): Promise<readonly NamespacePath[]> {
       const rows = await read(async (sql) => {
         const parentId = await requireNamespaceId(sql, databaseId, parent);
+        if (paths?.length === 0) return [];
         let query = sql.selectFrom('namespaces').select('path').where('databaseId', '=', databaseId);
         query = query.where('parentId', parentId === null ? 'is' : '=', parentId);
         if (after !== undefined) query = query.where('path', '>', toPathText(after));

@@ -4,7 +4,8 @@ import { open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import Database from 'libsql';
 import AsyncDatabase from 'libsql/promise';
-import { catalogUnavailable, mayLackSpace, retryWhileBusy } from './errors.ts';
+import { catalogUnavailable } from '../errors.ts';
+import { mayLackSpace, retryWhileBusy } from './errors.ts';
 
 /**
  * The reader and the writer run on the event loop: a commit is one write to the page cache, and a thread would cost more

@@ -2,8 +2,7 @@ import { SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from 'kysely';
 import type { CompiledQuery, DatabaseConnection, Dialect, QueryResult } from 'kysely';
 import type Database from 'libsql';
 import { LRUCache } from 'lru-cache';
-import { invalidInput } from '../../errors/service-error.ts';
-import { quoteForMessage } from '../../model/identifier.ts';
+import { requireStorableText } from '../errors.ts';
 
 const STATEMENTS_MAX = 200;
 
@@ -59,16 +58,11 @@ class SqliteConnection implements DatabaseConnection {
   }
 }
 
-/**
- * libsql cuts text at a NUL when it reads it back, stores U+FFFD for a lone surrogate, binds every number as a floating
- * one, and ends the process on a boolean.
- */
+/** libsql binds every number as a floating one, and ends the process on a boolean. */
 function toNativeValue(value: unknown): string | number | bigint | null {
   if (value === null || typeof value === 'bigint') return value;
   if (typeof value === 'number') return Number.isSafeInteger(value) ? BigInt(value) : value;
   if (typeof value !== 'string') throw new TypeError(`A ${typeof value} is no value for SQLite.`);
-  if (value.includes('\u0000') || /\p{Cs}/u.test(value)) {
-    throw invalidInput(`The text ${quoteForMessage(value)} cannot be kept in the catalog.`);
-  }
+  requireStorableText(value);
   return value;
 }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceError } from '../../errors/service-error.ts';
+import { belongingRemoved, catalogFailed, catalogUnavailable } from '../errors.ts';
 
 /**
  * Primary result codes (https://www.sqlite.org/rescode.html) of faults that pass, or that an administrator can fix: PERM,
@@ -9,22 +10,14 @@ const UNAVAILABLE_CODES: ReadonlySet<number> = new Set([3, 5, 6, 7, 8, 9, 10, 13
 const BUSY = 5;
 const NO_SPACE_CODES: ReadonlySet<number> = new Set([10, 13, 14]);
 const CONSTRAINT_FOREIGNKEY = 787;
-const RETRY_AFTER_SECONDS = 1;
 
 /** What callers of the catalog get for an error of SQLite. Errors that are not SQLite's stay as they are. */
 export function translateSqliteError(error: unknown): unknown {
   const code = primaryCode(error);
   if (code === undefined) return error;
-  // A row that others refer to is deleted only with its database or namespace: by another process, before this write.
-  if (error instanceof Error && 'rawCode' in error && error.rawCode === CONSTRAINT_FOREIGNKEY) {
-    return new ServiceError('ConcurrentModification', 'What this belongs to was removed by another request.', {
-      cause: error,
-      retryAfterSeconds: RETRY_AFTER_SECONDS,
-    });
-  }
-  return UNAVAILABLE_CODES.has(code)
-    ? catalogUnavailable(error)
-    : new ServiceError('Internal', 'The catalog could not do what was asked of it.', { cause: error });
+  if (error instanceof Error && 'rawCode' in error && error.rawCode === CONSTRAINT_FOREIGNKEY)
+    return belongingRemoved(error);
+  return UNAVAILABLE_CODES.has(code) ? catalogUnavailable(error) : catalogFailed(error);
 }
 
 export function isBusy(error: unknown): boolean {
@@ -52,22 +45,6 @@ export async function retryWhileBusy<T>(milliseconds: number, work: () => Promis
     // Uneven pauses, lest two processes keep missing each other's gaps.
     await sleep(Math.min(attempt, PAUSE_MILLISECONDS_MAX) * (0.5 + Math.random()));
   }
-}
-
-export function catalogUnavailable(cause: unknown): ServiceError {
-  return new ServiceError('ServiceUnavailable', 'The catalog is not available at the moment.', {
-    cause,
-    retryAfterSeconds: RETRY_AFTER_SECONDS,
-  });
-}
-
-/** The transaction is committed, but a power loss may undo it. */
-export function changeInDoubt(cause: unknown): ServiceError {
-  return new ServiceError('ServiceUnavailable', 'It is not known whether the change was made.', {
-    hint: 'Look it up before you send it again.',
-    cause,
-    retryAfterSeconds: RETRY_AFTER_SECONDS,
-  });
 }
 
 /** The low byte: the bytes above it hold the extended code. */

@@ -7,7 +7,8 @@ import type { CatalogStore, Sql, TransactionOptions } from '../store.ts';
 import { connect, disconnect } from './connections.ts';
 import type { Connections } from './connections.ts';
 import { createSqliteDialect } from './driver.ts';
-import { catalogUnavailable, changeInDoubt, retryWhileBusy } from './errors.ts';
+import { catalogUnavailable, changeInDoubt } from '../errors.ts';
+import { retryWhileBusy } from './errors.ts';
 import { WriteAheadLog } from './write-ahead-log.ts';
 
 export interface SqliteSettings {

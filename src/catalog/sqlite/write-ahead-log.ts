@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
-import { catalogUnavailable } from './errors.ts';
+import { catalogUnavailable } from '../errors.ts';
 
 /**
  * Makes commits durable by syncing SQLite's write-ahead log, as `synchronous = full` would, but apart from the commit:

@@ -76,10 +76,10 @@ async function listRows(sql: Sql, page: TablePage): Promise<TableRow[]> {
   let query = visibleTables(sql).where('databaseId', '=', databaseId);
   if (after !== undefined) query = query.where('path', '>', toPathText(after));
   if (range !== undefined) query = query.where('path', '>=', range.from).where('path', '<', range.before);
-  if (paths !== undefined) query = query.where('path', 'in', paths.map(toPathText));
+  if (paths !== undefined && paths.length > 0) query = query.where('path', 'in', paths.map(toPathText));
   if (inside !== undefined) {
     const namespaceId = await requireNamespaceId(sql, databaseId, inside);
     query = query.where('namespaceId', namespaceId === null ? 'is' : '=', namespaceId);
   }
-  return query.orderBy('path').limit(limit).execute();
+  return paths?.length === 0 ? [] : query.orderBy('path').limit(limit).execute();
 }

@@ -1,4 +1,4 @@
-import { openConfiguredCatalog } from '../../app/offline.ts';
+import { openConfiguredCatalog } from '../../app/configured-catalog.ts';
 import type { Catalog } from '../../catalog/catalog.ts';
 import type { Config } from '../../config/config.ts';
 import { EXIT, UsageError, requireConfig, toJsonText } from '../command.ts';

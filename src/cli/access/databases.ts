@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { ensureRoot } from '../../app/offline.ts';
+import { ensureRoot } from '../../app/configured-catalog.ts';
 import type { Command } from '../command.ts';
 import { defineCatalogCommand, defineListCommand, requireOneName } from './catalog-command.ts';
 

@@ -1,6 +1,6 @@
 import { access, constants, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
-import { inspectConfiguredCatalog } from '../../app/offline.ts';
+import { inspectConfiguredCatalog } from '../../app/configured-catalog.ts';
 import { defined } from '../../client/api-client.ts';
 import { ClientError, ConnectionError } from '../../client/client-error.ts';
 import type { Config } from '../../config/config.ts';

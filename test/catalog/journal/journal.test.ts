@@ -22,9 +22,10 @@ async function openJournal(t: TestContext) {
   const clock = { now: 1_000_000 };
   const reopen = async (): Promise<Catalog> => {
     const catalog = await openCatalog({
-      file,
+      address: file,
       storageRoot: '/nowhere',
-      busyTimeoutMilliseconds: 1000,
+      waitMilliseconds: 1000,
+      connectionsMax: 2,
       cacheEntriesMax: 10,
       journal: LIMITS,
       now: () => clock.now,

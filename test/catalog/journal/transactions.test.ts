@@ -42,9 +42,10 @@ test('the feed stays in order when the clock goes back', async (context) => {
   const { file, catalog, database } = await temporaryCatalog(context);
   const table = await createTable(catalog, database.id, ['orders']);
   const past = await openCatalog({
-    file,
+    address: file,
     storageRoot: '/roots',
-    busyTimeoutMilliseconds: 30_000,
+    waitMilliseconds: 30_000,
+    connectionsMax: 2,
     journal: { windowSeconds: 60, keySeconds: 86_400, keysMax: 1000 },
     cacheEntriesMax: 10,
     now: () => 1000,

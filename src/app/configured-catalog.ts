@@ -7,15 +7,17 @@ import type { Config } from '../config/config.ts';
 import { openStorages } from '../storage/storages.ts';
 
 const CACHE_ENTRIES_MAX = 10_000;
-const BUSY_MILLISECONDS = 5_000;
+const WAIT_MILLISECONDS = 5_000;
+const CONNECTIONS_MAX = 8;
 
 /** The configured catalog; commands open it beside a running server. */
 export async function openConfiguredCatalog(config: Config): Promise<Catalog> {
   await mkdir(config.data, { recursive: true, mode: 0o700 });
   return openCatalog({
-    file: config.catalogFile,
+    address: config.catalogFile,
     storageRoot: config.storage.root,
-    busyTimeoutMilliseconds: BUSY_MILLISECONDS,
+    waitMilliseconds: WAIT_MILLISECONDS,
+    connectionsMax: CONNECTIONS_MAX,
     cacheEntriesMax: CACHE_ENTRIES_MAX,
     journal: config.limits.journal,
     now: Date.now,

@@ -1,0 +1,39 @@
+import { ServiceError, invalidInput } from '../errors/service-error.ts';
+import { quoteForMessage } from '../model/identifier.ts';
+
+const RETRY_AFTER_SECONDS = 1;
+
+export function catalogUnavailable(cause: unknown): ServiceError {
+  return new ServiceError('ServiceUnavailable', 'The catalog is not available at the moment.', {
+    cause,
+    retryAfterSeconds: RETRY_AFTER_SECONDS,
+  });
+}
+
+export function catalogFailed(cause: unknown): ServiceError {
+  return new ServiceError('Internal', 'The catalog could not do what was asked of it.', { cause });
+}
+
+/** The transaction may be committed; or it is, and a power loss may undo it. */
+export function changeInDoubt(cause: unknown): ServiceError {
+  return new ServiceError('ServiceUnavailable', 'It is not known whether the change was made.', {
+    hint: 'Look it up before you send it again.',
+    cause,
+    retryAfterSeconds: RETRY_AFTER_SECONDS,
+  });
+}
+
+/** A row that others refer to is deleted only with its database or namespace: by another process, before this write. */
+export function belongingRemoved(cause: unknown): ServiceError {
+  return new ServiceError('ConcurrentModification', 'What this belongs to was removed by another request.', {
+    cause,
+    retryAfterSeconds: RETRY_AFTER_SECONDS,
+  });
+}
+
+/** libsql cuts text at a NUL when it reads it back, and PostgreSQL refuses it; neither keeps a lone surrogate. */
+export function requireStorableText(text: string): void {
+  if (text.includes('\u0000') || /\p{Cs}/u.test(text)) {
+    throw invalidInput(`The text ${quoteForMessage(text)} cannot be kept in the catalog.`);
+  }
+}

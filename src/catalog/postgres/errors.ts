@@ -1,0 +1,59 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { ServiceError } from '../../errors/service-error.ts';
+import { belongingRemoved, catalogFailed, catalogUnavailable } from '../errors.ts';
+
+/** https://www.postgresql.org/docs/current/errcodes-appendix.html: serialization, deadlock, lock timeout. */
+const CONFLICT_CODES: ReadonlySet<string> = new Set(['40001', '40P01', '55P03']);
+/** Classes of faults that pass, or that an administrator can fix: connection, authorization, resources, operator, system. */
+const UNAVAILABLE_CLASSES: ReadonlySet<string> = new Set(['08', '25', '28', '3D', '53', '55', '57', '58']);
+const FOREIGN_KEY = '23503';
+const PAUSE_MILLISECONDS_MAX = 100;
+
+/** The server has answered: the connection works, and the statement changed nothing. */
+export function isRefusedStatement(error: unknown): error is pg.DatabaseError {
+  return error instanceof pg.DatabaseError && error.severity !== 'FATAL' && error.severity !== 'PANIC';
+}
+
+/** Retries while the server is away or another transaction is in the way. Translates errors. */
+export async function retryWhileAway<T>(milliseconds: number, work: () => Promise<T>): Promise<T> {
+  const deadline = performance.now() + milliseconds;
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!mayPass(error) || performance.now() >= deadline) throw translatePostgresError(error);
+    }
+    // Uneven pauses, lest two processes keep missing each other's gaps.
+    await sleep(Math.min(5 * attempt, PAUSE_MILLISECONDS_MAX) * (0.5 + Math.random()));
+  }
+}
+
+/** What callers of the catalog get for an error of PostgreSQL, or of the connection to it. */
+export function translatePostgresError(error: unknown): unknown {
+  if (error instanceof ServiceError || !(error instanceof Error)) return error;
+  if (!(error instanceof pg.DatabaseError)) return isConnectionFault(error) ? catalogUnavailable(error) : error;
+  if (error.code === FOREIGN_KEY) return belongingRemoved(error);
+  return mayPass(error) || UNAVAILABLE_CLASSES.has(classOf(error)) ? catalogUnavailable(error) : catalogFailed(error);
+}
+
+function mayPass(error: unknown): boolean {
+  if (error instanceof pg.DatabaseError) {
+    return CONFLICT_CODES.has(error.code ?? '') || PASSING_CLASSES.has(classOf(error));
+  }
+  return error instanceof Error && !(error instanceof ServiceError) && isConnectionFault(error);
+}
+
+const PASSING_CLASSES: ReadonlySet<string> = new Set(['08', '25', '57']);
+
+function classOf({ code = '' }: pg.DatabaseError): string {
+  return code.slice(0, 2);
+}
+
+/** Errors of sockets have a code of the system; those that `pg` itself makes have only a text. */
+function isConnectionFault(error: Error): boolean {
+  return (
+    ('code' in error && 'syscall' in error) ||
+    /^(?:Connection terminated|timeout exceeded|Query read timeout|Cannot use a pool after)/u.test(error.message)
+  );
+}

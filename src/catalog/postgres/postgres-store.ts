@@ -1,0 +1,182 @@
+import { PostgresDialect, sql as expression } from 'kysely';
+import pg from 'pg';
+import { changeInDoubt, requireStorableText } from '../errors.ts';
+import { createSql } from '../store.ts';
+import type { CatalogStore, Sql } from '../store.ts';
+import { isRefusedStatement, retryWhileAway } from './errors.ts';
+
+export interface PostgresSettings {
+  /** `postgres://user:password@host:port/database`, with options of the server as its query. */
+  readonly url: string;
+  /** Of this process, for reads; one more writes. */
+  readonly connectionsMax: number;
+  /** How long work waits for the server, or for the transaction of another process, before it is refused. */
+  readonly waitMilliseconds: number;
+}
+
+/** The catalog in a PostgreSQL database. Everything that is specific to PostgreSQL is in this folder. */
+export async function openPostgresStore(settings: PostgresSettings): Promise<CatalogStore> {
+  const store = new PostgresStore(settings);
+  try {
+    await store.read(async (sql) => expression`select 1`.execute(sql));
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+  return store;
+}
+
+/** Any number that no other program uses for its own locks in this database. */
+const WRITER_LOCK = 8_413_046_217;
+
+/**
+ * One transaction at a time in the whole cluster, as with SQLite: the catalog is small, a transaction is short, and work
+ * that waits shares the next one. So ids of transactions grow in the order of commits, and no transaction has to be
+ * repeated because of another.
+ */
+const BEGIN = `begin; select pg_advisory_xact_lock(${WRITER_LOCK})`;
+
+class PostgresStore implements CatalogStore {
+  readonly binaryText = expression`text collate "C"`;
+  readonly #settings: PostgresSettings;
+  readonly #readers: pg.Pool;
+  readonly #writer: pg.Pool;
+  readonly #readSql: Sql;
+  /** Of a connection: it keeps its compiled statements. */
+  readonly #writeSql = new WeakMap<pg.PoolClient, Sql>();
+  #commits = 0;
+
+  constructor(settings: PostgresSettings) {
+    this.#settings = settings;
+    this.#readers = openPool(settings, settings.connectionsMax);
+    this.#writer = openPool(settings, 1);
+    this.#readSql = toKysely(async () => toConnection(await this.#readers.connect()));
+  }
+
+  async read<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
+    return retryWhileAway(this.#settings.waitMilliseconds, async () => work(this.#readSql));
+  }
+
+  /** Always durable: a commit that PostgreSQL has confirmed is on its disk. */
+  async transact<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
+    return retryWhileAway(this.#settings.waitMilliseconds, async () => this.#runTransaction(work));
+  }
+
+  async transactAlone<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
+    return this.transact(work);
+  }
+
+  /** One small query: PostgreSQL has no counter of commits that this process could read for less. */
+  async readChangeCounter(): Promise<string> {
+    const row = await this.read(async (sql) =>
+      sql.selectFrom('settings').select('value').where('name', '=', 'generation').executeTakeFirst(),
+    );
+    return row?.value ?? '';
+  }
+
+  async requireDurable(): Promise<void> {}
+
+  syncCount(): number {
+    return this.#commits;
+  }
+
+  async close(): Promise<void> {
+    if (this.#writer.ending) return;
+    await Promise.all([this.#writer.end(), this.#readers.end()]);
+  }
+
+  async #runTransaction<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
+    const client = await this.#writer.connect();
+    let isBroken = true;
+    try {
+      await client.query(BEGIN);
+      const value = await work(this.#sqlOf(client));
+      await commit(client);
+      this.#commits += 1;
+      isBroken = false;
+      return value;
+    } catch (error) {
+      isBroken = await client.query('rollback').then(
+        () => false,
+        () => true,
+      );
+      throw error;
+    } finally {
+      client.release(isBroken);
+    }
+  }
+
+  #sqlOf(client: pg.PoolClient): Sql {
+    let sql = this.#writeSql.get(client);
+    if (sql === undefined) {
+      // Kysely returns a connection after each statement; a transaction keeps it.
+      const connection = { ...toConnection(client), release: () => {} };
+      sql = toKysely(async () => connection);
+      this.#writeSql.set(client, sql);
+    }
+    return sql;
+  }
+}
+
+function openPool({ url, waitMilliseconds }: PostgresSettings, max: number): pg.Pool {
+  const pool = new pg.Pool({
+    connectionString: url,
+    max,
+    application_name: 'tiltyard',
+    connectionTimeoutMillis: waitMilliseconds,
+    // A server that is gone answers nothing, and only this end of the connection can notice.
+    query_timeout: waitMilliseconds,
+    lock_timeout: waitMilliseconds,
+    // A process that is paused inside of a transaction must not keep the lock from all others.
+    idle_in_transaction_session_timeout: IDLE_MILLISECONDS,
+    keepAlive: true,
+    types: {
+      getTypeParser: (oid: number, format?: 'text' | 'binary') => (oid === INT8 ? Number : getTypeParser(oid, format)),
+    },
+  });
+  // The next statement of a broken connection meets the fault too, and reports it.
+  pool.on('error', () => {});
+  pool.on('connect', (client) => client.on('error', () => {}));
+  return pool;
+}
+
+const IDLE_MILLISECONDS = 2000;
+const INT8: number = pg.types.builtins.INT8;
+const { getTypeParser } = pg.types;
+
+interface Connection {
+  readonly query: (text: string, values: readonly unknown[]) => Promise<pg.QueryResult>;
+  readonly release: () => void;
+}
+
+function toConnection(client: pg.PoolClient): Connection {
+  let isBroken = false;
+  return {
+    async query(text, values) {
+      for (const value of values) if (typeof value === 'string') requireStorableText(value);
+      try {
+        return await client.query(text, [...values]);
+      } catch (error) {
+        isBroken ||= !isRefusedStatement(error);
+        throw error;
+      }
+    },
+    release: () => client.release(isBroken),
+  };
+}
+
+function toKysely(connect: () => Promise<Connection>): Sql {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Kysely calls only these two, and no cursors.
+  const pool = { connect, end: async () => {} } as unknown as pg.Pool;
+  return createSql(new PostgresDialect({ pool }));
+}
+
+/** Once it was sent, only the server's answer tells whether the transaction is committed. */
+async function commit(client: pg.PoolClient): Promise<void> {
+  try {
+    await client.query('commit');
+  } catch (error) {
+    if (isRefusedStatement(error)) throw error;
+    throw changeInDoubt(error);
+  }
+}

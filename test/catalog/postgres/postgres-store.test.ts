@@ -1,0 +1,160 @@
+import assert from 'node:assert/strict';
+import { before, suite, test } from 'node:test';
+import type { TestContext } from 'node:test';
+import pg from 'pg';
+import { openPostgresStore } from '../../../src/catalog/postgres/postgres-store.ts';
+import { migrate } from '../../../src/catalog/schema/migrations.ts';
+import type { CatalogStore, Sql } from '../../../src/catalog/store.ts';
+import { eventually } from '../../support/eventually.ts';
+import { startPostgres, withoutPostgres } from '../../support/postgres.ts';
+import type { TestPostgres } from '../../support/postgres.ts';
+import { NOW, refusal } from '../temporary-catalog.ts';
+
+suite('the catalog in PostgreSQL', { skip: withoutPostgres }, () => {
+  let postgres: TestPostgres;
+  before(async () => {
+    postgres = await startPostgres();
+  });
+
+  async function openStore(context: TestContext, url: string, waitMilliseconds = 30_000): Promise<CatalogStore> {
+    const store = await openPostgresStore({ url, connectionsMax: 4, waitMilliseconds });
+    context.after(async () => store.close());
+    await migrate(store, NOW);
+    return store;
+  }
+
+  test('transactions of several processes do not interleave', async (context) => {
+    const url = await postgres.createDatabase();
+    const stores = await Promise.all([1, 2, 3].map(async () => openStore(context, url)));
+    await stores[0]?.transact(async (sql) => writeCount(sql, 0));
+    const counts = stores.flatMap((store) => Array.from({ length: 10 }, async () => store.transact(count)));
+    await Promise.all(counts);
+    assert.equal(await stores[0]?.read(readCount), 30);
+  });
+
+  test('a transaction that fails changes nothing, and the next one succeeds', async (context) => {
+    const store = await openStore(context, await postgres.createDatabase());
+    await store.transact(async (sql) => writeCount(sql, 1));
+    const failing = store.transact(async (sql) => {
+      await count(sql);
+      throw new Error('no');
+    });
+    await assert.rejects(failing, /^Error: no$/);
+    await store.transact(count);
+    assert.equal(await store.read(readCount), 2);
+  });
+
+  test('work waits for a server that restarts, and then succeeds', async (context) => {
+    const store = await openStore(context, await postgres.createDatabase());
+    await store.transact(async (sql) => writeCount(sql, 1));
+    const restarted = postgres.restart();
+    const [read] = await Promise.all([store.read(readCount), store.transact(count), restarted]);
+    assert.ok(read === 1 || read === 2);
+    assert.equal(await store.read(readCount), 2);
+  });
+
+  test('a process that pauses inside of a transaction does not keep others waiting, and its change is undone', async (context) => {
+    const url = await postgres.createDatabase();
+    const store = await openStore(context, url);
+    await store.transact(async (sql) => writeCount(sql, 0));
+    const paused = await openStore(context, url, 100);
+    let isPaused = false;
+    let resume = (): void => {};
+    const outcome = paused
+      .transact(async (sql) => {
+        await count(sql);
+        if (isPaused) return;
+        isPaused = true;
+        await new Promise<void>((resolve) => {
+          resume = resolve;
+        });
+      })
+      .catch((error: unknown) => error);
+    await eventually(async () => isPaused);
+    await store.transact(count);
+    assert.equal(await store.read(readCount), 1);
+    resume();
+    await outcome;
+    const after = await store.read(readCount);
+    assert.ok(after === 1 || after === 2, `${after}`);
+  });
+
+  test('a connection that breaks during the commit leaves the change in doubt, and says so', async (context) => {
+    const url = await postgres.createDatabase();
+    const store = await openStore(context, url);
+    await store.transact(async (sql) => writeCount(sql, 0));
+    // A deferred trigger runs inside of the commit: there the session is ended.
+    const client = new pg.Client({ connectionString: url });
+    await client.connect();
+    await client.query(`create function cut() returns trigger language plpgsql as $$
+      begin perform pg_terminate_backend(pg_backend_pid()); perform pg_sleep(10); return null; end $$`);
+    await client.query(`create constraint trigger cut after update on settings deferrable initially deferred
+      for each row execute function cut()`);
+    await assert.rejects(
+      store.transact(count),
+      refusal('ServiceUnavailable', /^It is not known whether the change was made\.$/),
+    );
+    await client.query('drop trigger cut on settings');
+    await client.end();
+    await store.transact(count);
+    assert.equal(await store.read(readCount), 1);
+  });
+
+  test('refuses a server that is not there or does not know the user, without naming it', async () => {
+    const unavailable = refusal('ServiceUnavailable', /^The catalog is not available at the moment\.$/);
+    const settings = { connectionsMax: 1, waitMilliseconds: 200 };
+    await assert.rejects(openPostgresStore({ ...settings, url: 'postgres://postgres@127.0.0.1:1/none' }), unavailable);
+    const wrong = `postgres://stranger@127.0.0.1:${postgres.port}/postgres`;
+    await assert.rejects(openPostgresStore({ ...settings, url: wrong }), unavailable);
+  });
+
+  test('refuses text that it could not keep', async (context) => {
+    const store = await openStore(context, await postgres.createDatabase());
+    for (const text of ['a\u0000b', '\ud800']) {
+      const stored = store.transact(async (sql) =>
+        sql.insertInto('settings').values({ name: text, value: '' }).execute(),
+      );
+      await assert.rejects(stored, refusal('InvalidInput'));
+      const found = store.read(async (sql) =>
+        sql.selectFrom('settings').selectAll().where('name', '=', text).execute(),
+      );
+      await assert.rejects(found, refusal('InvalidInput'));
+    }
+  });
+
+  test('text is ordered byte by byte', async (context) => {
+    const store = await openStore(context, await postgres.createDatabase());
+    const names = ['B', 'a', 'Z', '_', 'é', 'b', '😀', '\uffee'];
+    await store.transact(async (sql) =>
+      sql
+        .insertInto('settings')
+        .values(names.map((name) => ({ name, value: 'x' })))
+        .execute(),
+    );
+    const rows = await store.read(async (sql) =>
+      sql.selectFrom('settings').select('name').where('value', '=', 'x').orderBy('name').execute(),
+    );
+    const expected = names.toSorted((one, other) => Buffer.compare(Buffer.from(one), Buffer.from(other)));
+    assert.deepEqual(
+      rows.map(({ name }) => name),
+      expected,
+    );
+  });
+});
+
+async function writeCount(sql: Sql, value: number): Promise<void> {
+  await sql
+    .insertInto('settings')
+    .values({ name: 'count', value: String(value) })
+    .onConflict((conflict) => conflict.column('name').doUpdateSet({ value: String(value) }))
+    .execute();
+}
+
+async function readCount(sql: Sql): Promise<number> {
+  const row = await sql.selectFrom('settings').select('value').where('name', '=', 'count').executeTakeFirstOrThrow();
+  return Number(row.value);
+}
+
+async function count(sql: Sql): Promise<void> {
+  await writeCount(sql, (await readCount(sql)) + 1);
+}
