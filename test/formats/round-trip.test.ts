@@ -125,6 +125,8 @@ test('types are read as they are written', () => {
     'list<int64',
     'struct<>',
     'float32[0]',
+    'float32[65537]',
+    'float32[9999999]',
     'int64 x',
     'map<utf8>',
     'time32[us]',

@@ -96,6 +96,7 @@ class TypeParser {
     if (depth > DEPTH_MAX) return undefined;
     let type = this.unsized(depth);
     for (let length = this.length(); type !== undefined && length !== undefined; length = this.length()) {
+      if (length > LENGTH_MAX) return undefined;
       type = DataType.isBinary(type) ? new arrow.FixedSizeBinary(length) : vectorOf(type, length);
     }
     return type;
@@ -163,8 +164,8 @@ class TypeParser {
   }
 
   private length(): number | undefined {
-    const length = Number(this.match(/\[([1-9]\d{0,5})\]/y)?.[1] ?? Number.NaN);
-    return length <= LENGTH_MAX ? length : undefined;
+    const digits = this.match(/\[([1-9]\d*)\]/y)?.[1];
+    return digits === undefined ? undefined : Number(digits);
   }
 
   private skip(mark: string): boolean {
