@@ -20,7 +20,7 @@ export class ServiceError extends Error {
     this.retryAfterSeconds = retryAfterSeconds;
   }
 
-  get row(): (typeof ERROR_KINDS)[ErrorName] {
+  get traits(): (typeof ERROR_KINDS)[ErrorName] {
     return ERROR_KINDS[this.kind];
   }
 

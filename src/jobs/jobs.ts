@@ -210,7 +210,7 @@ export class Jobs {
       () => cause,
       (missing: unknown) => missing,
     );
-    if (!(error instanceof ServiceError) || error.row.status >= 500) {
+    if (!(error instanceof ServiceError) || error.traits.status >= 500) {
       const task = `job ${entry.job.subject.kind}`;
       this.#settings.telemetry.emit({ kind: 'background-failed', task, cause: error });
     }
@@ -257,7 +257,7 @@ function newEntry(job: Job, work: Entry['work']): Entry {
 
 function toFailure(phase: string, error: unknown): NonNullable<Job['failure']> {
   if (!(error instanceof ServiceError)) return { phase, message: 'The job failed.', isRetryable: false };
-  return { phase, message: error.detail, isRetryable: error.row.retryable };
+  return { phase, message: error.detail, isRetryable: error.traits.retryable };
 }
 
 function shuttingDown(): ServiceError {

@@ -2,7 +2,7 @@ import { ServiceError, invalidInput } from '../errors/service-error.ts';
 
 /** The engine or the service refused the write, and nothing was committed. A timeout is no clear refusal. */
 export function isClearRefusal(error: unknown): boolean {
-  return error instanceof ServiceError && error.row.status < 500 && error.kind !== 'RequestTimeout';
+  return error instanceof ServiceError && error.traits.status < 500 && error.kind !== 'RequestTimeout';
 }
 
 export function asServiceError(error: unknown): ServiceError {
@@ -15,6 +15,16 @@ export function inDoubt(cause: unknown): ServiceError {
   return new ServiceError('ServiceUnavailable', 'It is not known whether the write was applied.', {
     hint: 'Send the same request again, with the same Idempotency-Key if it has one: it is not applied twice.',
     cause,
+    retryAfterSeconds: 1,
+  });
+}
+
+/** For a change that no journal entry resolves, such as a tag: unless it was clearly refused, it may have been made. */
+export function orInDoubt(error: unknown): unknown {
+  if (isClearRefusal(error)) return error;
+  return new ServiceError('ServiceUnavailable', 'It is not known whether the change was made.', {
+    hint: 'Look it up before you send it again.',
+    cause: error,
     retryAfterSeconds: 1,
   });
 }

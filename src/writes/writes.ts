@@ -14,6 +14,7 @@ import { MultiCommitPipeline } from './multi-commit.ts';
 import { WriteQueues } from './queue/write-queues.ts';
 import { InDoubtWrites } from './recovery/in-doubt-writes.ts';
 import { findFault } from './recovery/verify.ts';
+import { orInDoubt } from './refusals.ts';
 import { Inserts } from './uploads/inserts.ts';
 import type { RowsWrite } from './uploads/inserts.ts';
 import { Spool } from './uploads/spool.ts';
@@ -137,6 +138,15 @@ export class Writes {
    */
   async exclusive<Value>(location: TableLocation, work: () => Promise<Value>): Promise<Value> {
     return this.queues.run(location, async () => runSynced(this.#settings.storages, location, work));
+  }
+
+  /** As `exclusive`, for what nothing undoes or resolves: unless it was clearly refused, it may have been made. */
+  async change<Value>(location: TableLocation, work: () => Promise<Value>): Promise<Value> {
+    return this.exclusive(location, async () =>
+      work().catch((error: unknown) => {
+        throw orInDoubt(error);
+      }),
+    );
   }
 
   /** Copies a version of a table into a new one; the source does not change meanwhile. */

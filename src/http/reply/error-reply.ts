@@ -24,7 +24,7 @@ export function toErrorReply(
     status,
     detail: error.detail,
     instance: path.slice(0, INSTANCE_CHARACTERS_MAX),
-    code: error.row.code,
+    code: error.traits.code,
     error: error.message,
   };
   return toJsonReply(status, headers, body);
@@ -49,7 +49,7 @@ function isUnreadableMediaType(error: unknown): boolean {
 function errorHeaders(error: ServiceError, status: number): Record<string, string> {
   const headers: Record<string, string> = {};
   if (status === 401) headers['www-authenticate'] = 'Bearer realm="tiltyard", ApiKey realm="tiltyard"';
-  if (error.row.retryable) headers['retry-after'] = String(error.retryAfterSeconds ?? 1);
+  if (error.traits.retryable) headers['retry-after'] = String(error.retryAfterSeconds ?? 1);
   return headers;
 }
 

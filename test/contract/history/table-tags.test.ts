@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { readdir } from 'node:fs/promises';
+import { readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { sampleStream } from '../../support/arrow-tables.ts';
 import type { Answer } from '../../support/client.ts';
@@ -113,6 +114,16 @@ suite('a tag', () => {
       assertRefused(await ask(table, operation, { tag, version: 1, branch: 'nowhere' }), NO_BRANCH);
     }
     assert.deepEqual(Object.keys((await ask(table, 'tags/list')).json.tags), ['good']);
+  });
+
+  test('may have been made when the storage fails, and the reply says so', async () => {
+    const table = await server.table();
+    const names = await readdir(server.folder);
+    const directory = names.find((name) => table.location.endsWith(name)) ?? '';
+    // The engine keeps tags in a folder of this name.
+    await writeFile(join(server.folder, directory, '_refs'), '');
+    const answer = await ask(table, 'tags/create', { tag: 'v1', version: 1 });
+    assertRefused(answer, { status: 503, code: CODE.unavailable, detail: /not known whether the change was made/ });
   });
 
   test('has a name that is safe, whatever the operation', async () => {

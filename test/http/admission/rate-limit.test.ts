@@ -23,7 +23,7 @@ test('takes one second of requests at once, and refuses the next', () => {
   assert.equal(taken('a'), 5);
   const refusal = refusalOf(() => rate.take('a'));
   assert.equal(refusal.kind, 'Throttling');
-  assert.equal(refusal.row.code, 21);
+  assert.equal(refusal.traits.code, 21);
   assert.equal(refusal.retryAfterSeconds, 1);
   assert.equal(refusal.message, 'This caller sends more than 5 requests a second.');
 });

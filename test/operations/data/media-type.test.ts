@@ -38,7 +38,7 @@ test('refuses when nothing that is accepted is offered', () => {
   for (const accept of ['image/png', '*/*;q=0', 'application/json;q=0', 'text', 'text/plain;q=0, application/xml']) {
     const refusal = refusalOf(() => chooseMediaType(accept, OFFERED));
     assert.equal(refusal.kind, 'NotAcceptable');
-    assert.equal(refusal.row.status, 406);
+    assert.equal(refusal.traits.status, 406);
     assert.match(refusal.detail, /Offered are application\/json, text\/plain/);
   }
 });
