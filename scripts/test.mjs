@@ -28,34 +28,48 @@ function findFiles(wanted) {
     .toSorted();
 }
 
-/** Each file is a suite with hooks of its own. What belongs to one folder stays together; the longest folders start first. */
+/** Files that share a process. Those of one folder stay together; what takes longest starts first. */
 function groupFiles(files) {
   const folders = new Map();
   for (const file of files) {
     const [folder] = relative('build/test', file).split('/');
     folders.set(folder, [...(folders.get(folder) ?? []), file]);
   }
-  const sorted = [...folders.values()].toSorted((one, other) => other.length - one.length);
   rmSync(GROUPS, { recursive: true, force: true });
   mkdirSync(GROUPS, { recursive: true });
+  // The few files outside of a folder are about the whole program.
+  const weight = (folder) => (folder.length === 1 ? Infinity : folder.length);
+  const sorted = [...folders.values()].toSorted((one, other) => weight(other) - weight(one));
   return sorted.flatMap((folder) => {
     const groups = Math.ceil(folder.length / FILES_PER_PROCESS);
     return Array.from({ length: groups }, (_, group) => {
       const part = folder.filter((_file, index) => index % groups === group);
-      const name = relative('build/test', part[0]).replaceAll('/', '-');
-      const lines = part.map((file) => {
-        const path = JSON.stringify(relative(GROUPS, file));
-        return `describe(${JSON.stringify(relative('build/test', file))}, async () => import(${path}));`;
-      });
-      writeFileSync(`${GROUPS}/${name}`, ["import { describe } from 'node:test';", ...lines, ''].join('\n'));
-      return `${GROUPS}/${name}`;
+      return writeGroup(relative('build/test', part[0]).replaceAll('/', '-'), part);
     });
   });
 }
 
+/** The tests of the catalog that open one run a second time, on PostgreSQL. */
+function groupOnPostgres(files) {
+  const onBoth = files.filter((file) => /\/catalog\/(?:access|journal|namespaces|tables|catalog|databases)/.test(file));
+  if (onBoth.length === 0 || findPostgres() === undefined) return [];
+  return [writeGroup('catalog-on-postgres.test.js', onBoth, ["process.env['TILTYARD_TEST_CATALOG'] = 'postgres';"])];
+}
+
+/** Each file is a suite, and its hooks are those of the suite. */
+function writeGroup(name, files, first = []) {
+  const suites = files.map((file) => {
+    const path = JSON.stringify(relative(GROUPS, file));
+    return `describe(${JSON.stringify(relative('build/test', file))}, async () => import(${path}));`;
+  });
+  writeFileSync(`${GROUPS}/${name}`, ["import { describe } from 'node:test';", ...first, ...suites, ''].join('\n'));
+  return `${GROUPS}/${name}`;
+}
+
 /** The failed tests, each in a few lines, and the processes that did not end. */
 async function runFiles(files) {
-  const concurrency = Math.max(2, availableParallelism());
+  // Many tests wait for a server, a disk or a browser: others use the processors meanwhile.
+  const concurrency = 2 * Math.max(2, availableParallelism());
   const events = run({ files, concurrency, timeout: PROCESS_SECONDS_MAX * 1000 });
   const outcome = { failures: [], unended: [] };
   events.on('test:fail', ({ name, file, details, todo }) => {
@@ -81,8 +95,10 @@ start('scripts/bundle.mjs');
 start('scripts/console.mjs');
 const files = findFiles(process.argv.slice(2));
 if (files.some((file) => file.includes('/browser/'))) start('scripts/install-browser.mjs');
+if (files.some((file) => file.includes('/catalog/'))) start('scripts/install-postgres.mjs');
+const { findPostgres } = await import('../build/test/support/postgres.js');
 process.env.NODE_OPTIONS = '--enable-source-maps';
-let { failures, unended } = await runFiles(groupFiles(files));
+let { failures, unended } = await runFiles([...groupOnPostgres(files), ...groupFiles(files)]);
 if (unended.length > 0 && failures.length === 0) {
   // Seen once, cause unknown: a process that only calls the engine did not end. That is no answer to what it asks.
   console.log(`# did not end, run again: ${unended.join(' ')}`);
