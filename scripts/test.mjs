@@ -35,8 +35,6 @@ function groupFiles(files) {
     const [folder] = relative('build/test', file).split('/');
     folders.set(folder, [...(folders.get(folder) ?? []), file]);
   }
-  rmSync(GROUPS, { recursive: true, force: true });
-  mkdirSync(GROUPS, { recursive: true });
   // The few files outside of a folder are about the whole program.
   const weight = (folder) => (folder.length === 1 ? Infinity : folder.length);
   const sorted = [...folders.values()].toSorted((one, other) => weight(other) - weight(one));
@@ -97,6 +95,8 @@ const files = findFiles(process.argv.slice(2));
 if (files.some((file) => file.includes('/browser/'))) start('scripts/install-browser.mjs');
 if (files.some((file) => file.includes('/catalog/'))) start('scripts/install-postgres.mjs');
 const { findPostgres } = await import('../build/test/support/postgres.js');
+rmSync(GROUPS, { recursive: true, force: true });
+mkdirSync(GROUPS, { recursive: true });
 process.env.NODE_OPTIONS = '--enable-source-maps';
 let { failures, unended } = await runFiles([...groupOnPostgres(files), ...groupFiles(files)]);
 if (unended.length > 0 && failures.length === 0) {
