@@ -76,7 +76,8 @@ export async function openParts(config: Config, outside: Outside, open: OpenPart
   const engine = open.add(await openConfiguredEngine(config, { ...observed, storages }));
   await lock.acquireDatabases(catalog, telemetry);
   const writes = open.add(await openWrites(config, outside, { ...observed, catalog, engine, storages }));
-  const authenticator = open.add(createAuthenticator({ ...config.auth, ownIssuer: issuerUrl }, catalog, now));
+  const authSettings = { ...config.auth, ownIssuer: issuerUrl };
+  const authenticator = open.add(createAuthenticator(authSettings, catalog, now, (fetch) => telemetry.emit(fetch)));
   const hasTable = async (tableId: string): Promise<boolean> => catalog.tables.has(tableId);
   const jobs = open.add(new Jobs({ limits: limits.jobs, telemetry, now, makeId: randomUUID, hasTable }));
   const { background } = writes;

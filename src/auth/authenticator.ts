@@ -5,6 +5,7 @@ import type { SigningKeyText } from './keys/signing-keys.ts';
 import { checkIssuerSettings } from './settings.ts';
 import type { AuthSettings } from './settings.ts';
 import { tokenRefusal } from './tokens/claims.ts';
+import type { KeySetFetch } from './tokens/key-set.ts';
 import { TokenVerifier } from './tokens/token-verifier.ts';
 import type { OwnToken } from './tokens/token-verifier.ts';
 
@@ -38,9 +39,14 @@ export interface KeyRecord {
 export type Authenticator = ReturnType<typeof createAuthenticator>;
 
 /** `clock` gives milliseconds since 1970. Throws when an issuer's settings are not safe. */
-export function createAuthenticator(settings: AuthSettings, catalog: CredentialCatalog, clock: () => number) {
+export function createAuthenticator(
+  settings: AuthSettings,
+  catalog: CredentialCatalog,
+  clock: () => number,
+  onKeySetFetch?: (fetch: KeySetFetch) => void,
+) {
   requireUsableIssuers(settings);
-  const verifier = new TokenVerifier(settings, clock, async () => catalog.signingKeys.list());
+  const verifier = new TokenVerifier(settings, clock, async () => catalog.signingKeys.list(), onKeySetFetch);
 
   /** Refuses with `Unauthenticated`, or with `ServiceUnavailable` when the keys of a token's issuer are not available. */
   const authenticate = async ({ apiKey, bearer }: Credentials): Promise<Caller> => {

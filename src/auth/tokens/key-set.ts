@@ -7,6 +7,11 @@ import type { AuthSettings } from '../settings.ts';
 
 type KeySetTimes = Pick<AuthSettings, 'keySetCooldownSeconds' | 'keySetSeconds' | 'fetchSeconds'>;
 
+/** How a fetch of an issuer's keys ended. */
+export type KeySetFetch =
+  | { readonly kind: 'key-set-fetched'; readonly issuer: string; readonly keys: number; readonly milliseconds: number }
+  | { readonly kind: 'key-set-failed'; readonly issuer: string; readonly cause: unknown };
+
 /** Finds the key that a token's header names. */
 export type FindKey = (header: JWSHeaderParameters) => Promise<CryptoKey>;
 
@@ -23,6 +28,7 @@ export class KeySet {
   readonly issuer: IssuerSettings;
   readonly #times: KeySetTimes;
   readonly #clock: () => number;
+  readonly #onFetch: (fetch: KeySetFetch) => void;
   #keys: FetchedKeys | undefined;
   #attemptedAt = Number.NEGATIVE_INFINITY;
   /** Why the latest attempt failed; `undefined` when it succeeded. */
@@ -30,10 +36,11 @@ export class KeySet {
   #fetching: Promise<void> | undefined;
   #abort = new AbortController();
 
-  constructor(issuer: IssuerSettings, times: KeySetTimes, clock: () => number) {
+  constructor(issuer: IssuerSettings, times: KeySetTimes, clock: () => number, onFetch: (fetch: KeySetFetch) => void) {
     this.issuer = issuer;
     this.#times = times;
     this.#clock = clock;
+    this.#onFetch = onFetch;
   }
 
   /**
@@ -88,12 +95,17 @@ export class KeySet {
     this.#abort = abort;
     const { fetchSeconds } = this.#times;
     const timer = setTimeout(() => abort.abort(new Error(`No answer in ${fetchSeconds} s.`)), fetchSeconds * 1000);
+    const { issuer } = this.issuer;
+    const startedAt = performance.now();
     try {
       const keySet = await fetchKeySet(this.issuer, abort.signal);
       this.#keys = { match: createLocalJWKSet(keySet), fetchedAt: this.#clock() };
       this.#failure = undefined;
-    } catch (error) {
-      this.#failure = error;
+      const milliseconds = Math.round(performance.now() - startedAt);
+      this.#onFetch({ kind: 'key-set-fetched', issuer, keys: keySet.keys.length, milliseconds });
+    } catch (cause) {
+      this.#failure = cause;
+      this.#onFetch({ kind: 'key-set-failed', issuer, cause });
     } finally {
       clearTimeout(timer);
     }

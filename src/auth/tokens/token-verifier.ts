@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache';
 import { hash } from 'node:crypto';
 import { findSubject, grantsOfClaims, tokenRefusal, toTokenRefusal } from './claims.ts';
 import { KeySet } from './key-set.ts';
-import type { FindKey } from './key-set.ts';
+import type { FindKey, KeySetFetch } from './key-set.ts';
 import type { Grant, IssuerSettings } from '../../model/access.ts';
 import { OWN_ALGORITHM, oncePerKeys, toPublicJwk } from '../keys/signing-keys.ts';
 import type { SigningKeyText } from '../keys/signing-keys.ts';
@@ -47,10 +47,15 @@ export class TokenVerifier {
     max: TOKENS_MAX,
   });
 
-  constructor(settings: AuthSettings, clock: () => number, listOwnKeys: ListOwnKeys = async () => []) {
+  constructor(
+    settings: AuthSettings,
+    clock: () => number,
+    listOwnKeys: ListOwnKeys = async () => [],
+    onFetch: (fetch: KeySetFetch) => void = () => {},
+  ) {
     this.#settings = settings;
     this.#clock = clock;
-    this.#keySets = settings.issuers.map((issuer) => new KeySet(issuer, settings, clock));
+    this.#keySets = settings.issuers.map((issuer) => new KeySet(issuer, settings, clock, onFetch));
     const trusted: TrustedIssuer[] = this.#keySets.map(({ issuer, find }) => ({
       settings: issuer,
       findKey: find,

@@ -8,6 +8,7 @@ import { createServer as createListener } from 'node:net';
 import type { Server } from 'node:net';
 import { after, before, suite, test } from 'node:test';
 import { inspect } from 'node:util';
+import type { KeySetFetch } from '../../../src/auth/tokens/key-set.ts';
 import { TokenVerifier } from '../../../src/auth/tokens/token-verifier.ts';
 import { startIdentityProvider } from '../../support/identity-provider.ts';
 import type { IdentityProvider } from '../../support/identity-provider.ts';
@@ -55,6 +56,18 @@ suite('an access token', () => {
     const exp = Math.floor(Date.now() / 1000) + 1000;
     const verified = await verifier.verify(await provider.token({ claims: { exp } }));
     assert.deepEqual(verified, { callerId: `token:${provider.issuer}#loader`, grants: [], expiresAt: exp * 1000 });
+  });
+
+  test('makes the keys of its issuer known, and every fetch of them is reported', async () => {
+    const fetches: string[] = [];
+    const report = (fetch: KeySetFetch): number => fetches.push(`${fetch.kind} ${fetch.issuer}`);
+    const verifier = new TokenVerifier(settingsFor([issuerOf(provider)]), Date.now, async () => [], report);
+    for (let time = 0; time < 3; time += 1) await verifier.verify(await provider.token());
+    assert.deepEqual(fetches, [`key-set-fetched ${provider.issuer}`]);
+    const away = issuerOf(provider, { keySetUrl: 'http://127.0.0.1:1/keys' });
+    const other = new TokenVerifier(settingsFor([away]), Date.now, async () => [], report);
+    await assert.rejects(other.verify(await provider.token()));
+    assert.equal(fetches.at(-1), `key-set-failed ${provider.issuer}`);
   });
 
   test('that names several audiences, ours among them, is accepted', async () => {
