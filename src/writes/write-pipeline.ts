@@ -128,10 +128,10 @@ export class WritePipeline {
             entries ??= await this.#begin(batch, prepared, { baseVersion: base, epoch });
             await onStep('commit');
             const startedAt = performance.now();
-            const { version, outcome, ...committed } = await prepared.commit();
+            const { version, firstVersion = version, outcome, ...committed } = await prepared.commit();
             const { storedRows } = prepared;
             const fault = committed.fault ?? findFault(storages, target, { base, version, storedRows });
-            if (fault !== undefined) return this.#takeBack(target, { entries, scope }, version, fault);
+            if (fault !== undefined) return this.#takeBack(target, { entries, scope }, firstVersion, fault);
             onBatch({ kind: at(plan.kinds, 0), members: batch.length, startedAt, endedAt: performance.now() });
             const fields = batch.map((member, index) => member.write.toFields(outcome[index]));
             return { kind: 'committed', entries, scope, version, fields };
@@ -191,7 +191,7 @@ export class WritePipeline {
     return this.#leaveInDoubt(pending, error);
   }
 
-  /** No other write runs meanwhile: the version before becomes the latest again. */
+  /** No other write runs meanwhile: the version before the write becomes the latest again. */
   async #takeBack(
     target: WriteTarget,
     pending: PendingBatch,

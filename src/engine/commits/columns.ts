@@ -50,9 +50,10 @@ export function planDropColumns(paths: readonly FieldPath[]): CommitPlan<object>
   });
 }
 
-async function addColumns(native: NativeTable, columns: readonly NewColumn[]): Promise<{ readonly version: number }> {
+async function addColumns(native: NativeTable, columns: readonly NewColumn[]) {
   const added = await native.addColumns(columns.map((column) => ({ name: column.name, valueSql: toValueSql(column) })));
-  return (await allowNulls(native, columns)) ?? added;
+  const allowed = await allowNulls(native, columns);
+  return { version: (allowed ?? added).version, firstVersion: added.version };
 }
 
 /**

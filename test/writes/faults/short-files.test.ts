@@ -39,6 +39,14 @@ const WRITES: readonly Write[] = [
     after: BEFORE.slice(1),
     files: ['/_deletions/'],
   },
+  {
+    // A column of constants takes two commits: the second one allows nulls.
+    name: 'constant-column',
+    send: async ({ client }, at) =>
+      client.post(`${at}/add_columns`, { new_columns: [{ name: 'one', expression: '1' }] }),
+    after: BEFORE.map((row) => ({ ...row, one: 1 })),
+    files: ['/data/'],
+  },
 ];
 
 const WRITES_OF_FILE_MAX = 3;
