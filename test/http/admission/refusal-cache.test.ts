@@ -89,7 +89,7 @@ test('a request equal to one that was just refused gets the cached reply', async
 test('requests that got a cached reply are reported in one event', async (t) => {
   const overloaded = await Overloaded.start(t);
   for (const path of ['/a', '/a', '/a', '/b', '/b', '/a']) await overloaded.post(path);
-  assert.deepEqual(overloaded.events, []);
+  // On a busy machine the time after which they are reported anyway may be over before.
   overloaded.cache.report();
   const [operation] = OPERATIONS;
   const same = {
@@ -103,15 +103,20 @@ test('requests that got a cached reply are reported in one event', async (t) => 
     errorKind: 'ServiceUnavailable',
   };
   const { length } = BODY;
-  assert.deepEqual(overloaded.events, [
-    { ...same, count: 3, bytesIn: 6, bytesOut: 3 * length },
-    { ...same, count: 1, bytesIn: 2, bytesOut: length },
-  ]);
+  let reported = 0;
+  for (const event of overloaded.events) {
+    const count = 'count' in event ? event.count : 0;
+    assert.deepEqual(event, { ...same, count, bytesIn: 2 * count, bytesOut: count * length });
+    reported += count;
+  }
+  assert.equal(reported, 4);
+  const { length: events } = overloaded.events;
+  assert.ok(events < 4, `${events} events`);
   overloaded.cache.report();
-  assert.equal(overloaded.events.length, 2);
+  assert.equal(overloaded.events.length, events);
   await overloaded.post('/a');
-  while (overloaded.events.length === 2) await setImmediate();
-  assert.deepEqual(overloaded.events.at(2), { ...same, count: 1, bytesIn: 2, bytesOut: length });
+  while (overloaded.events.length === events) await setImmediate();
+  assert.deepEqual(overloaded.events.at(-1), { ...same, count: 1, bytesIn: 2, bytesOut: length });
 });
 
 test('another address or another credential misses the cache', async (t) => {
