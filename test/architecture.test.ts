@@ -86,7 +86,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   libsql: ['catalog', 'coordination'],
   pg: ['catalog'],
   'lru-cache': ['auth', 'catalog', 'engine', 'http', 'maintenance', 'writes'],
-  'p-limit': ['catalog', 'engine', 'operations'],
+  'p-limit': ['catalog', 'engine', 'operations', 'storage'],
   jose: ['auth'],
   'oidc-provider': ['auth'],
   fastify: ['http'],

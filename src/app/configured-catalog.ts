@@ -5,6 +5,7 @@ import { inspectCatalog } from '../catalog/sqlite/inspect-catalog.ts';
 import type { CatalogState } from '../catalog/sqlite/inspect-catalog.ts';
 import type { Config } from '../config/config.ts';
 import { openStorages } from '../storage/storages.ts';
+import type { ObjectSettings } from '../storage/storages.ts';
 
 const CACHE_ENTRIES_MAX = 10_000;
 const WAIT_MILLISECONDS = 5_000;
@@ -29,9 +30,15 @@ export function inspectConfiguredCatalog(config: Config): CatalogState {
   return inspectCatalog(config.catalogFile);
 }
 
-/** Creates the root folder of a new database, for a command that runs beside the server. */
-export async function ensureRoot(root: string): Promise<void> {
-  const storages = openStorages({ sync: 'os', watchedTablesMax: 0 });
+/** Creates the root folder of a new database, or probes its object store, for a command that runs beside the server. */
+export async function ensureRoot(root: string, config: Config): Promise<void> {
+  const storages = openStorages({ sync: 'os', watchedTablesMax: 0, objects: toObjectSettings(config) });
   await storages.of(root).ensureRoot();
   storages.close();
+}
+
+/** The server reaches object stores with the options that the engine gets. */
+export function toObjectSettings({ storage }: Config): ObjectSettings {
+  const { options, requestSeconds, requestAttemptsMax, retentionSecondsMin } = storage;
+  return { options, environment: process.env, requestSeconds, requestAttemptsMax, retentionSecondsMin };
 }

@@ -24,7 +24,7 @@ import { Metrics, watchEventLoop } from '../telemetry/metrics/metrics.ts';
 import { createTelemetry, openOpenTelemetry } from '../telemetry/telemetry.ts';
 import { Writes } from '../writes/writes.ts';
 import type { OnWriteStep, WritesSettings } from '../writes/writes.ts';
-import { openConfiguredCatalog } from './configured-catalog.ts';
+import { openConfiguredCatalog, toObjectSettings } from './configured-catalog.ts';
 import { ensureAdminKey, ensureDefaultDatabase, ensureRoots, ensureSigningKey } from './startup.ts';
 
 /** The process around the service; a test may replace it. */
@@ -71,7 +71,9 @@ export async function openParts(config: Config, outside: Outside, open: OpenPart
   if (issuerUrl !== undefined) await ensureSigningKey(catalog);
   const disk = outside.disk === undefined ? {} : { disk: outside.disk };
   const watchedTablesMax = limits.engine.openTablesMax;
-  const storages = open.add(openStorages({ sync: storage.sync, watchedTablesMax, ...disk }));
+  const storages = open.add(
+    openStorages({ sync: storage.sync, watchedTablesMax, objects: toObjectSettings(config), ...disk }),
+  );
   await ensureRoots(catalog, storages, telemetry);
   const engine = open.add(await openConfiguredEngine(config, { ...observed, storages }));
   await lock.acquireDatabases(catalog, telemetry);

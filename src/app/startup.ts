@@ -5,6 +5,7 @@ import { generateSigningKey } from '../auth/keys/signing-keys.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Config } from '../config/config.ts';
 import { DEFAULT_DATABASE, isOwnDirectory } from '../model/table.ts';
+import { ServiceError } from '../errors/service-error.ts';
 import { isTransientFailure } from '../coordination/recover-writes.ts';
 import type { Services } from '../operations/services.ts';
 import type { Storages } from '../storage/storages.ts';
@@ -51,17 +52,19 @@ async function ensureKey(catalog: Catalog, key: string): Promise<void> {
 
 /**
  * Creates the root folder of each database that has no tables. The missing root of one that has tables was moved
- * away or is not mounted, and an empty folder in its place would hide that.
+ * away or is not mounted, and an empty folder in its place would hide that. Object stores are probed in any case.
  */
 export async function ensureRoots(catalog: Catalog, storages: Storages, telemetry: Telemetry): Promise<void> {
   for (const { id, name, root } of await catalog.databases.list()) {
     const [table] = await catalog.tables.list({ databaseId: id, limit: 1 });
-    if (table !== undefined) continue;
     try {
-      await storages.of(root).ensureRoot();
+      const storage = storages.of(root);
+      await (table === undefined ? storage.ensureRoot() : storage.verifyRoot());
     } catch (error) {
-      if (name === DEFAULT_DATABASE) throw error;
-      telemetry.emit({ kind: 'background-failed', task: `creating the storage root of ${name}`, cause: error });
+      // A store that is out for a while must not end a server that has tables there: the first write verifies it.
+      const isOut = table !== undefined && error instanceof ServiceError && error.kind === 'ServiceUnavailable';
+      if (name === DEFAULT_DATABASE && !isOut) throw error;
+      telemetry.emit({ kind: 'background-failed', task: `checking the storage root of ${name}`, cause: error });
     }
   }
 }

@@ -74,6 +74,7 @@ async function readHistory({ tables, readers, storages }: EngineParts, location:
     engineCall(async () => native.listVersions()),
   );
   const tags = await listTagTargets(tables, location);
+  const storage = storages.of(location.root);
   const pins = tags.filter(({ branch }) => branch === undefined).map(({ version }) => version);
   return {
     /** From the oldest to the latest. */
@@ -82,8 +83,10 @@ async function readHistory({ tables, readers, storages }: EngineParts, location:
     }),
     /** No tag and no reader needs a version before this one. */
     keptFromVersion: Math.min(...pins, readers.oldestVersion(location) ?? Infinity, Infinity),
-    /** All files of the table; unknown on an object store. */
-    diskBytes: await storages.of(location.root).measureTable(location),
+    /** All files of the table. */
+    diskBytes: await storage.measureTable(location),
+    /** No version that was the latest within this time may be removed. */
+    retentionSecondsMin: storage.retentionSecondsMin,
   };
 }
 

@@ -56,12 +56,14 @@ export async function planMaintenance(
 }
 
 async function planRemoval(
-  { engine, limits, now }: MaintenanceContext,
+  { engine, limits: given, now }: MaintenanceContext,
   activity: TableActivity,
   { condition, isIdle }: { readonly condition: Condition; readonly isIdle: boolean },
 ): Promise<number | undefined> {
+  const found = await engine.maintenance.readHistory(activity.table.location);
+  const limits = { ...given, readerSeconds: Math.max(given.readerSeconds, found.retentionSecondsMin) };
   const history = {
-    ...(await engine.maintenance.readHistory(activity.table.location)),
+    ...found,
     bytes: condition.bytes,
     now: now(),
     reserveMilliseconds: chooseReserve(activity, condition, isIdle),

@@ -51,7 +51,9 @@ export function shouldBlockWriters(
   return compacts && bytes <= blockingBytesMax * (lostRuns < LOST_RUNS_MAX ? 1 : BLOCKING_STRETCH_MAX);
 }
 
-export interface VersionHistory extends Readonly<Awaited<ReturnType<Engine['maintenance']['readHistory']>>> {
+type FoundHistory = Readonly<Awaited<ReturnType<Engine['maintenance']['readHistory']>>>;
+
+export interface VersionHistory extends Omit<FoundHistory, 'retentionSecondsMin'> {
   /** Of the latest version. */
   readonly bytes: number;
   readonly now: number;
@@ -94,6 +96,6 @@ export function findRetentionCutoff(history: VersionHistory, limits: Maintenance
 export function findFittingShare({ versions, diskBytes, bytes }: VersionHistory, limits: MaintenanceLimits): number {
   const byNumber = Math.max(limits.versionsMax, limits.versionsMin) / versions.length;
   const allowedBytes = Math.max(limits.historyFloorBytes, bytes * limits.historyRatioMax);
-  const byBytes = diskBytes === undefined || diskBytes <= bytes ? 1 : allowedBytes / (diskBytes - bytes);
+  const byBytes = diskBytes <= bytes ? 1 : allowedBytes / (diskBytes - bytes);
   return Math.min(1, byNumber, byBytes);
 }

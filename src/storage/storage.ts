@@ -1,44 +1,47 @@
+import { ServiceError } from '../errors/service-error.ts';
 import type { Commit, CommitKind, TableLocation } from '../model/table.ts';
 
 /** A storage root: a folder of a local disk, or a prefix of an object store. Every location that is passed in is below it. */
 export interface Storage {
+  /** No version that was the latest within this time may be removed: a delayed commit could take its number again. */
+  readonly retentionSecondsMin: number;
+  /** At the start of the server: refuses a store that cannot hold tables safely. */
+  verifyRoot(): Promise<void>;
   /** Creates the root folder. For a new database and the server start; nothing else creates it. */
   ensureRoot(): Promise<void>;
-  /** Refuses when the root folder is missing or is not a folder. */
+  /** Refuses when the root folder is missing or is not a folder, and a store that was not verified. */
   requireRoot(): Promise<void>;
   /** Refuses a path that is not a plain directory below the root: missing, a file, or behind a link. */
   requirePlainDirectory(segments: readonly string[]): Promise<void>;
-  /** Whether the root holds a directory of this name. False where only the engine knows. */
+  /** Whether the root holds a directory of this name. */
   hasDirectory(name: string): Promise<boolean>;
 
   watchVersions(location: TableLocation): Promise<VersionWatch>;
   manifestPath(version: ManifestAddress): string;
   /** Moves the newest manifest of a table or a branch aside if a crash left it torn, and gives its version. */
   quarantineTornManifest(location: TableLocation, branch: string | undefined): number | undefined;
-  /** The commits after a version, oldest first. `undefined`: not available on this storage. */
+  /** The commits after a version, oldest first. `undefined`: the branch has no folder. */
   readCommits(
     location: TableLocation,
     branch: string | undefined,
     afterVersion: number,
   ): Promise<readonly Commit[] | undefined>;
-  /** `undefined`: not available on this storage. */
-  inspectCommit(location: TableLocation, branch: string | undefined, version: number): InspectedCommit | undefined;
+  /** `undefined`: the manifest does not hold its transaction. On a local disk the result is there at once. */
+  inspectCommit(location: TableLocation, branch: string | undefined, version: number): Inspection | Promise<Inspection>;
   /** Refuses a version whose manifest names files outside of the table's directory. */
   refuseForeignFiles(location: TableLocation, version: number): Promise<void>;
-  /** The file of a tag or a branch. `undefined`: not available on this storage, or not as expected. */
+  /** The file of a tag or a branch. `undefined`: not there, or not as expected. */
   readRefFile(location: TableLocation, kind: 'tags' | 'branches', name: string): Promise<RefFile | undefined>;
 
   /** Makes a table out of one version of another; after a failure nothing is left at the target. */
   cloneVersion(source: TableLocation, target: TableLocation, version: number): Promise<void>;
   /** Removes all files of a table that no catalog knows. Nothing there is fine. */
   removeFolder(location: TableLocation): Promise<void>;
-  /** Refuses where manifests cannot be removed one by one. */
-  requireRemovableManifests(): void;
   removeManifests(paths: readonly string[]): Promise<void>;
-  /** In bytes. `undefined`: no such file, or not available on this storage. */
+  /** In bytes. `undefined`: no such file. */
   measureManifest(path: string): Promise<number | undefined>;
-  /** All files of a table, in bytes. `undefined`: not available on this storage. */
-  measureTable(location: TableLocation): Promise<number | undefined>;
+  /** All files of a table, in bytes. */
+  measureTable(location: TableLocation): Promise<number>;
   /** Removes files that a killed writer left under a temporary name, and gives how many. */
   sweepUnfinishedFiles(location: TableLocation, olderThanMilliseconds: number): Promise<number>;
 
@@ -50,7 +53,9 @@ export interface Storage {
   forget(location: TableLocation): void;
 }
 
-/** The files of a commit, as they are on disk. */
+export type Inspection = InspectedCommit | undefined;
+
+/** The files of a commit, as they are stored. */
 export interface InspectedCommit {
   readonly kind: CommitKind;
   /** Rows of the fragments that the commit added. */
@@ -96,3 +101,10 @@ export interface ManifestAddress {
 }
 
 export type RefFile = Readonly<Record<string, unknown>>;
+
+/** Between a folder and an object store, or two kinds of them. */
+export function cloneUnsupported(): ServiceError {
+  return new ServiceError('Unsupported', 'A table cannot be cloned into a database on another kind of storage.', {
+    hint: 'Export its rows, and import them there.',
+  });
+}

@@ -1,23 +1,39 @@
 import { findLocalFolder } from './local/folders.ts';
 import { createLocalStorage } from './local/local-storage.ts';
-import { OBJECT_STORAGE } from './object-storage.ts';
+import { createObjectStorage } from './object/object-storage.ts';
+import { ObjectStores } from './object/object-stores.ts';
+import type { ObjectSettings } from './object/object-stores.ts';
 import type { Storage } from './storage.ts';
 import { TableSync } from './sync/table-sync.ts';
-import type { StorageSettings } from './sync/table-sync.ts';
+import type { SyncSettings } from './sync/table-sync.ts';
 
+export type { ObjectSettings } from './object/object-stores.ts';
 export type { Storage } from './storage.ts';
-export type { StorageSettings } from './sync/table-sync.ts';
+
+export interface StorageSettings extends SyncSettings {
+  readonly objects?: ObjectSettings;
+}
+
+/** Without credentials: for programs that use folders only. */
+const NO_OBJECTS: ObjectSettings = {
+  options: {},
+  environment: {},
+  requestSeconds: 30,
+  requestAttemptsMax: 5,
+  retentionSecondsMin: 600,
+};
 
 /** All storage roots of the service. */
 export type Storages = ReturnType<typeof openStorages>;
 
 export function openStorages(settings: StorageSettings) {
   const tableSync = new TableSync(settings);
+  const objectStores = new ObjectStores(settings.objects ?? NO_OBJECTS);
   return {
     /** Cheap: roots share their sync state. */
     of(root: string): Storage {
       const folder = findLocalFolder(root);
-      return folder === undefined ? OBJECT_STORAGE : createLocalStorage(folder, tableSync);
+      return folder === undefined ? createObjectStorage(root, objectStores) : createLocalStorage(folder, tableSync);
     },
     /** Files and folders that were synced since the start. */
     syncCount: () => tableSync.syncCount,

@@ -66,7 +66,7 @@ export class MultiCommitPipeline {
         await engine.holdReaders(target, baseVersion);
         await onStep('commit');
         const { version, outcome } = await plan.write();
-        const fault = findFault(storages, target, { base: baseVersion, version });
+        const fault = await findFault(storages, target, { base: baseVersion, version });
         if (fault !== undefined) throw fault;
         await onStep('sync');
         phase = 'syncing';

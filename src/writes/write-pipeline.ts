@@ -130,7 +130,8 @@ export class WritePipeline {
             const startedAt = performance.now();
             const { version, firstVersion = version, outcome, ...committed } = await prepared.commit();
             const { storedRows } = prepared;
-            const fault = committed.fault ?? findFault(storages, target, { base, version, storedRows });
+            const found = committed.fault ?? findFault(storages, target, { base, version, storedRows });
+            const fault = found instanceof Promise ? await found : found;
             if (fault !== undefined) return this.#takeBack(target, { entries, scope }, firstVersion, fault);
             onBatch({ kind: at(plan.kinds, 0), members: batch.length, startedAt, endedAt: performance.now() });
             const fields = batch.map((member, index) => member.write.toFields(outcome[index]));
@@ -180,7 +181,7 @@ export class WritePipeline {
       if (verdict.kind === 'committed') {
         const { commit, rowsBefore } = verdict;
         const { version } = commit;
-        const fault = findFault(this.#parts.storages, target, { base: version - 1, version });
+        const fault = await findFault(this.#parts.storages, target, { base: version - 1, version });
         if (fault !== undefined) return await this.#takeBack(target, pending, version, fault);
         const fields = entries.map((entry) => rebuildFields(readExpectation(entry).rule, commit, rowsBefore));
         return { kind: 'committed', ...pending, version, fields };

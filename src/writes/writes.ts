@@ -126,7 +126,7 @@ export class Writes {
     return this.exclusive(location, async () => {
       const outcome = await engine.createTable(location, stream, storageOptions);
       const range = { base: 0, version: outcome.version };
-      const fault = findFault(storages, { location, branch: undefined }, range);
+      const fault = await findFault(storages, { location, branch: undefined }, range);
       if (fault !== undefined) throw fault;
       return outcome;
     });

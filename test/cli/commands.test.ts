@@ -12,6 +12,7 @@ import { loadConfig } from '../../src/config/load-config.ts';
 import { Client } from '../support/client.ts';
 import { runCli } from '../support/run-cli.ts';
 import type { Outcome } from '../support/run-cli.ts';
+import { S3Emulator } from '../support/s3/s3-emulator.ts';
 import { startServer } from '../support/server.ts';
 
 let folder: string;
@@ -239,7 +240,7 @@ test('revokes a key once', async () => {
   assert.equal((await run(['key', 'revoke', '--data', data])).code, 2);
 });
 
-test('creates databases in the default or a given folder, and lists them', async () => {
+test('creates databases in the default or a given folder or store, and lists them', async (t) => {
   const own = await run(['database', 'create', 'sales', '--data', data]);
   assert.equal(own.code, 0, own.err);
   const root = /^sales {2}(\S+)\n$/.exec(own.out)?.[1] ?? assert.fail(own.out);
@@ -247,7 +248,12 @@ test('creates databases in the default or a given folder, and lists them', async
   const elsewhere = join(folder, 'elsewhere');
   const given = await run(['database', 'create', 'other', '--root', elsewhere, '--data', data]);
   assert.equal(given.out, `other  ${elsewhere}\n`);
-  const bucket = await run(['database', 'create', 'bucket', '--root=s3://tables/b', '--data', data]);
+  const create = ['database', 'create', 'bucket', '--root=s3://tables/b', '--data', data];
+  const unsafe = await S3Emulator.start(t, { ignoresConditions: true });
+  const refused = await run(create, { TILTYARD_STORAGE_OPTIONS: JSON.stringify(unsafe.storageOptions) });
+  assert.match(refused.err, /s3:\/\/tables cannot hold tables/);
+  const { storageOptions } = await S3Emulator.start(t);
+  const bucket = await run(create, { TILTYARD_STORAGE_OPTIONS: JSON.stringify(storageOptions) });
   assert.equal(bucket.out, 'bucket  s3://tables/b\n');
   const listed = await run(['database', 'list', '--data', data]);
   assert.deepEqual(listed, {

@@ -49,6 +49,9 @@ test('needs nothing to be told', () => {
     root: '/srv/data',
     sync: 'full',
     lockSeconds: 5,
+    requestSeconds: 30,
+    requestAttemptsMax: 5,
+    retentionSecondsMin: 600,
     options: {},
     allowedCallerOptions: [],
   });
@@ -101,6 +104,9 @@ test('reads every kind of value from flags', () => {
     root: 's3://bucket/tables',
     sync: 'os',
     lockSeconds: 5,
+    requestSeconds: 30,
+    requestAttemptsMax: 5,
+    retentionSecondsMin: 600,
     options: { aws_region: 'eu-1' },
     allowedCallerOptions: ['a', 'b'],
   });

@@ -7,7 +7,7 @@ import { openCatalog } from '../../src/catalog/catalog.ts';
 import type { Catalog } from '../../src/catalog/catalog.ts';
 import { createSingleProcess } from '../../src/coordination/coordination.ts';
 import { openEngine } from '../../src/engine/engine.ts';
-import type { Engine, FieldMetadataEntry, MergeRequest } from '../../src/engine/engine.ts';
+import type { Engine, EngineSettings, FieldMetadataEntry, MergeRequest } from '../../src/engine/engine.ts';
 import type { NativeEngine } from '../../src/engine/native/native.ts';
 import type { EngineLimits, JournalLimits } from '../../src/model/limits.ts';
 import type { TableLocation, TableRecord, TableState } from '../../src/model/table.ts';
@@ -41,6 +41,8 @@ export type Pair = readonly [column: string, expression: string];
 export interface WriteFixtureSettings extends Partial<StorageSettings> {
   /** The folder of a fixture before this one, as after a restart of the service. */
   readonly folder?: string;
+  /** A folder, or an address that `objects` fit; a folder of its own by default. */
+  readonly root?: string;
   readonly limits?: Partial<EngineLimits>;
   readonly journal?: Partial<JournalLimits>;
   readonly native?: NativeEngine;
@@ -58,7 +60,8 @@ export async function openWriteFixture(test: Owner, settings: WriteFixtureSettin
   const engineLimits = { ...ENGINE_LIMITS, ...settings.limits };
   const limits = { ...all, engine: engineLimits, journal: { ...all.journal, ...settings.journal } };
   const storages = openStorages({ ...settings, sync, watchedTablesMax });
-  const engine = await openNative(settings.native, { limits: engineLimits, storages });
+  const storageOptions = settings.objects?.options ?? {};
+  const engine = await openNative(settings.native, { limits: engineLimits, storages, storageOptions });
   const opened = await openCatalog({
     address: join(folder, 'catalog.db'),
     storageRoot: folder,
@@ -92,7 +95,7 @@ export async function openWriteFixture(test: Owner, settings: WriteFixtureSettin
     await opened.close();
   };
   test.after(close);
-  const root = join(folder, 'data');
+  const { root = join(folder, 'data') } = settings;
   await storages.of(root).ensureRoot();
   const [database = await catalog.databases.create({ name: 'default', root })] = await catalog.databases.list();
   if (settings.recover !== false) {
@@ -120,9 +123,9 @@ async function makeFolder(test: Owner): Promise<string> {
 
 async function openNative(
   native: NativeEngine | undefined,
-  { limits, storages }: { readonly limits: EngineLimits; readonly storages: Storages },
+  parts: Pick<EngineSettings, 'limits' | 'storages' | 'storageOptions'>,
 ): Promise<Engine> {
-  const settings = { limits, storageOptions: {}, querySeconds: 30, storages };
+  const settings = { ...parts, querySeconds: 30 };
   return native === undefined ? openEngine(settings) : openEngine(settings, native);
 }
 

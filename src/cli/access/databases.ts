@@ -13,9 +13,12 @@ export const databaseCommands: readonly Command[] = [
     help: 'Without --root its tables live below the storage root, in a folder of their own.',
     prepare(given) {
       const name = requireOneName(given, NAME_RULE);
-      return async (catalog) => {
+      return async (catalog, config) => {
         const { root } = await catalog.databases.create({ name, root: toRoot(given.value('root')) });
-        await ensureRoot(root);
+        await ensureRoot(root, config).catch(async (error: unknown) => {
+          await catalog.databases.drop(name);
+          throw error;
+        });
         return { json: { name, root }, text: `${name}  ${root}\n` };
       };
     },

@@ -57,6 +57,19 @@ export const SERVICE_SETTINGS = {
     rule: Rule.readStorageRoot,
   }),
   'storage.options': options('Options of the storage layer, such as aws_region; values are never shown.'),
+  'storage.requestSeconds': number(
+    seconds(30, [0.1, HOUR], 'Time in which an object store must answer a request of the server itself.'),
+  ),
+  'storage.requestAttemptsMax': number(
+    integer(5, [1, 100], 'How often a request of the server itself is sent to an object store that fails.'),
+  ),
+  'storage.retentionSecondsMin': number(
+    seconds(
+      600,
+      [600, 30 * DAY],
+      'On an object store no version that was the latest within this time is removed; more than the engine repeats a request.',
+    ),
+  ),
   'storage.sync': choice(
     'full',
     ['full', 'os'],

@@ -76,7 +76,7 @@ async function completeTag(tables: OpenTables, location: TableLocation, name: st
   const version = numberOf(file?.['version']) ?? known?.version ?? 0;
   const manifestBytes = numberOf(file?.['manifestSize']) ?? known?.manifestSize ?? 0;
   const branch = file === undefined ? await branchOf(tables, location, name) : textOf(file['branch']);
-  // As RFC 3339; unknown on an object store.
+  // As RFC 3339.
   const createdAt = textOf(file?.['createdAt']);
   return { name, version, branch, manifestBytes, createdAt };
 }

@@ -73,7 +73,6 @@ async function requireVersion(tables: OpenTables, { location, branch, version: a
  */
 async function removeVersions(tables: OpenTables, target: WriteTarget, ranges: readonly VersionRange[]) {
   const storage = tables.storages.of(target.location.root);
-  storage.requireRemovableManifests();
   const versions = await listVersions(tables, target);
   const latest = versions.at(-1)?.version ?? 0;
   const doomed = versions.filter(({ version }) => ranges.some(({ start, end }) => version >= start && version < end));
@@ -83,9 +82,21 @@ async function removeVersions(tables: OpenTables, target: WriteTarget, ranges: r
       'End the range before it, or drop the table.',
     );
   }
+  refuseYoung(doomed, storage.retentionSecondsMin);
   await refusePinned(tables, target, new Set(doomed.map(({ version }) => version)));
   await storage.removeManifests(doomed.map(({ manifestPath }) => manifestPath));
   return { count: doomed.length, latest };
+}
+
+/** A delayed commit of another writer could take the number of a version that is gone, and would seem to succeed. */
+function refuseYoung(doomed: readonly TableVersion[], retentionSecondsMin: number): void {
+  const newest = doomed.at(-1);
+  if (newest === undefined || retentionSecondsMin === 0) return;
+  const ageSeconds = Date.now() / 1000 - newest.committedAtMicroseconds / 1e6;
+  if (ageSeconds >= retentionSecondsMin) return;
+  throw new ServiceError('InvalidTableState', `Version ${newest.version} is too young to be deleted.`, {
+    hint: `On an object store a version can be deleted ${retentionSecondsMin} s after its commit.`,
+  });
 }
 
 async function refusePinned(tables: OpenTables, target: WriteTarget, doomed: ReadonlySet<number>): Promise<void> {

@@ -3,6 +3,7 @@ import type { InspectedCommit } from '../storage.ts';
 import { countRows, listIndexNames, listWrittenFiles } from './fragments.ts';
 import type { WrittenFile } from './fragments.ts';
 import { findTransactionSection, readManifest } from './manifest.ts';
+import type { Message } from './protobuf.ts';
 import { readTransaction } from './transaction.ts';
 
 /** Fields of `Manifest` in Lance's table.proto. */
@@ -25,6 +26,11 @@ export async function readCommit(
       : undefined;
   const bytes = findTransactionSection(file, manifest) ?? (await inFile());
   return { ...readTransaction(bytes).summary, rows: countRows(manifest.messages(FRAGMENTS_FIELD)) };
+}
+
+/** All fragments of a version. */
+export function readFragments(file: Buffer): readonly Message[] {
+  return readManifest(file).messages(FRAGMENTS_FIELD);
 }
 
 /** A commit, and the files that it added. */

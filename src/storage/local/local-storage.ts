@@ -3,7 +3,7 @@ import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { TableLocation } from '../../model/table.ts';
 import { manifestPath, readRef, refPath } from '../format/layout.ts';
-import { cloneUnsupported } from '../object-storage.ts';
+import { cloneUnsupported } from '../storage.ts';
 import type { RefFile, Storage } from '../storage.ts';
 import { measureFolder, sweepUnfinished } from '../sync/folder-tree.ts';
 import type { TableSync } from '../sync/table-sync.ts';
@@ -29,6 +29,8 @@ export function createLocalStorage(root: string, sync: TableSync): Storage {
     return folder === undefined ? undefined : read(folder);
   };
   return {
+    retentionSecondsMin: 0,
+    verifyRoot: async () => {},
     ensureRoot: async () => ensureRootFolder(root),
     requireRoot: async () => requireRootFolder(root),
     requirePlainDirectory: async (segments) => requirePlainDirectory(root, segments),
@@ -48,7 +50,6 @@ export function createLocalStorage(root: string, sync: TableSync): Storage {
       await cloneVersion(folderOf(source), tableFolder(targetRoot, target), version);
     },
     removeFolder: async (location) => rm(folderOf(location), { recursive: true, force: true }),
-    requireRemovableManifests: () => {},
     removeManifests,
     measureManifest,
     measureTable: async (location) => measureFolder(folderOf(location)),

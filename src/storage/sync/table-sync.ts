@@ -7,7 +7,7 @@ import { findChangedSince } from './folder-tree.ts';
 import { prepare, takeDirtyPaths } from './sync-state.ts';
 import type { SyncState } from './sync-state.ts';
 
-export interface StorageSettings {
+export interface SyncSettings {
   /** `full`: on disk before the reply. `os`: whenever the operating system writes it back. */
   readonly sync: 'full' | 'os';
   /** How many tables are watched for dirty paths at once. */
@@ -27,14 +27,14 @@ const NO_SYNC: SyncScope = { sync: async () => {}, end: () => {} };
  * sync: one that begins after a commit covers it and all before.
  */
 export class TableSync {
-  readonly #settings: Required<StorageSettings>;
+  readonly #settings: Required<SyncSettings>;
   /** By folder, as the failed ones. */
   readonly #tables = new Map<string, SyncState>();
   /** After a failed sync the state of the disk is unknown; even a later sync that succeeds does not show it. */
   readonly #failed = new Set<string>();
   #syncCount = 0;
 
-  constructor(settings: StorageSettings) {
+  constructor(settings: SyncSettings) {
     this.#settings = { disk: DISK, shortageMilliseconds: SHORTAGE_MILLISECONDS, ...settings };
   }
 

@@ -196,7 +196,7 @@ export class InDoubtWrites {
   async #requireIntact(target: WriteTarget, { since }: JournalEntry, verdict: FoundCommit): Promise<Verdict> {
     const { engine, storages } = this.#parts;
     const { version } = verdict.commit;
-    if (findFault(storages, target, { base: version - 1, version }) === undefined) return verdict;
+    if ((await findFault(storages, target, { base: version - 1, version })) === undefined) return verdict;
     if ((await engine.findLatestVersion(target)) !== version) return { kind: 'unknown' };
     await engine.restoreVersion(target, version - 1);
     await storages.of(target.location.root).syncSince(target.location, since);

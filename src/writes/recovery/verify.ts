@@ -2,7 +2,7 @@ import type { JournalEntry, NewEntry } from '../../catalog/catalog.ts';
 import type { Engine, WriteTarget } from '../../engine/engine.ts';
 import type { ServiceError } from '../../errors/service-error.ts';
 import type { Commit } from '../../model/table.ts';
-import type { InspectedCommit } from '../../storage/storage.ts';
+import type { Inspection } from '../../storage/storage.ts';
 import type { Storages } from '../../storage/storages.ts';
 import { readExpectation } from '../journal-entries.ts';
 import type { Expectation } from '../journal-entries.ts';
@@ -28,20 +28,14 @@ export type Verdict = FoundCommit | { readonly kind: 'not-committed' | 'unknown'
 
 /** Looks for the commit of an entry. Call it in the table's queue, or before any other write can run. */
 export async function findCommit(
-  { engine, storages }: TableAccess,
+  { storages }: Pick<TableAccess, 'storages'>,
   target: WriteTarget,
   entry: EntryRange & Pick<NewEntry, 'expected'>,
 ): Promise<Verdict> {
-  const { baseVersion, boundVersion = Infinity } = entry;
+  const { baseVersion } = entry;
   // The base version itself has the number of rows before the write.
   const commits = await storages.of(target.location.root).readCommits(target.location, target.branch, baseVersion - 1);
-  if (commits !== undefined) return judge(commits, entry, readExpectation(entry));
-  const latest = (await engine.findLatestVersion(target)) ?? 0;
-  // Where manifests cannot be read, only the version decides, though maintenance raises it too.
-  if (Math.min(latest, boundVersion) <= baseVersion) return { kind: 'not-committed' };
-  const unread = { restoredVersion: undefined, transactionId: undefined, addedRows: undefined, rows: undefined };
-  const commit = { version: baseVersion + 1, kind: 'unknown', readVersion: baseVersion, ...unread } as const;
-  return { kind: 'committed', commit, rowsBefore: undefined };
+  return commits === undefined ? { kind: 'unknown' } : judge(commits, entry, readExpectation(entry));
 }
 
 /** The commits after the base version, up to this one. A write that adds nothing makes none; columns may take two. */
@@ -52,18 +46,46 @@ interface CommitRange {
   readonly storedRows?: number | undefined;
 }
 
-/** Why commits that the engine has made are worthless: files that were cut short, or rows that are missing. */
+/**
+ * Why commits that the engine has made are worthless: files that were cut short, or rows that are missing. On a local disk
+ * the result is there at once.
+ */
 export function findFault(
   storages: Storages,
   { location, branch }: WriteTarget,
   { base, version, storedRows }: CommitRange,
-): ServiceError | undefined {
+): Fault | Promise<Fault> {
   const storage = storages.of(location.root);
-  let last: InspectedCommit | undefined;
+  let last: Inspection;
   for (let each = base + 1; each <= version; each += 1) {
-    last = storage.inspectCommit(location, branch, each);
+    const found = storage.inspectCommit(location, branch, each);
+    if (found instanceof Promise) {
+      return findRemoteFault(storages, { location, branch }, { base: each - 1, version, storedRows }, found);
+    }
+    last = found;
     if (last?.isIntact === false) return notKept();
   }
+  return compareRows(last, storedRows);
+}
+
+type Fault = ServiceError | undefined;
+
+/** The same, where the files of the first commit of the range are being looked at. */
+async function findRemoteFault(
+  storages: Storages,
+  target: WriteTarget,
+  range: CommitRange,
+  inspecting: Promise<Inspection>,
+): Promise<Fault> {
+  const inspected = await inspecting;
+  if (inspected?.isIntact === false) return notKept();
+  const base = range.base + 1;
+  return base < range.version
+    ? findFault(storages, target, { ...range, base })
+    : compareRows(inspected, range.storedRows);
+}
+
+function compareRows(last: Inspection, storedRows: number | undefined): Fault {
   const isShort = last !== undefined && storedRows !== undefined && last.addedRows !== storedRows;
   return isShort ? malformed() : undefined;
 }

@@ -8,10 +8,17 @@ import { locateTable } from '../../../src/engine/tables/lifecycle.ts';
 import { ServiceError } from '../../../src/errors/service-error.ts';
 import { locationUri } from '../../../src/model/table.ts';
 import { openStorages } from '../../../src/storage/storages.ts';
+import type { Storages } from '../../../src/storage/storages.ts';
+import { toObjectSettings } from '../../storage/object/test-stores.ts';
+import { S3Emulator } from '../../support/s3/s3-emulator.ts';
 
-const storages = openStorages({ sync: 'os', watchedTablesMax: 1 });
+let storages: Storages;
 let folder: string;
+let emulator: S3Emulator;
 before(async () => {
+  emulator = await S3Emulator.start({ after: () => {} });
+  emulator.objects.put('bucket/root/a/x.lance/_versions/1.manifest', Buffer.from('x'));
+  storages = openStorages({ sync: 'os', watchedTablesMax: 1, objects: toObjectSettings(emulator) });
   folder = await mkdtemp(join(tmpdir(), 'location-'));
   await mkdir(join(folder, 'root', 'a', 'b', 'x.lance'), { recursive: true });
   await mkdir(join(folder, 'root', 'x.lance'));
@@ -19,7 +26,10 @@ before(async () => {
   await symlink(join(folder, 'outside.lance'), join(folder, 'root', 'out.lance'));
   await symlink(folder, join(folder, 'root', 'up'));
 });
-after(async () => rm(folder, { recursive: true, force: true }));
+after(async () => {
+  emulator.close();
+  await rm(folder, { recursive: true, force: true });
+});
 
 test('finds a directory below the root, by a relative or a full path', async () => {
   const root = join(folder, 'root');
@@ -29,9 +39,14 @@ test('finds a directory below the root, by a relative or a full path', async () 
   }
 });
 
-test('takes the address on an object store without looking', async () => {
-  const location = await locateTable(storages, 's3://bucket/root', 'a/x.lance');
-  assert.deepEqual(location, { kind: 'listed', root: 's3://bucket/root/a', directory: 'x' });
+test('finds a table on an object store by its objects', async () => {
+  const found = { kind: 'listed', root: 's3://bucket/root/a', directory: 'x' };
+  for (const text of ['a/x.lance', 's3://bucket/root/a/x.lance/']) {
+    assert.deepEqual(await locateTable(storages, 's3://bucket/root', text), found);
+  }
+  for (const text of ['x.lance', 'b/x.lance', 'a/x.lance2.lance']) {
+    await assert.rejects(locateTable(storages, 's3://bucket/root', text), { kind: 'TableNotFound' });
+  }
 });
 
 test('follows no link out of the root, nor inside of it', async () => {

@@ -29,9 +29,3 @@ test('a root that is a file is refused', async (t) => {
   await assert.rejects(storage.requireRoot(), refusal('ServiceUnavailable', /cannot be used/));
   await assert.rejects(storage.ensureRoot(), refusal('ServiceUnavailable', /cannot be used/));
 });
-
-test('a root on an object store is taken as it is', async () => {
-  const storage = storages.of('s3://bucket/prefix');
-  await storage.ensureRoot();
-  await storage.requireRoot();
-});

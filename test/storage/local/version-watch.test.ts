@@ -6,7 +6,6 @@ import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { watchVersions } from '../../../src/storage/local/version-watch.ts';
-import { OBJECT_STORAGE } from '../../../src/storage/object-storage.ts';
 import type { VersionWatch } from '../../../src/storage/storage.ts';
 import { locationUri } from '../../../src/model/table.ts';
 import { commitPlan, openTable, sql } from '../../engine/test-engine.ts';
@@ -79,10 +78,8 @@ test("finds the versions that the engine wrote, by the engine's names", { skip: 
   );
 });
 
-test('gives no stamp without a folder, or on an object store', async (t) => {
+test('gives no stamp without a folder', async (t) => {
   const { folder, watch } = await openFolder(t);
   await rm(folder, { recursive: true });
   assert.equal(watch.read(), undefined);
-  const remote = await OBJECT_STORAGE.watchVersions({ kind: 'listed', root: 's3://bucket/x', directory: 'table' });
-  assert.equal(remote.read(), undefined);
 });

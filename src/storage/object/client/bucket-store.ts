@@ -1,0 +1,180 @@
+import { createHash } from 'node:crypto';
+import pLimit from 'p-limit';
+import { storeRefused } from '../object-store.ts';
+import type { CopySource, ObjectPart, ObjectStore, StoredObject } from '../object-store.ts';
+import { encodeKey, encodeQuery } from './http.ts';
+import type { StoreHttp, StoreReply, StoreRequest } from './http.ts';
+import { MultipartCopy } from './multipart-copy.ts';
+import { resolveCreated, toPart } from './replies.ts';
+import { escapeXml, findElements, findText, requireText } from './xml.ts';
+
+/** Where S3 and the XML interface of Google Cloud Storage, which follows it, differ. */
+export interface Dialect {
+  /** Of headers, such as `x-amz-`. */
+  readonly headerPrefix: string;
+  /** Makes a PUT fail with 412 when the object exists. */
+  readonly ifAbsent: Readonly<Record<string, string>>;
+  /** Deletes up to a thousand objects with one request. */
+  readonly hasBulkRemoval: boolean;
+  /** Larger objects are copied in parts. */
+  readonly copyBytesMax: number;
+}
+
+export interface BucketSettings {
+  readonly name: string;
+  readonly bucket: string;
+  /** The address of the bucket, without a slash at its end. */
+  readonly url: string;
+  readonly dialect: Dialect;
+  readonly http: StoreHttp;
+}
+
+const PAGE_KEYS = 1000;
+/** Requests that one call sends at a time. */
+const CONCURRENT_MAX = 16;
+
+/** A bucket of S3, of a compatible store, or of Google Cloud Storage. */
+export class BucketStore implements ObjectStore {
+  readonly #settings: BucketSettings;
+
+  constructor(settings: BucketSettings) {
+    this.#settings = settings;
+  }
+
+  get name(): string {
+    return this.#settings.name;
+  }
+
+  async get(key: string): Promise<Buffer | undefined> {
+    const { status, body } = await this.#send({ method: 'GET', url: this.#url(key) }, [200, 404]);
+    return status === 404 ? undefined : body;
+  }
+
+  async getRange(key: string, start: number, length: number): Promise<ObjectPart | undefined> {
+    const headers = { range: `bytes=${start}-${start + length - 1}` };
+    return toPart(await this.#send({ method: 'GET', url: this.#url(key), headers }, [206, 404, 416]));
+  }
+
+  async measure(key: string): Promise<number | undefined> {
+    const { status, headers } = await this.#send({ method: 'HEAD', url: this.#url(key) }, [200, 404]);
+    return status === 404 ? undefined : Number(headers.get('content-length'));
+  }
+
+  async put(key: string, content: Buffer): Promise<void> {
+    await this.#send({ method: 'PUT', url: this.#url(key), body: content }, [200, 201]);
+  }
+
+  async putIfAbsent(key: string, content: Buffer): Promise<boolean> {
+    const headers = this.#settings.dialect.ifAbsent;
+    const put = async (): Promise<StoreReply> =>
+      this.#send({ method: 'PUT', url: this.#url(key), headers, body: content }, [200, 201, 412]);
+    return resolveCreated(put, async () => this.get(key), content);
+  }
+
+  async *list(prefix: string, limit = Infinity): AsyncGenerator<StoredObject> {
+    let left = limit;
+    let token: string | undefined;
+    do {
+      const page = await this.#listPage(prefix, Math.min(left, PAGE_KEYS), token);
+      for (const entry of findElements(page, 'Contents')) {
+        yield {
+          key: requireText(entry, 'Key'),
+          bytes: Number(requireText(entry, 'Size')),
+          modifiedAtMilliseconds: Date.parse(requireText(entry, 'LastModified')),
+        };
+        left -= 1;
+      }
+      token = findText(page, 'IsTruncated') === 'true' ? requireText(page, 'NextContinuationToken') : undefined;
+    } while (token !== undefined && left > 0);
+  }
+
+  async copy({ bucket, key: source, bytes }: CopySource, key: string): Promise<void> {
+    const { headerPrefix, copyBytesMax } = this.#settings.dialect;
+    const from = `/${bucket}/${encodeKey(source)}`;
+    if (bytes > copyBytesMax) {
+      const send = async (request: StoreRequest): Promise<StoreReply> => this.#send(request, [200, 204]);
+      await new MultipartCopy({ send, url: this.#url(key), headerPrefix, partBytes: copyBytesMax }).run(from, bytes);
+      return;
+    }
+    const headers = { [`${headerPrefix}copy-source`]: from };
+    const { body } = await this.#send({ method: 'PUT', url: this.#url(key), headers }, [200]);
+    requireNoError(body, 'a copy failed');
+  }
+
+  async remove(keys: readonly string[]): Promise<void> {
+    if (this.#settings.dialect.hasBulkRemoval && keys.length > 1) {
+      for (let at = 0; at < keys.length; at += PAGE_KEYS) await this.#removePage(keys.slice(at, at + PAGE_KEYS));
+      return;
+    }
+    const limit = pLimit(CONCURRENT_MAX);
+    await limit.map([...keys], async (key) => this.#send({ method: 'DELETE', url: this.#url(key) }, [200, 204, 404]));
+  }
+
+  async removeUnfinished(prefix: string, startedBeforeMilliseconds: number): Promise<number> {
+    let removed = 0;
+    let marker: Readonly<Record<string, string>> | undefined = {};
+    while (marker !== undefined) {
+      const request = {
+        method: 'GET',
+        url: `${this.#url('')}${encodeQuery({ uploads: '', prefix, ...marker })}`,
+      } as const;
+      const page = (await this.#send(request, [200])).body.toString('utf8');
+      for (const upload of findElements(page, 'Upload')) {
+        if (Date.parse(requireText(upload, 'Initiated')) >= startedBeforeMilliseconds) continue;
+        const uploadId = requireText(upload, 'UploadId');
+        const url = `${this.#url(requireText(upload, 'Key'))}${encodeQuery({ uploadId })}`;
+        await this.#send({ method: 'DELETE', url }, [204, 404]);
+        removed += 1;
+      }
+      marker = nextUploads(page);
+    }
+    return removed;
+  }
+
+  async #listPage(prefix: string, keysMax: number, token: string | undefined): Promise<string> {
+    const query = encodeQuery({
+      'list-type': '2',
+      'max-keys': String(keysMax),
+      prefix,
+      ...(token === undefined ? {} : { 'continuation-token': token }),
+    });
+    const { body } = await this.#send({ method: 'GET', url: `${this.#url('')}${query}` }, [200]);
+    return body.toString('utf8');
+  }
+
+  async #removePage(keys: readonly string[]): Promise<void> {
+    const objects = keys.map((key) => `<Object><Key>${escapeXml(key)}</Key></Object>`).join('');
+    const body = Buffer.from(`<Delete xmlns="${S3_NAMESPACE}">${objects}<Quiet>true</Quiet></Delete>`);
+    const headers = {
+      'content-type': 'application/xml',
+      'content-md5': createHash('md5').update(body).digest('base64'),
+    };
+    const url = `${this.#url('')}${encodeQuery({ delete: '' })}`;
+    const reply = await this.#send({ method: 'POST', url, headers, body }, [200]);
+    requireNoError(reply.body, 'an object was not removed');
+  }
+
+  #url(key: string): string {
+    return `${this.#settings.url}/${encodeKey(key)}`;
+  }
+
+  async #send(request: StoreRequest, expected: readonly number[]): Promise<StoreReply> {
+    return this.#settings.http.send(request, expected);
+  }
+}
+
+const S3_NAMESPACE = 'http://s3.amazonaws.com/doc/2006-03-01/';
+
+/** Long copies and removals begin their reply, with status 200, before their outcome is known. */
+export function requireNoError(body: Buffer, what: string): void {
+  const [error] = findElements(body.toString('utf8'), 'Error');
+  if (error !== undefined) throw storeRefused(`${what} (${findText(error, 'Code') ?? 'no code'})`);
+}
+
+function nextUploads(page: string): Readonly<Record<string, string>> | undefined {
+  if (findText(page, 'IsTruncated') !== 'true') return undefined;
+  return {
+    'key-marker': requireText(page, 'NextKeyMarker'),
+    'upload-id-marker': requireText(page, 'NextUploadIdMarker'),
+  };
+}

@@ -1,0 +1,130 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { storeRefused, storeUnreachable } from '../object-store.ts';
+import { findText } from './xml.ts';
+
+export interface StoreRequest {
+  readonly method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE';
+  readonly url: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: Buffer;
+}
+
+export interface StoreReply {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: Buffer;
+  /** An earlier attempt got no reply, or a faulty one: it may have been executed. */
+  readonly isRepeated: boolean;
+}
+
+/** Gives the headers of a signed request. Called for each attempt: signatures and tokens expire. */
+export type Sign = (request: StoreRequest) => Promise<Readonly<Record<string, string>>>;
+
+export interface HttpSettings {
+  /** For one attempt, with its reply. */
+  readonly requestSeconds: number;
+  readonly requestAttemptsMax: number;
+}
+
+/** Manifests of the largest tables; everything else that is read is smaller. */
+const REPLY_BYTES_MAX = 256 * 2 ** 20;
+
+/** Signed requests to a store, tried again after transient faults. */
+export class StoreHttp {
+  readonly #sign: Sign;
+  readonly #settings: HttpSettings;
+
+  constructor(sign: Sign, settings: HttpSettings) {
+    this.#sign = sign;
+    this.#settings = settings;
+  }
+
+  /** A reply whose status is expected; any other is thrown. */
+  async send(request: StoreRequest, expected: readonly number[]): Promise<StoreReply> {
+    const { requestAttemptsMax } = this.#settings;
+    let fault: unknown;
+    for (let attempt = 0; attempt < requestAttemptsMax; attempt += 1) {
+      if (attempt > 0) await sleep(choosePause(attempt));
+      try {
+        const reply = await this.#exchange(request, attempt > 0);
+        if (expected.includes(reply.status)) return reply;
+        if (!isTransient(reply.status)) throw storeRefused(describe(reply), `${request.method} ${pathOf(request)}`);
+        fault = new Error(`${request.method} ${pathOf(request)}: ${describe(reply)}`);
+      } catch (error) {
+        if (!isNetworkFault(error)) throw error;
+        fault = error;
+      }
+    }
+    throw storeUnreachable(fault);
+  }
+
+  async #exchange(request: StoreRequest, isRepeated: boolean): Promise<StoreReply> {
+    const headers = await this.#sign(request);
+    const response = await fetch(request.url, {
+      method: request.method,
+      headers: { ...headers },
+      body: request.body ?? null,
+      // A signature is good for one address only.
+      redirect: 'manual',
+      signal: AbortSignal.timeout(this.#settings.requestSeconds * 1000),
+    });
+    return { status: response.status, headers: response.headers, body: await readBody(response), isRepeated };
+  }
+}
+
+async function readBody(response: Response): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  // A body of `fetch` yields bytes.
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.length;
+    if (bytes > REPLY_BYTES_MAX) throw storeRefused(`a reply has more than ${REPLY_BYTES_MAX} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+/** 409: S3 and Azure when two conditional writes of one key overlap. Callers that expect it do not get here. */
+function isTransient(status: number): boolean {
+  return status >= 500 || status === 429 || status === 408 || status === 409;
+}
+
+/** `fetch` reports the network as a TypeError, a broken body as one or with a code, and a timeout by name. */
+function isNetworkFault(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return error instanceof TypeError || error.name === 'TimeoutError' || 'code' in error;
+}
+
+const PAUSE_MILLISECONDS_MIN = 50;
+const PAUSE_MILLISECONDS_MAX = 2000;
+
+/** Half of it by chance: clients that failed together do not come back together. */
+function choosePause(attempt: number): number {
+  const pause = Math.min(PAUSE_MILLISECONDS_MAX, PAUSE_MILLISECONDS_MIN * 2 ** attempt);
+  return pause * (0.5 + Math.random() / 2);
+}
+
+function describe({ status, body }: StoreReply): string {
+  const code = findText(body.toString('utf8'), 'Code');
+  return `status ${status}${code === undefined ? '' : ` (${code})`}`;
+}
+
+/** For the log: without the query, which may be a credential. */
+function pathOf({ url }: StoreRequest): string {
+  return url.split('?')[0] ?? '';
+}
+
+/** As signatures want it: everything but unreserved characters is escaped (RFC 3986, section 2.3). */
+export function encodeUri(text: string): string {
+  return encodeURIComponent(text).replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
+}
+
+export function encodeKey(key: string): string {
+  return key.split('/').map(encodeUri).join('/');
+}
+
+/** In the order in which signatures want the parameters. */
+export function encodeQuery(parameters: Readonly<Record<string, string>>): string {
+  const pairs = Object.entries(parameters).map(([name, value]) => `${encodeUri(name)}=${encodeUri(value)}`);
+  return pairs.length === 0 ? '' : `?${pairs.toSorted().join('&')}`;
+}

@@ -1,0 +1,98 @@
+import { readFileSync } from 'node:fs';
+import { storeMisconfigured } from '../object-store.ts';
+
+/** The storage options of the engine, and the variables from which it takes what they leave out. */
+export interface StoreOptions {
+  readonly options: Readonly<Record<string, string>>;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+}
+
+/** Finds options by any of their names, as the engine does: the options first, then the environment. */
+export class OptionReader {
+  readonly #sources: readonly ReadonlyMap<string, string>[];
+
+  constructor({ options, environment }: StoreOptions) {
+    this.#sources = [options, environment].map(toLowerCaseNames);
+  }
+
+  find(...names: readonly string[]): string | undefined {
+    for (const source of this.#sources) {
+      for (const name of names) {
+        const value = source.get(name);
+        if (value !== undefined && value !== '') return value;
+      }
+    }
+    return undefined;
+  }
+
+  isTrue(...names: readonly string[]): boolean {
+    return ['true', '1', 'yes', 'on', 'y'].includes(this.find(...names)?.toLowerCase() ?? '');
+  }
+
+  /** Without a slash at its end. Plain HTTP needs a word of its own, as for the engine. */
+  readEndpoint(endpoint: string, allowsHttp: boolean): string {
+    const trimmed = endpoint.replace(/\/+$/, '');
+    if (!URL.canParse(trimmed)) {
+      throw storeMisconfigured('The endpoint in the storage options is not an address.', 'Give one like https://host.');
+    }
+    if (trimmed.startsWith('http://') && !allowsHttp) {
+      const hint = 'Use https, or set the storage option allow_http to true.';
+      throw storeMisconfigured('The endpoint in the storage options is not encrypted.', hint);
+    }
+    return trimmed;
+  }
+}
+
+function toLowerCaseNames(source: StoreOptions['environment']): ReadonlyMap<string, string> {
+  const found = new Map<string, string>();
+  for (const [name, value] of Object.entries(source)) if (value !== undefined) found.set(name.toLowerCase(), value);
+  return found;
+}
+
+/** Something that expires, fetched again shortly before it does. Concurrent callers share a fetch. */
+export function keepFresh<Value extends { readonly expiresAtMilliseconds?: number }>(
+  fetchNew: () => Promise<Value>,
+): () => Promise<Value> {
+  let current: Value | undefined;
+  let fetching: Promise<Value> | undefined;
+  const renew = async (): Promise<Value> => {
+    try {
+      current = await fetchNew();
+      return current;
+    } finally {
+      fetching = undefined;
+    }
+  };
+  return async () => {
+    const expiresAt = current?.expiresAtMilliseconds ?? Infinity;
+    if (current !== undefined && Date.now() < expiresAt - EARLY_MILLISECONDS) return current;
+    fetching ??= renew();
+    return fetching;
+  };
+}
+
+const EARLY_MILLISECONDS = 5 * 60_000;
+
+/** Of credentials that a platform puts into files. */
+export function readTextFile(path: string): string {
+  return readFileSync(path, 'utf8').trim();
+}
+
+const TOKEN_SECONDS = 10;
+
+/** From a token endpoint, or a service for metadata of the machine. */
+export async function fetchText(url: string, init: RequestInit = {}): Promise<string> {
+  const response = await fetch(url, { ...init, signal: AbortSignal.timeout(TOKEN_SECONDS * 1000) });
+  const text = await response.text();
+  if (!response.ok) throw new TypeError(`${new URL(url).host} gave no credentials: status ${response.status}`);
+  return text;
+}
+
+/** An OAuth token reply (RFC 6749, section 5.1). */
+export async function fetchToken(url: string, init: RequestInit = {}) {
+  const reply: unknown = JSON.parse(await fetchText(url, init));
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Checked in the next line.
+  const { access_token: token, expires_in: seconds } = reply as { access_token?: unknown; expires_in?: unknown };
+  if (typeof token !== 'string') throw new TypeError(`${new URL(url).host} gave no access token`);
+  return { token, expiresAtMilliseconds: Date.now() + Number(seconds ?? 3600) * 1000 };
+}

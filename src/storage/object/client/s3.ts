@@ -1,0 +1,50 @@
+import { storeMisconfigured } from '../object-store.ts';
+import type { ObjectStore } from '../object-store.ts';
+import { findAwsCredentials } from './aws-credentials.ts';
+import { signAws } from './aws-signature.ts';
+import { BucketStore } from './bucket-store.ts';
+import type { Dialect } from './bucket-store.ts';
+import { StoreHttp } from './http.ts';
+import type { HttpSettings, Sign } from './http.ts';
+import type { OptionReader } from './options.ts';
+
+const GiB = 2 ** 30;
+
+const DIALECT: Dialect = {
+  headerPrefix: 'x-amz-',
+  ifAbsent: { 'if-none-match': '*' },
+  hasBulkRemoval: true,
+  copyBytesMax: 5 * GiB,
+};
+
+const DEFAULT_REGION = 'us-east-1';
+
+/** Opens buckets of S3 or a compatible store, with the options that the engine takes. */
+export function createS3(
+  options: OptionReader,
+  settings: HttpSettings & Partial<Pick<Dialect, 'copyBytesMax'>>,
+): (bucket: string) => ObjectStore {
+  if (options.find('aws_conditional_put', 'conditional_put')?.toLowerCase() === 'disabled') {
+    throw storeMisconfigured('The storage option aws_conditional_put=disabled loses writes.', 'Remove it.');
+  }
+  const region = options.find('aws_region', 'region') ?? options.find('aws_default_region', 'default_region');
+  const isVirtual = options.isTrue('aws_virtual_hosted_style_request', 'virtual_hosted_style_request');
+  const given = options.find('aws_endpoint', 'aws_endpoint_url', 'endpoint_url', 'endpoint');
+  const allowsHttp = options.isTrue('aws_allow_http', 'allow_http');
+  const endpoint = given === undefined ? undefined : options.readEndpoint(given, allowsHttp);
+  const isPublic = options.isTrue('aws_skip_signature', 'skip_signature');
+  const credentials = isPublic ? undefined : findAwsCredentials(options);
+  const dialect = { ...DIALECT, copyBytesMax: settings.copyBytesMax ?? DIALECT.copyBytesMax };
+  const sign: Sign = async (request) => {
+    if (credentials === undefined) return request.headers ?? {};
+    return signAws(request, await credentials(), { region: region ?? DEFAULT_REGION, now: new Date() });
+  };
+  const toUrl = (bucket: string): string => {
+    // With its own host for each bucket, an endpoint is that of the bucket, as for the engine.
+    if (endpoint !== undefined) return isVirtual ? endpoint : `${endpoint}/${bucket}`;
+    const host = `s3.${region ?? DEFAULT_REGION}.amazonaws.com`;
+    return isVirtual ? `https://${bucket}.${host}` : `https://${host}/${bucket}`;
+  };
+  const http = new StoreHttp(sign, settings);
+  return (bucket) => new BucketStore({ name: `s3://${bucket}`, bucket, url: toUrl(bucket), dialect, http });
+}

@@ -1,0 +1,92 @@
+import { ServiceError } from '../../errors/service-error.ts';
+import { locationUri } from '../../model/table.ts';
+import type { TableLocation } from '../../model/table.ts';
+import { branchPath, manifestPath, readRef, refPath } from '../format/layout.ts';
+import { requireOwnFiles } from '../format/manifest.ts';
+import { cloneUnsupported } from '../storage.ts';
+import type { Storage } from '../storage.ts';
+import { joinKey, parseAddress } from './address.ts';
+import { cloneVersion, removePrefix } from './clone-version.ts';
+import type { Folder } from './clone-version.ts';
+import { findManifest, inspectCommit, readCommitsAfter } from './commit-history.ts';
+import type { ObjectStores } from './object-stores.ts';
+
+/** A root on an object store: what it acknowledged is durable, and every object is written as a whole. */
+export function createObjectStorage(root: string, stores: ObjectStores): Storage {
+  const base = parseAddress(root);
+  const store = stores.open(base);
+  const verify = async (): Promise<void> => stores.verify(base);
+  const folderOf = (location: TableLocation): Folder => {
+    const address = parseAddress(locationUri(location));
+    return { store: stores.open(address), bucket: address.bucket, path: address.path };
+  };
+  const hasObjects = async (path: string): Promise<boolean> => {
+    for await (const _ of store.list(`${path}/`, 1)) return true;
+    return false;
+  };
+  return {
+    retentionSecondsMin: stores.settings.retentionSecondsMin,
+    verifyRoot: verify,
+    ensureRoot: verify,
+    requireRoot: verify,
+    async requirePlainDirectory(segments) {
+      if (await hasObjects(joinKey(base.path, ...segments))) return;
+      throw new ServiceError('TableNotFound', 'There is no Lance table at the location.');
+    },
+    hasDirectory: async (name) => hasObjects(joinKey(base.path, name)),
+    watchVersions: async () => ({ read: () => undefined, has: () => false }),
+    manifestPath,
+    // An object is there as a whole or not at all.
+    quarantineTornManifest: () => undefined,
+    readCommits: async (location, branch, afterVersion) =>
+      onBranch(location, branch, async (path) => readCommitsAfter(store, path, afterVersion)),
+    inspectCommit: async (location, branch, version) =>
+      onBranch(location, branch, async (path) => inspectCommit(store, path, version)),
+    async refuseForeignFiles(location, version) {
+      const manifest = await findManifest(store, pathOf(location), version);
+      if (manifest === undefined) throw new Error(`The manifest of version ${version} was not found.`);
+      requireOwnFiles(manifest.file);
+    },
+    async readRefFile(location, kind, name) {
+      const file = await store.get(joinKey(pathOf(location), refPath(kind, name)));
+      return file === undefined ? undefined : readRef(file.toString('utf8'));
+    },
+    async cloneVersion(source, target, version) {
+      if (findScheme(target.root) !== base.scheme) throw cloneUnsupported();
+      await cloneVersion(folderOf(source), folderOf(target), version);
+    },
+    removeFolder: async (location) => removePrefix(store, pathOf(location)),
+    removeManifests: async (paths) => store.remove(paths.map((path) => parseAddress(path).path)),
+    measureManifest: async (path) => store.measure(parseAddress(path).path),
+    async measureTable(location) {
+      let bytes = 0;
+      for await (const object of store.list(`${pathOf(location)}/`)) bytes += object.bytes;
+      return bytes;
+    },
+    sweepUnfinishedFiles: async (location, olderThanMilliseconds) =>
+      store.removeUnfinished(`${pathOf(location)}/`, Date.now() - olderThanMilliseconds),
+    beginSync: async () => NO_SYNC,
+    syncSince: async () => {},
+    forget: () => {},
+  };
+}
+
+/** `undefined` for a branch whose name is no path. */
+async function onBranch<Value>(
+  location: TableLocation,
+  branch: string | undefined,
+  read: (path: string) => Promise<Value>,
+): Promise<Value | undefined> {
+  const below = branchPath(branch);
+  return below === undefined ? undefined : read(joinKey(pathOf(location), below));
+}
+
+function pathOf(location: TableLocation): string {
+  return parseAddress(locationUri(location)).path;
+}
+
+const NO_SYNC = { sync: async (): Promise<void> => {}, end: (): void => {} };
+
+function findScheme(root: string): string {
+  return root.includes('://') ? root.slice(0, root.indexOf('://')) : 'file';
+}

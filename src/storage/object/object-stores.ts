@@ -1,0 +1,65 @@
+import type { Scheme, ObjectAddress } from './address.ts';
+import { createAzure } from './client/azure.ts';
+import { createGcs } from './client/gcs.ts';
+import type { HttpSettings } from './client/http.ts';
+import { OptionReader } from './client/options.ts';
+import type { StoreOptions } from './client/options.ts';
+import { createS3 } from './client/s3.ts';
+import type { ObjectStore } from './object-store.ts';
+import { ServiceError } from '../../errors/service-error.ts';
+import { probeConditionalWrites } from './probe.ts';
+
+export interface ObjectSettings extends StoreOptions, HttpSettings {
+  /** No version that was the latest within this time is removed. */
+  readonly retentionSecondsMin: number;
+  /** Larger objects are copied in parts; for tests. */
+  readonly copyBytesMax?: number;
+}
+
+type OpenBucket = (bucket: string) => ObjectStore;
+
+const CREATORS: Readonly<Record<Scheme, (options: OptionReader, settings: ObjectSettings) => OpenBucket>> = {
+  s3: createS3,
+  gs: createGcs,
+  az: createAzure,
+};
+
+/** The object stores of the service, with the options that the engine gets too. */
+export class ObjectStores {
+  readonly settings: ObjectSettings;
+  readonly #openers = new Map<Scheme, OpenBucket>();
+  /** By store; the catalog's databases bound their number. */
+  readonly #verified = new Map<string, Promise<void>>();
+
+  constructor(settings: ObjectSettings) {
+    const { retentionSecondsMin, options } = settings;
+    const retrySeconds = Number.parseFloat(options['client_retry_timeout'] ?? '0') || 0;
+    // Longer than the engine repeats a request, whose default is three minutes.
+    this.settings = { ...settings, retentionSecondsMin: Math.max(retentionSecondsMin, 2 * retrySeconds) };
+  }
+
+  open({ scheme, bucket }: ObjectAddress): ObjectStore {
+    let opener = this.#openers.get(scheme);
+    if (opener === undefined) {
+      opener = CREATORS[scheme](new OptionReader(this.settings), this.settings);
+      this.#openers.set(scheme, opener);
+    }
+    return opener(bucket);
+  }
+
+  /** Probes a store once; again, when it could not be reached. */
+  async verify(address: ObjectAddress): Promise<void> {
+    const key = `${address.scheme}://${address.bucket}`;
+    const known = this.#verified.get(key);
+    if (known !== undefined) return known;
+    const probing = probeConditionalWrites(this.open(address), address.path);
+    this.#verified.set(key, probing);
+    try {
+      await probing;
+    } catch (error) {
+      const isVerdict = error instanceof ServiceError && error.kind === 'Unsupported';
+      if (!isVerdict) this.#verified.delete(key);
+      throw error;
+    }
+  }
+}

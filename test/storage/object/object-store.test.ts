@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { refusal } from '../../support/refusal.ts';
+import { S3Emulator } from '../../support/s3/s3-emulator.ts';
+import { collect, openStore } from './test-stores.ts';
+
+const KEYS = ['plain', 'a b/c+d', "it's (1)*!", 'ü/✓', 'a&b<c>"d"', '100%', 'a=b?c#d'];
+
+test('objects are written, read, measured, copied, listed and removed under any key', async (t) => {
+  const emulator = await S3Emulator.start(t);
+  const store = openStore(emulator);
+  for (const key of KEYS) {
+    assert.equal(await store.get(key), undefined);
+    assert.equal(await store.measure(key), undefined);
+    await store.put(key, Buffer.from(key));
+    assert.equal((await store.get(key))?.toString(), key);
+    assert.equal(await store.measure(key), Buffer.byteLength(key));
+    await store.copy({ bucket: 'bucket', key, bytes: key.length }, `copy/${key}`);
+    assert.equal((await store.get(`copy/${key}`))?.toString(), key);
+  }
+  const listed = await collect(store.list('copy/'));
+  assert.deepEqual(listed.map(({ key }) => key).toSorted(), KEYS.map((key) => `copy/${key}`).toSorted());
+  for (const { key, bytes } of listed) assert.equal(bytes, Buffer.byteLength(key) - 'copy/'.length);
+  for (const { modifiedAtMilliseconds } of listed) assert.ok(Math.abs(modifiedAtMilliseconds - Date.now()) < 600_000);
+  await store.remove([...KEYS, 'missing']);
+  await store.remove(['copy/plain']);
+  assert.equal((await collect(store.list(''))).length, KEYS.length - 1);
+});
+
+test('a part of an object comes with the size of the whole', async (t) => {
+  const store = openStore(await S3Emulator.start(t));
+  await store.put('key', Buffer.from('0123456789'));
+  const part = await store.getRange('key', 7, 2);
+  assert.deepEqual([part?.content.toString(), part?.objectBytes], ['78', 10]);
+  assert.equal((await store.getRange('key', 8, 100))?.content.toString(), '89');
+  assert.equal(await store.getRange('key', 10, 1), undefined);
+  assert.equal(await store.getRange('missing', 0, 1), undefined);
+});
+
+test('lists are complete beyond a page, and end at a limit', async (t) => {
+  const emulator = await S3Emulator.start(t);
+  const keys = Array.from({ length: 2500 }, (_, index) => `many/${String(index).padStart(5, '0')}`);
+  for (const key of keys) emulator.objects.put(`bucket/${key}`, Buffer.from('x'));
+  emulator.objects.put('bucket/other', Buffer.from('x'));
+  const store = openStore(emulator);
+  assert.deepEqual(
+    (await collect(store.list('many/'))).map(({ key }) => key),
+    keys,
+  );
+  assert.equal((await collect(store.list('many/', 1200))).length, 1200);
+  emulator.log.length = 0;
+  assert.equal((await collect(store.list('many/', 1))).length, 1);
+  assert.equal(emulator.log.length, 1);
+  await store.remove(keys);
+  assert.deepEqual(emulator.objects.paths(), ['bucket/other']);
+});
+
+test('an object that is too large for one request is copied in parts, from another bucket too', async (t) => {
+  const emulator = await S3Emulator.start(t, { copyBytesMax: 1000 });
+  const store = openStore(emulator, { copyBytesMax: 1000 });
+  const content = Buffer.from(Array.from({ length: 4321 }, (_, index) => index % 251));
+  emulator.objects.put('elsewhere/large', content);
+  await store.copy({ bucket: 'elsewhere', key: 'large', bytes: content.length }, 'copy');
+  assert.ok((await store.get('copy'))?.equals(content));
+  emulator.faults.add('error-before', { method: 'PUT', path: /failed/ }, 100);
+  const failing = store.copy({ bucket: 'elsewhere', key: 'large', bytes: content.length }, 'failed');
+  await assert.rejects(failing, refusal('ServiceUnavailable', /cannot be reached/));
+  assert.deepEqual(emulator.objects.uploads(), []);
+  assert.equal(await store.get('failed'), undefined);
+});
+
+test('only the first conditional write creates an object', async (t) => {
+  const emulator = await S3Emulator.start(t);
+  const store = openStore(emulator);
+  assert.equal(await store.putIfAbsent('key', Buffer.from('one')), true);
+  assert.equal(await store.putIfAbsent('key', Buffer.from('two')), false);
+  assert.equal(await store.putIfAbsent('key', Buffer.from('one')), false);
+  assert.equal((await store.get('key'))?.toString(), 'one');
+});
+
+for (const fault of ['error-after', 'reset-after'] as const) {
+  test(`a conditional write whose reply was lost is resolved by reading the object (${fault})`, async (t) => {
+    const emulator = await S3Emulator.start(t);
+    const store = openStore(emulator);
+    emulator.faults.add(fault, { method: 'PUT' });
+    assert.equal(await store.putIfAbsent('ours', Buffer.from('mine')), true);
+    emulator.faults.add(fault, { method: 'PUT' }, 100);
+    assert.equal(await store.putIfAbsent('late', Buffer.from('mine')), true);
+    emulator.faults.clear();
+    await store.put('theirs', Buffer.from('other'));
+    emulator.faults.add('error-before', { method: 'PUT' });
+    assert.equal(await store.putIfAbsent('theirs', Buffer.from('mine')), false);
+    assert.equal(emulator.faults.left, 0);
+  });
+}
+
+test('a conditional write that never got through is not reported as refused', async (t) => {
+  const emulator = await S3Emulator.start(t);
+  emulator.faults.add('error-before', { method: 'PUT' }, 100);
+  const writing = openStore(emulator).putIfAbsent('key', Buffer.from('mine'));
+  await assert.rejects(writing, refusal('ServiceUnavailable', /cannot be reached/));
+});
+
+for (const fault of ['error-before', 'error-after', 'reset-before', 'reset-after', 'hang'] as const) {
+  test(`requests are sent again after a fault, a bounded number of times (${fault})`, async (t) => {
+    const emulator = await S3Emulator.start(t);
+    const store = openStore(emulator, { requestSeconds: 0.2 });
+    emulator.faults.add(fault, {}, 3);
+    await store.put('key', Buffer.from('content'));
+    emulator.faults.add(fault, {}, 3);
+    assert.equal((await store.get('key'))?.toString(), 'content');
+    emulator.log.length = 0;
+    emulator.faults.add(fault, {}, 100);
+    await assert.rejects(store.get('key'), refusal('ServiceUnavailable', /cannot be reached/));
+    assert.equal(emulator.log.length, 4);
+  });
+}
+
+test('a refusal of the store is not tried again, and names its reason', async (t) => {
+  const emulator = await S3Emulator.start(t);
+  const options = { ...emulator.storageOptions, aws_secret_access_key: 'wrong' };
+  const store = openStore(emulator, { options });
+  await assert.rejects(store.get('key'), refusal('ServiceUnavailable', /status 403 \(SignatureDoesNotMatch\)/));
+  assert.equal(emulator.log.length, 1);
+});
+
+test('uploads that were never completed are removed when they are old', async (t) => {
+  const emulator = await S3Emulator.start(t);
+  emulator.objects.startUpload('bucket/table/old', new Date(Date.now() - 60_000));
+  emulator.objects.startUpload('bucket/table/new');
+  emulator.objects.startUpload('bucket/other/old', new Date(Date.now() - 60_000));
+  assert.equal(await openStore(emulator).removeUnfinished('table/', Date.now() - 30_000), 1);
+  assert.deepEqual(
+    emulator.objects
+      .uploads()
+      .map(({ path }) => path)
+      .toSorted(),
+    ['bucket/other/old', 'bucket/table/new'],
+  );
+});
+
+test('options may have the short names of the engine, and come from the environment', async (t) => {
+  const emulator = await S3Emulator.start(t);
+  const { aws_endpoint, aws_access_key_id = '', aws_secret_access_key = '' } = emulator.storageOptions;
+  const options = { endpoint: aws_endpoint ?? '', aws_allow_http: 'true' };
+  const environment = { AWS_ACCESS_KEY_ID: aws_access_key_id, AWS_SECRET_ACCESS_KEY: aws_secret_access_key };
+  assert.equal(await openStore(emulator, { options, environment }).get('key'), undefined);
+});
+
+test('an endpoint without encryption needs a word of its own', async (t) => {
+  const emulator = await S3Emulator.start(t);
+  const { allow_http: _, ...options } = emulator.storageOptions;
+  assert.throws(() => openStore(emulator, { options }), refusal('Unsupported', /allow_http/));
+  const disabled = { ...emulator.storageOptions, aws_conditional_put: 'disabled' };
+  assert.throws(() => openStore(emulator, { options: disabled }), refusal('Unsupported', /aws_conditional_put/));
+});

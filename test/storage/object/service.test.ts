@@ -1,0 +1,172 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, suite, test } from 'node:test';
+import { connect } from '@lancedb/lancedb';
+import { sampleStream } from '../../support/arrow-tables.ts';
+import { Client } from '../../support/client.ts';
+import type { Answer } from '../../support/client.ts';
+import { runCliOn } from '../../support/run-cli.ts';
+import { S3Emulator } from '../../support/s3/s3-emulator.ts';
+import { startServer } from '../../support/server.ts';
+import type { TestServer } from '../../support/server.ts';
+
+const ROOT = 's3://tables/prefix';
+
+let emulator: S3Emulator;
+let server: TestServer;
+let client: Client;
+before(async () => {
+  emulator = await S3Emulator.start({ after: () => {} });
+  server = await startServer({ flags: toFlags(emulator) });
+  client = new Client(server.url);
+});
+after(async () => {
+  await server.close();
+  emulator.close();
+});
+
+function toFlags({ storageOptions }: S3Emulator, root = ROOT): readonly string[] {
+  return [`--storage-root=${root}`, `--storage-options=${JSON.stringify(storageOptions)}`];
+}
+
+async function call(path: string, body: object = {}, status = 200): Promise<Answer['json']> {
+  const answer = await client.post(`/v1/${path}`, body);
+  assert.equal(answer.status, status, `${path}: ${answer.text}`);
+  return answer.json;
+}
+
+/** A table with the ids 1 to 10. */
+async function create(name: string): Promise<Answer['json']> {
+  const answer = await client.arrow(`/v1/table/${name}/create`, sampleStream());
+  assert.equal(answer.status, 200, answer.text);
+  return answer.json;
+}
+
+async function idsOf(name: string, more: object = {}): Promise<readonly number[]> {
+  const answer = await client.post(
+    `/v1/table/${name}/query`,
+    { k: 1000, columns: { column_names: ['id'] }, ...more },
+    { accept: 'application/json' },
+  );
+  assert.equal(answer.status, 200, answer.text);
+  return answer.json.rows.map(({ id }: { id: number }) => id).toSorted((one: number, other: number) => one - other);
+}
+
+suite('on an object store', () => {
+  test('tables are created, filled, changed, read and dropped', async () => {
+    const { location } = await create('items');
+    assert.ok(location.startsWith(`${ROOT}/items-`), location);
+    const first = await idsOf('items');
+    assert.equal(first.length, 10);
+    assert.equal((await client.arrow('/v1/table/items/insert', sampleStream(5))).status, 200);
+    assert.equal((await idsOf('items')).length, 15);
+    const updated = await call('table/items/update', { updates: [['id', 'id + 1000']], predicate: 'id = 3' });
+    assert.equal(updated.updated_rows, 2);
+    await call('table/items/delete', { predicate: 'id > 1000' });
+    assert.equal((await idsOf('items')).length, 13);
+    const merged = await client.arrow(
+      '/v1/table/items/merge_insert?on=id&when_not_matched_insert_all=true',
+      sampleStream(10),
+    );
+    assert.equal(merged.status, 200, merged.text);
+    assert.equal((await client.post('/v1/table/items/count_rows', {})).text, '14');
+    await call('table/items/drop');
+    assert.deepEqual(emulator.objects.paths(location.replace('s3://', '')), []);
+    await call('table/items/describe', {}, 404);
+  });
+
+  test('versions are listed, read, tagged, branched, restored and deleted after a while', async () => {
+    await create('history');
+    await call('table/history/update', { updates: [['id', 'id + 100']] });
+    const { versions } = await call('table/history/version/list');
+    assert.deepEqual(versions.map(({ version }: { version: number }) => version).toSorted(), [1, 2]);
+    for (const { manifest_path, manifest_size } of versions) {
+      assert.equal(emulator.objects.get(manifest_path.replace('s3://', ''))?.content.length, manifest_size);
+    }
+    assert.ok((await idsOf('history', { version: 1 })).every((id) => id < 100));
+    await call('table/history/tags/create', { tag: 'begin', version: 1 });
+    await call('table/history/branches/create', { name: 'side', from_version: 1 });
+    await call('table/history/restore', { version: 1 });
+    assert.ok((await idsOf('history')).every((id) => id < 100));
+    const refused = await call('table/history/version/delete', { ranges: [{ start_version: 2, end_version: 3 }] }, 409);
+    assert.match(refused.detail, /Version 2 is too young to be deleted\. .* 600 s/);
+  });
+
+  test('a clone is independent of its source, and the rename of a table keeps its data', async () => {
+    const { location } = await create('origin');
+    await call('table/origin/update', { updates: [['id', 'id + 100']] });
+    const clone = await call('table/copy/clone', { source_location: location, source_version: 1 });
+    assert.equal(clone.version, 1);
+    await call('table/origin/rename', { new_table_name: 'renamed' });
+    assert.ok((await idsOf('renamed')).every((id) => id >= 100));
+    await call('table/renamed/drop');
+    assert.equal((await idsOf('copy')).length, 10);
+    await call('table/copy/update', { updates: [['id', 'id + 7']] });
+  });
+
+  test('indexes are built, and maintenance puts a table in order', async () => {
+    await create('kept');
+    for (let id = 1; id <= 4; id += 1) {
+      await call('table/kept/update', { updates: [['id', 'id']], predicate: `id = ${id}` });
+    }
+    const index = await call('table/kept/create_scalar_index', { column: 'id', index_type: 'BTREE' });
+    assert.ok(index !== undefined);
+    const { result } = await call('table/kept/maintenance/run');
+    assert.ok(result.fragments_removed > 1, JSON.stringify(result));
+    assert.equal((await idsOf('kept')).length, 10);
+  });
+
+  test('a table that another program wrote is registered, unless it is not there', async () => {
+    const connection = await connect(ROOT, { storageOptions: { ...emulator.storageOptions } });
+    await connection.createTable('outside', [{ id: 1 }, { id: 2 }]);
+    connection.close();
+    await call('table/outside/register', { location: 'outside.lance' });
+    assert.deepEqual(await idsOf('outside'), [1, 2]);
+    await call('table/nothing/register', { location: 'nothing.lance' }, 404);
+  });
+
+  test('a database is backed up and restored', async (t) => {
+    const folder = await mkdtemp(join(tmpdir(), 'tiltyard-backup-'));
+    t.after(async () => rm(folder, { recursive: true, force: true }));
+    await create('precious');
+    const kept = await runCliOn(server.url, ['backup', 'default', join(folder, 'kept')]);
+    assert.equal(kept.code, 0, kept.err);
+    const restored = await runCliOn(server.url, ['restore', join(folder, 'kept'), 'again']);
+    assert.equal(restored.code, 0, restored.err);
+    const other = new Client(server.url, { headers: { 'x-lancedb-database': 'again' } });
+    assert.equal((await other.post('/v1/table/precious/describe', {})).status, 200);
+  });
+});
+
+test('tables that are on a store are found by a server with a new catalog', async (t) => {
+  const connection = await connect('s3://found/here', { storageOptions: { ...emulator.storageOptions } });
+  await connection.createTable('outside', [{ id: 1 }]);
+  connection.close();
+  const other = await startServer({ flags: toFlags(emulator, 's3://found/here') });
+  t.after(async () => other.close());
+  assert.deepEqual((await new Client(other.url).get('/v1/tables')).json.tables, ['outside']);
+});
+
+test('a server does not start on a store without conditional writes, and says why', async (t) => {
+  const unsafe = await S3Emulator.start(t, { ignoresConditions: true });
+  await assert.rejects(startServer({ flags: toFlags(unsafe) }), /s3:\/\/tables cannot hold tables/);
+  assert.deepEqual(unsafe.objects.paths(), []);
+});
+
+test('a server with tables starts while its store is out, and serves them when it is back', async (t) => {
+  const own = await S3Emulator.start(t);
+  const folder = await mkdtemp(join(tmpdir(), 'tiltyard-out-'));
+  t.after(async () => rm(folder, { recursive: true, force: true }));
+  const options = { folder, flags: [...toFlags(own), '--storage-request-attempts-max=2'] };
+  const first = await startServer(options);
+  assert.equal((await new Client(first.url).arrow('/v1/table/items/create', sampleStream())).status, 200);
+  await first.close();
+  own.faults.add('error-before', {}, 1_000_000);
+  const second = await startServer(options);
+  t.after(async () => second.close());
+  own.faults.clear();
+  const body = { updates: [['id', 'id + 1']] };
+  assert.equal((await new Client(second.url).post('/v1/table/items/update', body)).status, 200);
+});
