@@ -94,6 +94,7 @@ start('scripts/console.mjs');
 const files = findFiles(process.argv.slice(2));
 if (files.some((file) => file.includes('/browser/'))) start('scripts/install-browser.mjs');
 if (files.some((file) => file.includes('/catalog/'))) start('scripts/install-postgres.mjs');
+if (files.some((file) => file.includes('/storage/object/azure'))) start('scripts/install-azurite.mjs');
 const { findPostgres } = await import('../build/test/support/postgres.js');
 rmSync(GROUPS, { recursive: true, force: true });
 mkdirSync(GROUPS, { recursive: true });

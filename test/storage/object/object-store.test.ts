@@ -2,39 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { refusal } from '../../support/refusal.ts';
 import { S3Emulator } from '../../support/s3/s3-emulator.ts';
-import { collect, openStore } from './test-stores.ts';
+import { checkObjects, checkTables } from './store-checks.ts';
+import { collect, openStore, toObjectSettings } from './test-stores.ts';
 
-const KEYS = ['plain', 'a b/c+d', "it's (1)*!", 'ü/✓', 'a&b<c>"d"', '100%', 'a=b?c#d'];
-
-test('objects are written, read, measured, copied, listed and removed under any key', async (t) => {
+test('S3 holds objects under any key, and tables', async (t) => {
   const emulator = await S3Emulator.start(t);
-  const store = openStore(emulator);
-  for (const key of KEYS) {
-    assert.equal(await store.get(key), undefined);
-    assert.equal(await store.measure(key), undefined);
-    await store.put(key, Buffer.from(key));
-    assert.equal((await store.get(key))?.toString(), key);
-    assert.equal(await store.measure(key), Buffer.byteLength(key));
-    await store.copy({ bucket: 'bucket', key, bytes: key.length }, `copy/${key}`);
-    assert.equal((await store.get(`copy/${key}`))?.toString(), key);
-  }
-  const listed = await collect(store.list('copy/'));
-  assert.deepEqual(listed.map(({ key }) => key).toSorted(), KEYS.map((key) => `copy/${key}`).toSorted());
-  for (const { key, bytes } of listed) assert.equal(bytes, Buffer.byteLength(key) - 'copy/'.length);
-  for (const { modifiedAtMilliseconds } of listed) assert.ok(Math.abs(modifiedAtMilliseconds - Date.now()) < 600_000);
-  await store.remove([...KEYS, 'missing']);
-  await store.remove(['copy/plain']);
-  assert.equal((await collect(store.list(''))).length, KEYS.length - 1);
-});
-
-test('a part of an object comes with the size of the whole', async (t) => {
-  const store = openStore(await S3Emulator.start(t));
-  await store.put('key', Buffer.from('0123456789'));
-  const part = await store.getRange('key', 7, 2);
-  assert.deepEqual([part?.content.toString(), part?.objectBytes], ['78', 10]);
-  assert.equal((await store.getRange('key', 8, 100))?.content.toString(), '89');
-  assert.equal(await store.getRange('key', 10, 1), undefined);
-  assert.equal(await store.getRange('missing', 0, 1), undefined);
+  await checkObjects(openStore(emulator), 'bucket');
+  await checkTables(t, 's3://bucket/root', toObjectSettings(emulator));
 });
 
 test('lists are complete beyond a page, and end at a limit', async (t) => {
@@ -67,15 +41,6 @@ test('an object that is too large for one request is copied in parts, from anoth
   await assert.rejects(failing, refusal('ServiceUnavailable', /cannot be reached/));
   assert.deepEqual(emulator.objects.uploads(), []);
   assert.equal(await store.get('failed'), undefined);
-});
-
-test('only the first conditional write creates an object', async (t) => {
-  const emulator = await S3Emulator.start(t);
-  const store = openStore(emulator);
-  assert.equal(await store.putIfAbsent('key', Buffer.from('one')), true);
-  assert.equal(await store.putIfAbsent('key', Buffer.from('two')), false);
-  assert.equal(await store.putIfAbsent('key', Buffer.from('one')), false);
-  assert.equal((await store.get('key'))?.toString(), 'one');
 });
 
 for (const fault of ['error-after', 'reset-after'] as const) {

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import type { Sign, StoreRequest } from './http.ts';
-import { fetchToken, keepFresh } from './options.ts';
+import { fetchToken, keepFresh, readTextFile } from './options.ts';
 import type { OptionReader } from './options.ts';
 
 const API_VERSION = '2021-08-06';
@@ -38,21 +38,32 @@ function findTokens(options: OptionReader): () => Promise<{ readonly token: stri
   const clientId = options.find('azure_storage_client_id', 'azure_client_id', 'client_id');
   const secret = options.find('azure_storage_client_secret', 'azure_client_secret', 'client_secret');
   const tenant = options.find('azure_storage_tenant_id', 'azure_tenant_id', 'tenant_id', 'azure_authority_id');
-  if (clientId !== undefined && secret !== undefined && tenant !== undefined) {
-    const body = new URLSearchParams({
-      grant_type: 'client_credentials',
-      client_id: clientId,
-      client_secret: secret,
-      scope: 'https://storage.azure.com/.default',
+  const tokenFile = options.find('azure_federated_token_file', 'federated_token_file');
+  if (clientId !== undefined && tenant !== undefined && (secret ?? tokenFile) !== undefined) {
+    const host = options.find('azure_storage_authority_host', 'azure_authority_host', 'authority_host') ?? LOGIN;
+    const url = `${host.replace(/\/+$/, '')}/${tenant}/oauth2/v2.0/token`;
+    return keepFresh(async () => {
+      // A platform writes the token of a workload anew before it expires.
+      const proof: Record<string, string> =
+        secret === undefined
+          ? { client_assertion_type: ASSERTION_TYPE, client_assertion: readTextFile(tokenFile ?? '') }
+          : { client_secret: secret };
+      const body = new URLSearchParams({
+        grant_type: 'client_credentials',
+        client_id: clientId,
+        scope: 'https://storage.azure.com/.default',
+        ...proof,
+      });
+      return fetchToken(url, { method: 'POST', body });
     });
-    const url = `https://login.microsoftonline.com/${tenant}/oauth2/v2.0/token`;
-    return keepFresh(async () => fetchToken(url, { method: 'POST', body }));
   }
   const client = clientId === undefined ? '' : `&client_id=${encodeURIComponent(clientId)}`;
   const url = `${MACHINE_TOKEN}&resource=https%3A%2F%2Fstorage.azure.com%2F${client}`;
   return keepFresh(async () => fetchToken(url, { headers: { metadata: 'true' } }));
 }
 
+const LOGIN = 'https://login.microsoftonline.com';
+const ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
 const MACHINE_TOKEN = 'http://169.254.169.254/metadata/identity/oauth2/token?api-version=2018-02-01';
 
 type VersionedRequest = StoreRequest & Required<Pick<StoreRequest, 'headers'>>;

@@ -26,9 +26,9 @@ export async function resolveCreated(
   return reply.isRepeated && (await read())?.equals(content) === true;
 }
 
-/** Of a request with a range. */
+/** Of a request with a range. Some stores answer one past the end with nothing instead of 416. */
 export function toPart({ status, headers, body }: StoreReply): ObjectPart | undefined {
-  if (status !== 206) return undefined;
+  if (status !== 206 || body.length === 0) return undefined;
   const [, size] = /\/(\d+)$/.exec(headers.get('content-range') ?? '') ?? [];
   if (size === undefined) throw new ServiceError('Internal', 'The object store sent a part without its size.');
   return { content: body, objectBytes: Number(size) };

@@ -29,7 +29,7 @@ export function createS3(
   }
   const region = options.find('aws_region', 'region') ?? options.find('aws_default_region', 'default_region');
   const isVirtual = options.isTrue('aws_virtual_hosted_style_request', 'virtual_hosted_style_request');
-  const given = options.find('aws_endpoint', 'aws_endpoint_url', 'endpoint_url', 'endpoint');
+  const given = options.find('aws_endpoint_url_s3', 'aws_endpoint', 'aws_endpoint_url', 'endpoint_url', 'endpoint');
   const allowsHttp = options.isTrue('aws_allow_http', 'allow_http');
   const endpoint = given === undefined ? undefined : options.readEndpoint(given, allowsHttp);
   const isPublic = options.isTrue('aws_skip_signature', 'skip_signature');

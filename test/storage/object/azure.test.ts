@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { parseAddress } from '../../../src/storage/object/address.ts';
+import { ObjectStores } from '../../../src/storage/object/object-stores.ts';
+import { startAzurite, withoutAzurite } from '../../support/azurite.ts';
+import { refusal } from '../../support/refusal.ts';
+import { checkObjects, checkTables } from './store-checks.ts';
+import { collect, toObjectSettings } from './test-stores.ts';
+
+test('Azure Blob Storage holds objects and tables', { skip: withoutAzurite }, async (t) => {
+  const objects = toObjectSettings(await startAzurite(t, 'box'));
+  await checkObjects(new ObjectStores(objects).open(parseAddress('az://box')), 'box');
+  await checkTables(t, 'az://box/root', objects);
+});
+
+test('a list of more blobs than fit into a reply is complete', { skip: withoutAzurite }, async (t) => {
+  const store = new ObjectStores(toObjectSettings(await startAzurite(t, 'box'))).open(parseAddress('az://box'));
+  const keys = Array.from({ length: 5010 }, (_, index) => `many/${String(index).padStart(5, '0')}`);
+  for (let at = 0; at < keys.length; at += 100) {
+    await Promise.all(keys.slice(at, at + 100).map(async (key) => store.put(key, Buffer.from('x'))));
+  }
+  assert.deepEqual(
+    (await collect(store.list('many/'))).map(({ key }) => key),
+    keys,
+  );
+});
+
+test('an account that is missing is asked for, and a wrong key is refused', { skip: withoutAzurite }, async (t) => {
+  const { storageOptions } = await startAzurite(t, 'box');
+  const { azure_storage_account_name: _, ...nameless } = storageOptions;
+  const open = (options: Readonly<Record<string, string>>) =>
+    new ObjectStores(toObjectSettings({ storageOptions: options })).open(parseAddress('az://box'));
+  assert.throws(() => open(nameless), refusal('Unsupported', /azure_storage_account_name/));
+  const wrong = open({ ...storageOptions, azure_storage_account_key: Buffer.from('wrong').toString('base64') });
+  await assert.rejects(wrong.get('key'), refusal('ServiceUnavailable', /status 403/));
+});

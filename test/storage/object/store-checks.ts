@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
+import { probeConditionalWrites } from '../../../src/storage/object/probe.ts';
+import type { ObjectSettings } from '../../../src/storage/object/object-stores.ts';
+import type { ObjectStore } from '../../../src/storage/object/object-store.ts';
+import { toItems } from '../../engine/sample-tables.ts';
+import { openWriteFixture } from '../../writes/write-fixture.ts';
+import { collect } from './test-stores.ts';
+
+const KEYS = ['plain', 'a b/c+d', "it's (1)*!", 'ü/✓', 'a&b<c>"d"', '100%', 'a=b?c#d'];
+
+/** What every kind of store must do, in a bucket that is empty. */
+export async function checkObjects(store: ObjectStore, bucket: string): Promise<void> {
+  for (const key of KEYS) {
+    assert.equal(await store.get(key), undefined);
+    assert.equal(await store.measure(key), undefined);
+    await store.put(key, Buffer.from(key));
+    assert.equal((await store.get(key))?.toString(), key);
+    assert.equal(await store.measure(key), Buffer.byteLength(key));
+    await store.copy({ bucket, key, bytes: key.length }, `copy/${key}`);
+    assert.equal((await store.get(`copy/${key}`))?.toString(), key);
+  }
+  const listed = await collect(store.list('copy/'));
+  assert.deepEqual(listed.map(({ key }) => key).toSorted(), KEYS.map((key) => `copy/${key}`).toSorted());
+  for (const { key, bytes } of listed) assert.equal(bytes, Buffer.byteLength(key) - 'copy/'.length);
+  for (const { modifiedAtMilliseconds } of listed) assert.ok(Math.abs(modifiedAtMilliseconds - Date.now()) < 600_000);
+  assert.equal((await collect(store.list('copy/', 2))).length, 2);
+  await store.remove([...KEYS, 'missing']);
+  await store.remove(['copy/plain']);
+  assert.equal((await collect(store.list(''))).length, KEYS.length - 1);
+  await checkRanges(store);
+  await checkConditions(store);
+  await store.remove((await collect(store.list(''))).map(({ key }) => key));
+  assert.deepEqual(await collect(store.list('')), []);
+}
+
+async function checkRanges(store: ObjectStore): Promise<void> {
+  await store.put('range', Buffer.from('0123456789'));
+  const part = await store.getRange('range', 7, 2);
+  assert.deepEqual([part?.content.toString(), part?.objectBytes], ['78', 10]);
+  assert.equal((await store.getRange('range', 8, 100))?.content.toString(), '89');
+  assert.equal(await store.getRange('range', 10, 1), undefined);
+  assert.equal(await store.getRange('missing', 0, 1), undefined);
+}
+
+async function checkConditions(store: ObjectStore): Promise<void> {
+  assert.equal(await store.putIfAbsent('key', Buffer.from('one')), true);
+  assert.equal(await store.putIfAbsent('key', Buffer.from('two')), false);
+  assert.equal(await store.putIfAbsent('key', Buffer.from('one')), false);
+  assert.equal((await store.get('key'))?.toString(), 'one');
+  await probeConditionalWrites(store, 'probe');
+  assert.deepEqual(await collect(store.list('probe')), []);
+}
+
+/** What the engine and the storage must do together below a root. */
+export async function checkTables(t: TestContext, root: string, objects: ObjectSettings): Promise<void> {
+  const fixture = await openWriteFixture(t, { objects, root });
+  const rowsOf = async (directory?: string): Promise<number> =>
+    (await fixture.engine.versions.stats(fixture.state(directory))).numRows;
+  const storage = fixture.storages.of(root);
+  const location = fixture.location();
+  await fixture.create(toItems(20));
+  await fixture.update([['score', '7']], 'id < 5');
+  await fixture.delete('id >= 10');
+  const commits = (await storage.readCommits(location, undefined, 0)) ?? [];
+  assert.deepEqual(
+    commits.map(({ version, kind, rows }) => [version, kind, rows]),
+    [
+      [1, 'overwrite', 20],
+      [2, 'update', 20],
+      [3, 'delete', 10],
+    ],
+  );
+  for (const version of [1, 2, 3]) {
+    assert.equal((await storage.inspectCommit(location, undefined, version))?.isIntact, true);
+  }
+  await fixture.engine.versions.createTag({ location, branch: undefined }, { tag: 'first', version: 1 });
+  assert.ok((await fixture.engine.versions.requireTag(location, 'first')).createdAt !== undefined);
+  const target = fixture.location('clone');
+  await fixture.writes.cloneTable(location, target, async () =>
+    fixture.engine.lifecycle.clone({ ...fixture.state(), version: 2 }, target),
+  );
+  assert.deepEqual(await fixture.engine.versions.remove({ location, branch: undefined }, [{ start: 2, end: 3 }]), {
+    count: 1,
+    latest: 3,
+  });
+  assert.ok((await storage.measureTable(location)) > 0);
+  assert.equal(await fixture.engine.maintenance.sweep(location, 1000), 0);
+  assert.equal(await storage.hasDirectory('clone.lance'), true);
+  await fixture.writes.removeTable(location);
+  assert.equal(await storage.measureTable(location), 0);
+  assert.equal(await rowsOf('clone'), 20);
+  await storage.removeFolder(target);
+  assert.equal(await storage.hasDirectory('clone.lance'), false);
+}
