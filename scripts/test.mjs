@@ -10,7 +10,7 @@ import { inspect } from 'node:util';
 /** Several times what the longest process takes on a slow machine. */
 const PROCESS_SECONDS_MAX = 600;
 /** Files that share a process: starting one and loading the engine takes longer than most files. */
-const FILES_PER_PROCESS = 8;
+const FILES_PER_PROCESS = 12;
 const GROUPS = resolve('build/test-groups');
 const FAILURE_LINES_MAX = 30;
 
