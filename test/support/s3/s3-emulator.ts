@@ -1,5 +1,5 @@
 import { createServer } from 'node:http';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BucketObjects } from './bucket-objects.ts';
@@ -9,6 +9,8 @@ import { StoreFaults } from './store-faults.ts';
 import { findSignatureFault } from './verify-signature.ts';
 
 export interface S3EmulatorOptions {
+  /** Speaks as the XML interface of Google Cloud Storage, for callers with this token; none: for everybody. */
+  readonly google?: { readonly token?: string };
   /** Stores an object although it exists, as some compatible stores do. */
   readonly ignoresConditions?: boolean;
   /** Checks conditions, but not atomically: writers that overlap all succeed. */
@@ -90,7 +92,9 @@ export class S3Emulator {
     const url = new URL(request.url ?? '/', 'http://store');
     const method = request.method ?? '';
     const path = decodeURIComponent(url.pathname.slice(1));
-    const isConditional = request.headers['if-none-match'] === '*';
+    const { google } = this.#options;
+    const condition = request.headers[google === undefined ? 'if-none-match' : 'x-goog-if-generation-match'];
+    const isConditional = condition === (google === undefined ? '*' : '0');
     const logged: LoggedRequest = { method, path, query: url.search, isConditional, status: undefined };
     this.log.push(logged);
     if (this.log.length > LOG_MAX) this.log.shift();
@@ -116,17 +120,30 @@ export class S3Emulator {
     if (fault === 'hang') return 'hang';
     if (fault === 'error-before') return toError(500, 'InternalError');
     if (fault === 'reset-before') return 'reset';
-    const unsigned = findSignatureFault(request, body, CREDENTIALS);
-    if (unsigned !== undefined) return toError(403, unsigned);
+    const denial = this.#findDenial(request, body);
+    if (denial !== undefined) return toError(403, denial);
     const isTaken = isConditional && this.objects.get(path) !== undefined;
     if (this.#options.racesConditions === true) await sleep(RACE_MILLISECONDS);
     if (isTaken && this.#options.ignoresConditions !== true) return toError(412, 'PreconditionFailed');
     const { copyBytesMax = Infinity } = this.#options;
-    const { headers } = request;
+    const headers = this.#options.google === undefined ? request.headers : toAmazonNames(request.headers);
     const reply = answer(this.objects, { method, path, query: url.searchParams, headers, body, copyBytesMax });
     if (fault === 'error-after') return toError(500, 'InternalError');
     return fault === 'reset-after' ? 'reset' : reply;
   }
+
+  #findDenial(request: IncomingMessage, body: Buffer): string | undefined {
+    const { google } = this.#options;
+    if (google === undefined) return findSignatureFault(request, body, CREDENTIALS);
+    const isKnown = google.token === undefined || request.headers.authorization === `Bearer ${google.token}`;
+    return isKnown ? undefined : 'AccessDenied';
+  }
+}
+
+/** Copies are asked for by headers of their own. */
+function toAmazonNames(headers: IncomingHttpHeaders): IncomingHttpHeaders {
+  const named = Object.entries(headers).map(([name, value]) => [name.replace(/^x-goog-/, 'x-amz-'), value] as const);
+  return Object.fromEntries(named);
 }
 
 const RACE_MILLISECONDS = 50;

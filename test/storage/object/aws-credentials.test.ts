@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { TestContext } from 'node:test';
+import { S3Emulator } from '../../support/s3/s3-emulator.ts';
+import { openStore } from './test-stores.ts';
+
+/** A store that accepts the emulator's key, which the environment alone leads to. */
+async function openScene(t: TestContext) {
+  const emulator = await S3Emulator.start(t);
+  const { aws_endpoint = '', aws_access_key_id: id = '', aws_secret_access_key: secret = '' } = emulator.storageOptions;
+  const folder = await mkdtemp(join(tmpdir(), 'tiltyard-credentials-'));
+  t.after(async () => rm(folder, { recursive: true, force: true }));
+  const requireAccess = async (environment: Readonly<Record<string, string>>): Promise<void> => {
+    const absent = { AWS_SHARED_CREDENTIALS_FILE: join(folder, 'absent') };
+    const options = { aws_endpoint, allow_http: 'true' };
+    const store = openStore(emulator, { options, environment: { ...absent, ...environment } });
+    await store.put('key', Buffer.from('content'));
+    assert.equal((await store.get('key'))?.toString(), 'content');
+  };
+  return { id, secret, folder, requireAccess };
+}
+
+async function serve(t: TestContext, answer: (request: IncomingMessage) => string) {
+  const requests: IncomingMessage[] = [];
+  const server = createServer((request, response) => {
+    requests.push(request);
+    response.end(answer(request));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => server.closeAllConnections());
+  t.after(() => server.close());
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- It listens on a port.
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, requests };
+}
+
+test('credentials are read from a profile of the shared file', async (t) => {
+  const { id, secret, folder, requireAccess } = await openScene(t);
+  const file = join(folder, 'credentials');
+  const other = '[default]\naws_access_key_id = other\naws_secret_access_key = other\n';
+  await writeFile(file, `${other}[work]\naws_access_key_id = ${id}\naws_secret_access_key=${secret}\n[last]\n`);
+  await requireAccess({ AWS_SHARED_CREDENTIALS_FILE: file, AWS_PROFILE: 'work' });
+  await assert.rejects(requireAccess({ AWS_SHARED_CREDENTIALS_FILE: file }), /InvalidAccessKeyId/);
+});
+
+test('credentials of a container are fetched once, with its token, while they last', async (t) => {
+  const { id, secret, requireAccess } = await openScene(t);
+  const Expiration = new Date(Date.now() + 3_600_000).toISOString();
+  const reply = JSON.stringify({ AccessKeyId: id, SecretAccessKey: secret, Token: 'session', Expiration });
+  const { url, requests } = await serve(t, () => reply);
+  await requireAccess({ AWS_CONTAINER_CREDENTIALS_FULL_URI: url, AWS_CONTAINER_AUTHORIZATION_TOKEN: 'container' });
+  assert.deepEqual(
+    requests.map(({ headers }) => headers.authorization),
+    ['container'],
+  );
+});
+
+test('a web identity is exchanged for credentials', async (t) => {
+  const { id, secret, folder, requireAccess } = await openScene(t);
+  const file = join(folder, 'token');
+  await writeFile(file, 'web token\n');
+  const expiration = new Date(Date.now() + 3_600_000).toISOString();
+  const { url, requests } = await serve(
+    t,
+    () =>
+      `<Credentials><AccessKeyId>${id}</AccessKeyId><SecretAccessKey>${secret}</SecretAccessKey><SessionToken>s&amp;t</SessionToken><Expiration>${expiration}</Expiration></Credentials>`,
+  );
+  const role = 'arn:aws:iam::1:role/tables';
+  await requireAccess({ AWS_WEB_IDENTITY_TOKEN_FILE: file, AWS_ROLE_ARN: role, AWS_ENDPOINT_URL_STS: url });
+  assert.equal(requests.length, 1);
+  const query = new URL(requests[0]?.url ?? '', url).searchParams;
+  assert.deepEqual([query.get('RoleArn'), query.get('WebIdentityToken')], [role, 'web token']);
+});
