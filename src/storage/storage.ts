@@ -26,8 +26,12 @@ export interface Storage {
     branch: string | undefined,
     afterVersion: number,
   ): Promise<readonly Commit[] | undefined>;
-  /** `undefined`: the manifest does not hold its transaction. On a local disk the result is there at once. */
-  inspectCommit(location: TableLocation, branch: string | undefined, version: number): Inspection | Promise<Inspection>;
+  /** `undefined`: the manifest does not hold its transaction. */
+  inspectCommit(
+    location: TableLocation,
+    branch: string | undefined,
+    version: number,
+  ): Promise<InspectedCommit | undefined>;
   /** Refuses a version whose manifest names files outside of the table's directory. */
   refuseForeignFiles(location: TableLocation, version: number): Promise<void>;
   /** The file of a tag or a branch. `undefined`: not there, or not as expected. */
@@ -52,8 +56,6 @@ export interface Storage {
   /** Drops the sync state of a table that was removed. */
   forget(location: TableLocation): void;
 }
-
-export type Inspection = InspectedCommit | undefined;
 
 /** The files of a commit, as they are stored. */
 export interface InspectedCommit {

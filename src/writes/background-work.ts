@@ -118,8 +118,7 @@ export class BackgroundWork {
     const { location, branch } = target;
     const latest = (await engine.findLatestVersion(target)) ?? 0;
     for (let version = base + 1; version <= latest; version += 1) {
-      const found = storages.of(location.root).inspectCommit(location, branch, version);
-      const inspected = found instanceof Promise ? await found : found;
+      const inspected = await storages.of(location.root).inspectCommit(location, branch, version);
       if (inspected?.isIntact === false && isMaintenance(inspected.kind)) return { ...inspected, version };
       // Others may have committed thousands of versions meanwhile.
       if (version % INSPECTED_AT_ONCE === 0) await nextTurn();

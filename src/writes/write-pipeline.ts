@@ -130,8 +130,7 @@ export class WritePipeline {
             const startedAt = performance.now();
             const { version, firstVersion = version, outcome, ...committed } = await prepared.commit();
             const { storedRows } = prepared;
-            const found = committed.fault ?? findFault(storages, target, { base, version, storedRows });
-            const fault = found instanceof Promise ? await found : found;
+            const fault = committed.fault ?? (await findFault(storages, target, { base, version, storedRows }));
             if (fault !== undefined) return this.#takeBack(target, { entries, scope }, firstVersion, fault);
             onBatch({ kind: at(plan.kinds, 0), members: batch.length, startedAt, endedAt: performance.now() });
             const fields = batch.map((member, index) => member.write.toFields(outcome[index]));

@@ -40,7 +40,7 @@ export function createLocalStorage(root: string, sync: TableSync): Storage {
     quarantineTornManifest: (location, branch) => onBranch(location, branch, quarantineTornManifest),
     readCommits: async (location, branch, afterVersion) =>
       onBranch(location, branch, async (folder) => readCommitsAfter(folder, afterVersion)),
-    inspectCommit: (location, branch, version) =>
+    inspectCommit: async (location, branch, version) =>
       onBranch(location, branch, (folder) => inspectCommit(folder, version)),
     refuseForeignFiles: async (location, version) => refuseForeignFiles(folderOf(location), version),
     readRefFile: async (location, kind, name) => readRefFile(join(folderOf(location), refPath(kind, name))),

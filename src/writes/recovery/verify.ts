@@ -2,7 +2,7 @@ import type { JournalEntry, NewEntry } from '../../catalog/catalog.ts';
 import type { Engine, WriteTarget } from '../../engine/engine.ts';
 import type { ServiceError } from '../../errors/service-error.ts';
 import type { Commit } from '../../model/table.ts';
-import type { Inspection } from '../../storage/storage.ts';
+import type { InspectedCommit } from '../../storage/storage.ts';
 import type { Storages } from '../../storage/storages.ts';
 import { readExpectation } from '../journal-entries.ts';
 import type { Expectation } from '../journal-entries.ts';
@@ -46,46 +46,18 @@ interface CommitRange {
   readonly storedRows?: number | undefined;
 }
 
-/**
- * Why commits that the engine has made are worthless: files that were cut short, or rows that are missing. On a local disk
- * the result is there at once.
- */
-export function findFault(
+/** Why commits that the engine has made are worthless: files that were cut short, or rows that are missing. */
+export async function findFault(
   storages: Storages,
   { location, branch }: WriteTarget,
   { base, version, storedRows }: CommitRange,
-): Fault | Promise<Fault> {
+): Promise<ServiceError | undefined> {
   const storage = storages.of(location.root);
-  let last: Inspection;
+  let last: InspectedCommit | undefined;
   for (let each = base + 1; each <= version; each += 1) {
-    const found = storage.inspectCommit(location, branch, each);
-    if (found instanceof Promise) {
-      return findRemoteFault(storages, { location, branch }, { base: each - 1, version, storedRows }, found);
-    }
-    last = found;
+    last = await storage.inspectCommit(location, branch, each);
     if (last?.isIntact === false) return notKept();
   }
-  return compareRows(last, storedRows);
-}
-
-type Fault = ServiceError | undefined;
-
-/** The same, where the files of the first commit of the range are being looked at. */
-async function findRemoteFault(
-  storages: Storages,
-  target: WriteTarget,
-  range: CommitRange,
-  inspecting: Promise<Inspection>,
-): Promise<Fault> {
-  const inspected = await inspecting;
-  if (inspected?.isIntact === false) return notKept();
-  const base = range.base + 1;
-  return base < range.version
-    ? findFault(storages, target, { ...range, base })
-    : compareRows(inspected, range.storedRows);
-}
-
-function compareRows(last: Inspection, storedRows: number | undefined): Fault {
   const isShort = last !== undefined && storedRows !== undefined && last.addedRows !== storedRows;
   return isShort ? malformed() : undefined;
 }
