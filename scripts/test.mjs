@@ -1,4 +1,5 @@
 // Compiles everything and runs the tests: all of them, or the files whose path contains one of the arguments.
+// TILTYARD_ENGINE=fallback runs them on the fallback engine.
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -88,6 +89,12 @@ function describeFailure(name, file, cause) {
   return [`# failed: ${file ? relative('.', file) : ''} ${name}`, ...lines.map((line) => `#   ${line}`)].join('\n');
 }
 
+const { TILTYARD_ENGINE: engine = 'main' } = process.env;
+if (engine !== 'main' && engine !== 'fallback') throw new Error('TILTYARD_ENGINE must be main or fallback');
+const isFallback = engine === 'fallback';
+// The server would take it for a setting.
+delete process.env.TILTYARD_ENGINE;
+start('scripts/install-engine.mjs', isFallback ? '--fallback' : '--keep');
 start('node_modules/typescript/bin/tsc');
 start('scripts/bundle.mjs');
 start('scripts/console.mjs');
@@ -106,3 +113,4 @@ if (unended.length > 0 && failures.length === 0) {
   ({ failures, unended } = await runFiles(unended));
 }
 process.exitCode = failures.length + unended.length > 0 ? 1 : 0;
+if (isFallback) start('scripts/install-engine.mjs', '--keep');

@@ -11,6 +11,7 @@ import { TOKEN_ENDPOINT_PATH } from './config/config.ts';
 import type { Config } from './config/config.ts';
 import { isTransientFailure, recoverWrites } from './coordination/recover-writes.ts';
 import type { RecoveryStep } from './coordination/recover-writes.ts';
+import type { EngineRelease } from './engine/engine.ts';
 import { createHttpServer } from './http/server.ts';
 import type { HttpServer } from './http/server.ts';
 import { CONSOLE_FOLDER, readRelease } from './release.ts';
@@ -26,6 +27,7 @@ export interface AppReady {
   readonly adopted: number;
   readonly swept: number;
   readonly databases: number;
+  readonly engine: EngineRelease;
 }
 
 /** Joins all parts. They are closed in reverse order, also when a later one fails to open. */
@@ -47,7 +49,7 @@ async function joinParts(parts: AppParts, open: OpenParts) {
   const onDone = (): void => maintenance.start();
   open.add(await recoverWrites({ steps, gate: parts.writeGate, telemetry: parts.telemetry, onDone }));
   const server = open.add(await openHttp(parts));
-  const ready: AppReady = { ...recovered, databases: databases.length, adminKey };
+  const ready: AppReady = { ...recovered, databases: databases.length, adminKey, engine: { ...engine.release } };
   return {
     ready,
     accept: (socket: Socket): void => server.accept(socket),

@@ -10,6 +10,10 @@ import { createSingleProcess } from '../coordination/coordination.ts';
 import { ServerLock } from '../coordination/server-lock.ts';
 import { WriteGate } from '../coordination/write-gate.ts';
 import { openEngine } from '../engine/engine.ts';
+import type { TornManifest } from '../engine/native/connections.ts';
+import { readEngineRelease, requireRootSupport } from '../engine/native/engine-release.ts';
+import { loadNative } from '../engine/native/native.ts';
+import type { NativeEngine } from '../engine/native/native.ts';
 import { watchEngine } from '../engine/watched-engine.ts';
 import { createLoad } from '../http/admission/load.ts';
 import { Jobs } from '../jobs/jobs.ts';
@@ -60,6 +64,9 @@ export type AppParts = Awaited<ReturnType<typeof openParts>>;
 /** All that the HTTP server needs below it, with everything that an operation may use. */
 export async function openParts(config: Config, outside: Outside, open: OpenParts) {
   const { storage, limits } = config;
+  // Before anything is created: without a fit engine the start fails, and leaves nothing behind.
+  requireRootSupport(storage.root, readEngineRelease());
+  const native = loadNative();
   const now = Date.now;
   const issuerUrl = findOwnIssuer(config);
   const observed = await openTelemetry(config, open);
@@ -75,7 +82,7 @@ export async function openParts(config: Config, outside: Outside, open: OpenPart
     openStorages({ sync: storage.sync, watchedTablesMax, objects: toObjectSettings(config), ...disk }),
   );
   await ensureRoots(catalog, storages, telemetry);
-  const engine = open.add(await openConfiguredEngine(config, { ...observed, storages }));
+  const engine = open.add(await openConfiguredEngine(config, { ...observed, storages, native }));
   await lock.acquireDatabases(catalog, telemetry);
   const writes = open.add(await openWrites(config, outside, { ...observed, catalog, engine, storages }));
   const authSettings = { ...config.auth, ownIssuer: issuerUrl };
@@ -158,16 +165,21 @@ async function lockFolders(config: Config, { supervisorPid = process.pid }: Outs
 
 async function openConfiguredEngine(
   { storage, limits }: Config,
-  { storages, telemetry, onEngineCall }: Observed & { readonly storages: Storages },
+  {
+    storages,
+    telemetry,
+    onEngineCall,
+    native,
+  }: Observed & { readonly storages: Storages; readonly native: NativeEngine },
 ) {
-  const engine = await openEngine({
+  const settings = {
     limits: limits.engine,
     storageOptions: storage.options,
     querySeconds: limits.query.seconds,
     storages,
-    onQuarantine: (found) => telemetry.emit({ kind: 'manifest-quarantined', ...found }),
-  });
-  return watchEngine(engine, onEngineCall);
+    onQuarantine: (found: TornManifest) => telemetry.emit({ kind: 'manifest-quarantined', ...found }),
+  };
+  return watchEngine(await openEngine(settings, native), onEngineCall);
 }
 
 async function openWrites(

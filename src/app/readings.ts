@@ -16,6 +16,7 @@ export function takeReadings(
     Object.fromEntries(WORK_CLASSES.map((work) => [work, admission.counts(work)[count]]));
   return {
     build: { [release]: 1 },
+    engine: { [engine.release.version]: 1 },
     startedAt: performance.timeOrigin / 1000,
     workerRestarts,
     memory: { rss, heap_used: heapUsed, heap_total: heapTotal, external, array_buffers: arrayBuffers },

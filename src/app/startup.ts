@@ -7,6 +7,7 @@ import type { Config } from '../config/config.ts';
 import { DEFAULT_DATABASE, isOwnDirectory } from '../model/table.ts';
 import { ServiceError } from '../errors/service-error.ts';
 import { isTransientFailure } from '../coordination/recover-writes.ts';
+import { readEngineRelease, requireRootSupport } from '../engine/native/engine-release.ts';
 import type { Services } from '../operations/services.ts';
 import type { Storages } from '../storage/storages.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
@@ -55,9 +56,11 @@ async function ensureKey(catalog: Catalog, key: string): Promise<void> {
  * away or is not mounted, and an empty folder in its place would hide that. Object stores are probed in any case.
  */
 export async function ensureRoots(catalog: Catalog, storages: Storages, telemetry: Telemetry): Promise<void> {
+  const release = readEngineRelease();
   for (const { id, name, root } of await catalog.databases.list()) {
     const [table] = await catalog.tables.list({ databaseId: id, limit: 1 });
     try {
+      requireRootSupport(root, release);
       const storage = storages.of(root);
       await (table === undefined ? storage.ensureRoot() : storage.verifyRoot());
     } catch (error) {

@@ -1,3 +1,4 @@
+import { findEngine } from '../app/installed-engine.ts';
 import { nearNameHint } from '../config/sources/names.ts';
 import { ERROR_KINDS, ServiceError } from '../errors/service-error.ts';
 import { readRelease } from '../release.ts';
@@ -62,7 +63,7 @@ export async function runCommand(argv: readonly string[], terminal: Terminal): P
   if (argv[0] === 'help') return showHelp(argv.slice(1), terminal);
   if (argv.some((word) => word === '--help' || word === '-h')) return showHelp(argv, terminal);
   if (argv[0] === '--version' || argv[0] === 'version') {
-    terminal.out(`${readRelease()}\n`);
+    terminal.out(`${readRelease()}\n${describeEngine()}\n`);
     return EXIT.done;
   }
   const command = findCommand(argv);
@@ -74,6 +75,15 @@ export async function runCommand(argv: readonly string[], terminal: Terminal): P
     return await command.run(argv.slice(command.words.length), terminal);
   } catch (error) {
     return report(error, terminal, argv.includes('--json'));
+  }
+}
+
+function describeEngine(): string {
+  try {
+    const { version, isFallback } = findEngine();
+    return `engine ${version}${isFallback ? ' (fallback)' : ''}`;
+  } catch {
+    return 'engine not installed';
   }
 }
 

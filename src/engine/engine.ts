@@ -27,6 +27,7 @@ export type { MergeCounts, MergeRequest } from './commits/merge.ts';
 export type { FieldMetadataEntry } from './commits/metadata.ts';
 export type { IndexCommit } from './indexes/indexes.ts';
 export type { Condition, Optimization, OptimizeRequest } from './maintenance.ts';
+export type { EngineRelease } from './native/engine-release.ts';
 export type { EngineSettings } from './parts.ts';
 export type { OpenTable, WriteTarget } from './tables/table-handle.ts';
 export type { WriteOutcome } from './tables/write-table.ts';
@@ -41,8 +42,9 @@ export type Engine = Awaited<ReturnType<typeof openEngine>>;
  */
 export async function openEngine(settings: EngineSettings, native = loadNative()) {
   const parts = openParts(native, settings);
-  const { bulkLimit, connections, orphans, tables, threads } = parts;
+  const { bulkLimit, connections, orphans, release, tables, threads } = parts;
   return {
+    release,
     versions: createVersionsEngine(parts),
     rows: createRowsEngine(parts),
     lifecycle: createLifecycleEngine(parts),

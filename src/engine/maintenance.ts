@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { TableLocation } from '../model/table.ts';
 import { engineCall, isRetryableConflict } from './native/engine-errors.ts';
 import type { NativeTable } from './native/native.ts';
+import { optimizeTable } from './native/release-calls.ts';
 import type { EngineParts } from './parts.ts';
 import { readVersion } from './tables/table-handle.ts';
 import { listTagTargets } from './versions/tags.ts';
@@ -98,13 +99,12 @@ const NEVER_MILLISECONDS = 100 * 365 * 86_400_000;
  * refreshes indexes, in this order and always all three; each is a separate commit, made only where there is work.
  */
 async function startOptimize(
-  { tables }: EngineParts,
+  { tables, release }: EngineParts,
   location: TableLocation,
   { blocksWriters, olderThanMilliseconds = NEVER_MILLISECONDS }: OptimizeRequest,
 ) {
   const native = await tables.openPrivate({ location });
-  // The engine leaves files that no version names alone for a week: another process may be writing them.
-  const running = native.optimize(Math.ceil(olderThanMilliseconds), false);
+  const running = optimizeTable(native, release, olderThanMilliseconds);
   // `finish` reports the failure; until then it must not count as unhandled.
   running.catch(() => {});
   if (blocksWriters) {

@@ -3,6 +3,7 @@ import type { EngineLimits } from '../model/limits.ts';
 import type { Storages } from '../storage/storages.ts';
 import { Connections } from './native/connections.ts';
 import type { TornManifest } from './native/connections.ts';
+import { readEngineRelease } from './native/engine-release.ts';
 import type { NativeEngine } from './native/native.ts';
 import { OrphanedQueries } from './native/query-deadline.ts';
 import { lowerEngineThreads } from './native/thread-priority.ts';
@@ -25,10 +26,12 @@ export type EngineParts = ReturnType<typeof openParts>;
 export function openParts(native: NativeEngine, settings: EngineSettings) {
   const { limits, storageOptions, querySeconds, storages, onQuarantine = () => {} } = settings;
   const session = new native.Session(BigInt(limits.indexCacheBytes), BigInt(limits.metadataCacheBytes));
-  const connections = new Connections({ native, session, storages, storageOptions, onQuarantine });
+  const release = readEngineRelease();
+  const connections = new Connections({ native, release, session, storages, storageOptions, onQuarantine });
   const tables = new OpenTables(connections, limits.openTablesMax);
   return {
     native,
+    release,
     limits,
     querySeconds,
     connections,

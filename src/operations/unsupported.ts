@@ -17,7 +17,7 @@ const CLIENT_COMMIT = 'Versions are made by writes that the service itself commi
 const BACKFILL = 'Backfills fill columns that functions compute, and the service keeps no functions.';
 const VIEW = 'Materialized views need workers that run queries and functions, which the service has not.';
 const LSM = 'Writes go to the table at once; there is no write-ahead tree in front of it.';
-const BRANCH_JOIN = 'The storage engine neither compares nor joins branches.';
+const BRANCH_JOIN = 'The service neither compares nor joins branches.';
 
 export const UNSUPPORTED: readonly Unsupported[] = [
   { id: 'create_table_version', path: '/v1/table/:id/version/create', reason: CLIENT_COMMIT },

@@ -31,6 +31,14 @@ export function namesOf(step: PlanStep, name: string): readonly string[] {
   return list === '' ? [] : list.split(', ');
 }
 
+/** Reads columns of rows that are already found: an operator of its own in 0.31.0, a form of `LanceRead` in 0.39.0. */
+export function isFetch(step: PlanStep): boolean {
+  return (
+    step.operator === 'Take' ||
+    (step.operator === 'LanceRead' && settingOf(step, 'source')?.startsWith('stream(') === true)
+  );
+}
+
 export function findBelow(root: PlanStep, operator: string): PlanStep | undefined {
   return root.children.flatMap(listSteps).find((step) => step.operator === operator);
 }
@@ -100,12 +108,17 @@ export function totalTime(root: PlanStep): number {
 }
 
 const WORDS: Readonly<Record<string, string>> = {
+  AggregateExec: 'Group',
   AnalyzeExec: 'Analysis',
   TracedExec: 'Query',
   ANNIvfPartition: 'Choose partitions',
   ANNSubIndex: 'Search the vector index',
+  BooleanQuery: 'Combine texts found',
+  BoostQuery: 'Combine texts found',
   CoalesceBatchesExec: 'Join batches',
   CoalescePartitionsExec: 'Gather from threads',
+  CompoundFtsScorer: 'Search the text index',
+  CrossColumnCompoundFtsScorer: 'Search the text index',
   FilterExec: 'Filter',
   FlatMatchQuery: 'Look through texts',
   GlobalLimitExec: 'Limit',
@@ -118,13 +131,15 @@ const WORDS: Readonly<Record<string, string>> = {
   ProjectionExec: 'Choose columns',
   RepartitionExec: 'Spread over threads',
   ScalarIndexQuery: 'Look up in the index',
+  SharedMultiMatchPrefilter: 'Filter first',
   SortExec: 'Sort',
-  Take: 'Fetch columns',
   UnionExec: 'Put together',
 };
 
 /** What a step does, for users who do not know the engine's operators. */
-export function wordsOfStep({ operator, details }: PlanStep): string {
+export function wordsOfStep(step: PlanStep): string {
+  const { operator, details } = step;
+  if (isFetch(step)) return 'Fetch columns';
   if (operator === 'SortExec' && /TopK\(fetch=\d+\), expr=\[_distance/.test(details)) return 'Keep the nearest';
   if (operator === 'SortExec' && details.startsWith('TopK')) return 'Keep the first';
   return WORDS[operator] ?? operator;

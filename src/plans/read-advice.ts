@@ -1,7 +1,7 @@
 import type { PlanStep } from '../model/query.ts';
 import type { Evidence, Finding } from './advice.ts';
 import { formatBytes, formatCount, formatRows } from './format-figure.ts';
-import { figureOf, namesOf, resultRows } from './plan-steps.ts';
+import { figureOf, isFetch, namesOf, resultRows } from './plan-steps.ts';
 import { findWidth, listColumns } from './table-facts.ts';
 import type { ColumnFact } from './table-facts.ts';
 
@@ -36,6 +36,7 @@ export function findWideColumns({ steps, root, context }: Evidence): Finding | u
 
 export function findSmallFragments({ steps }: Evidence): Finding | undefined {
   const step = steps.find((each) => {
+    if (isFetch(each)) return false;
     const fragments = figureOf(each, 'fragments_scanned');
     return fragments >= FRAGMENTS_MANY && figureOf(each, 'rows_scanned') / fragments < FRAGMENT_ROWS_FEW;
   });

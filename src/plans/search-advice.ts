@@ -2,7 +2,7 @@ import type { PlanStep } from '../model/query.ts';
 import type { IndexContent } from '../wire/indexes.ts';
 import type { Evidence, Finding, Remedy, StepRules } from './advice.ts';
 import { formatBytes, formatCount, formatRows, formatShare } from './format-figure.ts';
-import { figureOf, findBelow, listSteps, namesOf, settingOf } from './plan-steps.ts';
+import { figureOf, findBelow, isFetch, listSteps, namesOf, settingOf } from './plan-steps.ts';
 import { findDimension, findIndex, listColumns } from './table-facts.ts';
 
 /** Below this, an index is not faster. */
@@ -20,7 +20,8 @@ export const SEARCH_RULES: StepRules = {
 export const TEXT_RULES: StepRules = { FlatMatchQuery: [findFlatTextSearch] };
 
 function findFullComparison(step: PlanStep, evidence: Evidence): Finding | undefined {
-  const compared = figureOf(step, 'output_rows');
+  // Several vectors are compared in one step, which then gives only the nearest.
+  const compared = Math.max(figureOf(step, 'output_rows'), figureOf(findRead(step), 'output_rows'));
   const isPartOfIndexSearch = evidence.steps.some((each) => each.operator === 'ANNSubIndex');
   if (isPartOfIndexSearch || compared < COMPARED_ROWS_MIN) return undefined;
   const column = searchedColumn(step, evidence);
@@ -70,7 +71,7 @@ function toOtherDistance(step: PlanStep, seen: string, index: IndexContent): Fin
 
 function findRefinement(step: PlanStep, { context, share }: Evidence): Finding | undefined {
   const factor = context.query.refine_factor ?? 0;
-  const fetch = listSteps(step).find(({ operator }) => operator === 'Take');
+  const fetch = listSteps(step).find(isFetch);
   if (factor < 2 || fetch === undefined || findBelow(step, 'ANNSubIndex') === undefined) return undefined;
   const spent = share(step) + share(fetch);
   if (factor <= REFINE_FACTOR_MANY && spent < 0.5) return undefined;
@@ -176,7 +177,7 @@ function partitionsOf(step: PlanStep): { readonly searched: number; readonly ran
 
 function findRead(step: PlanStep): PlanStep | undefined {
   const below = step.children.flatMap(listSteps);
-  return below.find(({ operator }) => operator === 'LanceScan' || operator === 'LanceRead');
+  return below.find((each) => (each.operator === 'LanceScan' || each.operator === 'LanceRead') && !isFetch(each));
 }
 
 function searchedColumn(step: PlanStep, { context }: Evidence): string | undefined {

@@ -148,7 +148,8 @@ class Supervisor {
     this.#isReady = true;
     if (this.#isDraining) return;
     const milliseconds = Math.round(performance.now() - this.#startedAt);
-    telemetry.emit({ kind: 'worker-started', pid: this.#worker?.pid ?? 0, milliseconds });
+    const engine = ready.engine.version;
+    telemetry.emit({ kind: 'worker-started', pid: this.#worker?.pid ?? 0, milliseconds, engine });
     this.#watchdog = startWatchdog(config.watchdogSeconds, () => this.#onSilent());
     this.#giveSockets();
     if (!isFirst) return;

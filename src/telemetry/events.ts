@@ -20,7 +20,8 @@ interface Events {
   'start-failed': { reasons: readonly string[] };
   listening: { host: string; port: number; tls: boolean };
   draining: { reason: string; seconds: number };
-  'worker-started': { pid: number; milliseconds: number };
+  /** `engine` is the release of the storage engine. */
+  'worker-started': { pid: number; milliseconds: number; engine: string };
   'worker-stopped': { pid: number };
   /** No `restartMilliseconds` during shutdown: the worker is not replaced. */
   'worker-died': {

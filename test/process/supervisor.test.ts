@@ -87,9 +87,11 @@ test('reports the address and the message of the first worker that is ready', { 
   const running = await run(context);
   const { port, ready } = await running.listening;
   assert.ok(port > 0);
-  assert.deepEqual(ready, { adminKey: 'made', adopted: 1, swept: 2, databases: 3 });
+  const engine = { version: '1.2.3', isFallback: false };
+  assert.deepEqual(ready, { adminKey: 'made', adopted: 1, swept: 2, databases: 3, engine });
   assert.equal((await ask(port, '/frozen')).frozen, 'true');
   assert.match(running.log(), /"event":"listening"/);
+  assert.match(running.log(), /"event":"worker-started",.*"engine":"1\.2\.3"/);
   assert.doesNotMatch(running.log(), /made/);
 });
 

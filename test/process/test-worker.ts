@@ -25,7 +25,7 @@ async function start(config: Config): Promise<App> {
   });
   server.emit('listening');
   return {
-    ready: { adminKey: 'made', adopted: 1, swept: 2, databases: 3 },
+    ready: { adminKey: 'made', adopted: 1, swept: 2, databases: 3, engine: { version: '1.2.3', isFallback: false } },
     accept: (socket) => void server.emit('connection', socket),
     probe: async () => {
       probes += 1;

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { ensureRoot } from '../../app/configured-catalog.ts';
+import { requireServedRoot } from '../../app/installed-engine.ts';
 import type { Command } from '../command.ts';
 import { defineCatalogCommand, defineListCommand, requireOneName } from './catalog-command.ts';
 
@@ -13,8 +14,10 @@ export const databaseCommands: readonly Command[] = [
     help: 'Without --root its tables live below the storage root, in a folder of their own.',
     prepare(given) {
       const name = requireOneName(given, NAME_RULE);
+      const wanted = toRoot(given.value('root'));
+      if (wanted !== undefined) requireServedRoot(wanted);
       return async (catalog, config) => {
-        const { root } = await catalog.databases.create({ name, root: toRoot(given.value('root')) });
+        const { root } = await catalog.databases.create({ name, root: wanted });
         await ensureRoot(root, config).catch(async (error: unknown) => {
           await catalog.databases.drop(name);
           throw error;

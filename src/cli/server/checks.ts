@@ -1,9 +1,11 @@
 import { access, constants, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { inspectConfiguredCatalog } from '../../app/configured-catalog.ts';
+import { findEngine, requireServedRoot } from '../../app/installed-engine.ts';
 import { defined } from '../../client/api-client.ts';
 import { ClientError, ConnectionError } from '../../client/client-error.ts';
 import type { Config } from '../../config/config.ts';
+import { ServiceError } from '../../errors/service-error.ts';
 import { formatBytes } from '../../plans/format-figure.ts';
 import { START_ADVICE } from '../client-command.ts';
 import type { FoundServer } from '../find-server.ts';
@@ -30,13 +32,30 @@ export function bad(name: string, found: string, advice: string): Check {
 
 /** Checks of this machine, which need no running server. */
 export async function checkMachine(config: Config): Promise<readonly Check[]> {
+  const engine = checkEngine(config);
   const data = await checkFolder('data folder', config.data);
-  if (data.state === 'bad') return [data];
-  const checks = [data, await checkSpace(config.data), checkCatalog(config), await checkKeyFile(config)];
+  if (data.state === 'bad') return [engine, data];
+  const checks = [engine, data, await checkSpace(config.data), checkCatalog(config), await checkKeyFile(config)];
   const { root } = config.storage;
   if (root.includes('://')) return [...checks, good('storage', `${root} (an object store: the server asks it)`)];
   return root === config.data ? checks : [...checks, await checkFolder('storage', root)];
 }
+
+function checkEngine({ storage }: Config): Check {
+  try {
+    const { version, isFallback } = findEngine({ load: true });
+    const name = `@lancedb/lancedb ${version}`;
+    if (!isFallback) return good('engine', name);
+    requireServedRoot(storage.root);
+    return warning('engine', `${name}, the fallback`, FALLBACK_ADVICE);
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    return bad('engine', error.message, error.hint ?? '');
+  }
+}
+
+const FALLBACK_ADVICE =
+  'Tables in object stores are refused. "node scripts/install-engine.mjs" looks for the main engine again.';
 
 async function checkFolder(name: string, folder: string): Promise<Check> {
   const found = await stat(folder).catch(() => undefined);

@@ -51,6 +51,9 @@ function bannerText(config: Config, address: Pick<Config, 'host' | 'port'>, read
   const base = urlOf(config, address);
   const lines = [`Tiltyard listens on ${base}`, `  data   ${config.data}`];
   if (config.storage.root !== config.data) lines.push(`  tables ${config.storage.root}`);
+  if (ready.engine.isFallback) {
+    lines.push(`  engine ${ready.engine.version}, the fallback: tables in object stores are refused`);
+  }
   if (ready.adopted > 0) lines.push(`  found  ${ready.adopted} tables that were there before`);
   if (ready.swept > 0) lines.push(`  swept  ${ready.swept} unfinished writes of an earlier run`);
   lines.push(`  ui     ${base}/ui/`, `  docs   ${base}/docs`);

@@ -30,7 +30,7 @@ export function createCommitsEngine(parts: EngineParts) {
     alterColumns: planAlterColumns,
     dropColumns: planDropColumns,
     fieldMetadata: planFieldMetadata,
-    schemaMetadata: planSchemaMetadata,
+    schemaMetadata: (metadata: Readonly<Record<string, string>>) => planSchemaMetadata(parts.release, metadata),
     /** Commits the contents of an earlier version again. */
     restore: (target: WriteTarget, version: number) => planRestore(parts, target, version),
     dropIndex: planDropIndex,

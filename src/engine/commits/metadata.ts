@@ -6,6 +6,7 @@ import type { FieldPath } from '../../model/field-path.ts';
 import { quoteForMessage } from '../../model/identifier.ts';
 import type { Schema } from '../../model/schema.ts';
 import { engineCall } from '../native/engine-errors.ts';
+import type { EngineRelease } from '../native/engine-release.ts';
 import { readSchema } from '../tables/table-handle.ts';
 import type { CommitPlan } from './commit-plan.ts';
 
@@ -83,16 +84,22 @@ function isStorageKey(key: string): boolean {
 }
 
 /**
- * Replaces the metadata of the schema. The engine sets keys, by a schema that adds no column, but cannot remove any, so a
- * missing key is refused. Keys of the storage format, which callers cannot set, stay.
+ * Replaces the metadata of the schema. The engine adds keys, by a schema that adds no column, but removes none, and since
+ * 0.39.0 does not change their values either: what it cannot do is refused. Keys of the storage format, which callers
+ * cannot set, stay.
  */
-export function planSchemaMetadata(metadata: Metadata): CommitPlan<{ readonly metadata: Metadata }> {
+export function planSchemaMetadata(
+  { isFallback }: EngineRelease,
+  metadata: Metadata,
+): CommitPlan<{ readonly metadata: Metadata }> {
   return {
     kinds: ['merge', 'project', 'config'],
     async prepare(table) {
       const present = (await table.schema()).metadata;
       const missing = [...present.keys()].filter((key) => !Object.hasOwn(metadata, key) && !isReservedKey(key));
       if (missing.length > 0) throw cannotRemove(missing);
+      const changed = Object.keys(metadata).filter((key) => present.has(key) && present.get(key) !== metadata[key]);
+      if (changed.length > 0 && !isFallback) throw cannotChange(changed);
       const file = metadataFile(Object.entries(metadata));
       return {
         expected: { metadata: { ...Object.fromEntries(present), ...metadata } },
@@ -110,10 +117,21 @@ export function planSchemaMetadata(metadata: Metadata): CommitPlan<{ readonly me
 const NAMED_KEYS_MAX = 5;
 
 function cannotRemove(keys: readonly string[]): ServiceError {
-  const named = keys.slice(0, NAMED_KEYS_MAX).map(quoteForMessage).join(', ');
   return new ServiceError(
     'Unsupported',
-    `The schema metadata has keys that were not given, and the storage engine cannot remove any: ${named}.`,
-    { hint: 'Give these keys too, with the values that they are to have.' },
+    `The schema metadata has keys that were not given, and the storage engine cannot remove any: ${nameKeys(keys)}.`,
+    { hint: 'Give these keys too, with the values that they have.' },
   );
+}
+
+function cannotChange(keys: readonly string[]): ServiceError {
+  return new ServiceError(
+    'Unsupported',
+    `The schema metadata has other values for these keys, and the storage engine cannot change them: ${nameKeys(keys)}.`,
+    { hint: 'Add a key of another name, or use the properties of the table.' },
+  );
+}
+
+function nameKeys(keys: readonly string[]): string {
+  return keys.slice(0, NAMED_KEYS_MAX).map(quoteForMessage).join(', ');
 }

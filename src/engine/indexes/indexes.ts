@@ -48,7 +48,7 @@ async function openBuild(parts: EngineParts, target: WriteTarget) {
   return {
     async build(request: IndexRequest): Promise<IndexCommit> {
       const { column, name, replace } = request;
-      const index = toNativeIndex(parts.native.Index, await fitRequest(native, request));
+      const index = toNativeIndex(parts.native.Index, parts.release, await fitRequest(native, request));
       await engineCall(async () => native.createIndex(index, formatFieldPath(column), replace, null, name, true));
       return { version: await readVersion(native) };
     },

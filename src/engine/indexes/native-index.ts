@@ -1,8 +1,10 @@
 import { SCALAR_INDEX_TYPES, VECTOR_INDEX_TYPES } from '../../model/index-spec.ts';
 import type { IndexDescription, IndexSpec, IndexStatistics, VectorIndexSpec } from '../../model/index-spec.ts';
+import type { EngineRelease } from '../native/engine-release.ts';
 import type { NativeIndex, NativeIndexConfig, NativeIndexFactory, NativeIndexStatistics } from '../native/native.ts';
+import { toFullTextIndex } from '../native/release-calls.ts';
 
-export function toNativeIndex(factory: NativeIndexFactory, spec: IndexSpec): NativeIndex {
+export function toNativeIndex(factory: NativeIndexFactory, release: EngineRelease, spec: IndexSpec): NativeIndex {
   if (spec.kind === 'vector') return toVectorIndex(factory, spec);
   switch (spec.type) {
     case 'BTREE':
@@ -14,20 +16,7 @@ export function toNativeIndex(factory: NativeIndexFactory, spec: IndexSpec): Nat
     case 'FM':
       return factory.fm();
     case 'FTS':
-      // Ends the process when it does not know the language.
-      return factory.fts(
-        spec.withPosition,
-        spec.baseTokenizer,
-        spec.language,
-        spec.maxTokenLength,
-        spec.lowerCase,
-        spec.stem,
-        spec.removeStopWords,
-        spec.asciiFolding,
-        spec.ngramMinLength,
-        spec.ngramMaxLength,
-        spec.prefixOnly,
-      );
+      return toFullTextIndex(factory, release, spec);
   }
 }
 

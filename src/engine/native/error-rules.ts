@@ -38,6 +38,8 @@ const versionMissing = refusal('TableVersionNotFound');
 const unavailable = failure('ServiceUnavailable');
 const conflict = failure('ConcurrentModification');
 
+/** How the releases begin a message that blames the caller: 0.31.0 in its own words, 0.39.0 in those of its binding. */
+const INPUT = String.raw`(?:(?:lance error: )?Invalid user input: |Invalid input, )`;
 const STORAGE = String.raw`^(?:Failed to [^:]+: (?:GenericFailure, )?)?(?:lance error: )?LanceError\(IO\): [^'"]*`;
 
 /** By name. The first one that matches decides. A test provokes each against the real engine; the exceptions say why not. */
@@ -128,23 +130,23 @@ export const ERROR_RULES = {
     'Vectors that are null or not finite do not count, nor do zero vectors with the distance type cosine.',
   ),
   'column-type-change': invalid(
-    /^(?:lance error: )?Invalid user input: Cannot cast column "(.*?)" from /,
+    new RegExp(String.raw`^${INPUT}Cannot cast column "(.*?)" from `),
     'The column {1} cannot be changed to that type.',
     'A type changes within its family only: integers, floats, texts, binaries, or vectors of one length.',
   ),
   'column-type-indexed': invalid(
-    /^(?:lance error: )?Invalid user input: Cannot cast column\(s\) \[(.*?)\] to a new type: they have /,
+    new RegExp(String.raw`^${INPUT}Cannot cast column\(s\) \[(.*?)\] to a new type: they have `),
     'The type of the column {1} cannot change while it has an index.',
     'Drop the index first.',
   ),
   'column-has-nulls': unfit(
-    /^(?:lance error: )?Invalid user input: Column "(.*?)" contains NULL values and cannot be made non-nullable/,
+    new RegExp(String.raw`^${INPUT}Column "(.*?)" contains NULL values and cannot be made non-nullable`),
     'The column {1} holds nulls, so it cannot be made to refuse them.',
   ),
   'table-missing': failure('TableNotFound')(/^Table '[^']*' was not found/, 'The data of the table was not found.'),
   // The engine blames its caller for a file that is not a Lance file.
   'data-damaged': refusal('Internal')(
-    /^(?:Failed to [^:]+: (?:GenericFailure, )?)?(?:lance error: )?Invalid user input: file does not appear to be/,
+    new RegExp(String.raw`^(?:Failed to [^:]+: (?:GenericFailure, )?)?${INPUT}file does not appear to be`),
     'The data of the table cannot be read.',
   ),
   'data-missing': failure('Internal')(
@@ -171,7 +173,7 @@ export const ERROR_RULES = {
     'The column {1} may not be null.',
   ),
   'null-in-required-field': invalid(
-    /Cannot cast nullable struct field '([^']*)' to non-nullable field/,
+    /Cannot cast nullable struct field '([^']*)' to non-nullable field|Unsupported CAST from Struct\(.*\) to Struct\(.*?"([^"]*)": non-null /,
     'The struct has the field {1}, which may not be null, and cannot be rewritten.',
   ),
   'column-missing-in-expression': columnMissing(
@@ -181,7 +183,7 @@ export const ERROR_RULES = {
   ),
   'struct-field-missing': columnMissing(/Field (\S+) not found in struct/, 'The column {1} was not found.'),
   'column-missing': columnMissing(
-    /(?:Column '?|column |Field ')([^'\n,]+?)'? (?:does not exist|not found[.,])/,
+    /(?:Column '?|column |Field '|field path ')([^'\n,]+?)'? (?:does not exist|not found[.,])/,
     'The column {1} was not found.',
   ),
   'query-vector-mismatch': invalid(
@@ -204,13 +206,16 @@ export const ERROR_RULES = {
     'The full-text index has no word positions, which a phrase query needs.',
     'Create the index again with positions.',
   ),
-  'full-text-not-text': invalid(/column (\S+) has type .*, is not utf8/, 'The column {1} does not hold text.'),
+  'full-text-not-text': invalid(
+    /column (\S+) has type .*, is not utf8|FTS field '(.+?)' must resolve to Utf8/,
+    'The column {1} does not hold text.',
+  ),
   'full-text-empty-boolean': invalid(
-    /boolean query must have at least one should\/must query/,
+    /boolean query must have at least one should\/must query|FTS query must contain at least one leaf query/,
     'A boolean full-text query needs at least one clause that must or should match.',
   ),
   'unsupported-type': unfit(
-    /Unsupported data type: (\w+)|(\w+) data type is only supported in Lance file format/,
+    /Unsupported data type: (\w+)|(\w+) data type is (?:only supported in Lance file format|not enabled by the selected file format)/,
     'The storage engine cannot store the type $1.',
   ),
   'column-name-refused': unfit(
@@ -242,7 +247,7 @@ export const ERROR_RULES = {
     'Send each key once.',
   ),
   'merge-filter-without-prefix': invalid(
-    /Ambiguous reference to unqualified field (.+?), \//,
+    /Ambiguous reference to unqualified field (.+?)(?:, \/|$)/,
     'The column {1} in the filter does not say whose it is.',
     'Write target. in front for the row of the table, and source. for the row that was sent.',
   ),
@@ -269,7 +274,7 @@ export const ERROR_RULES = {
     'The filter or predicate is not a condition: it does not give true or false.',
   ),
   'function-unknown': invalid(/Invalid function '([^']*)'/, 'The function {1} is not known.'),
-  'duplicate-column': invalid(/Duplicate column name: (.+?), \//, 'The column {1} is selected more than once.'),
+  'duplicate-column': invalid(/Duplicate column name: (.+?)(?:, \/|$)/, 'The column {1} is selected more than once.'),
   'no-column-read': invalid(
     /Scans must request at least one column/,
     'The query returns expressions alone, none of which reads a column.',

@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
+import { engineMissing } from './engine-release.ts';
 // The package does not export its native declarations; `paths` in tsconfig.json points there.
 import type * as lancedb from '@lancedb/lancedb/native';
 
@@ -59,7 +60,11 @@ const ENVIRONMENT_DEFAULTS = {
 export function loadNative(): NativeEngine {
   for (const [name, value] of Object.entries(ENVIRONMENT_DEFAULTS)) process.env[name] ??= value;
   const require = createRequire(import.meta.url);
-  const entry = require.resolve('@lancedb/lancedb');
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The shape is that of the package's own native.d.ts.
-  return require(join(dirname(entry), 'native.js')) as NativeEngine;
+  try {
+    const entry = require.resolve('@lancedb/lancedb');
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The shape is that of the package's own native.d.ts.
+    return require(join(dirname(entry), 'native.js')) as NativeEngine;
+  } catch (cause) {
+    throw engineMissing(cause);
+  }
 }

@@ -14,12 +14,12 @@ import { parseExplanation, parsePlan, redactPlan } from './plan-text.ts';
 
 /** The plan of a query, which is not run. */
 export async function explainQuery(
-  { native }: EngineParts,
+  parts: EngineParts,
   table: OpenTable,
   query: Query,
   { location, verbose }: { readonly location: TableLocation; readonly verbose: boolean },
 ): Promise<Analysis> {
-  const plan = await planQuery(native, table, query);
+  const plan = await planQuery(parts, table, query);
   const explain = async (built: NativeQuery): Promise<Analysis> => {
     const text = redactPlan(await engineCall(async () => built.explainPlan(verbose)), location);
     return { text, root: parseExplanation(text) };
@@ -38,11 +38,12 @@ export async function explainQuery(
 
 /** Runs the query and returns the cost of each of its steps. */
 export async function analyzeQuery(
-  { native, tables, querySeconds: seconds, orphans }: EngineParts,
+  parts: EngineParts,
   state: TableState,
   query: Query,
   timeout?: QueryTimeout,
 ): Promise<Analysis> {
+  const { native, tables, querySeconds: seconds, orphans } = parts;
   const deadline = new QueryDeadline(seconds, orphans, timeout);
   // A native query runs only once, so it is built anew for each run.
   const analyze = async (build: () => NativeQuery): Promise<Analysis> => {
@@ -50,7 +51,7 @@ export async function analyzeQuery(
     return { text, root: parsePlan(text) };
   };
   const work = tables.use(state, async (table) => {
-    const plan = await planQuery(native, table, query);
+    const plan = await planQuery(parts, table, query);
     if (isHybrid(plan)) return analyzeHybrid({ native, table: table.native, plan, seconds, analyze });
     const analysis = await analyze(() => buildQuery(table.native, plan));
     const check = toFailureCheck(query, analysis.text);

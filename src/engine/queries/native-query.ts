@@ -3,13 +3,9 @@ import { requireField } from '../../model/field-path.ts';
 import type { FieldPath } from '../../model/field-path.ts';
 import type { Probes, Query } from '../../model/query.ts';
 import type { Schema } from '../../model/schema.ts';
-import type {
-  NativeFullTextSearch,
-  NativeQuery,
-  NativeTable,
-  NativeVectorQuery,
-  NativeEngine,
-} from '../native/native.ts';
+import type { EngineRelease } from '../native/engine-release.ts';
+import type { NativeFullTextSearch, NativeQuery, NativeTable, NativeVectorQuery } from '../native/native.ts';
+import type { EngineParts } from '../parts.ts';
 import type { OpenTable } from '../tables/table-handle.ts';
 import { toScanFilter } from '../workarounds/filtered-scans.ts';
 import { searchColumn, toNativeSearch } from './full-text-query.ts';
@@ -22,18 +18,23 @@ export interface QueryPlan {
   readonly schema: Schema;
   readonly vectorColumn: VectorColumn | undefined;
   readonly search: NativeFullTextSearch | undefined;
+  readonly release: EngineRelease;
 }
 
 /** A search by vector and full text. */
 export type HybridPlan = QueryPlan & { readonly vectorColumn: VectorColumn; readonly search: NativeFullTextSearch };
 
 /** Refuses what the engine would misunderstand. */
-export async function planQuery(native: NativeEngine, table: OpenTable, query: Query): Promise<QueryPlan> {
+export async function planQuery(
+  { native, release }: Pick<EngineParts, 'native' | 'release'>,
+  table: OpenTable,
+  query: Query,
+): Promise<QueryPlan> {
   const schema = await table.schema();
   const vectorColumn = query.vectors.length === 0 ? undefined : requireVectorColumn(query, schema);
   const searched = { native: table.native, schema, factory: native.JsFullTextQuery };
   const search = query.fullText === undefined ? undefined : await toNativeSearch(query.fullText, searched);
-  return { query, schema, vectorColumn, search };
+  return { query, schema, vectorColumn, search, release };
 }
 
 /** With `k` of 0 nothing is searched at all. */
@@ -104,10 +105,12 @@ export function buildVectorSearch(table: NativeTable, plan: QueryPlan, column: V
   return native;
 }
 
-function applyBase(native: NativeQuery, { query, schema, search }: QueryPlan): void {
+function applyBase(native: NativeQuery, { query, schema, search, release }: QueryPlan): void {
   // Only filtered scans need the workarounds: searches read whole columns of their rows.
   const isSearch = query.vectors.length > 0 || search !== undefined;
-  if (query.filter !== undefined) native.onlyIf(isSearch ? query.filter : toScanFilter(query.filter, query, schema));
+  if (query.filter !== undefined) {
+    native.onlyIf(isSearch ? query.filter : toScanFilter(query.filter, query, { schema, release }));
+  }
   const { projection, orderBy } = query;
   if (projection?.kind === 'aliases') {
     native.select(projection.columns.map(([alias, expression]) => [alias, expression]));

@@ -16,14 +16,14 @@ import { chooseBatchRows } from './result-batches.ts';
  * is pulled batch by batch; the table may be closed meanwhile.
  */
 export async function startQuery(
-  { native, limits }: EngineParts,
+  parts: EngineParts,
   deadline: QueryDeadline,
   table: OpenTable,
   query: Query,
 ): Promise<ResultFiles> {
-  const plan = await planQuery(native, table, query);
+  const plan = await planQuery(parts, table, query);
   if (query.k === 0) return toEmptyResult(table.native, plan);
-  const batchRows = await chooseBatchRows(table.native, plan, limits.resultBatchBytes);
+  const batchRows = await chooseBatchRows(table.native, plan, parts.limits.resultBatchBytes);
   // The engine's own timeout would count the time that the reader takes.
   const batches = await engineCall(async () => build(table.native, plan).execute(batchRows, null));
   const first = await engineCall(async () => batches.next());

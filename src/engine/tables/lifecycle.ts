@@ -1,15 +1,19 @@
 import { ServiceError, invalidInput } from '../../errors/service-error.ts';
 import type { TableLocation, TableState } from '../../model/table.ts';
 import type { Storages } from '../../storage/storages.ts';
+import { requireRootSupport } from '../native/engine-release.ts';
 import type { EngineParts } from '../parts.ts';
 import type { OpenTables } from './open-tables.ts';
 
 /** How tables come and go, apart from their rows. */
-export function createLifecycleEngine({ tables, storages }: EngineParts) {
+export function createLifecycleEngine({ tables, storages, release }: EngineParts) {
   return {
     hasData: async (location: TableLocation) => (await tables.findLatestVersion({ location })) !== undefined,
     /** Creates the storage root of a new database. */
-    ensureRoot: async (root: string) => storages.of(root).ensureRoot(),
+    async ensureRoot(root: string) {
+      requireRootSupport(root, release);
+      await storages.of(root).ensureRoot();
+    },
     locate: async (root: string, location: string) => locateTable(storages, root, location),
     /** Refuses a version that refers to files outside of the table's directory. */
     refuseForeignFiles: async (location: TableLocation, version: number) =>

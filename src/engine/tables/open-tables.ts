@@ -4,6 +4,7 @@ import { branchNotFound } from '../../model/refusals.ts';
 import { MAIN_BRANCH, branchKey, locationKey } from '../../model/table.ts';
 import type { TableLocation } from '../../model/table.ts';
 import type { Storages } from '../../storage/storages.ts';
+import { refuseZeros } from '../native/connections.ts';
 import type { Connections } from '../native/connections.ts';
 import { engineCall } from '../native/engine-errors.ts';
 import type { NativeTable } from '../native/native.ts';
@@ -95,7 +96,7 @@ export class OpenTables {
     }
     try {
       return await this.#connections.openPastTornManifests(location, branch, async () =>
-        engineCall(async () => (await main.branches()).checkout(branch, version ?? null)),
+        refuseZeros(await engineCall(async () => (await main.branches()).checkout(branch, version ?? null))),
       );
     } catch (error) {
       throw await correctMissingBranch(error, main, branch);

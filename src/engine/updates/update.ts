@@ -41,7 +41,7 @@ export class UpdatePlan implements CommitPlan<UpdatedRows> {
   }
 
   async prepare(table: OpenTable): Promise<PreparedCommit<UpdatedRows>> {
-    return { commit: await prepareUpdate(table, this.#update) };
+    return { commit: await prepareUpdate(this.#parts, table, this.#update) };
   }
 
   async startGroup(table: OpenTable): Promise<CommitGroup<UpdatedRows> | undefined> {
@@ -57,13 +57,14 @@ interface TreeUpdate {
 }
 
 async function prepareUpdate(
+  { release }: EngineParts,
   table: OpenTable,
   { tree, predicate }: TreeUpdate,
 ): Promise<() => Promise<Committed<UpdatedRows>>> {
   const schema = await table.schema();
   refuseCrossReferences(tree, schema);
   const columns = toColumnUpdates(tree, schema);
-  const guarded = predicate === undefined ? null : keepNullStructs(predicate, schema);
+  const guarded = predicate === undefined ? null : keepNullStructs(predicate, schema, release);
   return async () => {
     const { rowsUpdated, version } = await engineCall(async () => table.native.update(guarded, columns));
     table.moved(version);
@@ -75,18 +76,15 @@ async function prepareUpdate(
 const ROWS_MAX = 1000;
 
 /** Several updates as one update of the engine. The rows of each are counted by key. */
-function toCommitGroup(
-  { limits, tables }: EngineParts,
-  target: WriteTarget,
-  group: UpdateGroup,
-): CommitGroup<UpdatedRows> {
+function toCommitGroup(parts: EngineParts, target: WriteTarget, group: UpdateGroup): CommitGroup<UpdatedRows> {
+  const { limits, tables } = parts;
   return {
     membersMax: limits.updateGroupMax,
     add: (plan) => plan instanceof UpdatePlan && plan.point !== undefined && group.add(plan.point),
     async prepare(table) {
       const update = group.toUpdate();
       const toOutcomes = (counts: KeyCounts) => update.keys.map((key) => ({ rowsUpdated: counts.get(key) ?? 0 }));
-      const apply = await prepareUpdate(table, update);
+      const apply = await prepareUpdate(parts, table, update);
       const base = await table.version();
       const counts = await countKeys(table.native, update, ROWS_MAX);
       if (counts === undefined) return undefined;

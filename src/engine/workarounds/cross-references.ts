@@ -7,7 +7,7 @@ import type { Schema } from '../../model/schema.ts';
 import type { AssignmentNode, AssignmentTree } from '../updates/assignments.ts';
 
 /**
- * Seen in @lancedb/lancedb 0.31.0: one update computes its columns one after the other, in random order, each from the values
+ * Seen in @lancedb/lancedb 0.31.0 and 0.39.0: one update computes its columns one after the other, in random order, each from the values
  * that the previous ones have written. An expression that reads another updated column would see its old or its new value
  * by chance, so it is refused. A column may read itself: fields of one struct are one column. Can go when every expression
  * sees the old values.

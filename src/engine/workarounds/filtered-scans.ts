@@ -3,17 +3,24 @@ import type { FieldPath } from '../../model/field-path.ts';
 import type { Query } from '../../model/query.ts';
 import { childFields } from '../../model/schema.ts';
 import type { DataType, Field, Schema } from '../../model/schema.ts';
+import type { EngineRelease } from '../native/engine-release.ts';
 
 /**
- * Seen in @lancedb/lancedb 0.31.0: a filtered scan reads the narrow fields of a struct with the filter and the wide ones
+ * Seen in @lancedb/lancedb 0.31.0, not in 0.39.0: a filtered scan reads the narrow fields of a struct with the filter and the wide ones
  * afterwards, and where all rows of a batch are null in the struct, assembles a struct of nulls. An update of any other
- * column then writes that back. Can go when a filtered scan keeps null structs; the tests of update show it.
+ * column then writes that back. Goes with the fallback engine; the tests of update show it.
  *
  * Returns a predicate that matches the same rows, with always-true tests that make the engine read every struct whole.
  */
-export function keepNullStructs(predicate: string, schema: Schema): string {
+export function keepNullStructs(predicate: string, schema: Schema, { isFallback }: EngineRelease): string {
+  if (!isFallback) return predicate;
   const tests = schema.fields.flatMap((field) => toReadTests(field, [field.name]));
   return tests.length === 0 ? predicate : `${predicate} AND ${joinBalanced(tests)}`;
+}
+
+interface Scanned {
+  readonly schema: Schema;
+  readonly release: EngineRelease;
 }
 
 /** Row ids or offsets and nothing else: the engine reads only those rows, and null structs are safe. */
@@ -21,15 +28,17 @@ const ROWS_ONLY = /^\(\s*_row(?:id|offset)\s+in\s*\([\d\s,]*\)\s*\)$/i;
 const NAMES_ROWS = /\b_row(?:id|addr|offset)\b/i;
 
 /**
- * The filter of a scan that is not a search. Seen in @lancedb/lancedb 0.31.0: the engine may answer a filter that names row
- * ids by taking those rows, and applies limit and offset before the rest of the filter. An always-true test on a returned
- * column forces a scan. Can go when limit and offset follow the filter; the tests of query-table show it.
+ * The filter of a scan that is not a search. Seen in @lancedb/lancedb 0.31.0, not in 0.39.0: the engine may answer a filter
+ * that names row ids by taking those rows, and applies limit and offset before the rest of the filter. An always-true test
+ * on a returned column forces a scan. Goes with the fallback engine; the tests of query-table show it.
  */
-export function toScanFilter(filter: string, query: Query, schema: Schema): string {
+export function toScanFilter(filter: string, query: Query, { schema, release }: Scanned): string {
+  if (!release.isFallback) return filter;
   const isLimited = query.k !== undefined || (query.offset !== undefined && query.offset > 0);
   if (ROWS_ONLY.test(filter) && !isLimited) return filter;
   const forced = isLimited && NAMES_ROWS.test(filter) ? forceColumnRead(filter, query, schema) : filter;
-  return keepNullStructs(forced, { ...schema, fields: schema.fields.filter(({ name }) => isRead(query, name)) });
+  const fields = schema.fields.filter(({ name }) => isRead(query, name));
+  return keepNullStructs(forced, { ...schema, fields }, release);
 }
 
 /** Unchanged when no returned column may be null: the engine optimises other tests away. */

@@ -7,7 +7,7 @@ export interface MergeSource {
 }
 
 /**
- * Seen in @lancedb/lancedb 0.31.0: a merge that uses an index on its key loses new rows whose key is null, miscounts when the
+ * Seen in @lancedb/lancedb 0.31.0 and 0.39.0: a merge that uses an index on its key loses new rows whose key is null, miscounts when the
  * columns come in another order, and panics at a filter when some are left out. Without the index all of that is right, only
  * slower. Can go when such merges are right with an index; the tests of merge show it.
  */

@@ -1,7 +1,7 @@
 import type { Query } from '../../model/query.ts';
 
 /**
- * Seen in @lancedb/lancedb 0.31.0: `analyzePlan` does not report a query that fails while it runs. It shows the steps up to
+ * Seen in @lancedb/lancedb 0.31.0 and 0.39.0: `analyzePlan` does not report a query that fails while it runs. It shows the steps up to
  * there, as if no more rows had been found. So a query that found nothing, or that calculates, runs once more, only for its
  * error. Can go when `analyzePlan` rejects such a query; the tests of query-plans show it.
  *

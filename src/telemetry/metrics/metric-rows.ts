@@ -82,6 +82,11 @@ export const HISTOGRAMS = {
 /** Read when the metrics are; with a label, one value for each of its values. */
 export const READINGS = {
   build: gauge('tiltyard_build_info', 'Always 1; the label says which release runs.', 'release'),
+  engine: gauge(
+    'tiltyard_engine_info',
+    'Always 1; the label says which release of the storage engine runs.',
+    'release',
+  ),
   startedAt: gauge('tiltyard_worker_start_time_seconds', 'When the worker started, in seconds since 1970.'),
   workerRestarts: counter('tiltyard_worker_restarts_total', 'Workers that died and were replaced.'),
   memory: gauge('tiltyard_memory_bytes', 'Memory of the worker: all of it (rss), and parts of it.', 'kind'),

@@ -3,6 +3,7 @@ import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { readEngineRelease } from '../../../src/engine/native/engine-release.ts';
 import { runCli } from '../../support/run-cli.ts';
 import { startServerProcess } from '../../support/server-process.ts';
 import type { ServerProcess } from '../../support/server-process.ts';
@@ -38,11 +39,13 @@ async function examine(...argv: readonly string[]): Promise<{ code: number; stat
 test('finds nothing wrong with a server that runs', async () => {
   const { code, states } = await examine(folder, '--server', server.url, '--key', ADMIN_KEY);
   assert.equal(code, 0);
+  assert.equal(states['engine'], readEngineRelease().isFallback ? 'warning' : 'good');
   for (const name of ['settings', 'data folder', 'catalog', 'server', 'ready', 'clock', 'key']) {
     assert.equal(states[name], 'good', name);
   }
   const { out } = await runCli(['doctor', folder, '--offline']);
-  assert.match(out, /^✓ settings +valid\n✓ data folder +\S+ can be read and written\n/);
+  assert.match(out, /^✓ settings +valid\n[✓!] engine +@lancedb\/lancedb \d+\.\d+\.\d+/);
+  assert.match(out, /\n✓ data folder +\S+ can be read and written\n/);
 });
 
 test('says that a key is refused, and that no server answers', async () => {

@@ -47,6 +47,7 @@ describe('analysis', () => {
     return analysis;
   };
 
+  /** Where releases of the engine differ, the operators of the fallback and of the main one, in this order. */
   const FORMS: readonly (readonly [title: string, query: Partial<Query>, rows: number, operator: string])[] = [
     ['a scan', {}, 600, 'LanceRead'],
     ['a scan with a limit and an offset', { k: 5, offset: 590 }, 5, 'LanceRead'],
@@ -77,7 +78,7 @@ describe('analysis', () => {
       3,
       'KNNVectorDistance',
     ],
-    ['several searches', { vectors: [V4, [4, 3, 2, 1]], k: 3 }, 6, 'UnionExec'],
+    ['several searches', { vectors: [V4, [4, 3, 2, 1]], k: 3 }, 6, 'UnionExec|KNNVectorDistance'],
     ['a search that filters first', { vectors: [V4], filter: sql('id < 3'), k: 5 }, 3, 'KNNVectorDistance'],
     [
       'a search with distances',
@@ -124,7 +125,11 @@ describe('analysis', () => {
     test(`analyses ${title}`, async () => {
       const { root } = await analyze(query);
       assert.equal(rowsOf(root), rows);
-      assert.ok(operators(root).includes(operator), operators(root).join(' '));
+      const found = operators(root);
+      assert.ok(
+        operator.split('|').some((each) => found.includes(each)),
+        found.join(' '),
+      );
     });
   }
 
@@ -147,12 +152,12 @@ describe('analysis', () => {
       'ANNSubIndex',
     ],
     ['a scalar index', { vectors: [V4], k: 5, filter: sql('id < 30') }, 5, 'ScalarIndexQuery'],
-    ['text', { fullText: { kind: 'text', terms: 'alpha', columns: [] }, k: 5 }, 5, 'MatchQuery'],
+    ['text', { fullText: { kind: 'text', terms: 'alpha', columns: [] }, k: 5 }, 5, 'MatchQuery|CompoundFtsScorer'],
     [
       'text with a filter',
       { fullText: { kind: 'text', terms: 'alpha', columns: [] }, k: 5, filter: sql('id < 5') },
       2,
-      'MatchQuery',
+      'MatchQuery|CompoundFtsScorer',
     ],
     ['a match', { fullText: { kind: 'match', column: ['body'], ...MATCH }, k: 5 }, 5, 'MatchQuery'],
     [
@@ -171,7 +176,7 @@ describe('analysis', () => {
       'a match of every indexed column, misspellings included',
       { fullText: { kind: 'match', column: undefined, ...MATCH, fuzziness: 1 }, k: 5 },
       5,
-      'BooleanQuery',
+      'BooleanQuery|CrossColumnCompoundFtsScorer',
     ],
     [
       'a phrase',
@@ -183,7 +188,7 @@ describe('analysis', () => {
       'a boost',
       { fullText: { kind: 'boost', positive: match('alpha'), negative: match('beta'), negativeBoost: 0.5 }, k: 5 },
       5,
-      'BoostQuery',
+      'BoostQuery|CompoundFtsScorer',
     ],
     [
       'a multi-match',
@@ -198,20 +203,24 @@ describe('analysis', () => {
         k: 5,
       },
       5,
-      'MatchQuery',
+      'MatchQuery|CompoundFtsScorer',
     ],
     [
       'a boolean',
       { fullText: { kind: 'boolean', must: [match('alpha')], should: [match('beta')], mustNot: [match('fox')] }, k: 5 },
       5,
-      'BooleanQuery',
+      'BooleanQuery|CompoundFtsScorer',
     ],
   ];
   for (const [title, query, rows, operator] of INDEXED) {
     test(`analyses with an index: ${title}`, async () => {
       const { root } = await analyze(query, indexed);
       assert.equal(rowsOf(root), rows);
-      assert.ok(operators(root).includes(operator), operators(root).join(' '));
+      const found = operators(root);
+      assert.ok(
+        operator.split('|').some((each) => found.includes(each)),
+        found.join(' '),
+      );
     });
   }
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { chooseBatchRows } from '../../../src/engine/queries/result-batches.ts';
 import type { QueryPlan } from '../../../src/engine/queries/native-query.ts';
+import { readEngineRelease } from '../../../src/engine/native/engine-release.ts';
 import type { NativeTable } from '../../../src/engine/native/native.ts';
 import type { Query } from '../../../src/model/query.ts';
 import type { DataType, Field } from '../../../src/model/schema.ts';
@@ -38,7 +39,8 @@ async function choose(
   };
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Nothing but the statistics is asked for.
   const table = { stats: async () => stored } as unknown as NativeTable;
-  return chooseBatchRows(table, { query: whole, schema: SCHEMA, vectorColumn, search: undefined }, 64 * KIBIBYTE);
+  const plan = { query: whole, schema: SCHEMA, vectorColumn, search: undefined, release: readEngineRelease() };
+  return chooseBatchRows(table, plan, 64 * KIBIBYTE);
 }
 
 test('fills a batch with rows of a known width', async () => {

@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { readEngineRelease } from '../../../src/engine/native/engine-release.ts';
 import { metricsReference } from '../../../src/telemetry/metrics/metric-rows.ts';
 import { ContractServer, updated } from '../../contract/contract-server.ts';
 import { ShownMetrics } from '../../support/metrics.ts';
@@ -142,6 +143,7 @@ test('the process, its connections and its budgets are shown', async () => {
   assert.ok(shown.value('tiltyard_connections') >= 1);
   assert.equal(shown.value('tiltyard_budget_max_bytes', { budget: 'arrow' }), 192 * 1024 * 1024);
   assert.equal(shown.value('tiltyard_build_info'), 1);
+  assert.equal(shown.value('tiltyard_engine_info', { release: readEngineRelease().version }), 1);
   assert.equal(shown.value('tiltyard_worker_restarts_total'), 0);
 });
 

@@ -11,7 +11,7 @@ import { testLimits } from '../../support/limits.ts';
 import { refusal } from '../../support/refusal.ts';
 import { S3Emulator } from '../../support/s3/s3-emulator.ts';
 import { openWriteFixture } from '../../writes/write-fixture.ts';
-import { toObjectSettings } from './test-stores.ts';
+import { NO_OBJECT_STORES, toObjectSettings } from './test-stores.ts';
 
 const ROOT = 's3://bucket/root';
 
@@ -30,7 +30,7 @@ async function openScene(t: TestContext, settings: Partial<ObjectSettings> = {})
 const countRows = async ({ fixture }: Awaited<ReturnType<typeof openScene>>, directory?: string): Promise<number> =>
   (await fixture.engine.versions.stats(fixture.state(directory))).numRows;
 
-test('the commits of a table are read from its manifests', async (t) => {
+test('the commits of a table are read from its manifests', { skip: NO_OBJECT_STORES }, async (t) => {
   const { storage, location } = await openScene(t);
   const commits = (await storage.readCommits(location, undefined, 0)) ?? [];
   assert.deepEqual(
@@ -45,7 +45,7 @@ test('the commits of a table are read from its manifests', async (t) => {
   assert.deepEqual(await storage.readCommits({ ...location, directory: 'missing' }, undefined, 0), []);
 });
 
-test('a list of commits ends at the first old version', async (t) => {
+test('a list of commits ends at the first old version', { skip: NO_OBJECT_STORES }, async (t) => {
   const { emulator, storage, location } = await openScene(t);
   for (let version = 10; version < 3000; version += 1) {
     const manifest = emulator.objects.get(`bucket/root/table.lance/_versions/${manifestName(3)}`);
@@ -60,7 +60,7 @@ test('a list of commits ends at the first old version', async (t) => {
   );
 });
 
-test('a commit whose files are missing or cut short is not intact', async (t) => {
+test('a commit whose files are missing or cut short is not intact', { skip: NO_OBJECT_STORES }, async (t) => {
   const { emulator, fixture, storage, location } = await openScene(t);
   const inspect = async (version: number) => storage.inspectCommit(location, undefined, version);
   assert.deepEqual(await inspect(1), { kind: 'overwrite', addedRows: 20, isIntact: true, indexNames: [] });
@@ -86,7 +86,7 @@ test('a commit whose files are missing or cut short is not intact', async (t) =>
   assert.equal((await inspect(1))?.isIntact, false);
 });
 
-test('a clone is a table of its own, without the files of other versions', async (t) => {
+test('a clone is a table of its own, without the files of other versions', { skip: NO_OBJECT_STORES }, async (t) => {
   const scene = await openScene(t);
   const { emulator, fixture, location } = scene;
   const target = fixture.location('clone');
@@ -101,7 +101,7 @@ test('a clone is a table of its own, without the files of other versions', async
   assert.equal(await countRows(scene, 'clone'), 20);
 });
 
-test('a clone that fails leaves nothing behind', async (t) => {
+test('a clone that fails leaves nothing behind', { skip: NO_OBJECT_STORES }, async (t) => {
   const { emulator, fixture, storage, location } = await openScene(t);
   const target = fixture.location('clone');
   emulator.faults.add('error-before', { method: 'PUT', path: /clone\.lance\/_versions/ }, 100);
@@ -114,7 +114,7 @@ test('a clone that fails leaves nothing behind', async (t) => {
   );
 });
 
-test('versions are deleted, but not within the retention of object stores', async (t) => {
+test('versions are deleted, but not within the retention of object stores', { skip: NO_OBJECT_STORES }, async (t) => {
   const scene = await openScene(t, { retentionSecondsMin: 600 });
   const { fixture, objects } = scene;
   const target = { location: scene.location, branch: undefined };
@@ -129,20 +129,30 @@ test('versions are deleted, but not within the retention of object stores', asyn
   assert.equal(await countRows(scene), 10);
 });
 
-test('maintenance keeps versions for the retention of object stores, whatever its own limits say', async (t) => {
-  const limits = { ...testLimits().maintenance, readerSeconds: 0, retentionSeconds: 0, versionsMin: 1, versionsMax: 1 };
-  const planCutoff = async (retentionSecondsMin: number) => {
-    const { fixture } = await openScene(t, { retentionSecondsMin });
-    const now = (): number => Date.now() + 590_000;
-    const context = { engine: fixture.engine, background: fixture.writes.background, limits, now };
-    const activity = new TableActivity(await fixture.table());
-    return (await planMaintenance(context, activity, { isForced: true, removeFrom: 0 })).cutoffMilliseconds;
-  };
-  assert.equal(typeof (await planCutoff(0)), 'number');
-  assert.equal(await planCutoff(600), undefined);
-});
+test(
+  'maintenance keeps versions for the retention of object stores, whatever its own limits say',
+  { skip: NO_OBJECT_STORES },
+  async (t) => {
+    const limits = {
+      ...testLimits().maintenance,
+      readerSeconds: 0,
+      retentionSeconds: 0,
+      versionsMin: 1,
+      versionsMax: 1,
+    };
+    const planCutoff = async (retentionSecondsMin: number) => {
+      const { fixture } = await openScene(t, { retentionSecondsMin });
+      const now = (): number => Date.now() + 590_000;
+      const context = { engine: fixture.engine, background: fixture.writes.background, limits, now };
+      const activity = new TableActivity(await fixture.table());
+      return (await planMaintenance(context, activity, { isForced: true, removeFrom: 0 })).cutoffMilliseconds;
+    };
+    assert.equal(typeof (await planCutoff(0)), 'number');
+    assert.equal(await planCutoff(600), undefined);
+  },
+);
 
-test('the retention is longer than the engine repeats a request', async (t) => {
+test('the retention is longer than the engine repeats a request', { skip: NO_OBJECT_STORES }, async (t) => {
   const emulator = await S3Emulator.start(t);
   const options = { ...emulator.storageOptions, client_retry_timeout: '900' };
   const objects = toObjectSettings(emulator, { options, retentionSecondsMin: 600 });
@@ -150,7 +160,7 @@ test('the retention is longer than the engine repeats a request', async (t) => {
   assert.equal(storages.of(ROOT).retentionSecondsMin, 1800);
 });
 
-test('compaction, index refresh and clean-up work', async (t) => {
+test('compaction, index refresh and clean-up work', { skip: NO_OBJECT_STORES }, async (t) => {
   const scene = await openScene(t);
   const { emulator, fixture, storage, location } = scene;
   for (let id = 0; id < 5; id += 1) await fixture.update([['score', 'score + 1']], `id = ${id}`);
@@ -171,18 +181,22 @@ test('compaction, index refresh and clean-up work', async (t) => {
   assert.equal(await countRows(scene), 10);
 });
 
-test('a write whose commit cannot be looked at is in doubt, and resolved when the store is back', async (t) => {
-  const scene = await openScene(t);
-  const { emulator, fixture } = scene;
-  emulator.faults.add('error-before', { method: 'GET', path: new RegExp(manifestName(4)) }, 1000);
-  const write = async () => fixture.tryInsert(toItems(5), { digest: 'same' });
-  assert.equal((await write()).kind, 'in-doubt');
-  emulator.faults.clear();
-  await eventually(async () => (await write()).kind === 'replayed');
-  assert.equal(await countRows(scene), 15);
-});
+test(
+  'a write whose commit cannot be looked at is in doubt, and resolved when the store is back',
+  { skip: NO_OBJECT_STORES },
+  async (t) => {
+    const scene = await openScene(t);
+    const { emulator, fixture } = scene;
+    emulator.faults.add('error-before', { method: 'GET', path: new RegExp(manifestName(4)) }, 1000);
+    const write = async () => fixture.tryInsert(toItems(5), { digest: 'same' });
+    assert.equal((await write()).kind, 'in-doubt');
+    emulator.faults.clear();
+    await eventually(async () => (await write()).kind === 'replayed');
+    assert.equal(await countRows(scene), 15);
+  },
+);
 
-test('a commit whose files the store lost is taken back', async (t) => {
+test('a commit whose files the store lost is taken back', { skip: NO_OBJECT_STORES }, async (t) => {
   const scene = await openScene(t);
   const { emulator, fixture } = scene;
   const held = emulator.faults.hold({ method: 'PUT', path: new RegExp(manifestName(4)) });
@@ -198,7 +212,7 @@ test('a commit whose files the store lost is taken back', async (t) => {
   assert.equal(await countRows(scene), 15);
 });
 
-test('a folder is removed with everything in it, and nothing beside it', async (t) => {
+test('a folder is removed with everything in it, and nothing beside it', { skip: NO_OBJECT_STORES }, async (t) => {
   const { emulator, storage, location } = await openScene(t);
   emulator.objects.put('bucket/root/table.lance2/data/x', Buffer.from('x'));
   await storage.removeFolder(location);
@@ -206,7 +220,7 @@ test('a folder is removed with everything in it, and nothing beside it', async (
   await storage.removeFolder(location);
 });
 
-test('a version with files outside of its directory is refused', async (t) => {
+test('a version with files outside of its directory is refused', { skip: NO_OBJECT_STORES }, async (t) => {
   const { emulator, storage, location } = await openScene(t);
   await storage.refuseForeignFiles(location, 3);
   const path = `bucket/root/table.lance/_versions/${manifestName(3)}`;

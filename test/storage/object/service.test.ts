@@ -11,6 +11,7 @@ import { runCliOn } from '../../support/run-cli.ts';
 import { S3Emulator } from '../../support/s3/s3-emulator.ts';
 import { startServer } from '../../support/server.ts';
 import type { TestServer } from '../../support/server.ts';
+import { NO_OBJECT_STORES } from './test-stores.ts';
 
 const ROOT = 's3://tables/prefix';
 
@@ -18,11 +19,13 @@ let emulator: S3Emulator;
 let server: TestServer;
 let client: Client;
 before(async () => {
+  if (NO_OBJECT_STORES !== false) return;
   emulator = await S3Emulator.start({ after: () => {} });
   server = await startServer({ flags: toFlags(emulator) });
   client = new Client(server.url);
 });
 after(async () => {
+  if (NO_OBJECT_STORES !== false) return;
   await server.close();
   emulator.close();
 });
@@ -55,7 +58,7 @@ async function idsOf(name: string, more: object = {}): Promise<readonly number[]
 }
 
 suite('on an object store', () => {
-  test('tables are created, filled, changed, read and dropped', async () => {
+  test('tables are created, filled, changed, read and dropped', { skip: NO_OBJECT_STORES }, async () => {
     const { location } = await create('items');
     assert.ok(location.startsWith(`${ROOT}/items-`), location);
     const first = await idsOf('items');
@@ -77,36 +80,48 @@ suite('on an object store', () => {
     await call('table/items/describe', {}, 404);
   });
 
-  test('versions are listed, read, tagged, branched, restored and deleted after a while', async () => {
-    await create('history');
-    await call('table/history/update', { updates: [['id', 'id + 100']] });
-    const { versions } = await call('table/history/version/list');
-    assert.deepEqual(versions.map(({ version }: { version: number }) => version).toSorted(), [1, 2]);
-    for (const { manifest_path, manifest_size } of versions) {
-      assert.equal(emulator.objects.get(manifest_path.replace('s3://', ''))?.content.length, manifest_size);
-    }
-    assert.ok((await idsOf('history', { version: 1 })).every((id) => id < 100));
-    await call('table/history/tags/create', { tag: 'begin', version: 1 });
-    await call('table/history/branches/create', { name: 'side', from_version: 1 });
-    await call('table/history/restore', { version: 1 });
-    assert.ok((await idsOf('history')).every((id) => id < 100));
-    const refused = await call('table/history/version/delete', { ranges: [{ start_version: 2, end_version: 3 }] }, 409);
-    assert.match(refused.detail, /Version 2 is too young to be deleted\. .* 600 s/);
-  });
+  test(
+    'versions are listed, read, tagged, branched, restored and deleted after a while',
+    { skip: NO_OBJECT_STORES },
+    async () => {
+      await create('history');
+      await call('table/history/update', { updates: [['id', 'id + 100']] });
+      const { versions } = await call('table/history/version/list');
+      assert.deepEqual(versions.map(({ version }: { version: number }) => version).toSorted(), [1, 2]);
+      for (const { manifest_path, manifest_size } of versions) {
+        assert.equal(emulator.objects.get(manifest_path.replace('s3://', ''))?.content.length, manifest_size);
+      }
+      assert.ok((await idsOf('history', { version: 1 })).every((id) => id < 100));
+      await call('table/history/tags/create', { tag: 'begin', version: 1 });
+      await call('table/history/branches/create', { name: 'side', from_version: 1 });
+      await call('table/history/restore', { version: 1 });
+      assert.ok((await idsOf('history')).every((id) => id < 100));
+      const refused = await call(
+        'table/history/version/delete',
+        { ranges: [{ start_version: 2, end_version: 3 }] },
+        409,
+      );
+      assert.match(refused.detail, /Version 2 is too young to be deleted\. .* 600 s/);
+    },
+  );
 
-  test('a clone is independent of its source, and the rename of a table keeps its data', async () => {
-    const { location } = await create('origin');
-    await call('table/origin/update', { updates: [['id', 'id + 100']] });
-    const clone = await call('table/copy/clone', { source_location: location, source_version: 1 });
-    assert.equal(clone.version, 1);
-    await call('table/origin/rename', { new_table_name: 'renamed' });
-    assert.ok((await idsOf('renamed')).every((id) => id >= 100));
-    await call('table/renamed/drop');
-    assert.equal((await idsOf('copy')).length, 10);
-    await call('table/copy/update', { updates: [['id', 'id + 7']] });
-  });
+  test(
+    'a clone is independent of its source, and the rename of a table keeps its data',
+    { skip: NO_OBJECT_STORES },
+    async () => {
+      const { location } = await create('origin');
+      await call('table/origin/update', { updates: [['id', 'id + 100']] });
+      const clone = await call('table/copy/clone', { source_location: location, source_version: 1 });
+      assert.equal(clone.version, 1);
+      await call('table/origin/rename', { new_table_name: 'renamed' });
+      assert.ok((await idsOf('renamed')).every((id) => id >= 100));
+      await call('table/renamed/drop');
+      assert.equal((await idsOf('copy')).length, 10);
+      await call('table/copy/update', { updates: [['id', 'id + 7']] });
+    },
+  );
 
-  test('indexes are built, and maintenance puts a table in order', async () => {
+  test('indexes are built, and maintenance puts a table in order', { skip: NO_OBJECT_STORES }, async () => {
     await create('kept');
     for (let id = 1; id <= 4; id += 1) {
       await call('table/kept/update', { updates: [['id', 'id']], predicate: `id = ${id}` });
@@ -118,16 +133,20 @@ suite('on an object store', () => {
     assert.equal((await idsOf('kept')).length, 10);
   });
 
-  test('a table that another program wrote is registered, unless it is not there', async () => {
-    const connection = await connect(ROOT, { storageOptions: { ...emulator.storageOptions } });
-    await connection.createTable('outside', [{ id: 1 }, { id: 2 }]);
-    connection.close();
-    await call('table/outside/register', { location: 'outside.lance' });
-    assert.deepEqual(await idsOf('outside'), [1, 2]);
-    await call('table/nothing/register', { location: 'nothing.lance' }, 404);
-  });
+  test(
+    'a table that another program wrote is registered, unless it is not there',
+    { skip: NO_OBJECT_STORES },
+    async () => {
+      const connection = await connect(ROOT, { storageOptions: { ...emulator.storageOptions } });
+      await connection.createTable('outside', [{ id: 1 }, { id: 2 }]);
+      connection.close();
+      await call('table/outside/register', { location: 'outside.lance' });
+      assert.deepEqual(await idsOf('outside'), [1, 2]);
+      await call('table/nothing/register', { location: 'nothing.lance' }, 404);
+    },
+  );
 
-  test('a database is backed up and restored', async (t) => {
+  test('a database is backed up and restored', { skip: NO_OBJECT_STORES }, async (t) => {
     const folder = await mkdtemp(join(tmpdir(), 'tiltyard-backup-'));
     t.after(async () => rm(folder, { recursive: true, force: true }));
     await create('precious');
@@ -140,7 +159,7 @@ suite('on an object store', () => {
   });
 });
 
-test('tables that are on a store are found by a server with a new catalog', async (t) => {
+test('tables that are on a store are found by a server with a new catalog', { skip: NO_OBJECT_STORES }, async (t) => {
   const connection = await connect('s3://found/here', { storageOptions: { ...emulator.storageOptions } });
   await connection.createTable('outside', [{ id: 1 }]);
   connection.close();
@@ -149,24 +168,32 @@ test('tables that are on a store are found by a server with a new catalog', asyn
   assert.deepEqual((await new Client(other.url).get('/v1/tables')).json.tables, ['outside']);
 });
 
-test('a server does not start on a store without conditional writes, and says why', async (t) => {
-  const unsafe = await S3Emulator.start(t, { ignoresConditions: true });
-  await assert.rejects(startServer({ flags: toFlags(unsafe) }), /s3:\/\/tables cannot hold tables/);
-  assert.deepEqual(unsafe.objects.paths(), []);
-});
+test(
+  'a server does not start on a store without conditional writes, and says why',
+  { skip: NO_OBJECT_STORES },
+  async (t) => {
+    const unsafe = await S3Emulator.start(t, { ignoresConditions: true });
+    await assert.rejects(startServer({ flags: toFlags(unsafe) }), /s3:\/\/tables cannot hold tables/);
+    assert.deepEqual(unsafe.objects.paths(), []);
+  },
+);
 
-test('a server with tables starts while its store is out, and serves them when it is back', async (t) => {
-  const own = await S3Emulator.start(t);
-  const folder = await mkdtemp(join(tmpdir(), 'tiltyard-out-'));
-  t.after(async () => rm(folder, { recursive: true, force: true }));
-  const options = { folder, flags: [...toFlags(own), '--storage-request-attempts-max=2'] };
-  const first = await startServer(options);
-  assert.equal((await new Client(first.url).arrow('/v1/table/items/create', sampleStream())).status, 200);
-  await first.close();
-  own.faults.add('error-before', {}, 1_000_000);
-  const second = await startServer(options);
-  t.after(async () => second.close());
-  own.faults.clear();
-  const body = { updates: [['id', 'id + 1']] };
-  assert.equal((await new Client(second.url).post('/v1/table/items/update', body)).status, 200);
-});
+test(
+  'a server with tables starts while its store is out, and serves them when it is back',
+  { skip: NO_OBJECT_STORES },
+  async (t) => {
+    const own = await S3Emulator.start(t);
+    const folder = await mkdtemp(join(tmpdir(), 'tiltyard-out-'));
+    t.after(async () => rm(folder, { recursive: true, force: true }));
+    const options = { folder, flags: [...toFlags(own), '--storage-request-attempts-max=2'] };
+    const first = await startServer(options);
+    assert.equal((await new Client(first.url).arrow('/v1/table/items/create', sampleStream())).status, 200);
+    await first.close();
+    own.faults.add('error-before', {}, 1_000_000);
+    const second = await startServer(options);
+    t.after(async () => second.close());
+    own.faults.clear();
+    const body = { updates: [['id', 'id + 1']] };
+    assert.equal((await new Client(second.url).post('/v1/table/items/update', body)).status, 200);
+  },
+);

@@ -1,8 +1,12 @@
+import { readEngineRelease } from '../../../src/engine/native/engine-release.ts';
 import { ObjectStores } from '../../../src/storage/object/object-stores.ts';
 import type { ObjectSettings } from '../../../src/storage/object/object-stores.ts';
 import { parseAddress } from '../../../src/storage/object/address.ts';
 import type { ObjectStore } from '../../../src/storage/object/object-store.ts';
 import type { S3Emulator } from '../../support/s3/s3-emulator.ts';
+
+/** For tests of tables in object stores: why they are skipped, or `false`. */
+export const NO_OBJECT_STORES = readEngineRelease().isFallback ? 'the fallback engine refuses object stores' : false;
 
 /** Settings for an emulator: quick to give up, and without a time in which versions cannot be removed. */
 export function toObjectSettings(

@@ -1,0 +1,35 @@
+import type { FullTextIndexSpec } from '../../model/index-spec.ts';
+import type { EngineRelease } from './engine-release.ts';
+import type { NativeIndex, NativeIndexFactory, NativeTable } from './native.ts';
+
+/** Compacts, removes versions older than that, and refreshes indexes. 0.31.0 takes the age, 0.39.0 the moment. */
+export async function optimizeTable(
+  native: NativeTable,
+  { isFallback }: EngineRelease,
+  olderThanMilliseconds: number,
+): ReturnType<NativeTable['optimize']> {
+  const age = Math.ceil(olderThanMilliseconds);
+  // Files that no version names are left alone for a week: another process may be writing them.
+  return native.optimize(isFallback ? age : Math.max(0, Date.now() - age), false);
+}
+
+/** 0.39.0 has an argument in the middle that 0.31.0 lacks. The engine ends the process when it does not know the language. */
+export function toFullTextIndex(
+  factory: NativeIndexFactory,
+  { isFallback }: EngineRelease,
+  spec: FullTextIndexSpec,
+): NativeIndex {
+  const words = [
+    spec.withPosition,
+    spec.baseTokenizer,
+    spec.language,
+    spec.maxTokenLength,
+    spec.lowerCase,
+    spec.stem,
+    spec.removeStopWords,
+  ] as const;
+  const grams = [spec.asciiFolding, spec.ngramMinLength, spec.ngramMaxLength, spec.prefixOnly] as const;
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The declarations are those of 0.39.0.
+  if (isFallback) return (factory.fts as unknown as (...given: readonly unknown[]) => NativeIndex)(...words, ...grams);
+  return factory.fts(...words, null, ...grams);
+}
