@@ -105,8 +105,10 @@ export class ContractServer {
   }
 
   async database(name = this.name('tenant')): Promise<string> {
-    const { root } = await this.catalog.databases.create({ name, root: `${this.folder}/${name}` });
-    await mkdir(root);
+    const isRemote = this.config.storage.root.includes('://');
+    const base = isRemote ? this.config.storage.root : this.folder;
+    const { root } = await this.catalog.databases.create({ name, root: `${base}/${name}` });
+    if (!isRemote) await mkdir(root);
     return name;
   }
 
@@ -124,6 +126,7 @@ export class ContractServer {
   async embedded(table: Pick<MadeTable, 'location'>): Promise<Table> {
     const connection = await connect(table.location.slice(0, -basename(table.location).length - 1), {
       readConsistencyInterval: 0,
+      storageOptions: { ...this.config.storage.options },
     });
     this.#connections.push(connection);
     return connection.openTable(basename(table.location, '.lance'));

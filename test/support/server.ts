@@ -7,6 +7,7 @@ import { startApp } from '../../src/app.ts';
 import type { App, Outside } from '../../src/app.ts';
 import type { Config } from '../../src/config/config.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
+import { S3Emulator } from './s3/s3-emulator.ts';
 
 export const ADMIN_KEY = 'test-administrator-key-of-enough-length';
 
@@ -41,9 +42,12 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
   await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));
   const { port } = listener.address() as AddressInfo;
   // As the supervisor does: the supervisor passes the port to the service.
-  const config = { ...requireTestConfig(folder, options), port };
+  const store = await startStore(options);
+  const flags = [...(options.flags ?? []), ...(store?.flags ?? [])];
+  const config = { ...requireTestConfig(folder, { ...options, flags }), port };
   const app = await startApp(config, options.outside).catch((error: unknown) => {
     listener.close();
+    store?.close();
     throw error;
   });
   accepted.app = app;
@@ -56,9 +60,19 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
       listener.close();
       await app.drain();
       for (const socket of sockets) socket.destroy();
+      store?.close();
       if (options.folder === undefined) await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** With `TILTYARD_TEST_STORE=s3`, tables are on an object store unless the test says where. */
+async function startStore({ flags = [], folder }: TestServerOptions) {
+  const isLocal = folder !== undefined || flags.some((flag) => flag.startsWith('--storage-root'));
+  if (process.env['TILTYARD_TEST_STORE'] !== 's3' || isLocal) return undefined;
+  const emulator = await S3Emulator.start({ after: () => {} });
+  const options = `--storage-options=${JSON.stringify(emulator.storageOptions)}`;
+  return { flags: ['--storage-root=s3://tables/root', options], close: () => emulator.close() };
 }
 
 function requireTestConfig(folder: string, options: TestServerOptions): Config {

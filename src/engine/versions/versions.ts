@@ -82,8 +82,8 @@ async function removeVersions(tables: OpenTables, target: WriteTarget, ranges: r
       'End the range before it, or drop the table.',
     );
   }
-  refuseYoung(doomed, storage.retentionSecondsMin);
   await refusePinned(tables, target, new Set(doomed.map(({ version }) => version)));
+  refuseYoung(doomed, storage.retentionSecondsMin);
   await storage.removeManifests(doomed.map(({ manifestPath }) => manifestPath));
   return { count: doomed.length, latest };
 }

@@ -112,10 +112,12 @@ test('options may have the short names of the engine, and come from the environm
   assert.equal(await openStore(emulator, { options, environment }).get('key'), undefined);
 });
 
-test('an endpoint without encryption needs a word of its own', async (t) => {
+test('options that cannot work are refused with what would be right', async (t) => {
   const emulator = await S3Emulator.start(t);
   const { allow_http: _, ...options } = emulator.storageOptions;
   assert.throws(() => openStore(emulator, { options }), refusal('Unsupported', /allow_http/));
+  const nowhere = { aws_access_key_id: 'a', aws_secret_access_key: 'b' };
+  assert.throws(() => openStore(emulator, { options: nowhere }), refusal('Unsupported', /aws_region/));
   const disabled = { ...emulator.storageOptions, aws_conditional_put: 'disabled' };
   assert.throws(() => openStore(emulator, { options: disabled }), refusal('Unsupported', /aws_conditional_put/));
 });

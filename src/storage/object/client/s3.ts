@@ -17,6 +17,7 @@ const DIALECT: Dialect = {
   copyBytesMax: 5 * GiB,
 };
 
+/** For compatible stores, which seldom have any. */
 const DEFAULT_REGION = 'us-east-1';
 
 /** Opens buckets of S3 or a compatible store, with the options that the engine takes. */
@@ -32,6 +33,9 @@ export function createS3(
   const given = options.find('aws_endpoint_url_s3', 'aws_endpoint', 'aws_endpoint_url', 'endpoint_url', 'endpoint');
   const allowsHttp = options.isTrue('aws_allow_http', 'allow_http');
   const endpoint = given === undefined ? undefined : options.readEndpoint(given, allowsHttp);
+  if (region === undefined && endpoint === undefined) {
+    throw storeMisconfigured('An s3:// address needs a region.', 'Set the storage option aws_region, or AWS_REGION.');
+  }
   const isPublic = options.isTrue('aws_skip_signature', 'skip_signature');
   const credentials = isPublic ? undefined : findAwsCredentials(options);
   const dialect = { ...DIALECT, copyBytesMax: settings.copyBytesMax ?? DIALECT.copyBytesMax };
