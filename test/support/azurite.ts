@@ -1,13 +1,12 @@
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { findAzureSign } from '../../src/storage/object/client/azure-signature.ts';
 import { OptionReader } from '../../src/storage/object/client/options.ts';
 import { eventually } from './eventually.ts';
+import { findFreePort } from './free-port.ts';
 
 /** Where `scripts/install-azurite.mjs` puts it. */
 export const AZURITE_FOLDER = resolve('build/tools/azurite');
@@ -60,13 +59,4 @@ async function createContainer(options: Azurite['storageOptions'], container: st
   } catch {
     return false;
   }
-}
-
-async function findFreePort(): Promise<number> {
-  const listener = createServer();
-  await new Promise<void>((done) => listener.listen(0, '127.0.0.1', done));
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- It listens on a port.
-  const { port } = listener.address() as AddressInfo;
-  await new Promise((done) => listener.close(done));
-  return port;
 }
