@@ -4,7 +4,6 @@ import { branchNotFound } from '../../model/refusals.ts';
 import { MAIN_BRANCH, branchKey, locationKey } from '../../model/table.ts';
 import type { TableLocation } from '../../model/table.ts';
 import type { Storages } from '../../storage/storages.ts';
-import { refuseZeros } from '../native/connections.ts';
 import type { Connections } from '../native/connections.ts';
 import { engineCall } from '../native/engine-errors.ts';
 import type { NativeTable } from '../native/native.ts';
@@ -96,7 +95,9 @@ export class OpenTables {
     }
     try {
       return await this.#connections.openPastTornManifests(location, branch, async () =>
-        refuseZeros(await engineCall(async () => (await main.branches()).checkout(branch, version ?? null))),
+        this.#connections.refuseZeros(
+          await engineCall(async () => (await main.branches()).checkout(branch, version ?? null)),
+        ),
       );
     } catch (error) {
       throw await correctMissingBranch(error, main, branch);
