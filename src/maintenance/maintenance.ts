@@ -127,7 +127,7 @@ export class Maintenance {
     };
   }
 
-  /** Returns the time after which the schedule need not pause. */
+  /** Returns how long the removal of versions took: that time counts as pause. */
   async #checkActive(activity: TableActivity): Promise<number> {
     const { now, limits } = this.#parts;
     const removal = await this.#check(activity, this.#removeFrom);
@@ -148,7 +148,7 @@ export class Maintenance {
     return undefined;
   }
 
-  /** Runs what the table needs. Returns the time of the removal. */
+  /** Runs what the table needs. Returns how long the removal of versions took. */
   async #check(activity: TableActivity, removeFrom: number): Promise<number> {
     const { catalog, limits } = this.#parts;
     try {

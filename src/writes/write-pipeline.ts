@@ -91,7 +91,7 @@ export class WritePipeline {
       void this.#finish(batch, result);
       return;
     }
-    // An outage hits all members alike: each would only wait for it once more.
+    // After an outage it is not split: each part would only fail in the same way.
     const isFinal = result.kind === 'in-doubt' || result.error.kind === 'ServiceUnavailable';
     const middle = Math.ceil(batch.length / 2);
     const [next, ...last] = batch.slice(middle);

@@ -28,9 +28,9 @@ const NO_SYNC: SyncScope = { sync: async () => {}, end: () => {} };
  */
 export class TableSync {
   readonly #settings: Required<SyncSettings>;
-  /** By folder, as the failed ones. */
+  /** By the folder of the table. */
   readonly #tables = new Map<string, SyncState>();
-  /** After a failed sync the state of the disk is unknown; even a later sync that succeeds does not show it. */
+  /** Folders. After a failed sync the state of the disk is unknown; even a later sync that succeeds does not show it. */
   readonly #failed = new Set<string>();
   #syncCount = 0;
 

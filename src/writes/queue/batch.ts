@@ -19,7 +19,7 @@ export class BatchMember {
 
 export type Batch = readonly [BatchMember, ...BatchMember[]];
 
-/** The write at the head of the queue, and those behind it that may share its commit. The first that may not ends it. */
+/** The write at the head of the queue, and those behind it that may share its commit. It ends at the first one that may not. */
 export async function takeBatch(first: BatchMember, queues: WriteQueues, engine: Engine): Promise<Batch> {
   const { plan, table, branch } = first.write;
   const { location } = table;
