@@ -127,7 +127,7 @@ export class Maintenance {
     };
   }
 
-  /** Returns how long the removal of versions took: that time counts as pause. */
+  /** Returns how long the removal of versions took: no pause follows for that time. */
   async #checkActive(activity: TableActivity): Promise<number> {
     const { now, limits } = this.#parts;
     const removal = await this.#check(activity, this.#removeFrom);
