@@ -90,7 +90,10 @@ suite('the lab', { skip: noBrowser }, () => {
     await page.keyboard.press('ArrowUp');
     assert.equal(await focused(), '1');
     await page.getByRole('radiogroup', { name: 'How to show the plan' }).getByText('Outline').click();
-    await page.getByRole('row', { name: /Search the vector index/ }).first().waitFor();
+    await page
+      .getByRole('row', { name: /Search the vector index/ })
+      .first()
+      .waitFor();
   });
 
   test('a setting that a finding proposes is put into the form, and the query is run again', async () => {
