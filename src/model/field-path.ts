@@ -164,6 +164,18 @@ function suggestionEdits(candidate: FieldPath, path: FieldPath, wanted: string):
   return edits * 2 < wanted.length ? edits : Number.POSITIVE_INFINITY;
 }
 
+/** The name that may have been meant by one that is not known. */
+export function nearestName(name: string, known: readonly string[]): string | undefined {
+  let nearest: string | undefined;
+  let least = Math.max(SUGGESTION_EDITS_MAX, Math.floor(name.length / 4)) + 1;
+  for (const other of known) {
+    if (Math.abs(other.length - name.length) >= least) continue;
+    const distance = editDistance(name.toLowerCase(), other.toLowerCase());
+    if (distance < least) [nearest, least] = [other, distance];
+  }
+  return nearest;
+}
+
 /** Insertions, deletions and replacements that turn one text into the other (Levenshtein). */
 export function editDistance(left: string, right: string): number {
   let row = Array.from({ length: right.length + 1 }, (_, column) => column);

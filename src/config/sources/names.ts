@@ -1,4 +1,4 @@
-import { editDistance } from '../../model/field-path.ts';
+import { nearestName } from '../../model/field-path.ts';
 
 /** A value from a file, a variable or a flag. `origin` is how the operator finds it again. */
 export interface Given {
@@ -23,13 +23,7 @@ export function addGiven({ given, faults }: Source, value: Given): void {
 
 /** The hint at the end of a sentence about an unknown name; empty if no known one is near. */
 export function nearNameHint(name: string, known: readonly string[]): string {
-  let nearest: string | undefined;
-  let least = Math.max(2, Math.floor(name.length / 4)) + 1;
-  for (const other of known) {
-    if (Math.abs(other.length - name.length) >= least) continue;
-    const distance = editDistance(name.toLowerCase(), other.toLowerCase());
-    if (distance < least) [nearest, least] = [other, distance];
-  }
+  const nearest = nearestName(name, known);
   return nearest === undefined ? '' : ` Did you mean ${nearest}?`;
 }
 

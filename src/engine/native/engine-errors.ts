@@ -1,4 +1,5 @@
 import { ServiceError } from '../../errors/service-error.ts';
+import { nearestName } from '../../model/field-path.ts';
 import { quoteForMessage } from '../../model/identifier.ts';
 import { ERROR_RULES } from './error-rules.ts';
 import type { ErrorRule } from './error-rules.ts';
@@ -48,9 +49,22 @@ function blamesCaller(message: string): boolean {
 function applyRule({ pattern, kind, message, hint, retryAfterSeconds }: ErrorRule, cause: unknown): ServiceError {
   const [, ...groups] = pattern.exec(readMessage(cause)) ?? [];
   const captured = groups.filter((group) => group !== undefined);
-  const filledHint = hint === undefined ? undefined : fill(hint, captured);
+  const filledHint = hint === undefined ? undefined : (fill(hint, captured) ?? nearFieldHint(captured[0], cause));
   return new ServiceError(kind, fill(message, captured) ?? message, { cause, hint: filledHint, retryAfterSeconds });
 }
+
+/** 0.39.0 lists the fields of the table in some places where it could name the one that may have been meant. */
+function nearFieldHint(name: string | undefined, cause: unknown): string | undefined {
+  const list = / Valid fields are (.*)\.$/.exec(readMessage(cause))?.[1];
+  if (name === undefined || list === undefined || name.length > FIELD_CHARACTERS_MAX) return undefined;
+  const fields = [...list.matchAll(/`([^`]+)`/g)].slice(0, FIELDS_MAX).map(([, field = '']) => field);
+  const nearest = nearestName(name, fields);
+  return nearest === undefined ? undefined : `Did you mean ${quoteForMessage(nearest)}?`;
+}
+
+/** Comparing long names with many costs more than a hint is worth. */
+const FIELD_CHARACTERS_MAX = 100;
+const FIELDS_MAX = 1000;
 
 /** `undefined` when a capture is missing. */
 function fill(template: string, captured: readonly string[]): string | undefined {

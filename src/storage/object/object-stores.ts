@@ -57,9 +57,18 @@ export class ObjectStores {
     try {
       await probing;
     } catch (error) {
-      const isVerdict = error instanceof ServiceError && error.kind === 'Unsupported';
-      if (!isVerdict) this.#verified.delete(key);
-      throw error;
+      if (error instanceof ServiceError && error.kind === 'Unsupported') throw error;
+      this.#verified.delete(key);
+      throw error instanceof ServiceError ? nameStore(key, error) : error;
     }
   }
+}
+
+/** Here the store is used for the first time: its address or the credentials may be wrong. */
+function nameStore(store: string, { kind, message, cause, retryAfterSeconds }: ServiceError): ServiceError {
+  return new ServiceError(kind, `The object store ${store} cannot be used. ${message}`, {
+    hint: 'Check the storage root, the storage options and the network.',
+    cause,
+    retryAfterSeconds,
+  });
 }
