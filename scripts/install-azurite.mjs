@@ -1,4 +1,4 @@
-// Installs Azurite, an emulator of Azure Blob Storage that tests start for themselves, in a folder of its own.
+// Installs Azurite, an emulator of Azure Blob Storage that tests start for themselves, in a separate folder.
 import { spawnSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { AZURITE_FOLDER, findAzurite } from '../build/test/support/azurite.js';

@@ -71,7 +71,7 @@ function useFallback(why) {
   return true;
 }
 
-/** In a process of its own: a binary for another processor ends the one that loads it. */
+/** In a separate process: a binary for another processor ends the one that loads it. */
 function loads({ modules, release }) {
   const folder = join(modules, ENGINE);
   if (findVersion(folder) !== release || !binaryFits(modules, release)) return false;
@@ -102,7 +102,7 @@ function fetchBinary() {
   }
 }
 
-/** With a lock file of its own: the same bytes everywhere. */
+/** With a separate lock file: the same bytes everywhere. */
 function fetchFallback() {
   mkdirSync(dirname(FALLBACK), { recursive: true });
   const folder = mkdtempSync(`${FALLBACK}-`);

@@ -143,7 +143,7 @@ export const LIMITS = {
     queueWaitSeconds: seconds(60, [1, HOUR], 'Longest wait of a write for its table.'),
     queueHoldSeconds: seconds(HOUR / 2, [10, 7 * DAY], 'Time after which a write that others wait for is stuck.'),
     writeAttemptsMax: integer(5, [1, 100], 'How often a write is tried when another writer was faster.'),
-    orphanedQueriesMax: integer(16, [1, 10_000], 'Queries that may still run though nobody waits for them.'),
+    orphanedQueriesMax: integer(16, [1, 10_000], 'Queries that may keep running after their clients have gone.'),
     bulkWritesMax: integer(
       Math.min(4, Math.max(2, availableParallelism())),
       [1, 1000],
@@ -169,7 +169,7 @@ export const LIMITS = {
     metadataCacheBytes: bytes(256 * MiB, [0, TiB], 'Memory for the cache of table metadata.'),
     mergeBytesMax: bytes(128 * MiB, [MiB, 2 * GiB], 'Largest body of a merge, which is held in memory.'),
     spoolBytesMax: bytes(64 * GiB, [MiB, 64 * TiB], 'Disk space for inserts that have not arrived whole yet.'),
-    uploadSessionsMax: integer(64, [1, 10_000], 'Multipart uploads under way at once.'),
+    uploadSessionsMax: integer(64, [1, 10_000], 'Multipart uploads open at once.'),
     uploadPartsMax: integer(4096, [1, 100_000], 'Most parts of a multipart upload.'),
     uploadIdleSeconds: seconds(HOUR, [1, 30 * DAY], 'Time after which a forgotten multipart upload is dropped.'),
   },
@@ -190,7 +190,7 @@ export const LIMITS = {
     keptMax: integer(1000, [0, 100_000], 'Ended jobs that are remembered until the next start.'),
   },
   maintenance: {
-    runningMax: integer(1, [0, 16], 'Tables put in order at once; 0 turns maintenance off.'),
+    runningMax: integer(1, [0, 16], 'Tables that maintenance works on at once; 0 turns it off.'),
     dutyPercent: integer(
       25,
       [1, 100],
@@ -235,7 +235,7 @@ export const LIMITS = {
     windowSeconds: seconds(
       60,
       [0, DAY],
-      'How long a write whose answer was lost is remembered, so that the same request is not carried out again.',
+      'How long a write whose reply was lost is remembered, to answer the same request without applying it again.',
     ),
     keySeconds: seconds(DAY, [0, 30 * DAY], 'How long the answer to a write with an Idempotency-Key is kept.'),
     keysMax: integer(100_000, [0, 10_000_000], 'Most answers that are kept for an Idempotency-Key.'),

@@ -31,7 +31,7 @@ export function namesOf(step: PlanStep, name: string): readonly string[] {
   return list === '' ? [] : list.split(', ');
 }
 
-/** Reads columns of rows that are already found: an operator of its own in 0.31.0, a form of `LanceRead` in 0.39.0. */
+/** Reads columns of rows that are already found: a separate operator in 0.31.0, a form of `LanceRead` in 0.39.0. */
 export function isFetch(step: PlanStep): boolean {
   return (
     step.operator === 'Take' ||

@@ -56,7 +56,7 @@ function namesOf({ cells }: CsvRow): readonly string[] {
   const names = cells.map((cell, index) => (cell === null || cell.trim() === '' ? `column${index + 1}` : cell.trim()));
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice === undefined) return names;
-  throw invalidInput(`The header names the column "${twice}" twice.`, 'Every column needs a name of its own.');
+  throw invalidInput(`The header names the column "${twice}" twice.`, 'Column names must be unique.');
 }
 
 function inferColumns(layout: Layout, rows: readonly CsvRow[]): readonly Field[] {

@@ -107,7 +107,7 @@ export const READINGS = {
     'Uses of tables: kept open (hit), or opened (miss).',
     'outcome',
   ),
-  orphanedQueries: gauge('tiltyard_engine_abandoned_queries', 'Queries that still run though nobody waits for them.'),
+  orphanedQueries: gauge('tiltyard_engine_abandoned_queries', 'Queries that still run after their clients have gone.'),
   lookupEntries: gauge('tiltyard_lookup_cache_entries', 'What the catalog remembers of lookups.'),
   lookups: counter('tiltyard_lookups_total', 'Lookups in the catalog: remembered (hit), or read (miss).', 'outcome'),
   catalogTransactions: counter('tiltyard_catalog_transactions_total', 'Transactions that the catalog committed.'),

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import { storeMisconfigured, storeRefused } from '../object-store.ts';
-import type { CopySource, ObjectPart, ObjectStore, StoredObject } from '../object-store.ts';
+import type { CopySource, ObjectStore, StoredObject } from '../object-store.ts';
 import { findAzureSign, findSas } from './azure-signature.ts';
 import { StoreHttp, encodeKey, encodeQuery } from './http.ts';
-import type { HttpSettings, StoreReply, StoreRequest } from './http.ts';
+import type { HttpSettings } from './http.ts';
+import { HttpStore } from './http-store.ts';
 import type { OptionReader } from './options.ts';
-import { resolveCreated, toPart } from './replies.ts';
 import { findElements, findText, requireText } from './xml.ts';
 
 /** Opens containers of Azure Blob Storage, with the options that the engine takes. */
@@ -37,48 +37,23 @@ interface ContainerSettings {
 
 const PAGE_KEYS = 5000;
 const CONCURRENT_MAX = 16;
-const BLOB = { 'x-ms-blob-type': 'BlockBlob' };
 /** Pauses of a copy that the store makes in the background, and their number: an hour. */
 const COPY_PAUSE_MILLISECONDS = 500;
 const COPY_PAUSES_MAX = 7200;
 
 /** https://learn.microsoft.com/rest/api/storageservices/operations-on-blobs */
-class AzureContainer implements ObjectStore {
+class AzureContainer extends HttpStore implements ObjectStore {
+  protected readonly putHeaders = { 'x-ms-blob-type': 'BlockBlob' };
+  protected readonly ifAbsent = { 'if-none-match': '*' };
   readonly #settings: ContainerSettings;
 
   constructor(settings: ContainerSettings) {
+    super(settings.http);
     this.#settings = settings;
   }
 
   get name(): string {
     return `az://${this.#settings.container}`;
-  }
-
-  async get(key: string): Promise<Buffer | undefined> {
-    const { status, body } = await this.#send({ method: 'GET', url: this.#url(key) }, [200, 404]);
-    return status === 404 ? undefined : body;
-  }
-
-  async getRange(key: string, start: number, length: number): Promise<ObjectPart | undefined> {
-    const headers = { range: `bytes=${start}-${start + length - 1}` };
-    return toPart(await this.#send({ method: 'GET', url: this.#url(key), headers }, [206, 404, 416]));
-  }
-
-  async measure(key: string): Promise<number | undefined> {
-    const { status, headers } = await this.#send({ method: 'HEAD', url: this.#url(key) }, [200, 404]);
-    return status === 404 ? undefined : Number(headers.get('content-length'));
-  }
-
-  async put(key: string, content: Buffer): Promise<void> {
-    await this.#send({ method: 'PUT', url: this.#url(key), headers: BLOB, body: content }, [201]);
-  }
-
-  /** 409: the blob exists. */
-  async putIfAbsent(key: string, content: Buffer): Promise<boolean> {
-    const headers = { ...BLOB, 'if-none-match': '*' };
-    const put = async (): Promise<StoreReply> =>
-      this.#send({ method: 'PUT', url: this.#url(key), headers, body: content }, [201, 409, 412]);
-    return resolveCreated(put, async () => this.get(key), content);
   }
 
   async *list(prefix: string, limit = Infinity): AsyncGenerator<StoredObject> {
@@ -87,7 +62,7 @@ class AzureContainer implements ObjectStore {
     do {
       const maxresults = String(Math.min(left, PAGE_KEYS));
       const query = { restype: 'container', comp: 'list', prefix, maxresults, ...(marker ? { marker } : {}) };
-      const { body } = await this.#send({ method: 'GET', url: this.#url('', query) }, [200]);
+      const { body } = await this.send({ method: 'GET', url: this.url('', query) }, [200]);
       const page = body.toString('utf8');
       for (const entry of findElements(page, 'Blob')) {
         yield {
@@ -103,11 +78,11 @@ class AzureContainer implements ObjectStore {
 
   async copy({ bucket, key: source }: CopySource, key: string): Promise<void> {
     const headers = { 'x-ms-copy-source': toUrl({ ...this.#settings, container: bucket }, source) };
-    const started = await this.#send({ method: 'PUT', url: this.#url(key), headers }, [202]);
+    const started = await this.send({ method: 'PUT', url: this.url(key), headers }, [202]);
     let status = started.headers.get('x-ms-copy-status');
     for (let pauses = 0; status === 'pending' && pauses < COPY_PAUSES_MAX; pauses += 1) {
       await sleep(COPY_PAUSE_MILLISECONDS);
-      status = (await this.#send({ method: 'HEAD', url: this.#url(key) }, [200])).headers.get('x-ms-copy-status');
+      status = (await this.send({ method: 'HEAD', url: this.url(key) }, [200])).headers.get('x-ms-copy-status');
     }
     if (status !== 'success') throw storeRefused(`a copy ended as ${status ?? 'unknown'}`);
   }
@@ -115,7 +90,7 @@ class AzureContainer implements ObjectStore {
   async remove(keys: readonly string[]): Promise<void> {
     const headers = { 'x-ms-delete-snapshots': 'include' };
     await pLimit(CONCURRENT_MAX).map([...keys], async (key) =>
-      this.#send({ method: 'DELETE', url: this.#url(key), headers }, [202, 404]),
+      this.send({ method: 'DELETE', url: this.url(key), headers }, [202, 404]),
     );
   }
 
@@ -124,12 +99,8 @@ class AzureContainer implements ObjectStore {
     return 0;
   }
 
-  #url(key: string, query: Readonly<Record<string, string>> = {}): string {
+  protected url(key: string, query: Readonly<Record<string, string>> = {}): string {
     return toUrl(this.#settings, key, query);
-  }
-
-  async #send(request: StoreRequest, expected: readonly number[]): Promise<StoreReply> {
-    return this.#settings.http.send(request, expected);
   }
 }
 

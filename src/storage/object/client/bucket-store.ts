@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import pLimit from 'p-limit';
 import { storeRefused } from '../object-store.ts';
-import type { CopySource, ObjectPart, ObjectStore, StoredObject } from '../object-store.ts';
+import type { CopySource, ObjectStore, StoredObject } from '../object-store.ts';
 import { encodeKey, encodeQuery } from './http.ts';
 import type { StoreHttp, StoreReply, StoreRequest } from './http.ts';
+import { HttpStore } from './http-store.ts';
 import { MultipartCopy } from './multipart-copy.ts';
-import { resolveCreated, toPart } from './replies.ts';
 import { escapeXml, findElements, findText, requireText } from './xml.ts';
 
 /** Where S3 and the XML interface of Google Cloud Storage, which follows it, differ. */
@@ -34,41 +34,21 @@ const PAGE_KEYS = 1000;
 const CONCURRENT_MAX = 16;
 
 /** A bucket of S3, of a compatible store, or of Google Cloud Storage. */
-export class BucketStore implements ObjectStore {
+export class BucketStore extends HttpStore implements ObjectStore {
+  protected readonly putHeaders = {};
   readonly #settings: BucketSettings;
 
   constructor(settings: BucketSettings) {
+    super(settings.http);
     this.#settings = settings;
+  }
+
+  protected get ifAbsent(): Readonly<Record<string, string>> {
+    return this.#settings.dialect.ifAbsent;
   }
 
   get name(): string {
     return this.#settings.name;
-  }
-
-  async get(key: string): Promise<Buffer | undefined> {
-    const { status, body } = await this.#send({ method: 'GET', url: this.#url(key) }, [200, 404]);
-    return status === 404 ? undefined : body;
-  }
-
-  async getRange(key: string, start: number, length: number): Promise<ObjectPart | undefined> {
-    const headers = { range: `bytes=${start}-${start + length - 1}` };
-    return toPart(await this.#send({ method: 'GET', url: this.#url(key), headers }, [206, 404, 416]));
-  }
-
-  async measure(key: string): Promise<number | undefined> {
-    const { status, headers } = await this.#send({ method: 'HEAD', url: this.#url(key) }, [200, 404]);
-    return status === 404 ? undefined : Number(headers.get('content-length'));
-  }
-
-  async put(key: string, content: Buffer): Promise<void> {
-    await this.#send({ method: 'PUT', url: this.#url(key), body: content }, [200, 201]);
-  }
-
-  async putIfAbsent(key: string, content: Buffer): Promise<boolean> {
-    const headers = this.#settings.dialect.ifAbsent;
-    const put = async (): Promise<StoreReply> =>
-      this.#send({ method: 'PUT', url: this.#url(key), headers, body: content }, [200, 201, 412]);
-    return resolveCreated(put, async () => this.get(key), content);
   }
 
   async *list(prefix: string, limit = Infinity): AsyncGenerator<StoredObject> {
@@ -92,12 +72,12 @@ export class BucketStore implements ObjectStore {
     const { headerPrefix, copyBytesMax } = this.#settings.dialect;
     const from = `/${bucket}/${encodeKey(source)}`;
     if (bytes > copyBytesMax) {
-      const send = async (request: StoreRequest): Promise<StoreReply> => this.#send(request, [200, 204]);
-      await new MultipartCopy({ send, url: this.#url(key), headerPrefix, partBytes: copyBytesMax }).run(from, bytes);
+      const send = async (request: StoreRequest): Promise<StoreReply> => this.send(request, [200, 204]);
+      await new MultipartCopy({ send, url: this.url(key), headerPrefix, partBytes: copyBytesMax }).run(from, bytes);
       return;
     }
     const headers = { [`${headerPrefix}copy-source`]: from };
-    const { body } = await this.#send({ method: 'PUT', url: this.#url(key), headers }, [200]);
+    const { body } = await this.send({ method: 'PUT', url: this.url(key), headers }, [200]);
     requireNoError(body, 'a copy failed');
   }
 
@@ -107,7 +87,7 @@ export class BucketStore implements ObjectStore {
       return;
     }
     const limit = pLimit(CONCURRENT_MAX);
-    await limit.map([...keys], async (key) => this.#send({ method: 'DELETE', url: this.#url(key) }, [200, 204, 404]));
+    await limit.map([...keys], async (key) => this.send({ method: 'DELETE', url: this.url(key) }, [200, 204, 404]));
   }
 
   async removeUnfinished(prefix: string, startedBeforeMilliseconds: number): Promise<number> {
@@ -116,14 +96,14 @@ export class BucketStore implements ObjectStore {
     while (marker !== undefined) {
       const request = {
         method: 'GET',
-        url: `${this.#url('')}${encodeQuery({ uploads: '', prefix, ...marker })}`,
+        url: `${this.url('')}${encodeQuery({ uploads: '', prefix, ...marker })}`,
       } as const;
-      const page = (await this.#send(request, [200])).body.toString('utf8');
+      const page = (await this.send(request, [200])).body.toString('utf8');
       for (const upload of findElements(page, 'Upload')) {
         if (Date.parse(requireText(upload, 'Initiated')) >= startedBeforeMilliseconds) continue;
         const uploadId = requireText(upload, 'UploadId');
-        const url = `${this.#url(requireText(upload, 'Key'))}${encodeQuery({ uploadId })}`;
-        await this.#send({ method: 'DELETE', url }, [204, 404]);
+        const url = `${this.url(requireText(upload, 'Key'))}${encodeQuery({ uploadId })}`;
+        await this.send({ method: 'DELETE', url }, [204, 404]);
         removed += 1;
       }
       marker = nextUploads(page);
@@ -138,7 +118,7 @@ export class BucketStore implements ObjectStore {
       prefix,
       ...(token === undefined ? {} : { 'continuation-token': token }),
     });
-    const { body } = await this.#send({ method: 'GET', url: `${this.#url('')}${query}` }, [200]);
+    const { body } = await this.send({ method: 'GET', url: `${this.url('')}${query}` }, [200]);
     return body.toString('utf8');
   }
 
@@ -149,17 +129,13 @@ export class BucketStore implements ObjectStore {
       'content-type': 'application/xml',
       'content-md5': createHash('md5').update(body).digest('base64'),
     };
-    const url = `${this.#url('')}${encodeQuery({ delete: '' })}`;
-    const reply = await this.#send({ method: 'POST', url, headers, body }, [200]);
+    const url = `${this.url('')}${encodeQuery({ delete: '' })}`;
+    const reply = await this.send({ method: 'POST', url, headers, body }, [200]);
     requireNoError(reply.body, 'an object was not removed');
   }
 
-  #url(key: string): string {
+  protected url(key: string): string {
     return `${this.#settings.url}/${encodeKey(key)}`;
-  }
-
-  async #send(request: StoreRequest, expected: readonly number[]): Promise<StoreReply> {
-    return this.#settings.http.send(request, expected);
   }
 }
 

@@ -29,7 +29,7 @@ export class OptionReader {
     return ['true', '1', 'yes', 'on', 'y'].includes(this.find(...names)?.toLowerCase() ?? '');
   }
 
-  /** Without a slash at its end. Plain HTTP needs a word of its own, as for the engine. */
+  /** Without a slash at its end. Plain HTTP must be allowed explicitly, as for the engine. */
   readEndpoint(endpoint: string, allowsHttp: boolean): string {
     const trimmed = endpoint.replace(/\/+$/, '');
     if (!URL.canParse(trimmed)) {

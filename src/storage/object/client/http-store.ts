@@ -1,0 +1,82 @@
+import { ServiceError } from '../../../errors/service-error.ts';
+import type { ObjectPart } from '../object-store.ts';
+import type { StoreHttp, StoreReply, StoreRequest } from './http.ts';
+
+/** What one object is asked for, which is the same for all stores. */
+export abstract class HttpStore {
+  readonly #http: StoreHttp;
+
+  constructor(http: StoreHttp) {
+    this.#http = http;
+  }
+
+  protected abstract url(key: string): string;
+  /** Headers of a PUT of an object. */
+  protected abstract readonly putHeaders: Readonly<Record<string, string>>;
+  /** Makes a PUT fail when the object exists. */
+  protected abstract readonly ifAbsent: Readonly<Record<string, string>>;
+
+  async get(key: string): Promise<Buffer | undefined> {
+    const { status, body } = await this.send({ method: 'GET', url: this.url(key) }, [200, 404]);
+    return status === 404 ? undefined : body;
+  }
+
+  async getRange(key: string, start: number, length: number): Promise<ObjectPart | undefined> {
+    const headers = { range: `bytes=${start}-${start + length - 1}` };
+    return toPart(await this.send({ method: 'GET', url: this.url(key), headers }, [206, 404, 416]));
+  }
+
+  async measure(key: string): Promise<number | undefined> {
+    const { status, headers } = await this.send({ method: 'HEAD', url: this.url(key) }, [200, 404]);
+    return status === 404 ? undefined : Number(headers.get('content-length'));
+  }
+
+  async put(key: string, content: Buffer): Promise<void> {
+    const request = { method: 'PUT', url: this.url(key), headers: this.putHeaders, body: content } as const;
+    await this.send(request, [...CREATED]);
+  }
+
+  /** 409 and 412: the object exists. */
+  async putIfAbsent(key: string, content: Buffer): Promise<boolean> {
+    const headers = { ...this.putHeaders, ...this.ifAbsent };
+    const request = { method: 'PUT', url: this.url(key), headers, body: content } as const;
+    const put = async (): Promise<StoreReply> => this.send(request, [...CREATED, 409, 412]);
+    return resolveCreated(put, async () => this.get(key), content);
+  }
+
+  protected async send(request: StoreRequest, expected: readonly number[]): Promise<StoreReply> {
+    return this.#http.send(request, expected);
+  }
+}
+
+const CREATED: ReadonlySet<number> = new Set([200, 201]);
+
+/**
+ * Whether a conditional PUT created the object. When an attempt may have been executed without a reply, a refusal says
+ * nothing: the object itself shows whose it is.
+ */
+async function resolveCreated(
+  put: () => Promise<StoreReply>,
+  read: () => Promise<Buffer | undefined>,
+  content: Buffer,
+): Promise<boolean> {
+  let reply: StoreReply;
+  try {
+    reply = await put();
+  } catch (error) {
+    const found = await read();
+    // Not there yet: the request may still be on its way.
+    if (found === undefined) throw error;
+    return found.equals(content);
+  }
+  if (CREATED.has(reply.status)) return true;
+  return reply.isRepeated && (await read())?.equals(content) === true;
+}
+
+/** Of a request with a range. Some stores answer one past the end with nothing instead of 416. */
+function toPart({ status, headers, body }: StoreReply): ObjectPart | undefined {
+  if (status !== 206 || body.length === 0) return undefined;
+  const [, size] = /\/(\d+)$/.exec(headers.get('content-range') ?? '') ?? [];
+  if (size === undefined) throw new ServiceError('Internal', 'The object store sent a part without its size.');
+  return { content: body, objectBytes: Number(size) };
+}
