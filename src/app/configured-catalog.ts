@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { openCatalog } from '../catalog/catalog.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { inspectCatalog } from '../catalog/sqlite/inspect-catalog.ts';
-import type { CatalogState } from '../catalog/sqlite/inspect-catalog.ts';
+import type { CatalogState } from '../catalog/schema/migrations.ts';
 import type { Config } from '../config/config.ts';
 import { openStorages } from '../storage/storages.ts';
 import type { ObjectSettings } from '../storage/storages.ts';
@@ -15,7 +15,7 @@ const CONNECTIONS_MAX = 8;
 export async function openConfiguredCatalog(config: Config): Promise<Catalog> {
   await mkdir(config.data, { recursive: true, mode: 0o700 });
   return openCatalog({
-    address: config.catalogFile,
+    address: config.catalog.url ?? config.catalogFile,
     storageRoot: config.storage.root,
     waitMilliseconds: WAIT_MILLISECONDS,
     connectionsMax: CONNECTIONS_MAX,
@@ -26,8 +26,10 @@ export async function openConfiguredCatalog(config: Config): Promise<Catalog> {
 }
 
 /** The state of the configured catalog, which is not changed. */
-export function inspectConfiguredCatalog(config: Config): CatalogState {
-  return inspectCatalog(config.catalogFile);
+export async function inspectConfiguredCatalog({ catalog, catalogFile }: Config): Promise<CatalogState> {
+  if (catalog.url === undefined) return inspectCatalog(catalogFile);
+  const { inspectPostgresCatalog } = await import('../catalog/postgres/inspect-catalog.ts');
+  return inspectPostgresCatalog({ url: catalog.url, waitMilliseconds: WAIT_MILLISECONDS });
 }
 
 /** Creates the root folder of a new database, or probes its object store, for a command that runs beside the server. */

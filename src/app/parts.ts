@@ -147,10 +147,11 @@ type Observed = Awaited<ReturnType<typeof openTelemetry>>;
 
 /** Before anything in the folders is changed, the catalog included. */
 async function lockFolders(config: Config, { supervisorPid = process.pid }: Outside): Promise<ServerLock> {
-  const { data, catalogFile, storage, limits } = config;
+  const { data, storage, limits } = config;
   return ServerLock.acquire({
     data,
-    catalogFile,
+    // Only the catalog knows whether a missing root had tables: with one in PostgreSQL, the lock never creates a root.
+    catalogFile: config.catalog.url === undefined ? config.catalogFile : join(data, 'server.lock'),
     root: storage.root,
     waitSeconds: storage.lockSeconds,
     holder: {

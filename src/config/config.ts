@@ -18,13 +18,17 @@ type Group<Name extends string> = {
 type Plain = 'data' | 'host' | 'port' | 'basePath' | 'hostSuffix' | 'adminKey' | 'catalogFile' | 'watchdogSeconds';
 
 /**
- * All settings, read once and checked together. Plain data, so that it can be sent to the worker. `adminKey` and the
- * values of `storage.options` are secret: never log them.
+ * All settings, read once and checked together. Plain data, so that it can be sent to the worker. `adminKey`,
+ * `catalog.url`, `node.secret` and the values of `storage.options` are secret: never log them.
  */
 export interface Config extends Pick<ResolvedValues, Plain> {
   readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined;
   readonly auth: Group<'auth'>;
   readonly storage: Group<'storage'>;
+  /** With a `url`, the catalog is there and not in `catalogFile`. */
+  readonly catalog: Group<'catalog'>;
+  /** With a `url`, this server is one of several nodes. */
+  readonly node: Group<'node'>;
   readonly log: Group<'log'>;
   readonly metrics: Group<'metrics'>;
   readonly limits: Limits;
@@ -49,6 +53,8 @@ export function toConfig(values: ResolvedValues, shown: readonly ShownSetting[])
     tls: certFile === undefined || keyFile === undefined ? undefined : { certFile, keyFile },
     auth: group(values, 'auth'),
     storage: group(values, 'storage'),
+    catalog: group(values, 'catalog'),
+    node: group(values, 'node'),
     log: group(values, 'log'),
     metrics: group(values, 'metrics'),
     limits: limitsOf(values),

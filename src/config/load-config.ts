@@ -26,7 +26,11 @@ export function loadConfig(input: ConfigInput): LoadedConfig {
   const sources = readSources(input, folder);
   const reading = readValues(sources.flatMap((source) => source.given));
   const values = resolveValues(reading.values, folder);
-  const faults = [...sources.flatMap((source) => source.faults), ...reading.faults, ...checkTogether(values)];
+  const faults = [
+    ...sources.flatMap((source) => source.faults),
+    ...reading.faults,
+    ...checkTogether(values, reading.origins),
+  ];
   return faults.length > 0 ? { faults } : { config: toConfig(values, showValues(values, reading.origins)) };
 }
 
@@ -82,7 +86,7 @@ function resolveValues(values: SettingValues, folder: string): ResolvedValues {
   };
 }
 
-function checkTogether(values: SettingValues): readonly string[] {
+function checkTogether(values: ResolvedValues, origins: ReadonlyMap<string, string>): readonly string[] {
   const faults: string[] = [];
   if ((values['tls.cert'] === undefined) !== (values['tls.key'] === undefined)) {
     faults.push('tls.cert and tls.key go together: give both or neither.');
@@ -94,6 +98,32 @@ function checkTogether(values: SettingValues): readonly string[] {
     faults.push(
       `The server would be open to everyone who reaches ${values.host}. Keep auth.required, listen on a loopback host, ` +
         'or set auth.allowOpenNetwork if that is wanted.',
+    );
+  }
+  if (values['catalog.url'] !== undefined && origins.has('catalogFile')) {
+    faults.push('catalog.url and catalogFile name two catalogs: give one of them.');
+  }
+  return [...faults, ...checkNode(values)];
+}
+
+/** What several nodes need to share. */
+function checkNode(values: ResolvedValues): readonly string[] {
+  const { 'node.url': url, 'node.secret': key, 'storage.root': root } = values;
+  const faults: string[] = [];
+  if ((url === undefined) !== (key === undefined)) {
+    faults.push('node.url and node.secret go together: give both, or neither for a single node.');
+  }
+  if (url === undefined) return faults;
+  if (values['catalog.url'] === undefined) {
+    faults.push(
+      'node.url needs catalog.url: a catalog in SQLite serves one node. Set catalog.url to a PostgreSQL database that ' +
+        'all nodes reach, or leave node.url out.',
+    );
+  }
+  if (!isObjectStore(root)) {
+    faults.push(
+      `node.url needs a storage root that all nodes share, and ${root} is a local folder. Set storage.root to an ` +
+        's3://, gs:// or az:// address, or leave node.url out.',
     );
   }
   return faults;

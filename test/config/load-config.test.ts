@@ -52,10 +52,13 @@ test('needs nothing to be told', () => {
     requestSeconds: 30,
     requestAttemptsMax: 5,
     retentionSecondsMin: 600,
+    pollSeconds: 5,
     options: {},
     allowedCallerOptions: [],
   });
   assert.equal(config.catalogFile, '/srv/data/tiltyard.db');
+  assert.deepEqual(config.catalog, { url: undefined });
+  assert.deepEqual(config.node, { url: undefined, secret: undefined, leaseSeconds: 5, forwardsMax: 256 });
   assert.deepEqual(config.log, { level: 'info', format: 'auto' });
   assert.equal(config.watchdogSeconds, 10);
   assert.equal(config.limits.http.jsonBytesMax, 16 * 1024 * 1024);
@@ -107,6 +110,7 @@ test('reads every kind of value from flags', () => {
     requestSeconds: 30,
     requestAttemptsMax: 5,
     retentionSecondsMin: 600,
+    pollSeconds: 5,
     options: { aws_region: 'eu-1' },
     allowedCallerOptions: ['a', 'b'],
   });
@@ -256,6 +260,77 @@ test('wants an administrator key that is long and fits into a header', () => {
   }
 });
 
+const CATALOG_URL = 'postgres://tiltyard:pass-word@db.example.com:5432/catalog';
+const NODE = {
+  TILTYARD_CATALOG_URL: CATALOG_URL,
+  TILTYARD_NODE_URL: 'https://node-1.example.com:2333/lance/',
+  TILTYARD_NODE_SECRET: KEY,
+  TILTYARD_STORAGE_ROOT: 's3://bucket/tables',
+};
+
+test('takes the settings of one of several nodes', () => {
+  const argv = ['--node-lease-seconds=2.5', '--node-forwards-max=8', '--storage-poll-seconds=0.5'];
+  const { catalog, node, storage } = configOf({ env: NODE, argv });
+  assert.deepEqual(catalog, { url: CATALOG_URL });
+  assert.deepEqual(node, {
+    url: 'https://node-1.example.com:2333/lance',
+    secret: KEY,
+    leaseSeconds: 2.5,
+    forwardsMax: 8,
+  });
+  assert.equal(storage.pollSeconds, 0.5);
+});
+
+test('takes a PostgreSQL catalog for a single server, with a local folder too', () => {
+  for (const url of [CATALOG_URL, 'postgresql://db/catalog?sslmode=require', 'postgres://[::1]:5433/c%20d']) {
+    const { catalog, storage } = configOf({ env: { TILTYARD_CATALOG_URL: url } });
+    assert.deepEqual([catalog.url, storage.root], [url, '/srv/data']);
+  }
+});
+
+test('refuses addresses that name no database or no node, without quoting them', () => {
+  const addresses = ['x', 'postgres:', 'postgres://', 'postgres://u:pass-word@h', 'postgres://u:pass-word@h/'];
+  for (const url of [...addresses, 'mysql://u:pass-word@h/d', 'postgres://h/a/b', 'postgres://u:pass-word@h:x/d']) {
+    const [fault, ...others] = faultsOf({ env: { TILTYARD_CATALOG_URL: url } });
+    assert.match(String(fault), /^TILTYARD_CATALOG_URL must be the address of a PostgreSQL database, such as [^-]+$/);
+    assert.deepEqual(others, []);
+  }
+  const wrong = [
+    'node:2333',
+    'ftp://node',
+    'http://',
+    'http:///x',
+    'http://u:pass-word@node',
+    'http://n/?a',
+    'http://n#',
+  ];
+  for (const url of [...wrong, 'http://n:x', 'http://n /', 'http:\\\\n']) {
+    const faults = faultsOf({ env: { ...NODE, TILTYARD_NODE_URL: url } }).join();
+    assert.match(faults, /^TILTYARD_NODE_URL must be an http or https address/, url);
+    assert.doesNotMatch(faults, /pass-word/);
+  }
+  const short = faultsOf({ env: { ...NODE, TILTYARD_NODE_SECRET: 'k'.repeat(31) } }).join();
+  assert.match(short, /^TILTYARD_NODE_SECRET must be 32 to 512/);
+});
+
+test('refuses what several nodes cannot share, each time with the fix', () => {
+  const without = (...names: readonly string[]): Record<string, string> =>
+    Object.fromEntries(Object.entries(NODE).filter(([name]) => !names.includes(name)));
+  const cases: readonly (readonly [Given, RegExp])[] = [
+    [{ env: without('TILTYARD_CATALOG_URL') }, /^node\.url needs catalog\.url: .* Set catalog\.url to a PostgreSQL/],
+    [{ env: without('TILTYARD_NODE_SECRET') }, /^node\.url and node\.secret go together: give both/],
+    [{ env: without('TILTYARD_NODE_URL') }, /^node\.url and node\.secret go together: give both/],
+    [{ env: without('TILTYARD_STORAGE_ROOT') }, /\/srv\/data is a local folder\. Set storage\.root to an s3:/],
+    [{ env: { ...NODE, TILTYARD_STORAGE_ROOT: '/mnt/x' } }, /\/mnt\/x is a local folder\. Set storage\.root to an s3:/],
+    [{ env: NODE, argv: ['--catalog-file=c.db'] }, /^catalog\.url and catalogFile name two catalogs: give one/],
+  ];
+  for (const [given, wanted] of cases) {
+    const [fault, ...others] = faultsOf(given);
+    assert.match(String(fault), wanted);
+    assert.deepEqual(others, []);
+  }
+});
+
 test('says where a file is broken, without quoting it', () => {
   assert.deepEqual(faultsOf({ file: '{\n"adminKey": "hidden-value" oops\n}' }), [
     'The config file /srv/settings.json is not JSON (line 2).',
@@ -278,10 +353,18 @@ test('never shows a secret: neither in the listing nor in a fault', () => {
   const hidden = 'hidden'.repeat(8);
   const listing = formatConfig(
     configOf({
-      env: { TILTYARD_ADMIN_KEY: hidden, TILTYARD_STORAGE_OPTIONS: `{"aws_secret_access_key":"${hidden}"}` },
+      env: {
+        ...NODE,
+        TILTYARD_CATALOG_URL: `postgres://${hidden}:${hidden}@${hidden}/${hidden}`,
+        TILTYARD_NODE_SECRET: hidden,
+        TILTYARD_ADMIN_KEY: hidden,
+        TILTYARD_STORAGE_OPTIONS: `{"aws_secret_access_key":"${hidden}"}`,
+      },
     }),
   );
   assert.match(listing, /^adminKey +\(set\) +TILTYARD_ADMIN_KEY$/m);
+  assert.match(listing, /^catalog\.url +\(set\) +TILTYARD_CATALOG_URL$/m);
+  assert.match(listing, /^node\.secret +\(set\) +TILTYARD_NODE_SECRET$/m);
   assert.match(listing, /^storage\.options +aws_secret_access_key=\(set\) +TILTYARD_STORAGE_OPTIONS$/m);
   assert.doesNotMatch(listing, /hidden/);
 

@@ -19,6 +19,13 @@ const MIGRATIONS: readonly Migration[] = [
 export const MIGRATIONS_COUNT = MIGRATIONS.length;
 export const APPLIED = 'migrations_applied';
 
+export type CatalogState = 'absent' | 'current' | 'older' | 'newer' | 'damaged' | 'unreachable';
+
+export function compareMigrations(applied: number): CatalogState {
+  if (applied === MIGRATIONS_COUNT) return 'current';
+  return applied < MIGRATIONS_COUNT ? 'older' : 'newer';
+}
+
 /** All pending migrations or none; of several processes that start at once, one migrates and the others find it done. */
 export async function migrate(store: CatalogStore, now: number): Promise<void> {
   const { binaryText } = store;

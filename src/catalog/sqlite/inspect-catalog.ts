@@ -1,9 +1,8 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import Database from 'libsql';
-import { APPLIED, MIGRATIONS_COUNT } from '../schema/migrations.ts';
-
-export type CatalogState = 'absent' | 'current' | 'older' | 'newer' | 'damaged';
+import { APPLIED, compareMigrations } from '../schema/migrations.ts';
+import type { CatalogState } from '../schema/migrations.ts';
 
 /** Changes nothing, and works beside a running server. The next start migrates a catalog of an older release. */
 export function inspectCatalog(file: string): CatalogState {
@@ -14,9 +13,7 @@ export function inspectCatalog(file: string): CatalogState {
     database = new Database(resolve(file));
     database.exec('pragma query_only = on');
     if (firstValue(database, 'pragma quick_check(1)') !== 'ok') return 'damaged';
-    const applied = Number(firstValue(database, `select value from settings where name = '${APPLIED}'`) ?? 0);
-    if (applied === MIGRATIONS_COUNT) return 'current';
-    return applied < MIGRATIONS_COUNT ? 'older' : 'newer';
+    return compareMigrations(Number(firstValue(database, `select value from settings where name = '${APPLIED}'`) ?? 0));
   } catch {
     return 'damaged';
   } finally {

@@ -35,7 +35,7 @@ export async function checkMachine(config: Config): Promise<readonly Check[]> {
   const engine = checkEngine(config);
   const data = await checkFolder('data folder', config.data);
   if (data.state === 'bad') return [engine, data];
-  const checks = [engine, data, await checkSpace(config.data), checkCatalog(config), await checkKeyFile(config)];
+  const checks = [engine, data, await checkSpace(config.data), await checkCatalog(config), await checkKeyFile(config)];
   const { root } = config.storage;
   if (root.includes('://')) return [...checks, good('storage', `${root} (an object store: the server asks it)`)];
   return root === config.data ? checks : [...checks, await checkFolder('storage', root)];
@@ -90,11 +90,18 @@ const CATALOG_STATES = {
   older: ['warning', 'is of an older release', 'The next start of the server brings it up to date; copy it first.'],
   newer: ['bad', 'is of a newer release', 'Start that release, or a later one.'],
   damaged: ['bad', 'cannot be read, or is damaged', 'Stop the server, and put the file back from a backup.'],
+  unreachable: [
+    'bad',
+    'cannot be reached or read',
+    'Check catalog.url, and that PostgreSQL runs and lets its user in.',
+  ],
 } as const;
 
-function checkCatalog(config: Config): Check {
-  const [state, found, advice] = CATALOG_STATES[inspectConfiguredCatalog(config)];
-  return { name: 'catalog', state, found: `${config.catalogFile} ${found}`, ...defined({ advice }) };
+async function checkCatalog(config: Config): Promise<Check> {
+  const [state, found, advice] = CATALOG_STATES[await inspectConfiguredCatalog(config)];
+  // The address contains a password.
+  const name = config.catalog.url === undefined ? config.catalogFile : 'the PostgreSQL database of catalog.url';
+  return { name: 'catalog', state, found: `${name} ${found}`, ...defined({ advice }) };
 }
 
 /** The key allows everything, so only its owner should be able to read it. */

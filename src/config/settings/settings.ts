@@ -24,7 +24,7 @@ export const SERVICE_SETTINGS = {
   'tls.key': path({ default: undefined, help: 'PEM file with the private key; needs tls.cert.' }),
   adminKey: secret(
     'API key with every right, at least 32 characters; a flag shows it to other users of the machine.',
-    Rule.readAdminKey,
+    Rule.readSecret,
   ),
   'auth.required': boolean(true, 'Whether every request needs a credential.'),
   'auth.allowOpenNetwork': boolean(false, 'Allows listening beyond this machine without authentication.'),
@@ -83,11 +83,31 @@ export const SERVICE_SETTINGS = {
     ),
   ),
   'storage.allowedCallerOptions': list([], 'Names of storage options that callers may send with a create.'),
+  'storage.pollSeconds': number(
+    seconds(5, [0.1, DAY], 'On an object store, how long a commit that did not go through the server may stay unseen.'),
+  ),
   catalogFile: path({
     default: undefined,
     defaultText: 'tiltyard.db in the data folder',
     help: 'File of the catalog.',
   }),
+  'catalog.url': secret(
+    'PostgreSQL database of the catalog, in place of catalogFile: postgres://USER:PASSWORD@HOST:PORT/DATABASE.',
+    Rule.readCatalogUrl,
+  ),
+  'node.url': text({
+    default: undefined,
+    help: 'Address, base path included, at which other nodes reach this one, such as http://10.0.0.7:2333.',
+    rule: Rule.readNodeUrl,
+  }),
+  'node.secret': secret(
+    'Signs requests between nodes; at least 32 characters, the same on every node.',
+    Rule.readSecret,
+  ),
+  'node.leaseSeconds': number(
+    seconds(5, [1, 300], 'How long a node may be silent before other nodes take over its tables.'),
+  ),
+  'node.forwardsMax': number(integer(256, [1, 100_000], 'Writes that this node forwards to other nodes at a time.')),
   'log.level': choice('info', ['error', 'warn', 'info', 'debug'], 'Least level that is logged.'),
   'log.format': choice('auto', ['auto', 'json', 'text'], 'Log lines: auto is text on a terminal, else JSON.'),
   'metrics.access': choice(

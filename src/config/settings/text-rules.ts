@@ -3,8 +3,8 @@ import { isSafeAddress } from '../../model/address.ts';
 import { mustBe, mustBeOnly } from './setting-types.ts';
 import type { Reading } from './setting-types.ts';
 
-const ADMIN_KEY_CHARACTERS_MIN = 32;
-const ADMIN_KEY_CHARACTERS_MAX = 512;
+const SECRET_CHARACTERS_MIN = 32;
+const SECRET_CHARACTERS_MAX = 512;
 const HOST_CHARACTERS_MAX = 253;
 const OBJECT_STORE = /^(s3|gs|az):\/\/[^/\s]+/;
 const ADDRESS = /^[a-z][a-z0-9+.-]*:\/\//i;
@@ -28,11 +28,11 @@ export function readBasePath(text: string): Reading<string> {
   return isPlain ? { value: `/${names.join('/')}` } : mustBe('a URL path of plain names, such as /lance', text);
 }
 
-/** A key travels in a header, which holds visible characters only. */
-export function readAdminKey(text: string): Reading<string> {
-  const isFit = text.length >= ADMIN_KEY_CHARACTERS_MIN && text.length <= ADMIN_KEY_CHARACTERS_MAX;
+/** Secrets travel in headers, which hold visible characters only. */
+export function readSecret(text: string): Reading<string> {
+  const isFit = text.length >= SECRET_CHARACTERS_MIN && text.length <= SECRET_CHARACTERS_MAX;
   if (isFit && /^[\x21-\x7e]+$/.test(text)) return { value: text };
-  const bounds = `${ADMIN_KEY_CHARACTERS_MIN} to ${ADMIN_KEY_CHARACTERS_MAX}`;
+  const bounds = `${SECRET_CHARACTERS_MIN} to ${SECRET_CHARACTERS_MAX}`;
   return mustBeOnly(`${bounds} visible ASCII characters without spaces`);
 }
 
@@ -52,6 +52,24 @@ export function readStorageRoot(text: string): Reading<string> {
 export function readIssuerUrl(text: string): Reading<string> {
   if (isSafeAddress(text) && !text.includes('?')) return { value: text.replace(/\/+$/, '') };
   return mustBeOnly('an https address (http on a loopback host only), without user, password, query and fragment');
+}
+
+/** Never quoted: it contains a password. */
+export function readCatalogUrl(text: string): Reading<string> {
+  const isAddress = /^postgres(?:ql)?:\/\//.test(text) && URL.canParse(text);
+  if (isAddress && /^\/[^/]+$/.test(new URL(text).pathname)) return { value: text };
+  return mustBeOnly('the address of a PostgreSQL database, such as postgres://USER:PASSWORD@HOST:5432/DATABASE');
+}
+
+/** Without a slash at the end. Not quoted: a user and a password in it are the likely fault. */
+export function readNodeUrl(text: string): Reading<string> {
+  if (/^https?:\/\/[^/]/i.test(text) && !/[?#\s\\]/.test(text) && URL.canParse(text)) {
+    const { username, password } = new URL(text);
+    if (username === '' && password === '') return { value: text.replace(/\/+$/, '') };
+  }
+  return mustBeOnly(
+    'an http or https address without user, password, query and fragment, such as http://10.0.0.7:2333',
+  );
 }
 
 export function isObjectStore(root: string): boolean {

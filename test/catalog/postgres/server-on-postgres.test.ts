@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { mkdtemp, rename, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { before, suite, test } from 'node:test';
+import type { TestContext } from 'node:test';
+import { sampleStream } from '../../support/arrow-tables.ts';
+import { Client } from '../../support/client.ts';
+import { startPostgres, withoutPostgres } from '../../support/postgres.ts';
+import type { TestPostgres } from '../../support/postgres.ts';
+import { runCli } from '../../support/run-cli.ts';
+import { startServerProcess } from '../../support/server-process.ts';
+
+suite('a server whose catalog is in PostgreSQL', { skip: withoutPostgres }, () => {
+  let postgres: TestPostgres;
+  before(async () => {
+    postgres = await startPostgres();
+  });
+
+  async function temporaryFolder(context: TestContext): Promise<string> {
+    const folder = await mkdtemp(join(tmpdir(), 'tiltyard-on-postgres-'));
+    context.after(async () => rm(folder, { recursive: true, force: true }));
+    return folder;
+  }
+
+  test('keeps its tables over a restart, and no catalog in its folder', async (context) => {
+    const folder = await temporaryFolder(context);
+    const env = { TILTYARD_CATALOG_URL: await postgres.createDatabase() };
+    const first = await startServerProcess(folder, [], env);
+    const client = new Client(first.url);
+    assert.equal((await client.arrow('/v1/table/items/create', sampleStream(3))).status, 200);
+    assert.equal((await client.arrow('/v1/table/items/insert', sampleStream(4))).status, 200);
+    assert.equal((await client.post('/v1/table/items/count_rows', {})).json, 7);
+    assert.equal(await first.stop(), 0);
+
+    const second = await startServerProcess(folder, [], env);
+    context.after(async () => second.stop());
+    const later = new Client(second.url);
+    assert.deepEqual((await later.get('/v1/tables')).json.tables, ['items']);
+    assert.equal((await later.post('/v1/table/items/count_rows', {})).json, 7);
+    assert.equal((await later.arrow('/v1/table/items/insert', sampleStream(1))).status, 200);
+    assert.equal((await later.post('/v1/table/items/count_rows', {})).json, 8);
+    assert.equal(existsSync(join(folder, 'tiltyard.db')), false);
+  });
+
+  test('does not create a missing storage root that has tables', async (context) => {
+    const [folder, root] = [await temporaryFolder(context), join(await temporaryFolder(context), 'root')];
+    const env = { TILTYARD_CATALOG_URL: await postgres.createDatabase(), TILTYARD_STORAGE_ROOT: root };
+    const server = await startServerProcess(folder, [], env);
+    assert.equal((await new Client(server.url).arrow('/v1/table/items/create', sampleStream(3))).status, 200);
+    await server.stop();
+    await rename(root, `${root}-elsewhere`);
+    const without = await startServerProcess(folder, [], env);
+    context.after(async () => without.stop());
+    assert.equal(existsSync(root), false);
+    await rename(`${root}-elsewhere`, root);
+    assert.equal((await new Client(without.url).post('/v1/table/items/count_rows', {})).json, 3);
+  });
+
+  test('is examined by doctor, which never shows the address', async (context) => {
+    const folder = await temporaryFolder(context);
+    const url = await postgres.createDatabase();
+    const examine = async (address: string) => {
+      const env = { TILTYARD_CATALOG_URL: address };
+      const { out, err } = await runCli(['doctor', folder, '--offline', '--json'], { env });
+      assert.doesNotMatch(out + err, /postgres:|127\.0\.0\.1/);
+      const { checks } = JSON.parse(out) as { checks: { name: string; state: string; found: string }[] };
+      const { state, found } = checks.find(({ name }) => name === 'catalog') ?? {};
+      return `${state}: ${found}`;
+    };
+    assert.equal(await examine(url), 'warning: the PostgreSQL database of catalog.url is not there yet');
+    const server = await startServerProcess(folder, [], { TILTYARD_CATALOG_URL: url });
+    await server.stop();
+    assert.equal(await examine(url), 'good: the PostgreSQL database of catalog.url is sound and up to date');
+    await postgres.query(`drop database ${url.split('/').at(-1)}`);
+    assert.equal(await examine(url), 'bad: the PostgreSQL database of catalog.url cannot be reached or read');
+  });
+});
