@@ -6,7 +6,7 @@ import type { CatalogState } from '../catalog/schema/migrations.ts';
 import type { Config } from '../config/config.ts';
 import { invalidInput } from '../errors/service-error.ts';
 import { quoteForMessage } from '../model/identifier.ts';
-import { openStorages } from '../storage/storages.ts';
+import { CredentialVending, openStorages } from '../storage/storages.ts';
 import type { ObjectSettings } from '../storage/storages.ts';
 
 const CACHE_ENTRIES_MAX = 10_000;
@@ -54,4 +54,13 @@ export async function ensureRoot(root: string, config: Config): Promise<void> {
 export function toObjectSettings({ storage }: Config): ObjectSettings {
   const { options, requestSeconds, requestAttemptsMax, retentionSecondsMin } = storage;
   return { options, environment: process.env, requestSeconds, requestAttemptsMax, retentionSecondsMin };
+}
+
+/** Refuses at the start what no caller could use on the default root. */
+export function openVending(config: Config): CredentialVending | undefined {
+  const { vending, vendingRole: role, vendingEndpoint: endpoint, vendingSeconds: seconds, root } = config.storage;
+  if (vending === 'off') return undefined;
+  const opened = new CredentialVending({ ...toObjectSettings(config), role, endpoint, seconds });
+  opened.isNeeded(root);
+  return opened;
 }
