@@ -5,8 +5,9 @@ import { ADMIN_KEY } from './server.ts';
 
 export interface ServerProcess {
   readonly url: string;
-  /** The lines of its log so far, parsed. */
+  /** The last lines of its log, parsed. */
   readonly log: readonly LogEvent[];
+  readonly supervisorPid: number;
   /** The worker that serves now; changes with every restart. */
   workerPid(): number;
   /** Kills the worker the hard way, and resolves when its successor serves. */
@@ -19,6 +20,12 @@ export interface ServerProcess {
 
 export type LogEvent = Readonly<Record<string, unknown>> & { readonly event: string };
 
+/** Lines that are kept at least. */
+const LOG_MAX = 50_000;
+
+/** Settings that are wrong are shown as plain text. */
+const PLAIN_MAX = 20;
+
 /** The server as its users start it: supervisor and worker in separate processes. */
 export async function startServerProcess(
   folder: string,
@@ -26,7 +33,8 @@ export async function startServerProcess(
   env: Readonly<Record<string, string>> = {},
 ): Promise<ServerProcess> {
   const main = fileURLToPath(new URL('../../bundle/main.js', import.meta.url));
-  const child = spawn(process.execPath, [main, 'serve', folder, '--port=0', '--log-format=json', ...flags], {
+  const anyPort = flags.some((flag) => flag.startsWith('--port=')) ? [] : ['--port=0'];
+  const child = spawn(process.execPath, [main, 'serve', folder, ...anyPort, '--log-format=json', ...flags], {
     env: { ...process.env, TILTYARD_ADMIN_KEY: ADMIN_KEY, ...env },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
@@ -34,6 +42,7 @@ export async function startServerProcess(
   // The worker writes to the same pipe, so that it stays open for as long as one of them lives.
   const gone = new Promise<void>((resolve) => child.once('close', () => resolve()));
   const log: LogEvent[] = [];
+  const plain: string[] = [];
   let pid = 0;
   let waiting: (() => void)[] = [];
   let onPort: (port: number) => void = () => {};
@@ -41,9 +50,13 @@ export async function startServerProcess(
     onPort = resolve;
   });
   createInterface({ input: child.stderr }).on('line', (line) => {
-    if (!line.startsWith('{')) return;
+    if (!line.startsWith('{')) {
+      if (plain.length < PLAIN_MAX) plain.push(line);
+      return;
+    }
     const event = JSON.parse(line) as LogEvent & { readonly pid?: number; readonly port?: number };
     log.push(event);
+    if (log.length > 2 * LOG_MAX) log.splice(0, LOG_MAX);
     if (event.event === 'listening' && event.port !== undefined) onPort(event.port);
     if (event.event !== 'worker-started' || event.pid === undefined) return;
     pid = event.pid;
@@ -52,13 +65,14 @@ export async function startServerProcess(
   });
   const early = gone.then(async () => {
     const reasons = log.filter(({ event }) => event === 'start-failed').map(({ details }) => String(details));
-    throw new Error([`the server ended with ${await exited} before it listened`, ...reasons].join('\n'));
+    throw new Error([`the server ended with ${await exited} before it listened`, ...reasons, ...plain].join('\n'));
   });
   const url = `http://127.0.0.1:${await Promise.race([port, early])}`;
   early.catch(() => {});
   return {
     url,
     log,
+    supervisorPid: child.pid ?? 0,
     workerPid: () => pid,
     async killWorker() {
       const replaced = new Promise<void>((resolve) => waiting.push(resolve));
@@ -71,8 +85,17 @@ export async function startServerProcess(
     },
     async killAll() {
       child.kill('SIGKILL');
-      process.kill(pid, 'SIGKILL');
+      signal(pid, 'SIGKILL');
       await gone;
     },
   };
+}
+
+/** A process that has ended meanwhile is no error. */
+export function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    if (pid > 0) process.kill(pid, name);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
 }

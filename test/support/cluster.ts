@@ -1,0 +1,84 @@
+import { join } from 'node:path';
+import { ClusterNode } from './cluster-node.ts';
+import { startPostgres } from './postgres.ts';
+import type { TestPostgres } from './postgres.ts';
+import { S3Emulator } from './s3/s3-emulator.ts';
+import { ADMIN_KEY } from './server.ts';
+import { TcpProxy } from './tcp-proxy.ts';
+
+export interface ClusterOptions {
+  /** Of the nodes' data; whoever made it removes it. */
+  readonly folder: string;
+  readonly nodes?: number;
+  readonly leaseSeconds?: number;
+  readonly adminKey?: string;
+  readonly flags?: readonly string[];
+  /** What is run in place of starting a PostgreSQL. */
+  readonly postgres?: TestPostgres;
+}
+
+const ROOT = 's3://tables/root';
+const NODE_SECRET = 'test-secret-of-all-nodes-of-a-cluster';
+
+/** Nodes as their users run them on one PostgreSQL and one object store, with every connection in the hands of the test. */
+export class Cluster {
+  readonly nodes: readonly ClusterNode[];
+  readonly postgres: TestPostgres;
+  readonly store: S3Emulator;
+  /** A plain TCP load balancer: connections go to each node in turn. */
+  readonly balancer: TcpProxy;
+
+  private constructor(parts: Pick<Cluster, 'nodes' | 'postgres' | 'store' | 'balancer'>) {
+    this.nodes = parts.nodes;
+    this.postgres = parts.postgres;
+    this.store = parts.store;
+    this.balancer = parts.balancer;
+  }
+
+  static async start(options: ClusterOptions): Promise<Cluster> {
+    const { folder, nodes: count = 3, leaseSeconds = 2, adminKey = ADMIN_KEY, flags = [] } = options;
+    const postgres = options.postgres ?? (await startPostgres());
+    const catalogUrl = await postgres.createDatabase();
+    const store = await S3Emulator.start({ after: () => {} });
+    const nodes: ClusterNode[] = [];
+    const start = async (): Promise<Cluster> => {
+      for (let index = 0; index < count; index += 1) {
+        const node = await ClusterNode.open({
+          folder: join(folder, `node${index}`),
+          catalogUrl,
+          storeUrl: store.url,
+          flags: [`--storage-root=${ROOT}`, ...flags],
+          storageOptions: store.storageOptions,
+          env: {
+            TILTYARD_ADMIN_KEY: adminKey,
+            TILTYARD_NODE_SECRET: NODE_SECRET,
+            TILTYARD_NODE_LEASE_SECONDS: String(leaseSeconds),
+          },
+        });
+        nodes.push(node);
+        await node.start();
+      }
+      const balancer = await TcpProxy.start(...nodes.map(({ port }) => port));
+      return new Cluster({ nodes, postgres, store, balancer });
+    };
+    return start().catch(async (error: unknown) => {
+      await Promise.all(nodes.map(async (node) => node.close()));
+      store.close();
+      throw error;
+    });
+  }
+
+  /** The node with this number. */
+  node(index: number): ClusterNode {
+    const node = this.nodes[index];
+    if (node === undefined) throw new Error(`There is no node ${index}.`);
+    return node;
+  }
+
+  /** Ends all nodes at once, the hard way. PostgreSQL ends with the process. */
+  async close(): Promise<void> {
+    this.balancer.close();
+    await Promise.all(this.nodes.map(async (node) => node.close()));
+    this.store.close();
+  }
+}
