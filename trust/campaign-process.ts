@@ -57,6 +57,7 @@ function makeTrust({ seed, isShort, part, folder, minutesMax }: Order, { scanner
   return {
     seed,
     isShort,
+    folder,
     minutesMax,
     scanner,
     size: (full, short) => (isShort ? short : Math.ceil(full * part)),

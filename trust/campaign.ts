@@ -22,6 +22,8 @@ export interface Campaign {
 export interface Trust {
   readonly seed: number;
   readonly isShort: boolean;
+  /** For the campaign's own files; removed at its end. */
+  readonly folder: string;
   readonly scanner: LeakScanner;
   /** Then the campaign is ended, and all that it saw is lost. */
   readonly minutesMax: number;

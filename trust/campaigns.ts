@@ -8,6 +8,8 @@ export interface Planned {
   readonly minutesMax: number;
   /** Measures times: in full nothing else runs beside it. */
   readonly isAlone?: true;
+  /** Runs only when it is named. */
+  readonly isOnDemand?: true;
 }
 
 /**
@@ -32,6 +34,13 @@ export const PLAN: readonly Planned[] = [
     minutesMax: 5,
     isAlone: true,
     load: async () => (await import('./campaigns/overload.ts')).overload,
+  },
+  {
+    name: 'nodes',
+    minutesMax: 60,
+    isAlone: true,
+    isOnDemand: true,
+    load: async () => (await import('./campaigns/nodes.ts')).nodes,
   },
   { name: 'memory', minutesMax: 8, isAlone: true, load: async () => (await import('./campaigns/memory.ts')).memory },
 ];

@@ -31,18 +31,21 @@ export class HttpClient {
   readonly #url: string;
   readonly #headers: Readonly<Record<string, string>>;
   readonly #scanner: LeakScanner;
+  readonly #millisecondsMax: number | undefined;
   #triesMax = 1;
   readonly #agent = new Agent({ keepAlive: true, maxSockets: Infinity });
 
-  constructor(url: string, scanner: LeakScanner, headers: Readonly<Record<string, string>>) {
+  /** After `millisecondsMax` without an answer the client gives up, and the connection is closed. */
+  constructor(url: string, scanner: LeakScanner, headers: Readonly<Record<string, string>>, millisecondsMax?: number) {
     this.#url = url;
     this.#scanner = scanner;
     this.#headers = headers;
+    this.#millisecondsMax = millisecondsMax;
   }
 
   /** The same server, asked with other headers. */
   as(headers: Readonly<Record<string, string>>): HttpClient {
-    return new HttpClient(this.#url, this.#scanner, headers);
+    return new HttpClient(this.#url, this.#scanner, headers, this.#millisecondsMax);
   }
 
   async get(path: string, headers: Readonly<Record<string, string>> = {}): Promise<Reply> {
@@ -84,6 +87,10 @@ export class HttpClient {
         agent: sent.isFresh === true ? false : this.#agent,
       });
       outgoing.once('error', reject);
+      if (this.#millisecondsMax !== undefined) {
+        const timer = setTimeout(() => outgoing.destroy(new Error('no answer in time')), this.#millisecondsMax);
+        outgoing.once('close', () => clearTimeout(timer));
+      }
       outgoing.once('response', (incoming) => {
         const pieces: Buffer[] = [];
         incoming.on('data', (piece: Buffer) => pieces.push(piece));

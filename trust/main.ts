@@ -112,7 +112,9 @@ async function main(): Promise<number> {
       process.exit(1);
     });
   }
-  await run.runAll(PLAN.filter(({ name }) => wanted.names.length === 0 || wanted.names.includes(name)));
+  const isWanted = ({ name, isOnDemand }: Planned): boolean =>
+    wanted.names.length === 0 ? isOnDemand !== true : wanted.names.includes(name);
+  await run.runAll(PLAN.filter(isWanted));
   const results = run.results();
   process.stdout.write(formatFigures(results, wanted));
   process.stdout.write(`\n${results.length} campaigns in ${run.seconds()} s\n`);

@@ -14,7 +14,6 @@ const GROUPS = [
       'docs/guides/versions.md',
       'docs/guides/namespaces.md',
       'docs/guides/access.md',
-      'docs/guides/credential-vending.md',
       'docs/guides/console.md',
       'docs/guides/command-line.md',
       'docs/guides/operating.md',

@@ -4,9 +4,7 @@ import type { Catalog } from '../catalog/catalog.ts';
 import { inspectCatalog } from '../catalog/sqlite/inspect-catalog.ts';
 import type { CatalogState } from '../catalog/schema/migrations.ts';
 import type { Config } from '../config/config.ts';
-import { invalidInput } from '../errors/service-error.ts';
-import { quoteForMessage } from '../model/identifier.ts';
-import { CredentialVending, openStorages } from '../storage/storages.ts';
+import { openStorages } from '../storage/storages.ts';
 import type { ObjectSettings } from '../storage/storages.ts';
 
 const CACHE_ENTRIES_MAX = 10_000;
@@ -34,15 +32,6 @@ export async function inspectConfiguredCatalog({ catalog, catalogFile }: Config)
   return inspectPostgresCatalog({ url: catalog.url, waitMilliseconds: WAIT_MILLISECONDS });
 }
 
-/** Refuses a database whose root the other nodes cannot reach. */
-export function requireSharedRoot(database: string, root: string, { node }: Config): void {
-  if (node.url === undefined || root.includes('://')) return;
-  throw invalidInput(
-    `The database ${quoteForMessage(database)} cannot have the root ${root}: nodes do not share a local folder.`,
-    'Use an s3://, gs:// or az:// address, or run a single server without node.url.',
-  );
-}
-
 /** Creates the root folder of a new database, or probes its object store, for a command that runs beside the server. */
 export async function ensureRoot(root: string, config: Config): Promise<void> {
   const storages = openStorages({ sync: 'os', watchedTablesMax: 0, objects: toObjectSettings(config) });
@@ -54,13 +43,4 @@ export async function ensureRoot(root: string, config: Config): Promise<void> {
 export function toObjectSettings({ storage }: Config): ObjectSettings {
   const { options, requestSeconds, requestAttemptsMax, retentionSecondsMin } = storage;
   return { options, environment: process.env, requestSeconds, requestAttemptsMax, retentionSecondsMin };
-}
-
-/** Refuses at the start what no caller could use on the default root. */
-export function openVending(config: Config): CredentialVending | undefined {
-  const { vending, vendingRole: role, vendingEndpoint: endpoint, vendingSeconds: seconds, root } = config.storage;
-  if (vending === 'off') return undefined;
-  const opened = new CredentialVending({ ...toObjectSettings(config), role, endpoint, seconds });
-  opened.isNeeded(root);
-  return opened;
 }

@@ -28,8 +28,8 @@ import { Metrics, watchEventLoop } from '../telemetry/metrics/metrics.ts';
 import { createTelemetry, openOpenTelemetry } from '../telemetry/telemetry.ts';
 import { Writes } from '../writes/writes.ts';
 import type { OnWriteStep, WritesSettings } from '../writes/writes.ts';
-import { openConfiguredCatalog, openVending, toObjectSettings } from './configured-catalog.ts';
-import { ensureAdminKey, ensureDefaultDatabase, ensureRoots, ensureSigningKey, requireSharedRoots } from './startup.ts';
+import { openConfiguredCatalog, toObjectSettings } from './configured-catalog.ts';
+import { ensureAdminKey, ensureDefaultDatabase, ensureRoots, ensureSigningKey } from './startup.ts';
 
 /** The process around the service; a test may replace it. */
 export interface Outside extends Pick<StorageSettings, 'disk'> {
@@ -66,7 +66,6 @@ export async function openParts(config: Config, outside: Outside, open: OpenPart
   const { storage, limits } = config;
   // Before anything is created: without a fit engine the start fails, and leaves nothing behind.
   requireRootSupport(storage.root, readEngineRelease());
-  const vending = openVending(config);
   const native = loadNative();
   const now = Date.now;
   const issuerUrl = findOwnIssuer(config);
@@ -82,7 +81,6 @@ export async function openParts(config: Config, outside: Outside, open: OpenPart
   const storages = open.add(
     openStorages({ sync: storage.sync, watchedTablesMax, objects: toObjectSettings(config), ...disk }),
   );
-  if (config.node.url !== undefined) await requireSharedRoots(catalog, config);
   await ensureRoots(catalog, storages, telemetry);
   const engine = open.add(await openConfiguredEngine(config, { ...observed, storages, native }));
   await lock.acquireDatabases(catalog, telemetry);
@@ -107,7 +105,6 @@ export async function openParts(config: Config, outside: Outside, open: OpenPart
     storages,
     engine,
     writes,
-    vending,
     writeGate: new WriteGate((root) => lock.requireRoot(root)),
     authenticator,
     issuerUrl,

@@ -25,43 +25,61 @@ export const linear: Campaign = {
     const count = trust.size(200, 8);
     const server = await trust.startServer(['--http-uploads-max=64', WITHOUT_SYNC]);
     const admin = server.admin.patient();
-    let violations = 0;
-    let actions = 0;
-    let missed = 0;
-    let recorded = 0;
-    await inParallel(count, HISTORIES_AT_ONCE, async (serial) => {
-      const histories = await record(admin, `history-${serial}`, trust.seed + serial);
-      recorded += 1;
-      trust.progress(recorded, count);
-      for (const [key, history] of histories.entries()) {
-        actions += history.length;
-        if (!isLinearizable(history)) {
-          violations += 1;
-          trust.blame('violation', `seed ${trust.seed + serial}, key ${key}: ${JSON.stringify(history)}`);
-        }
-        for (const [bug, apply] of Object.entries(SEEDED_BUGS)) {
-          if (key !== serial % KEYS || !isLinearizable(apply(history))) continue;
-          missed += 1;
-          trust.blame('bug not found', `${bug}, seed ${trust.seed + serial}, key ${key}`);
-        }
-      }
-    });
+    const seen = await checkHistories(trust, admin, { count, actions: ACTIONS });
     return [
-      atLeast('histories', recorded, count),
-      info('actions in all', actions),
-      none('violations', violations),
+      atLeast('histories', seen.recorded, count),
+      info('actions in all', seen.actions),
+      none('violations', seen.violations),
       atLeast('kinds of seeded bugs', Object.keys(SEEDED_BUGS).length, 10),
-      none('seeded bugs that the checker missed', missed),
+      none('seeded bugs that the checker missed', seen.missed),
       none('worker crashes', server.crashes()),
     ];
   },
 };
 
-async function record(client: HttpClient, table: string, seed: number): Promise<Histories> {
+export interface HistoriesSeen {
+  recorded: number;
+  actions: number;
+  violations: number;
+  /** Seeded bugs that the checker did not find. */
+  missed: number;
+}
+
+export async function checkHistories(
+  trust: Trust,
+  client: HttpClient,
+  { count, actions }: { readonly count: number; readonly actions: number },
+): Promise<HistoriesSeen> {
+  const seen: HistoriesSeen = { recorded: 0, actions: 0, violations: 0, missed: 0 };
+  await inParallel(count, HISTORIES_AT_ONCE, async (serial) => {
+    const seed = trust.seed + serial;
+    const histories = await record(client, { table: `history-${serial}`, seed, actions });
+    seen.recorded += 1;
+    trust.progress(seen.recorded, count);
+    for (const [key, history] of histories.entries()) {
+      seen.actions += history.length;
+      if (!isLinearizable(history)) {
+        seen.violations += 1;
+        trust.blame('violation', `seed ${seed}, key ${key}: ${JSON.stringify(history)}`);
+      }
+      for (const [bug, apply] of Object.entries(SEEDED_BUGS)) {
+        if (key !== serial % KEYS || !isLinearizable(apply(history))) continue;
+        seen.missed += 1;
+        trust.blame('bug not found', `${bug}, seed ${seed}, key ${key}`);
+      }
+    }
+  });
+  return seen;
+}
+
+async function record(
+  client: HttpClient,
+  { table, seed, actions }: { readonly table: string; readonly seed: number; readonly actions: number },
+): Promise<Histories> {
   await requireOk(client.arrow(`/v1/table/${table}/create`, intRows([], ['id', 'a', 'b'])));
   const histories: Histories = Array.from({ length: KEYS }, () => []);
   const random = seededRandom(seed);
-  await inParallel(ACTIONS, CLIENTS, async (serial) => {
+  await inParallel(actions, CLIENTS, async (serial) => {
     const key = random(KEYS);
     histories[key]?.push(await act({ client, table, key, value: serial + 1, kind: pickKind(random) }));
   });

@@ -1,0 +1,128 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Cluster } from '../../../test/support/cluster.ts';
+import { attempt } from '../../http.ts';
+import { intRows, requireOk } from '../../rows.ts';
+import type { AnyNode } from './any-node.ts';
+import { startAgain } from './node-faults.ts';
+import { StatementCounter } from './statement-counter.ts';
+
+export interface Rig {
+  readonly cluster: Cluster;
+  readonly nodes: AnyNode;
+  readonly leaseMilliseconds: number;
+}
+
+export interface Gap {
+  /** Longest time between two acknowledged writes to a table whose node ended. */
+  readonly ownMilliseconds: number;
+  /** The same for a table of another node. */
+  readonly otherMilliseconds: number;
+}
+
+/** Writes to a table of a node that ends, and to one of a node that stays, through the nodes that stay. */
+export async function measureGap(rig: Rig, how: 'kill' | 'drain', trial: number): Promise<Gap> {
+  const { cluster, nodes, leaseMilliseconds } = rig;
+  const ending = trial % cluster.nodes.length;
+  const staying = (ending + 1) % cluster.nodes.length;
+  const [own, other] = [`gap-${how}-${trial}-own`, `gap-${how}-${trial}-other`];
+  await makeTable(rig, own, ending);
+  await makeTable(rig, other, staying);
+  const state = { isOver: false };
+  const writes = [own, other].map(async (table) => longestGap(rig, { table, at: staying, state }));
+  await sleep(500);
+  const node = cluster.node(ending);
+  if (how === 'kill') await node.kill();
+  else await node.drain();
+  await sleep(how === 'kill' ? 3 * leaseMilliseconds : 1000);
+  state.isOver = true;
+  const [ownMilliseconds = Infinity, otherMilliseconds = Infinity] = await Promise.all(writes);
+  await startAgain(node);
+  for (const table of [own, other]) await attempt(nodes.at(staying).post(`/v1/table/${table}/drop`, {}));
+  return { ownMilliseconds, otherMilliseconds };
+}
+
+/** The node that writes to a table first is the one that owns it. */
+async function makeTable({ nodes }: Rig, table: string, owner: number): Promise<void> {
+  await requireOk(nodes.at(owner).arrow(`/v1/table/${table}/create`, intRows([{ id: 0 }])));
+  await requireOk(nodes.at(owner).arrow(`/v1/table/${table}/insert`, intRows([{ id: 1 }])));
+}
+
+interface GapWrites {
+  readonly table: string;
+  readonly at: number;
+  readonly state: { readonly isOver: boolean };
+}
+
+async function longestGap({ nodes }: Rig, { table, at, state }: GapWrites): Promise<number> {
+  let longest = 0;
+  let last = performance.now();
+  for (let id = 2; ; id += 1) {
+    const reply = await attempt(nodes.at(at).arrow(`/v1/table/${table}/insert`, intRows([{ id }])));
+    const now = performance.now();
+    longest = Math.max(longest, now - last);
+    if (reply?.status === 200) last = now;
+    if (state.isOver) return longest;
+    await sleep(5);
+  }
+}
+
+export interface Hop {
+  readonly localMilliseconds: number;
+  readonly forwardedMilliseconds: number;
+}
+
+/** One write after another, in turn at the node that owns the table and at another one. */
+export async function measureHop(rig: Rig, count: number): Promise<Hop> {
+  const { nodes, cluster } = rig;
+  await makeTable(rig, 'hop', 0);
+  const times: [number[], number[]] = [[], []];
+  for (let id = 0; id < 2 * count; id += 1) {
+    const isForwarded = id % 2;
+    const at = isForwarded === 0 || cluster.nodes.length === 1 ? 0 : 1;
+    const reply = await nodes.at(at).post('/v1/table/hop/update', {
+      updates: [['id', String(id)]],
+      predicate: `id = ${id === 0 ? 1 : id - 1}`,
+    });
+    if (reply.status !== 200) throw new Error(`update: ${reply.status} ${reply.text}`);
+    times[isForwarded === 0 ? 0 : 1].push(reply.milliseconds);
+  }
+  return { localMilliseconds: median(times[0]), forwardedMilliseconds: median(times[1]) };
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)] ?? Number.NaN;
+}
+
+export interface WarmRead {
+  /** Requests for anything but data files, per read. */
+  readonly metadataRequests: number;
+  readonly statements: number;
+}
+
+/** What a read of an unchanged table costs the store and the catalog, on every node. */
+export async function measureWarmRead({ cluster, nodes }: Rig, count: number): Promise<WarmRead> {
+  const rows = Array.from({ length: 100 }, (_unused, id) => ({ id }));
+  await requireOk(nodes.arrow('/v1/table/warm/create', intRows(rows)));
+  const read = async (serial: number): Promise<void> =>
+    requireOk(
+      nodes
+        .at(serial % cluster.nodes.length)
+        .post('/v1/table/warm/query', { k: 10, filter: `id >= ${serial % 50}` }, { accept: 'application/json' }),
+    );
+  for (let serial = 0; serial < 30; serial += 1) await read(serial);
+  await sleep(1000);
+  const counter = StatementCounter.attach(cluster);
+  const idleSeconds = 2;
+  await sleep(idleSeconds * 1000);
+  const idlePerMillisecond = counter.count / (idleSeconds * 1000);
+  counter.count = 0;
+  const before = cluster.store.log.length;
+  const startedAt = performance.now();
+  for (let serial = 0; serial < count; serial += 1) await read(serial);
+  const milliseconds = performance.now() - startedAt;
+  counter.detach(cluster);
+  const metadata = cluster.store.log.slice(before).filter(({ path, query }) => !/\/data\//.test(path) || query !== '');
+  // To tenths: what nodes ask the catalog by themselves is only known on the average.
+  const statements = Math.round(((counter.count - idlePerMillisecond * milliseconds) / count) * 10) / 10;
+  return { metadataRequests: metadata.length / count, statements };
+}

@@ -1,0 +1,233 @@
+import type { HttpClient } from '../../http.ts';
+import { KnownCount } from '../../model/known.ts';
+import { intRows, readRows, requireOk } from '../../rows.ts';
+import { expectElsewhere, write } from './exchange.ts';
+import type { Writer, WriterContext, Written } from './exchange.ts';
+import { writeRegisters, writeThings } from './writers.ts';
+
+const ROWS_PER_APPEND = 3;
+const ROWS_PER_GROUP = 4;
+const PARTS = 2;
+
+export function makeRowWriters(context: WriterContext, counts: readonly Counter[]): readonly Writer[] {
+  return [
+    ...counts.map((counter) => increments(context, counter)),
+    appends(context, 'log', true),
+    appends(context, 'log', false),
+    appends(context, 'journal', true),
+    appends(context, 'journal', false),
+    merges(context, true),
+    merges(context, false),
+    comingAndGoing(context, true),
+    comingAndGoing(context, false),
+    groupUpdates(context, false),
+    multipart(context),
+  ];
+}
+
+/** A row of the counters' table; only its own writer adds to it. */
+export interface Counter {
+  readonly row: number;
+  readonly isKeyed: boolean;
+  readonly known: KnownCount;
+}
+
+export function makeCounters(count: number): readonly Counter[] {
+  return Array.from({ length: count }, (_unused, row) => ({ row, isKeyed: row % 2 === 0, known: new KnownCount() }));
+}
+
+export function countersTable(round: string): string {
+  return `${round}-counters`;
+}
+
+/** The same words every time. With a key, exactly once; without one, an answer that replays another counts for nothing. */
+function increments(context: WriterContext, { row, isKeyed, known }: Counter): Writer {
+  const { nodes, round, tally } = context;
+  const table = countersTable(round);
+  const body = {
+    updates: [
+      ['hits', 'hits + 1'],
+      ['twice', 'twice + 2'],
+    ],
+    predicate: `id = ${row}`,
+  };
+  const look = async (client: HttpClient): Promise<string> => {
+    const [found] = await readRows(client, table, { filter: `id = ${row}` });
+    return found?.['twice'] === 2 * found?.['hits'] ? String(found?.['hits']) : `torn: ${JSON.stringify(found)}`;
+  };
+  const isRight = (seen: string): boolean => Number(seen) >= known.least && Number(seen) <= known.most;
+  return {
+    name: `counter ${row}`,
+    async prepare() {
+      const rows = Array.from({ length: 64 }, (_unused, id) => ({ id, hits: 0, twice: 0 }));
+      if (row === 0) await requireOk(nodes.arrow(`/v1/table/${table}/create`, intRows(rows)));
+    },
+    async step(serial) {
+      const path = `/v1/table/${table}/update`;
+      const key = `${table}-${row}-${serial}`;
+      const { outcome, reply, node } = await write(context, isKeyed ? { path, body, key } : { path, body });
+      const isReplayed = !isKeyed && reply?.headers['idempotency-replayed'] === 'true';
+      if (isReplayed) tally.replayed += 1;
+      else if (outcome === 'done') known.acknowledged();
+      else if (outcome === 'unknown') known.unknown();
+      if (outcome !== 'done') return;
+      const value = `${known.least} to ${known.most}`;
+      await expectElsewhere(context, { what: `${table} ${row}`, writtenAt: node, value, accepts: isRight, read: look });
+    },
+    async check() {
+      const seen = await look(nodes.at(nodes.pick()));
+      tally.checked += known.least;
+      if (isRight(seen)) return;
+      const kind = seen.includes('torn') ? 'torn' : Number(seen) > known.most ? 'doubled' : 'lost';
+      tally[kind] += 1;
+      const keyed = isKeyed ? 'with' : 'without';
+      tally.blame(kind, `counter ${row} ${keyed} keys is ${seen} at the end, ${known.least} to ${known.most} expected`);
+    },
+  };
+}
+
+function describe(found: number, whole: number): string {
+  if (found === 0) return 'absent';
+  if (found === whole) return 'whole';
+  return found > whole ? `doubled (${found} rows)` : `torn (${found} rows)`;
+}
+
+/** How many rows there are of each batch. */
+async function countBatches(client: HttpClient, table: string, whole: number): Promise<ReadonlyMap<number, string>> {
+  const counts = new Map<number, number>();
+  for (const { batch } of await readRows(client, table)) counts.set(batch, (counts.get(batch) ?? 0) + 1);
+  return new Map([...counts].map(([batch, found]) => [batch, describe(found, whole)]));
+}
+
+/** Two writers share each table, one with keys, so that their appends may share a commit. */
+function appends(context: WriterContext, name: string, isKeyed: boolean): Writer {
+  const { nodes, round } = context;
+  const table = `${round}-${name}`;
+  const offset = isKeyed ? 0 : 1_000_000;
+  const path = `/v1/table/${table}/insert`;
+  const rows = (batch: number): Uint8Array =>
+    intRows(Array.from({ length: ROWS_PER_APPEND }, (_unused, part) => ({ batch, part })));
+  return writeThings(context, {
+    name: `${table}${isKeyed ? ' with keys' : ''}`,
+    async prepare() {
+      if (isKeyed) await requireOk(nodes.arrow(`/v1/table/${table}/create`, intRows([], ['batch', 'part'])));
+    },
+    make: (serial) => ({
+      path,
+      body: rows(serial + offset),
+      ...(isKeyed ? { key: `${table}-${serial}` } : {}),
+    }),
+    async look(client, serial) {
+      const found = await readRows(client, table, { filter: `batch = ${serial + offset}` });
+      return describe(found.length, ROWS_PER_APPEND);
+    },
+    async lookAll(client) {
+      const found = await countBatches(client, table, ROWS_PER_APPEND);
+      return new Map([...found].map(([batch, state]) => [batch - offset, state]));
+    },
+  });
+}
+
+/** Two rows at once, by key: both are new or both are old. */
+function merges(context: WriterContext, isKeyed: boolean): Writer {
+  const { nodes, round } = context;
+  const table = `${round}-ledger${isKeyed ? '' : '-plain'}`;
+  const flags = 'on=id&when_matched_update_all=true&when_not_matched_insert_all=true';
+  const path = `/v1/table/${table}/merge_insert?${flags}`;
+  const rows = (id: number, value: number): Uint8Array =>
+    intRows([2 * id, 2 * id + 1].map((each) => ({ id: each, a: value, b: value })));
+  return writeRegisters(context, {
+    name: table,
+    prepare: async () => requireOk(nodes.arrow(`/v1/table/${table}/create`, intRows([], ['id', 'a', 'b']))),
+    open: (id) => ({ path, body: rows(id, 0), key: `${table}-${id}` }),
+    set: (id, value) => ({ path, body: rows(id, value), ...(isKeyed ? { key: `${table}-${id}-${value}` } : {}) }),
+    async look(client, id) {
+      const found = await readRows(client, table, { filter: `id = ${2 * id} OR id = ${2 * id + 1}` });
+      return describeGroup(found, 2);
+    },
+  });
+}
+
+/** All values of one write are equal; different ones are of two writes. */
+function describeGroup(rows: readonly Readonly<Record<string, any>>[], whole: number): string {
+  const values = [...new Set(rows.flatMap(({ a, b }) => [a, b]))];
+  if (rows.length > whole) return `doubled (${rows.length} rows)`;
+  return rows.length === whole && values.length === 1 ? String(values[0]) : `torn: ${JSON.stringify(rows)}`;
+}
+
+function comingAndGoing(context: WriterContext, isKeyed: boolean): Writer {
+  const { nodes, round } = context;
+  const table = `${round}-perish${isKeyed ? '' : '-plain'}`;
+  const key = (word: string, id: number): object => (isKeyed ? { key: `${table}-${word}-${id}` } : {});
+  return writeThings(context, {
+    name: table,
+    prepare: async () => requireOk(nodes.arrow(`/v1/table/${table}/create`, intRows([], ['batch']))),
+    make: (batch) => ({ path: `/v1/table/${table}/insert`, body: intRows([{ batch }]), ...key('insert', batch) }),
+    remove: (batch) => ({
+      path: `/v1/table/${table}/delete`,
+      body: { predicate: `batch = ${batch}` },
+      ...key('delete', batch),
+    }),
+    async look(client, batch) {
+      const { status, json } = await client.post(`/v1/table/${table}/count_rows`, { predicate: `batch = ${batch}` });
+      return status === 200 ? describe(json, 1) : undefined;
+    },
+    lookAll: async (client) => countBatches(client, table, 1),
+  });
+}
+
+/** Several columns of several rows by one update. */
+function groupUpdates(context: WriterContext, isKeyed: boolean): Writer {
+  const { nodes, round } = context;
+  const table = `${round}-groups`;
+  const rows = (group: number): Uint8Array =>
+    intRows(Array.from({ length: ROWS_PER_GROUP }, () => ({ group, a: 0, b: 0 })));
+  return writeRegisters(context, {
+    name: table,
+    prepare: async () => requireOk(nodes.arrow(`/v1/table/${table}/create`, intRows([], ['group', 'a', 'b']))),
+    open: (id) => ({ path: `/v1/table/${table}/insert`, body: rows(id), key: `${table}-${id}` }),
+    set: (id, value) => ({
+      path: `/v1/table/${table}/update`,
+      body: {
+        updates: [
+          ['a', String(value)],
+          ['b', String(value)],
+        ],
+        predicate: `\`group\` = ${id}`,
+      },
+      ...(isKeyed ? { key: `${table}-${id}-${value}` } : {}),
+    }),
+    look: async (client, id) =>
+      describeGroup(await readRows(client, table, { filter: `\`group\` = ${id}` }), ROWS_PER_GROUP),
+  });
+}
+
+/** Its parts go to any node. If a step fails before the last one, nothing of it may be there. */
+function multipart(context: WriterContext): Writer {
+  const { nodes, round } = context;
+  const table = `${round}-parts`;
+  const whole = PARTS * ROWS_PER_APPEND;
+  const at = `/v1/table/${table}`;
+  return writeThings(context, {
+    name: table,
+    prepare: async () => requireOk(nodes.arrow(`${at}/create`, intRows([], ['batch', 'part']))),
+    async make(batch): Promise<Written> {
+      const started = await write(context, { path: `${at}/multipart_write/create`, body: {}, isStep: true });
+      if (started.outcome !== 'done') return { ...started, outcome: 'refused' };
+      const query = `upload_id=${encodeURIComponent(started.reply?.json.upload_id)}`;
+      for (let part = 0; part < PARTS; part += 1) {
+        const rows = Array.from({ length: ROWS_PER_APPEND }, () => ({ batch, part }));
+        const path = `${at}/insert?${query}&upload_part_id=part-${part}`;
+        // An upload may be gone with its node; then it says so.
+        const sent = await write(context, { path, body: intRows(rows), refusals: [404], isStep: true });
+        if (sent.outcome !== 'done') return { ...sent, outcome: 'refused' };
+      }
+      return write(context, { path: `${at}/multipart_write/complete?${query}`, body: {}, refusals: [404] });
+    },
+    async look(client, batch) {
+      const { status, json } = await client.post(`${at}/count_rows`, { predicate: `batch = ${batch}` });
+      return status === 200 ? describe(json, whole) : undefined;
+    },
+    lookAll: async (client) => countBatches(client, table, whole),
+  });
+}

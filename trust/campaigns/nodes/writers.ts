@@ -1,0 +1,109 @@
+import type { HttpClient } from '../../http.ts';
+import { Known } from '../../model/known.ts';
+import { expectElsewhere, judge, write } from './exchange.ts';
+import type { WriteRequest, Writer, WriterContext, Written } from './exchange.ts';
+
+const KEPT = 3;
+
+/** Things that are made once under a name, and removed a few steps later. */
+export interface Things {
+  readonly name: string;
+  readonly prepare?: () => Promise<void>;
+  readonly make: (serial: number) => WriteRequest | Promise<Written>;
+  readonly remove?: (serial: number) => WriteRequest;
+  /** `absent`, `whole`, or what is wrong with it. */
+  readonly look: (client: HttpClient, serial: number) => Promise<string | undefined>;
+  /** Those that are not absent. */
+  readonly lookAll: (client: HttpClient) => Promise<ReadonlyMap<number, string>>;
+}
+
+export function writeThings(context: WriterContext, things: Things): Writer {
+  const { name, make, remove, look, lookAll } = things;
+  const known = new Map<number, Known>();
+  const expect = async (serial: number, writtenAt: number, value: string): Promise<void> =>
+    expectElsewhere(context, {
+      what: `${name} ${serial}`,
+      writtenAt,
+      value,
+      read: async (client) => look(client, serial),
+    });
+  return {
+    name,
+    ...(things.prepare === undefined ? {} : { prepare: things.prepare }),
+    async step(serial) {
+      const thing = new Known('absent');
+      known.set(serial, thing);
+      const made = make(serial);
+      const { outcome, node } = await (made instanceof Promise ? made : write(context, made));
+      settle(thing, outcome, 'whole');
+      if (outcome === 'done') await expect(serial, node, 'whole');
+      const old = serial - KEPT;
+      if (remove === undefined || known.get(old)?.describe() !== 'whole') return;
+      const removed = await write(context, remove(old));
+      settle(known.get(old), removed.outcome, 'absent');
+      if (removed.outcome === 'done') await expect(old, removed.node, 'absent');
+    },
+    async check() {
+      const found = await lookAll(context.nodes.at(context.nodes.pick()));
+      for (const [serial, each] of known)
+        judge(context.tally, `${name} ${serial}`, each, found.get(serial) ?? 'absent');
+    },
+  };
+}
+
+/** A value that is written again and again; after an outcome that is not known, another one takes its place. */
+export interface Registers {
+  readonly name: string;
+  readonly prepare?: () => Promise<void>;
+  /** Makes a register with the value 0. */
+  readonly open: (id: number) => WriteRequest;
+  readonly set: (id: number, value: number) => WriteRequest;
+  /** The value, or what is wrong with it. */
+  readonly look: (client: HttpClient, id: number, value: number) => Promise<string | undefined>;
+}
+
+export function writeRegisters(context: WriterContext, registers: Registers): Writer {
+  const { name, open, set, look } = registers;
+  const known = new Map<number, { readonly known: Known; value: number }>();
+  let id = -1;
+  let isOpen = false;
+  return {
+    name,
+    ...(registers.prepare === undefined ? {} : { prepare: registers.prepare }),
+    async step() {
+      if (!isOpen) {
+        id += 1;
+        const opened = await write(context, open(id));
+        if (opened.outcome !== 'done') return;
+        known.set(id, { known: new Known('0'), value: 0 });
+        isOpen = true;
+      }
+      const register = known.get(id);
+      if (register === undefined) return;
+      const value = register.value + 1;
+      const { outcome, node } = await write(context, set(id, value));
+      settle(register.known, outcome, String(value));
+      isOpen = outcome !== 'unknown';
+      if (outcome !== 'done') return;
+      register.value = value;
+      await expectElsewhere(context, {
+        what: `${name} ${id}`,
+        writtenAt: node,
+        value: String(value),
+        read: async (client) => look(client, id, value),
+      });
+    },
+    async check() {
+      for (const [each, register] of known) {
+        const seen = await look(context.nodes.at(context.nodes.pick()), each, register.value);
+        if (seen === undefined) throw new Error(`${name} ${each} could not be read`);
+        judge(context.tally, `${name} ${each}`, register.known, seen);
+      }
+    },
+  };
+}
+
+function settle(known: Known | undefined, outcome: Written['outcome'], value: string): void {
+  if (outcome === 'done') known?.acknowledged(value);
+  if (outcome === 'unknown') known?.unknown(value);
+}
