@@ -17,6 +17,7 @@ const GROUPS = [
       'docs/guides/console.md',
       'docs/guides/command-line.md',
       'docs/guides/operating.md',
+      'docs/guides/postgres.md',
       'docs/guides/recovery.md',
     ],
     rest: /^docs\/guides\//,

@@ -1,5 +1,5 @@
 import { mkdir } from 'node:fs/promises';
-import { openCatalog } from '../catalog/catalog.ts';
+import { isPostgresAddress, openCatalog } from '../catalog/catalog.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { inspectCatalog } from '../catalog/sqlite/inspect-catalog.ts';
 import type { CatalogState } from '../catalog/schema/migrations.ts';
@@ -8,7 +8,7 @@ import { openStorages } from '../storage/storages.ts';
 import type { ObjectSettings } from '../storage/storages.ts';
 
 const CACHE_ENTRIES_MAX = 10_000;
-const WAIT_MILLISECONDS = 5_000;
+export const WAIT_MILLISECONDS = 5_000;
 const CONNECTIONS_MAX = 8;
 
 /** The configured catalog; commands open it beside a running server. */
@@ -27,9 +27,14 @@ export async function openConfiguredCatalog(config: Config): Promise<Catalog> {
 
 /** The state of the configured catalog, which is not changed. */
 export async function inspectConfiguredCatalog({ catalog, catalogFile }: Config): Promise<CatalogState> {
-  if (catalog.url === undefined) return inspectCatalog(catalogFile);
+  return inspectCatalogAt(catalog.url ?? catalogFile);
+}
+
+/** At a file of SQLite, or at the address of a PostgreSQL database. */
+export async function inspectCatalogAt(address: string): Promise<CatalogState> {
+  if (!isPostgresAddress(address)) return inspectCatalog(address);
   const { inspectPostgresCatalog } = await import('../catalog/postgres/inspect-catalog.ts');
-  return inspectPostgresCatalog({ url: catalog.url, waitMilliseconds: WAIT_MILLISECONDS });
+  return inspectPostgresCatalog({ url: address, waitMilliseconds: WAIT_MILLISECONDS });
 }
 
 /** Creates the root folder of a new database, or probes its object store, for a command that runs beside the server. */

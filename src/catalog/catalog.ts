@@ -74,7 +74,10 @@ export function isPostgresAddress(address: string): boolean {
   return /^postgres(?:ql)?:\/\//.test(address);
 }
 
-async function openStore({ address, waitMilliseconds, connectionsMax }: CatalogSettings): Promise<CatalogStore> {
+type StoreSettings = Pick<CatalogSettings, 'address' | 'waitMilliseconds' | 'connectionsMax'>;
+
+/** Without migrations. */
+export async function openStore({ address, waitMilliseconds, connectionsMax }: StoreSettings): Promise<CatalogStore> {
   if (!isPostgresAddress(address)) {
     return openSqliteStore({ file: address, busyTimeoutMilliseconds: waitMilliseconds });
   }

@@ -15,6 +15,7 @@ import { backupCommand } from './files/backup.ts';
 import { exportCommand } from './files/export.ts';
 import { importCommand } from './files/import.ts';
 import { restoreCommand } from './files/restore.ts';
+import { copyCatalogCommand } from './server/copy-catalog.ts';
 import { completionCommand } from './server/completion.ts';
 import { doctorCommand } from './server/doctor.ts';
 import { configCommand, serveCommand } from './server/serve.ts';
@@ -28,7 +29,14 @@ import { indexCommands } from './versions/indexes.ts';
 export const COMMAND_GROUPS: readonly { readonly title: string; readonly commands: readonly Command[] }[] = [
   {
     title: 'The server',
-    commands: [serveCommand, configCommand, doctorCommand, benchCommand, completionCommand(() => COMMANDS)],
+    commands: [
+      serveCommand,
+      configCommand,
+      doctorCommand,
+      copyCatalogCommand,
+      benchCommand,
+      completionCommand(() => COMMANDS),
+    ],
   },
   {
     title: 'Tables, on a running server',

@@ -44,6 +44,36 @@ suite('a server whose catalog is in PostgreSQL', { skip: withoutPostgres }, () =
     assert.equal(existsSync(join(folder, 'tiltyard.db')), false);
   });
 
+  test('takes over the catalog of SQLite and gives it back, each time with all tables and keys', async (context) => {
+    const folder = await temporaryFolder(context);
+    const [file, back] = [join(folder, 'tiltyard.db'), join(folder, 'back.db')];
+    const env = { TILTYARD_CATALOG_URL: await postgres.createDatabase() };
+    const copy = async (from: string, to: string) => (await runCli(['catalog', 'copy', from, to])).code;
+
+    const first = await startServerProcess(folder);
+    const created = await new Client(first.url).arrow('/v1/table/items/create', sampleStream(3));
+    assert.equal(created.status, 200);
+    const grants = [{ role: 'reader', database: 'default', path: [] }];
+    const made = await new Client(first.url).post('/v1/access/key/create', { name: 'reader', grants });
+    assert.equal(made.status, 200, made.text);
+    const reader = { key: made.json.key as string };
+    assert.equal(await copy(file, env.TILTYARD_CATALOG_URL), 1, 'copied although it is in use');
+    await first.stop();
+    assert.equal(await copy(file, env.TILTYARD_CATALOG_URL), 0);
+    await rename(file, `${file}.old`);
+
+    const second = await startServerProcess(folder, [], env);
+    assert.equal((await new Client(second.url, reader).post('/v1/table/items/count_rows', {})).json, 3);
+    assert.equal((await new Client(second.url).arrow('/v1/table/items/insert', sampleStream(4))).status, 200);
+    await second.stop();
+    assert.equal(await copy(env.TILTYARD_CATALOG_URL, back), 0);
+
+    const third = await startServerProcess(folder, [`--catalog-file=${back}`]);
+    context.after(async () => third.stop());
+    assert.equal((await new Client(third.url, reader).post('/v1/table/items/count_rows', {})).json, 7);
+    assert.equal((await new Client(third.url).arrow('/v1/table/items/insert', sampleStream(1))).status, 200);
+  });
+
   test('does not create a missing storage root that has tables', async (context) => {
     const [folder, root] = [await temporaryFolder(context), join(await temporaryFolder(context), 'root')];
     const env = { TILTYARD_CATALOG_URL: await postgres.createDatabase(), TILTYARD_STORAGE_ROOT: root };

@@ -1,0 +1,34 @@
+import type { CatalogTables } from '../schema/rows.ts';
+
+/** Belongs to one catalog, or to the processes that serve it. */
+const NOT_COPIED = 'not copied';
+
+interface CopiedTable {
+  /** Unique, for reading in pages; also an order in which every row comes after the rows that it refers to. */
+  readonly key: readonly string[];
+  /** Values that mean nothing in another catalog. */
+  readonly reset?: Readonly<Record<string, unknown>>;
+}
+
+/** All tables of the catalog, in an order in which each comes after those that it refers to. */
+export const TABLES: Readonly<Record<keyof CatalogTables, CopiedTable | typeof NOT_COPIED>> = {
+  settings: NOT_COPIED,
+  databases: { key: ['id'] },
+  // A path sorts after those above it.
+  namespaces: { key: ['databaseId', 'path'] },
+  tables: { key: ['id'] },
+  apiKeys: { key: ['id'] },
+  oauthClients: { key: ['id'] },
+  signingKeys: { key: ['id'] },
+  grants: { key: ['principal', 'databaseName', 'path', 'role'] },
+  // Epochs are those of leases, which are not copied: every new lease is later than 0.
+  journal: { key: ['id'], reset: { epoch: 0 } },
+  transactions: { key: ['id'] },
+  removals: { key: ['id'] },
+  releases: { key: ['location'] },
+  renames: { key: ['databaseId', 'path'] },
+};
+
+export const COPIED_TABLES: readonly (CopiedTable & { readonly name: string })[] = Object.entries(TABLES).flatMap(
+  ([name, table]) => (table === NOT_COPIED ? [] : [{ name, ...table }]),
+);

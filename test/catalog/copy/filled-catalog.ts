@@ -1,0 +1,58 @@
+import type { Catalog, NewEntry } from '../../../src/catalog/catalog.ts';
+import { ENTRY, NOW, createTable, holdVersion, recordCommit } from '../temporary-catalog.ts';
+
+const ADMIN = { role: 'admin', database: undefined, path: [] } as const;
+const COMMITS = 1100;
+
+/** Rows of every kind that a catalog can have, and more of one than a page of the copy takes. */
+export async function fillCatalog(catalog: Catalog): Promise<void> {
+  const { databases, namespaces, tables, keys, clients, grants, signingKeys, journal } = catalog;
+  const { id: databaseId } = await databases.create({ name: 'default', root: '/roots' });
+  await databases.create({ name: 'Verkäufe ✓', root: 's3://bucket/sales' });
+  for (const path of [['z'], ['z', 'a'], ['b']]) {
+    await namespaces.create({ databaseId, path, properties: { owner: 'Zoë "the" \\ 🙂' } }, ENTRY);
+  }
+  const published = await createTable(catalog, databaseId, ['z', 'a', 'orders'], { note: "it's\n100 %" });
+  const held = await createTable(catalog, databaseId, ['held']);
+  await holdVersion(catalog, held.id, { version: 3, branch: 'trial' });
+  await tables.reserve({ databaseId, path: ['reserved'], root: '/roots', caller: 'key:k' });
+  await tables.declare({ databaseId, path: ['b', 'declared'], root: '/roots', properties: {} }, ENTRY);
+  await tables.drop(await createTable(catalog, databaseId, ['dropped']), ENTRY);
+  await tables.deregister(await createTable(catalog, databaseId, ['deregistered']), ENTRY);
+  await tables.rename(await createTable(catalog, databaseId, ['old']), ['new'], ENTRY);
+
+  await keys.create({ name: 'one', digest: 'a1', grants: [ADMIN] });
+  await keys.create({ name: 'two', digest: 'a2', expiresAt: NOW + 5, grants: [{ ...ADMIN, database: 'default' }] });
+  const { id: revoked } = await keys.create({ name: 'three', digest: 'a3', grants: [] });
+  await keys.revoke(revoked);
+  await clients.create({
+    name: 'client',
+    digest: 'b1',
+    grants: [{ role: 'writer', database: 'default', path: ['z'] }],
+  });
+  await grants.add('token:https://id.example.com#ada', { role: 'reader', database: 'default', path: ['z', 'a'] });
+  await signingKeys.rotate({ id: 's1', jwk: '{"kty":"OKP"}' });
+  await signingKeys.rotate({ id: 's2', jwk: '{"kty":"EC"}' });
+
+  const entry = (id: string, changes: Partial<NewEntry>): NewEntry => ({
+    id,
+    caller: 'key:1',
+    digest: 'digest',
+    key: undefined,
+    operation: 'update_table',
+    databaseId,
+    tableId: published.id,
+    path: published.path,
+    branch: undefined,
+    baseVersion: 1,
+    epoch: 7,
+    requestId: 'r',
+    generation: 'g1',
+    expected: '{"kinds":["update"]}',
+    holdsReaders: false,
+    ...changes,
+  });
+  const pending = [entry('e1', {}), entry('e2', { key: 'k1', branch: 'trial' })];
+  await journal.begin(pending, { bounds: [], removes: [], isDurable: true });
+  for (let version = 2; version < COMMITS; version += 1) await recordCommit(catalog, published, { ...ENTRY, version });
+}
