@@ -1,3 +1,4 @@
+import { mkdir, writeFile } from 'node:fs/promises';
 import { seededRandom } from '../../test/support/arrow-fixtures.ts';
 import { Cluster } from '../../test/support/cluster.ts';
 import { withoutPostgres } from '../../test/support/postgres.ts';
@@ -47,7 +48,12 @@ export const nodes: Campaign = {
         ...(await fail(trust, rig, { random, endAt })),
       ];
     } finally {
-      for (const { log } of cluster.nodes) for (const line of log) trust.scanner.scanLog(JSON.stringify(line));
+      for (const [index, { log }] of cluster.nodes.entries()) {
+        const lines = log.map((line) => JSON.stringify(line));
+        for (const line of lines) trust.scanner.scanLog(line);
+        await mkdir('trust/results', { recursive: true });
+        await writeFile(`trust/results/node-${index}.log`, `${lines.join('\n')}\n`);
+      }
       client.close();
       await cluster.close();
     }
@@ -113,7 +119,9 @@ async function fail(
 ): Promise<readonly Figure[]> {
   const wanted = { faults: trust.size(300, 14), writes: trust.size(30_000, 500) };
   const lanes = new FaultLanes({ cluster, leaseMilliseconds, random }, (line) => trust.report(line));
-  const tally = newTally((kind, detail) => trust.blame(kind, `${detail} [${lanes.describeRecent()}]`));
+  const tally = newTally((kind, detail) => {
+    trust.blame(kind, `${detail} [${new Date().toISOString()}; ${lanes.describeRecent()}]`);
+  });
   const { watched } = await runUnderFaults({ trust, nodes: client, lanes, tally, wanted, endAt });
   return [
     atLeast('faults', lanes.total, wanted.faults),
@@ -124,6 +132,8 @@ async function fail(
     info('facts compared at the end', tally.checked),
     info('longest time until a write with a key was acknowledged', tally.longestKeyedMilliseconds / 1000, 's'),
     info('updates without a key that were answered as one before them', tally.replayed),
+    atLeast('uploads in parts through any node', tally.uploads, 1),
+    info('uploads that were refused as gone with a node', tally.uploadsGone),
     none('lost', tally.lost),
     none('torn', tally.torn),
     none('stale reads after an acknowledgement', tally.stale),
@@ -140,5 +150,6 @@ async function fail(
 function newTally(blame: NodesTally['blame']): NodesTally {
   const counts = { acknowledged: 0, unknown: 0, refused: 0, readsAfter: 0, checked: 0, lost: 0, doubled: 0, torn: 0 };
   const reads = { stale: 0, backward: 0, unexpected: 0, unresolved: 0, replayed: 0, longestKeyedMilliseconds: 0 };
-  return { ...counts, ...reads, blame };
+  const uploads = { uploads: 0, uploadsGone: 0 };
+  return { ...counts, ...reads, ...uploads, blame };
 }

@@ -23,6 +23,9 @@ export interface NodesTally {
   /** Writes with a key that never got a final answer. */
   unresolved: number;
   replayed: number;
+  /** Uploads in parts: complete, or given up because a node had forgotten them. */
+  uploads: number;
+  uploadsGone: number;
   longestKeyedMilliseconds: number;
   readonly blame: (kind: string, detail: string) => void;
 }
@@ -50,8 +53,8 @@ export interface WriteRequest {
   readonly body: object | Uint8Array;
   /** Sent with it until there is a final answer. */
   readonly key?: string;
-  /** Statuses below 500 that are right here. */
-  readonly refusals?: readonly number[];
+  /** Which statuses below 500 are right here. */
+  readonly refusals?: (reply: Reply) => boolean;
   /** A step that changes nothing by itself, and does not count as a write. */
   readonly isStep?: true;
 }
@@ -102,7 +105,7 @@ function settle(tally: NodesTally, request: WriteRequest, reply: Reply | undefin
     return 'done';
   }
   tally.refused += 1;
-  if (request.refusals?.includes(reply.status) !== true) {
+  if (request.refusals?.(reply) !== true) {
     tally.unexpected += 1;
     tally.blame('unexpected answer', `${request.path}: ${reply.status} ${reply.text}`);
   }

@@ -1,4 +1,4 @@
-import type { HttpClient } from '../../http.ts';
+import type { HttpClient, Reply } from '../../http.ts';
 import { KnownCount } from '../../model/known.ts';
 import { intRows, readRows, requireOk } from '../../rows.ts';
 import { expectElsewhere, write } from './exchange.ts';
@@ -9,18 +9,25 @@ const ROWS_PER_APPEND = 3;
 const ROWS_PER_GROUP = 4;
 const PARTS = 2;
 
-export function makeRowWriters(context: WriterContext, counts: readonly Counter[]): readonly Writer[] {
+/** `scale` writers of those kinds that may share a commit. */
+export function makeRowWriters(
+  context: WriterContext,
+  { counters, scale }: { readonly counters: readonly Counter[]; readonly scale: number },
+): readonly Writer[] {
+  const each = Array.from({ length: scale }, (_unused, member) => member);
   return [
-    ...counts.map((counter) => increments(context, counter)),
-    appends(context, 'log', true),
-    appends(context, 'log', false),
-    appends(context, 'journal', true),
-    appends(context, 'journal', false),
+    ...counters.map((counter) => increments(context, counter)),
+    ...each.flatMap((member) => [
+      appends(context, { name: 'log', member, isKeyed: true }),
+      appends(context, { name: 'log', member, isKeyed: false }),
+      appends(context, { name: 'journal', member, isKeyed: true }),
+      appends(context, { name: 'journal', member, isKeyed: false }),
+    ]),
     merges(context, true),
     merges(context, false),
     comingAndGoing(context, true),
     comingAndGoing(context, false),
-    groupUpdates(context, false),
+    groupUpdates(context),
     multipart(context),
   ];
 }
@@ -99,31 +106,39 @@ async function countBatches(client: HttpClient, table: string, whole: number): P
   return new Map([...counts].map(([batch, found]) => [batch, describe(found, whole)]));
 }
 
-/** Two writers share each table, one with keys, so that their appends may share a commit. */
-function appends(context: WriterContext, name: string, isKeyed: boolean): Writer {
+interface Appends {
+  readonly name: string;
+  readonly member: number;
+  readonly isKeyed: boolean;
+}
+
+const BATCHES_PER_WRITER = 1_000_000;
+
+/** Several writers share each table, half of them with keys, so that their appends may share a commit. */
+function appends(context: WriterContext, { name, member, isKeyed }: Appends): Writer {
   const { nodes, round } = context;
   const table = `${round}-${name}`;
-  const offset = isKeyed ? 0 : 1_000_000;
+  const first = (2 * member + (isKeyed ? 0 : 1)) * BATCHES_PER_WRITER;
   const path = `/v1/table/${table}/insert`;
   const rows = (batch: number): Uint8Array =>
     intRows(Array.from({ length: ROWS_PER_APPEND }, (_unused, part) => ({ batch, part })));
   return writeThings(context, {
-    name: `${table}${isKeyed ? ' with keys' : ''}`,
+    name: `${table} of writer ${member}${isKeyed ? ' with keys' : ''}`,
     async prepare() {
-      if (isKeyed) await requireOk(nodes.arrow(`/v1/table/${table}/create`, intRows([], ['batch', 'part'])));
+      if (first === 0) await requireOk(nodes.arrow(`/v1/table/${table}/create`, intRows([], ['batch', 'part'])));
     },
     make: (serial) => ({
       path,
-      body: rows(serial + offset),
-      ...(isKeyed ? { key: `${table}-${serial}` } : {}),
+      body: rows(first + serial),
+      ...(isKeyed ? { key: `${table}-${first + serial}` } : {}),
     }),
     async look(client, serial) {
-      const found = await readRows(client, table, { filter: `batch = ${serial + offset}` });
+      const found = await readRows(client, table, { filter: `batch = ${first + serial}` });
       return describe(found.length, ROWS_PER_APPEND);
     },
     async lookAll(client) {
       const found = await countBatches(client, table, ROWS_PER_APPEND);
-      return new Map([...found].map(([batch, state]) => [batch - offset, state]));
+      return new Map([...found].map(([batch, state]) => [batch - first, state]));
     },
   });
 }
@@ -177,7 +192,7 @@ function comingAndGoing(context: WriterContext, isKeyed: boolean): Writer {
 }
 
 /** Several columns of several rows by one update. */
-function groupUpdates(context: WriterContext, isKeyed: boolean): Writer {
+function groupUpdates(context: WriterContext): Writer {
   const { nodes, round } = context;
   const table = `${round}-groups`;
   const rows = (group: number): Uint8Array =>
@@ -195,16 +210,20 @@ function groupUpdates(context: WriterContext, isKeyed: boolean): Writer {
         ],
         predicate: `\`group\` = ${id}`,
       },
-      ...(isKeyed ? { key: `${table}-${id}-${value}` } : {}),
     }),
     look: async (client, id) =>
       describeGroup(await readRows(client, table, { filter: `\`group\` = ${id}` }), ROWS_PER_GROUP),
   });
 }
 
+/** An upload may be gone with its node; then it says so. */
+function isGone({ text }: Reply): boolean {
+  return text.includes('no such upload');
+}
+
 /** Its parts go to any node. If a step fails before the last one, nothing of it may be there. */
 function multipart(context: WriterContext): Writer {
-  const { nodes, round } = context;
+  const { nodes, round, tally } = context;
   const table = `${round}-parts`;
   const whole = PARTS * ROWS_PER_APPEND;
   const at = `/v1/table/${table}`;
@@ -218,11 +237,15 @@ function multipart(context: WriterContext): Writer {
       for (let part = 0; part < PARTS; part += 1) {
         const rows = Array.from({ length: ROWS_PER_APPEND }, () => ({ batch, part }));
         const path = `${at}/insert?${query}&upload_part_id=part-${part}`;
-        // An upload may be gone with its node; then it says so.
-        const sent = await write(context, { path, body: intRows(rows), refusals: [404], isStep: true });
+        const sent = await write(context, { path, body: intRows(rows), refusals: isGone, isStep: true });
+        if (sent.outcome === 'refused') tally.uploadsGone += 1;
         if (sent.outcome !== 'done') return { ...sent, outcome: 'refused' };
       }
-      return write(context, { path: `${at}/multipart_write/complete?${query}`, body: {}, refusals: [404] });
+      const path = `${at}/multipart_write/complete?${query}`;
+      const ended = await write(context, { path, body: {}, refusals: isGone });
+      if (ended.outcome === 'refused') tally.uploadsGone += 1;
+      if (ended.outcome === 'done') tally.uploads += 1;
+      return ended;
     },
     async look(client, batch) {
       const { status, json } = await client.post(`${at}/count_rows`, { predicate: `batch = ${batch}` });

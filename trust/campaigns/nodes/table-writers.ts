@@ -180,7 +180,7 @@ function sameNames(context: WriterContext): Writer {
       const body = (who: number): Uint8Array => intRows([{ who }, { who }]);
       const replies = await Promise.all(
         Array.from({ length: CONTENDERS }, async (_unused, who) =>
-          write(context, { path, body: body(who), refusals: [409] }),
+          write(context, { path, body: body(who), refusals: ({ status }) => status === 409 }),
         ),
       );
       const of = (outcome: string): readonly string[] =>

@@ -10,7 +10,6 @@ import { makeTableWriters } from './table-writers.ts';
 import { watchCounters } from './watch.ts';
 
 const FAULTS_PER_ROUND = 24;
-const COUNTERS = 8;
 /** Longest wait for the writes that belong to a fault. */
 const WRITES_WAIT_MILLISECONDS = 5000;
 
@@ -42,8 +41,9 @@ export async function runUnderFaults(options: UnderFaults): Promise<{ readonly w
 async function runRound(options: UnderFaults, round: string, isEnough: () => boolean): Promise<number> {
   const { trust, nodes, lanes, tally, wanted } = options;
   const context: WriterContext = { nodes, round, tally };
-  const counters = makeCounters(COUNTERS);
-  const writers = [...makeRowWriters(context, counters), ...makeTableWriters(context)];
+  const counters = makeCounters(trust.isShort ? 8 : 24);
+  const scale = trust.isShort ? 1 : 3;
+  const writers = [...makeRowWriters(context, { counters, scale }), ...makeTableWriters(context)];
   for (const writer of writers) await writer.prepare?.();
   const state = { isOver: false };
   const work = writers.map(async (writer) => keepWriting(writer, state, tally));
