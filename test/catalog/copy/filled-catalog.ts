@@ -1,5 +1,5 @@
 import type { Catalog, NewEntry } from '../../../src/catalog/catalog.ts';
-import { ENTRY, NOW, createTable, holdVersion, recordCommit } from '../temporary-catalog.ts';
+import { ENTRY, NOW, createTable, holdVersion } from '../temporary-catalog.ts';
 
 const ADMIN = { role: 'admin', database: undefined, path: [] } as const;
 const COMMITS = 1100;
@@ -54,5 +54,9 @@ export async function fillCatalog(catalog: Catalog): Promise<void> {
   });
   const pending = [entry('e1', {}), entry('e2', { key: 'k1', branch: 'trial' })];
   await journal.begin(pending, { bounds: [], removes: [], isDurable: true });
-  for (let version = 2; version < COMMITS; version += 1) await recordCommit(catalog, published, { ...ENTRY, version });
+  const commits = Array.from({ length: COMMITS }, (_, index) => ({ ...ENTRY, version: index + 2 }));
+  await journal.record(
+    commits.map((commit) => ({ table: published, commit, properties: undefined })),
+    true,
+  );
 }
