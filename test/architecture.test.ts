@@ -29,7 +29,7 @@ const MODULES: Readonly<Record<string, { readonly values: readonly string[]; rea
   'slow-queries': { values: ['model', 'errors'], types: ['engine', 'telemetry'] },
   operations: {
     values: ['model', 'errors', 'wire', 'arrow', 'guard'],
-    types: ['engine', 'catalog', 'writes', 'auth', 'jobs', 'maintenance', 'slow-queries', 'telemetry'],
+    types: ['engine', 'storage', 'catalog', 'writes', 'auth', 'jobs', 'maintenance', 'slow-queries', 'telemetry'],
   },
   invoke: {
     values: ['model', 'errors', 'operations'],

@@ -14,6 +14,7 @@ const GROUPS = [
       'docs/guides/versions.md',
       'docs/guides/namespaces.md',
       'docs/guides/access.md',
+      'docs/guides/credential-vending.md',
       'docs/guides/console.md',
       'docs/guides/command-line.md',
       'docs/guides/operating.md',

@@ -4,7 +4,7 @@ import type { Catalog } from '../catalog/catalog.ts';
 import { inspectCatalog } from '../catalog/sqlite/inspect-catalog.ts';
 import type { CatalogState } from '../catalog/schema/migrations.ts';
 import type { Config } from '../config/config.ts';
-import { openStorages } from '../storage/storages.ts';
+import { CredentialVending, openStorages } from '../storage/storages.ts';
 import type { ObjectSettings } from '../storage/storages.ts';
 
 const CACHE_ENTRIES_MAX = 10_000;
@@ -48,4 +48,13 @@ export async function ensureRoot(root: string, config: Config): Promise<void> {
 export function toObjectSettings({ storage }: Config): ObjectSettings {
   const { options, requestSeconds, requestAttemptsMax, retentionSecondsMin } = storage;
   return { options, environment: process.env, requestSeconds, requestAttemptsMax, retentionSecondsMin };
+}
+
+/** Refuses at the start what no caller could use on the default root. */
+export function openVending(config: Config): CredentialVending | undefined {
+  const { vending, vendingRole: role, vendingEndpoint: endpoint, vendingSeconds: seconds, root } = config.storage;
+  if (vending === 'off') return undefined;
+  const opened = new CredentialVending({ ...toObjectSettings(config), role, endpoint, seconds });
+  opened.isNeeded(root);
+  return opened;
 }

@@ -28,7 +28,7 @@ import { Metrics, watchEventLoop } from '../telemetry/metrics/metrics.ts';
 import { createTelemetry, openOpenTelemetry } from '../telemetry/telemetry.ts';
 import { Writes } from '../writes/writes.ts';
 import type { OnWriteStep, WritesSettings } from '../writes/writes.ts';
-import { openConfiguredCatalog, toObjectSettings } from './configured-catalog.ts';
+import { openConfiguredCatalog, openVending, toObjectSettings } from './configured-catalog.ts';
 import { ensureAdminKey, ensureDefaultDatabase, ensureRoots, ensureSigningKey } from './startup.ts';
 
 /** The process around the service; a test may replace it. */
@@ -66,6 +66,7 @@ export async function openParts(config: Config, outside: Outside, open: OpenPart
   const { storage, limits } = config;
   // Before anything is created: without a fit engine the start fails, and leaves nothing behind.
   requireRootSupport(storage.root, readEngineRelease());
+  const vending = openVending(config);
   const native = loadNative();
   const now = Date.now;
   const issuerUrl = findOwnIssuer(config);
@@ -105,6 +106,7 @@ export async function openParts(config: Config, outside: Outside, open: OpenPart
     storages,
     engine,
     writes,
+    vending,
     writeGate: new WriteGate((root) => lock.requireRoot(root)),
     authenticator,
     issuerUrl,

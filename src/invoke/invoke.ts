@@ -8,6 +8,7 @@ import { databaseNotFound, tableNotFound } from '../model/refusals.ts';
 import type { Database } from '../model/table.ts';
 import type { Operation, OperationRequest, Reply, RequestFacts } from '../operations/operation.ts';
 import type { Services } from '../operations/services.ts';
+import { checkDeclared } from '../operations/tables/declared-tables.ts';
 import { resolveTarget } from './target.ts';
 
 /** The input of an operation, decoded from an HTTP request or built by another front end. */
@@ -39,7 +40,10 @@ export async function invoke(
   input: Input,
   { services, writeGate }: InvokeDependencies,
 ): Promise<Reply> {
-  const target = await resolveTarget(operation, caller, input, services.catalog);
+  const resolved = await resolveTarget(operation, caller, input, services.catalog);
+  // Data that somebody else wrote are checked before the engine reads them.
+  const isUnchecked = resolved.table?.isDeclared === true && operation.ignoresData === undefined;
+  const target = isUnchecked ? { ...resolved, table: await checkDeclared(resolved.table, services) } : resolved;
   const request = { ...input, ...target, caller, write: readWriteRequest(operation, caller, input, target.table?.id) };
   if (changesTables(operation)) writeGate.requireOpen(input.database?.root);
   refuseIgnoredCondition(operation, input);

@@ -116,6 +116,8 @@ export interface Operation {
    */
   readonly followsRename?: 'never' | 'with-body';
   readonly permission: Permission;
+  /** Of tables: changes names alone, and so also works on data that must not be read. */
+  readonly ignoresData?: true;
   /** Runs through the write pipeline, and so honours If-Match (412) and Idempotency-Key. */
   readonly usesPipeline?: true;
   /** Honours Idempotency-Key alone. */

@@ -5,6 +5,7 @@ import type { Jobs } from '../jobs/jobs.ts';
 import type { Maintenance } from '../maintenance/maintenance.ts';
 import type { Limits } from '../model/limits.ts';
 import type { SlowQueries } from '../slow-queries/slow-queries.ts';
+import type { CredentialVending } from '../storage/storages.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { Writes } from '../writes/writes.ts';
 
@@ -16,6 +17,8 @@ export interface Services {
   readonly slowQueries: SlowQueries;
   readonly telemetry: Telemetry;
   readonly writes: Writes;
+  /** `undefined`: off. */
+  readonly vending: CredentialVending | undefined;
   readonly limits: Limits;
   readonly generateApiKey: typeof generateApiKey;
   readonly generateClientSecret: typeof generateClientSecret;

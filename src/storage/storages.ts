@@ -8,6 +8,8 @@ import { TableSync } from './sync/table-sync.ts';
 import type { SyncSettings } from './sync/table-sync.ts';
 
 export type { ObjectSettings } from './object/object-stores.ts';
+export { CredentialVending } from './object/vending/credential-vending.ts';
+export type { TableAccess } from './object/vending/credential-vending.ts';
 export type { Storage } from './storage.ts';
 
 export interface StorageSettings extends SyncSettings {

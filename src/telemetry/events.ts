@@ -37,6 +37,15 @@ interface Events {
   'unknown-fields-ignored': { operation: string; names: readonly string[] };
   /** Permissions of `principal` were changed by `caller`. */
   'access-changed': { caller: string; action: string; principal: string };
+  /** `permission` is what the credentials allow on the files of the table, until `expiresAt`. */
+  'credentials-vended': {
+    requestId: string;
+    caller: string;
+    database: string;
+    table: string;
+    permission: 'read' | 'create' | 'stage';
+    expiresAt: string;
+  };
   'connections-refused': { count: number };
   /** The newest version of a table could not be read after a crash: it was moved aside, and the one before is served. */
   'manifest-quarantined': { directory: string; branch: string | undefined; version: number };

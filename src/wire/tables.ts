@@ -33,7 +33,7 @@ export const DescribeTableBody = Shape.requestBody({
   with_table_uri: Shape.optionalFlag(),
   load_detailed_metadata: Shape.optionalFlag(),
   check_declared: Shape.optionalFlag(),
-  vend_credentials: Shape.optionalFlag(),
+  vend_credentials: Shape.optionalFlag('Adds short-lived credentials for the files of the table to `storage_options`.'),
 });
 export type DescribeTableBody = Type.Static<typeof DescribeTableBody>;
 
@@ -85,7 +85,7 @@ export type GoneTableReply = Type.Static<typeof GoneTableReply>;
 
 export const DeclareTableBody = Shape.requestBody({
   location: Shape.optionalText('Refused: the service chooses where data stand.'),
-  vend_credentials: Shape.optionalFlag(),
+  vend_credentials: Shape.optionalFlag('Adds short-lived credentials for the files of the table to `storage_options`.'),
   properties: Type.Optional(Shape.StringMap),
 });
 

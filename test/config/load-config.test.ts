@@ -53,6 +53,10 @@ test('needs nothing to be told', () => {
     requestAttemptsMax: 5,
     retentionSecondsMin: 600,
     pollSeconds: 5,
+    vending: 'off',
+    vendingRole: undefined,
+    vendingEndpoint: undefined,
+    vendingSeconds: 900,
     options: {},
     allowedCallerOptions: [],
   });
@@ -111,6 +115,10 @@ test('reads every kind of value from flags', () => {
     requestAttemptsMax: 5,
     retentionSecondsMin: 600,
     pollSeconds: 5,
+    vending: 'off',
+    vendingRole: undefined,
+    vendingEndpoint: undefined,
+    vendingSeconds: 900,
     options: { aws_region: 'eu-1' },
     allowedCallerOptions: ['a', 'b'],
   });

@@ -70,6 +70,23 @@ export const SERVICE_SETTINGS = {
       'On an object store no version that was the latest within this time is removed; more than the engine repeats a request.',
     ),
   ),
+  'storage.vending': choice(
+    'off',
+    ['off', 'sts'],
+    'Credentials for one table of an s3:// root, for callers that ask for vend_credentials: off, or sts (AssumeRole).',
+  ),
+  'storage.vendingRole': text({
+    default: undefined,
+    help: 'ARN of the role that vended credentials belong to; needed on AWS.',
+    rule: Rule.readRole,
+  }),
+  'storage.vendingEndpoint': text({
+    default: undefined,
+    defaultText: 'that of AWS for the region, or the endpoint of a compatible store',
+    help: 'Address of the STS service.',
+    rule: Rule.readHttpAddress,
+  }),
+  'storage.vendingSeconds': number(integer(900, [900, 12 * HOUR], 'Life of vended credentials.')),
   'storage.sync': choice(
     'full',
     ['full', 'os'],
@@ -98,7 +115,7 @@ export const SERVICE_SETTINGS = {
   'node.url': text({
     default: undefined,
     help: 'Address, base path included, at which other nodes reach this one, such as http://10.0.0.7:2333.',
-    rule: Rule.readNodeUrl,
+    rule: Rule.readHttpAddress,
   }),
   'node.secret': secret(
     'Signs requests between nodes; at least 32 characters, the same on every node.',

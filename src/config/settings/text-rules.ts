@@ -7,6 +7,8 @@ const SECRET_CHARACTERS_MIN = 32;
 const SECRET_CHARACTERS_MAX = 512;
 const HOST_CHARACTERS_MAX = 253;
 const OBJECT_STORE = /^(s3|gs|az):\/\/[^/\s]+/;
+const ROLE_CHARACTERS_MAX = 2048;
+const ROLE = /^arn:[a-z-]+:iam::\d*:role\/[\w+=,.@/-]+$/;
 const ADDRESS = /^[a-z][a-z0-9+.-]*:\/\//i;
 
 export function readHost(text: string): Reading<string> {
@@ -62,7 +64,7 @@ export function readCatalogUrl(text: string): Reading<string> {
 }
 
 /** Without a slash at the end. Not quoted: a user and a password in it are the likely fault. */
-export function readNodeUrl(text: string): Reading<string> {
+export function readHttpAddress(text: string): Reading<string> {
   if (/^https?:\/\/[^/]/i.test(text) && !/[?#\s\\]/.test(text) && URL.canParse(text)) {
     const { username, password } = new URL(text);
     if (username === '' && password === '') return { value: text.replace(/\/+$/, '') };
@@ -70,6 +72,12 @@ export function readNodeUrl(text: string): Reading<string> {
   return mustBeOnly(
     'an http or https address without user, password, query and fragment, such as http://10.0.0.7:2333',
   );
+}
+
+/** Of AWS, or of a compatible store, which may leave out the account. */
+export function readRole(text: string): Reading<string> {
+  if (text.length <= ROLE_CHARACTERS_MAX && ROLE.test(text)) return { value: text };
+  return mustBe('the ARN of a role, such as arn:aws:iam::123456789012:role/tables', text);
 }
 
 export function isObjectStore(root: string): boolean {

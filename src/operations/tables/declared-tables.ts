@@ -1,13 +1,16 @@
+import type { Type } from 'typebox';
 import { ServiceError } from '../../errors/service-error.ts';
 import { guardProperties } from '../../guard/metadata.ts';
 import { locationUri } from '../../model/table.ts';
 import type { TableRecord } from '../../model/table.ts';
 import { DeclareTableBody, DeclareTableReply } from '../../wire/tables.ts';
 import { defineNewTableOperation, json, objectReply } from '../operation.ts';
-import type { RequestFacts } from '../operation.ts';
+import type { NewTableRequest, RequestFacts } from '../operation.ts';
 import type { Services } from '../services.ts';
 import { readFlag } from '../shared/parameters.ts';
 import { toCommitEntry } from '../shared/record-commit.ts';
+import { removeData } from './drop-table.ts';
+import { vendCredentials, wantsCredentials } from './vend-credentials.ts';
 
 export const declareTable = defineNewTableOperation({
   id: 'declare_table',
@@ -26,25 +29,68 @@ export const declareTable = defineNewTableOperation({
     }
     const { properties = {} } = body;
     guardProperties(properties, 'properties', services.limits.metadata);
+    // Refused before the name is taken.
+    wantsCredentials(request, services);
     const { table, transactionId } = await services.catalog.tables.declare(
       { databaseId: database.id, path, root: database.root, properties },
       toCommitEntry(request),
     );
     return objectReply<typeof DeclareTableReply>({
       location: locationUri(table.location),
-      storage_options: {},
+      storage_options: await vendOrUndo(request, table, services),
       properties: table.properties,
       transaction_id: transactionId,
     });
   },
 });
 
-/** Whether a table is declared and has no data yet. One whose data were found is an ordinary table from then on. */
-export async function isOnlyDeclared(table: TableRecord, { engine, catalog }: Services): Promise<boolean> {
-  if (table.isDeclared === undefined) return false;
-  if (!(await engine.lifecycle.hasData(table.location))) return true;
+/** Without its credentials the declaration is taken back: a repeated request would find the name taken. */
+async function vendOrUndo(
+  request: NewTableRequest<Type.Static<typeof DeclareTableBody>>,
+  table: TableRecord,
+  services: Services,
+): Promise<Record<string, string>> {
+  try {
+    return await vendCredentials(request, { table, isEmpty: true }, services);
+  } catch (error) {
+    try {
+      const { removal } = await services.catalog.tables.drop(table, {
+        ...toCommitEntry(request),
+        operation: 'drop_table',
+      });
+      await removeData(services, [removal]);
+    } catch (cause) {
+      throw new ServiceError(
+        'ServiceUnavailable',
+        'The table is declared, but no credentials could be issued for it.',
+        {
+          hint: 'Ask for them with describe_table.',
+          cause,
+          retryAfterSeconds: 5,
+        },
+      );
+    }
+    throw error;
+  }
+}
+
+/** Whether a table is declared and has no data yet. */
+export async function isOnlyDeclared(table: TableRecord, services: Services): Promise<boolean> {
+  return (await checkDeclared(table, services)).isDeclared === true;
+}
+
+/**
+ * A declared table whose data are found is an ordinary one from then on. Refuses data that refer to files of others:
+ * whoever wrote them could read those through the server.
+ */
+export async function checkDeclared(table: TableRecord, { engine, catalog }: Services): Promise<TableRecord> {
+  const { isDeclared, ...published } = table;
+  const { location } = table;
+  if (isDeclared === undefined || !(await engine.lifecycle.hasData(location))) return table;
+  const { version } = await engine.describeTable({ location, branch: undefined, version: undefined });
+  await engine.lifecycle.refuseForeignFiles(location, version);
   await catalog.tables.promote(table.id);
-  return false;
+  return published;
 }
 
 /** Leaves out tables without data unless the caller wants them; the LanceDB client could not open them. */
@@ -56,6 +102,16 @@ export async function filterDeclared(
   const isIncluded = readFlag(request.query, 'include_declared') ?? request.dialect === 'lance';
   if (isIncluded) return tables;
   const shown: TableRecord[] = [];
-  for (const table of tables) if (!(await isOnlyDeclared(table, services))) shown.push(table);
+  for (const table of tables) if (await isReadable(table, services)) shown.push(table);
   return shown;
+}
+
+/** One table with data that are refused must not fail the list of all. */
+async function isReadable(table: TableRecord, services: Services): Promise<boolean> {
+  try {
+    return !(await isOnlyDeclared(table, services));
+  } catch (error) {
+    if (error instanceof ServiceError && error.kind === 'InvalidInput') return false;
+    throw error;
+  }
 }

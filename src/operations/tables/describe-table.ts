@@ -20,6 +20,7 @@ import type { Services } from '../services.ts';
 import { readFlag } from '../shared/parameters.ts';
 import { toTableState } from '../shared/table-state.ts';
 import { isOnlyDeclared } from './declared-tables.ts';
+import { vendCredentials } from './vend-credentials.ts';
 
 export const describeTable = defineTableOperation({
   id: 'describe_table',
@@ -33,7 +34,11 @@ export const describeTable = defineTableOperation({
   async run(request, services) {
     if (await isOnlyDeclared(request.table, services)) {
       refuseStateOfDeclared(request);
-      return objectReply<typeof DescribeTableReply>({ ...describeRecord(request), is_only_declared: true });
+      return objectReply<typeof DescribeTableReply>({
+        ...describeRecord(request),
+        is_only_declared: true,
+        storage_options: await vendCredentials(request, { table: request.table, isEmpty: true }, services),
+      });
     }
     const state = await readState(request, services);
     const { version, schema } = await services.engine.describeTable(state);
@@ -45,6 +50,7 @@ export const describeTable = defineTableOperation({
       version,
       schema: toSchemaJson(schema, request.dialect),
       is_only_declared: false,
+      storage_options: await vendCredentials(request, { table: request.table, isEmpty: false }, services),
       stats: isDetailed ? await readStats({ ...state, version }, services) : undefined,
       metadata: isDetailed ? Object.fromEntries(schema.metadata) : undefined,
     });
@@ -132,7 +138,6 @@ function describeRecord(request: DescribeRequest) {
     location,
     // Unlike the location, always a whole URI.
     table_uri: location.includes('://') ? location : pathToFileURL(location).href,
-    storage_options: {},
     properties: table.properties,
   };
 }

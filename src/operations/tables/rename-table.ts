@@ -13,6 +13,7 @@ export const renameTable = defineTableOperation({
   path: '/v1/table/:id/rename',
   summary: 'Rename a table, or move it to another namespace; its data stay where they are',
   permission: 'manage',
+  ignoresData: true,
   followsRename: 'never',
   body: { kind: 'json', shape: RenameTableBody },
   replies: [json(RenameTableReply, 'It has the new name.')],

@@ -76,6 +76,25 @@ suite('POST /v1/table/{id}/declare', () => {
     outside.close();
   });
 
+  test('does not serve data that refer to files of another table; it can be dropped', async () => {
+    const { location: source } = await server.table();
+    const id = server.name();
+    const { location } = (await post(id, 'declare')).json;
+    const outside = await connect(server.folder, {
+      manifestEnabled: false,
+      namespaceClientProperties: { manifest_enabled: 'false' },
+    });
+    await outside.cloneTable(basename(location, '.lance'), source);
+    outside.close();
+    for (const operation of ['describe', 'count_rows', 'stats', 'maintenance/run'])
+      assertRefused(await post(id, operation), badRequest(/outside of its directory/));
+    assertRefused(await post(id, 'query', { k: 1 }), badRequest(/outside of its directory/));
+    const listed = await server.admin.get('/v1/table/', LANCEDB);
+    assert.equal(listed.status, 200, listed.text);
+    assert.ok(!listed.json.tables.includes(id));
+    assert.equal((await post(id, 'drop')).status, 200);
+  });
+
   for (const mode of ['create', 'exist_ok', 'overwrite']) {
     test(`is filled by a create with mode ${mode}, once`, async () => {
       const id = server.name();

@@ -5,7 +5,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { BucketObjects } from './bucket-objects.ts';
 import { answer } from './s3-operations.ts';
 import type { S3Reply } from './s3-operations.ts';
+import { isAllowed } from './session-policy.ts';
 import { StoreFaults } from './store-faults.ts';
+import { SecurityTokens } from './sts.ts';
 import { findSignatureFault } from './verify-signature.ts';
 
 export interface S3EmulatorOptions {
@@ -38,6 +40,8 @@ const LOG_MAX = 10_000;
 export class S3Emulator {
   readonly objects = new BucketObjects();
   readonly faults = new StoreFaults();
+  /** AssumeRole is served at the address of the store, as by compatible stores. */
+  readonly tokens = new SecurityTokens();
   readonly log: LoggedRequest[] = [];
   latencyMilliseconds: number;
   readonly #options: S3EmulatorOptions;
@@ -120,7 +124,8 @@ export class S3Emulator {
     if (fault === 'hang') return 'hang';
     if (fault === 'error-before') return toError(500, 'InternalError');
     if (fault === 'reset-before') return 'reset';
-    const denial = this.#findDenial(request, body);
+    if (method === 'POST' && path === '') return this.tokens.answer(request, body, CREDENTIALS);
+    const denial = this.#findDenial(request, call);
     if (denial !== undefined) return toError(403, denial);
     const isTaken = isConditional && this.objects.get(path) !== undefined;
     if (this.#options.racesConditions === true) await sleep(RACE_MILLISECONDS);
@@ -132,9 +137,18 @@ export class S3Emulator {
     return fault === 'reset-after' ? 'reset' : reply;
   }
 
-  #findDenial(request: IncomingMessage, body: Buffer): string | undefined {
+  #findDenial(
+    request: IncomingMessage,
+    { method, path, url, body }: { method: string; path: string; url: URL; body: Buffer },
+  ): string | undefined {
     const { google } = this.#options;
-    if (google === undefined) return findSignatureFault(request, body, CREDENTIALS);
+    if (google === undefined) {
+      const session = this.tokens.find(request);
+      const fault = findSignatureFault(request, body, session ?? CREDENTIALS);
+      if (fault !== undefined || session === undefined) return fault;
+      const wanted = { method, path, query: url.searchParams, headers: request.headers, body };
+      return isAllowed(session.policy, wanted) ? undefined : 'AccessDenied';
+    }
     const isKnown = google.token === undefined || request.headers.authorization === `Bearer ${google.token}`;
     return isKnown ? undefined : 'AccessDenied';
   }

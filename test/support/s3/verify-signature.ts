@@ -14,6 +14,7 @@ export function findSignatureFault(
   request: IncomingMessage,
   body: Buffer,
   { accessKeyId, secretAccessKey }: Credentials,
+  service: 's3' | 'sts' = 's3',
 ): 'AccessDenied' | 'InvalidAccessKeyId' | 'SignatureDoesNotMatch' | 'XAmzContentSHA256Mismatch' | undefined {
   const { method = '', url = '/', headers } = request;
   const found = /^AWS4-HMAC-SHA256 Credential=([^/]+)\/([^,]+), ?SignedHeaders=([^,]+), ?Signature=(\w+)$/.exec(
@@ -22,6 +23,7 @@ export function findSignatureFault(
   if (found === null) return 'AccessDenied';
   const [, id, scope = '', names = '', signature] = found;
   if (id !== accessKeyId) return 'InvalidAccessKeyId';
+  if (scope.split('/')[2] !== service) return 'SignatureDoesNotMatch';
   const hash = String(headers['x-amz-content-sha256']);
   if (hash !== 'UNSIGNED-PAYLOAD' && hash !== sha256(body)) return 'XAmzContentSHA256Mismatch';
   const [path = '', query = ''] = url.split('?');

@@ -12,7 +12,7 @@ export interface AwsCredentials {
 export function signAws(
   { method, url, headers = {}, body = Buffer.alloc(0) }: StoreRequest,
   { accessKeyId, secretAccessKey, sessionToken }: AwsCredentials,
-  { region, now }: { readonly region: string; readonly now: Date },
+  { region, service = 's3', now }: { readonly region: string; readonly service?: 's3' | 'sts'; readonly now: Date },
 ): Readonly<Record<string, string>> {
   const { host, pathname, search } = new URL(url);
   const time = now.toISOString().replace(/[-:]|\.\d{3}/g, '');
@@ -29,10 +29,10 @@ export function signAws(
   const names = signed.map(([name]) => name).join(';');
   const lines = signed.map(([name, value]) => `${name}:${value}\n`).join('');
   const canonical = [method, pathname, search.slice(1), lines, names, contentHash].join('\n');
-  const scope = `${time.slice(0, 8)}/${region}/s3/aws4_request`;
+  const scope = `${time.slice(0, 8)}/${region}/${service}/aws4_request`;
   const text = ['AWS4-HMAC-SHA256', time, scope, sha256(canonical)].join('\n');
   let key = hmac(`AWS4${secretAccessKey}`, time.slice(0, 8));
-  for (const part of [region, 's3', 'aws4_request']) key = hmac(key, part);
+  for (const part of [region, service, 'aws4_request']) key = hmac(key, part);
   const signature = hmac(key, text).toString('hex');
   const authorization = `AWS4-HMAC-SHA256 Credential=${accessKeyId}/${scope}, SignedHeaders=${names}, Signature=${signature}`;
   return { ...added, authorization };

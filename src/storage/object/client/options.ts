@@ -30,14 +30,14 @@ export class OptionReader {
   }
 
   /** Without a slash at its end. Plain HTTP must be allowed explicitly, as for the engine. */
-  readEndpoint(endpoint: string, allowsHttp: boolean): string {
+  readEndpoint(endpoint: string, allowsHttp: boolean, name = 'The endpoint in the storage options'): string {
     const trimmed = endpoint.replace(/\/+$/, '');
     if (!URL.canParse(trimmed)) {
-      throw storeMisconfigured('The endpoint in the storage options is not an address.', 'Give one like https://host.');
+      throw storeMisconfigured(`${name} is not an address.`, 'Give one like https://host.');
     }
     if (trimmed.startsWith('http://') && !allowsHttp) {
       const hint = 'Use https, or set the storage option allow_http to true.';
-      throw storeMisconfigured('The endpoint in the storage options is not encrypted.', hint);
+      throw storeMisconfigured(`${name} is not encrypted.`, hint);
     }
     return trimmed;
   }

@@ -2,6 +2,7 @@ import { storeMisconfigured } from '../object-store.ts';
 import type { ObjectStore } from '../object-store.ts';
 import { findAwsCredentials } from './aws-credentials.ts';
 import { signAws } from './aws-signature.ts';
+import type { AwsCredentials } from './aws-signature.ts';
 import { BucketStore } from './bucket-store.ts';
 import type { Dialect } from './bucket-store.ts';
 import { StoreHttp } from './http.ts';
@@ -20,14 +21,20 @@ const DIALECT: Dialect = {
 /** For compatible stores, which seldom have any. */
 const DEFAULT_REGION = 'us-east-1';
 
-/** Opens buckets of S3 or a compatible store, with the options that the engine takes. */
-export function createS3(
-  options: OptionReader,
-  settings: HttpSettings & Partial<Pick<Dialect, 'copyBytesMax'>>,
-): (bucket: string) => ObjectStore {
-  if (options.find('aws_conditional_put', 'conditional_put')?.toLowerCase() === 'disabled') {
-    throw storeMisconfigured('The storage option aws_conditional_put=disabled loses writes.', 'Remove it.');
-  }
+/** How S3 or a compatible store is reached. */
+export interface S3Connection {
+  readonly region: string;
+  /** `undefined`: that of AWS for the region. */
+  readonly endpoint: string | undefined;
+  readonly allowsHttp: boolean;
+  /** Each bucket has a host of its own. */
+  readonly isVirtual: boolean;
+  /** `undefined`: requests are not signed. */
+  readonly credentials: (() => Promise<AwsCredentials>) | undefined;
+}
+
+/** From the options that the engine takes. */
+export function readS3Connection(options: OptionReader): S3Connection {
   const region = options.find('aws_region', 'region') ?? options.find('aws_default_region', 'default_region');
   const isVirtual = options.isTrue('aws_virtual_hosted_style_request', 'virtual_hosted_style_request');
   const given = options.find('aws_endpoint_url_s3', 'aws_endpoint', 'aws_endpoint_url', 'endpoint_url', 'endpoint');
@@ -38,15 +45,27 @@ export function createS3(
   }
   const isPublic = options.isTrue('aws_skip_signature', 'skip_signature');
   const credentials = isPublic ? undefined : findAwsCredentials(options);
+  return { region: region ?? DEFAULT_REGION, endpoint, allowsHttp, isVirtual, credentials };
+}
+
+/** Opens buckets of S3 or a compatible store, with the options that the engine takes. */
+export function createS3(
+  options: OptionReader,
+  settings: HttpSettings & Partial<Pick<Dialect, 'copyBytesMax'>>,
+): (bucket: string) => ObjectStore {
+  if (options.find('aws_conditional_put', 'conditional_put')?.toLowerCase() === 'disabled') {
+    throw storeMisconfigured('The storage option aws_conditional_put=disabled loses writes.', 'Remove it.');
+  }
+  const { region, endpoint, isVirtual, credentials } = readS3Connection(options);
   const dialect = { ...DIALECT, copyBytesMax: settings.copyBytesMax ?? DIALECT.copyBytesMax };
   const sign: Sign = async (request) => {
     if (credentials === undefined) return request.headers ?? {};
-    return signAws(request, await credentials(), { region: region ?? DEFAULT_REGION, now: new Date() });
+    return signAws(request, await credentials(), { region, now: new Date() });
   };
   const toUrl = (bucket: string): string => {
     // With its own host for each bucket, an endpoint is that of the bucket, as for the engine.
     if (endpoint !== undefined) return isVirtual ? endpoint : `${endpoint}/${bucket}`;
-    const host = `s3.${region ?? DEFAULT_REGION}.amazonaws.com`;
+    const host = `s3.${region}.amazonaws.com`;
     return isVirtual ? `https://${bucket}.${host}` : `https://${host}/${bucket}`;
   };
   const http = new StoreHttp(sign, settings);
