@@ -53,24 +53,22 @@ async function vendOrUndo(
   try {
     return await vendCredentials(request, { table, isEmpty: true }, services);
   } catch (error) {
-    try {
-      const { removal } = await services.catalog.tables.drop(table, {
-        ...toCommitEntry(request),
-        operation: 'drop_table',
-      });
-      await removeData(services, [removal]);
-    } catch (cause) {
-      throw new ServiceError(
-        'ServiceUnavailable',
-        'The table is declared, but no credentials could be issued for it.',
-        {
-          hint: 'Ask for them with describe_table.',
-          cause,
-          retryAfterSeconds: 5,
-        },
-      );
-    }
+    await undoDeclaration(request, table, services);
     throw error;
+  }
+}
+
+async function undoDeclaration(request: RequestFacts, table: TableRecord, services: Services): Promise<void> {
+  const entry = { ...toCommitEntry(request), operation: 'drop_table' };
+  try {
+    const { removal } = await services.catalog.tables.drop(table, entry);
+    await removeData(services, [removal]);
+  } catch (cause) {
+    throw new ServiceError('ServiceUnavailable', 'The table is declared, but no credentials could be issued for it.', {
+      hint: 'Ask for them with describe_table.',
+      cause,
+      retryAfterSeconds: 5,
+    });
   }
 }
 

@@ -219,8 +219,12 @@ test('a server that vends no credentials answers with empty storage options', { 
 });
 
 test('a table in a folder needs no credentials', async (t) => {
-  const local = await ContractServer.start({ flags: ['--storage-vending=sts', `--storage-root=${tmpdir()}/none`] });
-  t.after(async () => local.close());
+  const folder = await mkdtemp(join(tmpdir(), 'tiltyard-vending-'));
+  const local = await ContractServer.start({ folder, flags: ['--storage-vending=sts'] });
+  t.after(async () => {
+    await local.close();
+    await rm(folder, { recursive: true, force: true });
+  });
   assert.deepEqual(await optionsOf(await post('declared', 'declare', VEND, local.admin)), {});
 });
 

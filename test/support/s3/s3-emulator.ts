@@ -147,7 +147,11 @@ export class S3Emulator {
       const fault = findSignatureFault(request, body, session ?? CREDENTIALS);
       if (fault !== undefined || session === undefined) return fault;
       const wanted = { method, path, query: url.searchParams, headers: request.headers, body };
-      return isAllowed(session.policy, wanted) ? undefined : 'AccessDenied';
+      // As S3 does: whether an object exists is told only to those who may list the bucket, without any condition.
+      const isRead = ['GET', 'HEAD'].includes(method) && url.search === '';
+      const isProbe = isRead && this.objects.get(path) === undefined;
+      const mayKnow = !isProbe || isAllowed(session.policy, { ...wanted, query: new URLSearchParams('list-type=2') });
+      return mayKnow && isAllowed(session.policy, wanted) ? undefined : 'AccessDenied';
     }
     const isKnown = google.token === undefined || request.headers.authorization === `Bearer ${google.token}`;
     return isKnown ? undefined : 'AccessDenied';
