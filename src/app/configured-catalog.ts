@@ -4,6 +4,8 @@ import type { Catalog } from '../catalog/catalog.ts';
 import { inspectCatalog } from '../catalog/sqlite/inspect-catalog.ts';
 import type { CatalogState } from '../catalog/schema/migrations.ts';
 import type { Config } from '../config/config.ts';
+import { invalidInput } from '../errors/service-error.ts';
+import { quoteForMessage } from '../model/identifier.ts';
 import { CredentialVending, openStorages } from '../storage/storages.ts';
 import type { ObjectSettings } from '../storage/storages.ts';
 
@@ -35,6 +37,15 @@ export async function inspectCatalogAt(address: string): Promise<CatalogState> {
   if (!isPostgresAddress(address)) return inspectCatalog(address);
   const { inspectPostgresCatalog } = await import('../catalog/postgres/inspect-catalog.ts');
   return inspectPostgresCatalog({ url: address, waitMilliseconds: WAIT_MILLISECONDS });
+}
+
+/** Refuses a database whose root the other nodes cannot reach. */
+export function requireSharedRoot(database: string, root: string, { node }: Config): void {
+  if (node.url === undefined || root.includes('://')) return;
+  throw invalidInput(
+    `The database ${quoteForMessage(database)} cannot have the root ${root}: nodes do not share a local folder.`,
+    'Use an s3://, gs:// or az:// address, or run a single server without node.url.',
+  );
 }
 
 /** Creates the root folder of a new database, or probes its object store, for a command that runs beside the server. */

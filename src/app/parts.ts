@@ -29,7 +29,7 @@ import { createTelemetry, openOpenTelemetry } from '../telemetry/telemetry.ts';
 import { Writes } from '../writes/writes.ts';
 import type { OnWriteStep, WritesSettings } from '../writes/writes.ts';
 import { openConfiguredCatalog, openVending, toObjectSettings } from './configured-catalog.ts';
-import { ensureAdminKey, ensureDefaultDatabase, ensureRoots, ensureSigningKey } from './startup.ts';
+import { ensureAdminKey, ensureDefaultDatabase, ensureRoots, ensureSigningKey, requireSharedRoots } from './startup.ts';
 
 /** The process around the service; a test may replace it. */
 export interface Outside extends Pick<StorageSettings, 'disk'> {
@@ -82,6 +82,7 @@ export async function openParts(config: Config, outside: Outside, open: OpenPart
   const storages = open.add(
     openStorages({ sync: storage.sync, watchedTablesMax, objects: toObjectSettings(config), ...disk }),
   );
+  if (config.node.url !== undefined) await requireSharedRoots(catalog, config);
   await ensureRoots(catalog, storages, telemetry);
   const engine = open.add(await openConfiguredEngine(config, { ...observed, storages, native }));
   await lock.acquireDatabases(catalog, telemetry);

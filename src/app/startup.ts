@@ -1,9 +1,10 @@
-import { writeFile } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { digestSecret, generateApiKey } from '../auth/keys/secrets.ts';
 import { generateSigningKey } from '../auth/keys/signing-keys.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Config } from '../config/config.ts';
+import { requireSharedRoot } from './configured-catalog.ts';
 import { DEFAULT_DATABASE, isOwnDirectory } from '../model/table.ts';
 import { ServiceError } from '../errors/service-error.ts';
 import { isTransientFailure } from '../coordination/recover-writes.ts';
@@ -15,28 +16,41 @@ import type { Telemetry } from '../telemetry/telemetry.ts';
 const ADMIN_KEY_NAME = 'administrator';
 const ADMIN_GRANT = { role: 'admin', database: undefined, path: [] } as const;
 
-/** The database of requests without a database header. True when the catalog is new. */
+/** The database of requests without a database header. True when the catalog is new, for one of several servers. */
 export async function ensureDefaultDatabase(catalog: Catalog, root: string): Promise<boolean> {
   if ((await catalog.databases.find(DEFAULT_DATABASE)) !== undefined) return false;
-  await catalog.databases.create({ name: DEFAULT_DATABASE, root });
-  return true;
+  try {
+    await catalog.databases.create({ name: DEFAULT_DATABASE, root });
+    return true;
+  } catch (error) {
+    if (error instanceof ServiceError && error.kind === 'DatabaseAlreadyExists') return false;
+    throw error;
+  }
 }
 
 /**
  * The first start creates an administrator key, unless one is configured. It is returned only then: the catalog keeps a
- * digest, and `admin.key` in the data folder, readable by its owner, keeps the key.
+ * digest, and `admin.key` in the data folder, readable by its owner, keeps the key. Of several servers that start at
+ * once, one creates it.
  */
 export async function ensureAdminKey(catalog: Catalog, config: Config): Promise<string | undefined> {
   if (config.adminKey !== undefined) {
-    await ensureKey(catalog, config.adminKey);
+    await catalog.keys.ensure(toAdministrator(digestSecret(config.adminKey)));
     return undefined;
   }
-  const keys = await catalog.keys.list();
+  const keys = await catalog.keys.list({ limit: 1 });
   if (keys.length > 0) return undefined;
   const { key, digest } = generateApiKey();
-  await writeFile(join(config.data, 'admin.key'), `${key}\n`, { mode: 0o600 });
-  await catalog.keys.create({ name: ADMIN_KEY_NAME, digest, grants: [ADMIN_GRANT] });
-  return key;
+  // First the file: a crash in between costs nothing, since the next start finds no key and creates another.
+  const file = join(config.data, 'admin.key');
+  await writeFile(file, `${key}\n`, { mode: 0o600 });
+  if (await catalog.keys.createFirst(toAdministrator(digest))) return key;
+  await rm(file, { force: true });
+  return undefined;
+}
+
+function toAdministrator(digest: string) {
+  return { name: ADMIN_KEY_NAME, digest, grants: [ADMIN_GRANT] };
 }
 
 /** What the token endpoint signs with. Several servers with one catalog share it. */
@@ -45,10 +59,9 @@ export async function ensureSigningKey(catalog: Catalog): Promise<void> {
   if (keys.length === 0) await catalog.signingKeys.ensure(await generateSigningKey());
 }
 
-async function ensureKey(catalog: Catalog, key: string): Promise<void> {
-  const digest = digestSecret(key);
-  if ((await catalog.keys.findByDigest(digest)) !== undefined) return;
-  await catalog.keys.create({ name: ADMIN_KEY_NAME, digest, grants: [ADMIN_GRANT] });
+/** Nodes cannot share a local folder: a database that a single server kept in one has to move first. */
+export async function requireSharedRoots(catalog: Catalog, config: Config): Promise<void> {
+  for (const { name, root } of await catalog.databases.list()) requireSharedRoot(name, root, config);
 }
 
 /**

@@ -55,6 +55,27 @@ export function createCredentialStore({ read, write, caches, now }: CatalogConte
       return write(async (sql) => insertCredential(sql, kind, { ...credential, createdAt: now() }));
     },
 
+    /** Creates it unless a valid one has its digest. Of several servers that start at once, one creates it. */
+    async ensure(credential: NewCredential): Promise<void> {
+      const isKnown = async (sql: Sql): Promise<boolean> =>
+        (await selectValid(sql, kind).where('digest', '=', credential.digest).executeTakeFirst()) !== undefined;
+      // Read before, since every write makes all processes repeat their lookups.
+      if (await read(isKnown)) return;
+      await write(async (sql) => {
+        if (!(await isKnown(sql))) await insertCredential(sql, kind, { ...credential, createdAt: now() });
+      });
+    },
+
+    /** Creates it unless there are others, even revoked ones: true for one of several servers that start at once. */
+    async createFirst(credential: NewCredential): Promise<boolean> {
+      return write(async (sql) => {
+        const other = await sql.selectFrom(kind.table).select('id').executeTakeFirst();
+        if (other !== undefined) return false;
+        await insertCredential(sql, kind, { ...credential, createdAt: now() });
+        return true;
+      });
+    },
+
     /** Not one that was revoked; the caller checks whether it has expired. */
     async find(id: string): Promise<CredentialRecord | undefined> {
       return byId.find(id, async () => load('id', id));

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { ensureRoot } from '../../app/configured-catalog.ts';
+import { ensureRoot, requireSharedRoot } from '../../app/configured-catalog.ts';
 import { requireServedRoot } from '../../app/installed-engine.ts';
 import type { Command } from '../command.ts';
 import { defineCatalogCommand, defineListCommand, requireOneName } from './catalog-command.ts';
@@ -11,12 +11,13 @@ export const databaseCommands: readonly Command[] = [
     words: ['database', 'create'],
     usage: 'NAME [--root FOLDER_OR_URI] [--json] [--data DIR]',
     summary: 'create a database: a tenant with separate tables',
-    help: 'Without --root its tables live below the storage root, in a folder of their own.',
+    help: 'Without --root its tables live below the storage root, in a folder of their own. Several nodes need an object store.',
     prepare(given) {
       const name = requireOneName(given, NAME_RULE);
       const wanted = toRoot(given.value('root'));
       if (wanted !== undefined) requireServedRoot(wanted);
       return async (catalog, config) => {
+        if (wanted !== undefined) requireSharedRoot(name, wanted, config);
         const { root } = await catalog.databases.create({ name, root: wanted });
         await ensureRoot(root, config).catch(async (error: unknown) => {
           await catalog.databases.drop(name);
