@@ -71,15 +71,20 @@ async function joinParts(parts: AppParts, open: OpenParts) {
 
 /** What must be done before the first write. */
 function listRecoverySteps(parts: AppParts, recovered: { swept: number; adopted: number }): readonly RecoveryStep[] {
-  const { writes } = parts;
+  const { writes, leases } = parts;
+  const sweep = [
+    async () => void (recovered.swept = await sweepUnfinished(parts)),
+    async () => void (recovered.adopted = await adoptTables(parts)),
+  ];
+  // Where several nodes serve, a table's pending writes are resolved by the node that takes it over.
+  if (leases !== undefined) return sweep;
   return [
     async () => {
       const failures = await writes.inDoubtWrites.resolvePending();
       for (const failure of failures) if (failure instanceof Error && isTransientFailure(failure)) throw failure;
     },
     async () => writes.responses.recover(),
-    async () => void (recovered.swept = await sweepUnfinished(parts)),
-    async () => void (recovered.adopted = await adoptTables(parts)),
+    ...sweep,
   ];
 }
 

@@ -85,7 +85,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   kysely: ['catalog'],
   libsql: ['catalog', 'coordination'],
   pg: ['catalog'],
-  'lru-cache': ['auth', 'catalog', 'engine', 'http', 'maintenance', 'writes'],
+  'lru-cache': ['coordination', 'auth', 'catalog', 'engine', 'http', 'maintenance', 'writes'],
   'p-limit': ['catalog', 'engine', 'operations', 'storage'],
   jose: ['auth'],
   'oidc-provider': ['auth'],

@@ -14,11 +14,12 @@ export const WAIT_MILLISECONDS = 5_000;
 const CONNECTIONS_MAX = 8;
 
 /** The configured catalog; commands open it beside a running server. */
-export async function openConfiguredCatalog(config: Config): Promise<Catalog> {
+export async function openConfiguredCatalog(config: Config, nodeId?: string): Promise<Catalog> {
   await mkdir(config.data, { recursive: true, mode: 0o700 });
   return openCatalog({
     address: config.catalog.url ?? config.catalogFile,
     storageRoot: config.storage.root,
+    nodeId,
     waitMilliseconds: WAIT_MILLISECONDS,
     connectionsMax: CONNECTIONS_MAX,
     cacheEntriesMax: CACHE_ENTRIES_MAX,

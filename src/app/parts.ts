@@ -6,8 +6,12 @@ import { createAuthenticator } from '../auth/authenticator.ts';
 import { generateApiKey, generateClientSecret } from '../auth/keys/secrets.ts';
 import { findOwnIssuer } from '../config/config.ts';
 import type { Config } from '../config/config.ts';
+import type { Catalog } from '../catalog/catalog.ts';
 import { createSingleProcess } from '../coordination/coordination.ts';
+import type { Owner } from '../coordination/coordination.ts';
+import { Membership } from '../coordination/membership.ts';
 import { ServerLock } from '../coordination/server-lock.ts';
+import { TableLeases } from '../coordination/table-leases.ts';
 import { WriteGate } from '../coordination/write-gate.ts';
 import { openEngine } from '../engine/engine.ts';
 import type { TornManifest } from '../engine/native/connections.ts';
@@ -15,9 +19,11 @@ import { readEngineRelease, requireRootSupport } from '../engine/native/engine-r
 import { loadNative } from '../engine/native/native.ts';
 import type { NativeEngine } from '../engine/native/native.ts';
 import { watchEngine } from '../engine/watched-engine.ts';
+import { Forwarder } from '../http/forwarding/forwarder.ts';
 import { createLoad } from '../http/admission/load.ts';
 import { Jobs } from '../jobs/jobs.ts';
 import { Maintenance } from '../maintenance/maintenance.ts';
+import type { TableRecord } from '../model/table.ts';
 import { readRelease } from '../release.ts';
 import { SlowQueries } from '../slow-queries/slow-queries.ts';
 import { openStorages } from '../storage/storages.ts';
@@ -26,10 +32,18 @@ import type { TelemetryEvent } from '../telemetry/events.ts';
 import { batchLines, openLogOutput } from '../telemetry/log/log-output.ts';
 import { Metrics, watchEventLoop } from '../telemetry/metrics/metrics.ts';
 import { createTelemetry, openOpenTelemetry } from '../telemetry/telemetry.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
 import { Writes } from '../writes/writes.ts';
 import type { OnWriteStep, WritesSettings } from '../writes/writes.ts';
 import { openConfiguredCatalog, openVending, toObjectSettings } from './configured-catalog.ts';
-import { ensureAdminKey, ensureDefaultDatabase, ensureRoots, ensureSigningKey, requireSharedRoots } from './startup.ts';
+import {
+  ensureAdminKey,
+  ensureDefaultDatabase,
+  ensureInstance,
+  ensureRoots,
+  ensureSigningKey,
+  requireSharedRoots,
+} from './startup.ts';
 
 /** The process around the service; a test may replace it. */
 export interface Outside extends Pick<StorageSettings, 'disk'> {
@@ -73,7 +87,12 @@ export async function openParts(config: Config, outside: Outside, open: OpenPart
   const observed = await openTelemetry(config, open);
   const { telemetry } = observed;
   const lock = open.add(await lockFolders(config, outside));
-  const catalog = open.add(await openConfiguredCatalog(config));
+  // A catalog that several processes can reach says which of them may write to a table.
+  const nodeId = config.catalog.url === undefined ? undefined : randomUUID();
+  const catalog = open.add(await openConfiguredCatalog(config, nodeId));
+  const membership =
+    nodeId === undefined ? undefined : open.add(await joinNodes(config, { catalog, telemetry, nodeId }));
+  const leases = nodeId === undefined ? undefined : new TableLeases(catalog);
   const isNewCatalog = await ensureDefaultDatabase(catalog, storage.root);
   const adminKey = await ensureAdminKey(catalog, config);
   if (issuerUrl !== undefined) await ensureSigningKey(catalog);
@@ -84,9 +103,15 @@ export async function openParts(config: Config, outside: Outside, open: OpenPart
   );
   if (config.node.url !== undefined) await requireSharedRoots(catalog, config);
   await ensureRoots(catalog, storages, telemetry);
-  const engine = open.add(await openConfiguredEngine(config, { ...observed, storages, native }));
+  const engine = open.add(await openConfiguredEngine(config, { ...observed, catalog, storages, native }));
   await lock.acquireDatabases(catalog, telemetry);
-  const writes = open.add(await openWrites(config, outside, { ...observed, catalog, engine, storages }));
+  const writes = open.add(await openWrites(config, outside, { ...observed, catalog, engine, storages, leases }));
+  if (membership !== undefined) {
+    membership.onAbandoned = async (tableId) => {
+      const table = await catalog.tables.findById(tableId);
+      if (table !== undefined) await writes.locate(table);
+    };
+  }
   const authSettings = { ...config.auth, ownIssuer: issuerUrl };
   const authenticator = open.add(createAuthenticator(authSettings, catalog, now, (fetch) => telemetry.emit(fetch)));
   const hasTable = async (tableId: string): Promise<boolean> => catalog.tables.has(tableId);
@@ -102,6 +127,8 @@ export async function openParts(config: Config, outside: Outside, open: OpenPart
     limits,
     lock,
     catalog,
+    leases,
+    forwarder: openForwarder(config, { nodeId, catalog, writes }, open),
     isNewCatalog,
     adminKey,
     storages,
@@ -170,35 +197,72 @@ async function lockFolders(config: Config, { supervisorPid = process.pid }: Outs
 async function openConfiguredEngine(
   { storage, limits }: Config,
   {
+    catalog,
     storages,
     telemetry,
     onEngineCall,
     native,
-  }: Observed & { readonly storages: Storages; readonly native: NativeEngine },
+  }: Observed & { readonly catalog: Catalog; readonly storages: Storages; readonly native: NativeEngine },
 ) {
   const settings = {
     limits: limits.engine,
     storageOptions: storage.options,
     querySeconds: limits.query.seconds,
     storages,
+    pollSeconds: storage.pollSeconds,
+    onLaterVersion: async (tableId: string, version: number) => catalog.heads.advance(tableId, version),
     onQuarantine: (found: TornManifest) => telemetry.emit({ kind: 'manifest-quarantined', ...found }),
   };
   return watchEngine(await openEngine(settings, native), onEngineCall);
 }
 
+interface WritesParts extends Pick<WritesSettings, 'catalog' | 'engine' | 'storages'> {
+  /** Absent where one process serves. */
+  readonly leases: TableLeases | undefined;
+}
+
+/** Other nodes learn of this one. */
+async function joinNodes(
+  { data, host, port, node }: Config,
+  { catalog, telemetry, nodeId }: { readonly catalog: Catalog; readonly telemetry: Telemetry; readonly nodeId: string },
+): Promise<Membership> {
+  const { url: address, leaseSeconds } = node;
+  const name = `${hostname()} ${host}:${port}`;
+  const instance = await ensureInstance(data);
+  return Membership.join({ catalog, telemetry, id: nodeId, instance, name, address, leaseSeconds });
+}
+
+/** Only with an address of this node can there be others. */
+function openForwarder(
+  { node, limits }: Config,
+  {
+    nodeId,
+    catalog,
+    writes,
+  }: Pick<WritesSettings, 'catalog'> & { readonly nodeId: string | undefined; readonly writes: Writes },
+  open: OpenParts,
+): Forwarder | undefined {
+  const { secret, leaseSeconds, forwardsMax } = node;
+  if (nodeId === undefined || secret === undefined) return undefined;
+  const locate = async (table: TableRecord): Promise<Owner | undefined> => writes.locate(table);
+  return open.add(
+    new Forwarder({ catalog, locate, nodeId, secret, leaseSeconds, forwardsMax, limits, onForwarded: () => {} }),
+  );
+}
+
 async function openWrites(
   config: Config,
   { onWriteStep }: Outside,
-  { metrics, onEngineCall, ...parts }: Observed & Pick<WritesSettings, 'catalog' | 'engine' | 'storages'>,
+  { metrics, onEngineCall, leases, ...parts }: Observed & WritesParts,
 ): Promise<Writes> {
   // The former release marked responses in this file.
   await rm(`${config.catalogFile}-answers`, { force: true });
   return Writes.open({
     ...parts,
-    coordination: createSingleProcess(),
+    coordination: leases ?? createSingleProcess(),
     limits: config.limits,
     sync: config.storage.sync,
-    marksFile: `${config.catalogFile}-marks`,
+    marksFile: leases === undefined ? `${config.catalogFile}-marks` : undefined,
     spoolFolder: join(config.data, 'uploads'),
     onBatch({ kind, members, startedAt, endedAt }) {
       metrics.writesCommitted(kind, members);

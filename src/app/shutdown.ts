@@ -10,9 +10,11 @@ const POLL_MILLISECONDS = 20;
  * that are running are still waited for. What is left then is abandoned: it has committed nothing.
  */
 export async function finishWork(parts: AppParts, drainSeconds: number): Promise<void> {
-  const { load, jobs, maintenance, writes, writeGate } = parts;
+  const { load, jobs, maintenance, writes, writeGate, leases } = parts;
   void maintenance.close();
-  const finished = load.inFlight.whenIdle().then(async () => jobs.drain());
+  // The tables of this node go to others as soon as its writes have ended; long reads may go on.
+  const released = leases?.release(async () => whenNothingIsWritten(writes));
+  const finished = Promise.all([load.inFlight.whenIdle().then(async () => jobs.drain()), released]);
   if (await endsWithin(drainSeconds, finished)) return;
   writeGate.close('the server has restarted');
   jobs.interrupt();
@@ -20,5 +22,5 @@ export async function finishWork(parts: AppParts, drainSeconds: number): Promise
 }
 
 async function whenNothingIsWritten(writes: AppParts['writes']): Promise<void> {
-  while (writes.idempotency.runningCount > 0) await sleep(POLL_MILLISECONDS);
+  while (writes.idempotency.runningCount > 0 || writes.queues.running > 0) await sleep(POLL_MILLISECONDS);
 }

@@ -1,4 +1,5 @@
-import { rm, writeFile } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { digestSecret, generateApiKey } from '../auth/keys/secrets.ts';
 import { generateSigningKey } from '../auth/keys/signing-keys.ts';
@@ -9,6 +10,7 @@ import { DEFAULT_DATABASE, isOwnDirectory } from '../model/table.ts';
 import { ServiceError } from '../errors/service-error.ts';
 import { isTransientFailure } from '../coordination/recover-writes.ts';
 import { readEngineRelease, requireRootSupport } from '../engine/native/engine-release.ts';
+import type { TableLeases } from '../coordination/table-leases.ts';
 import type { Services } from '../operations/services.ts';
 import type { Storages } from '../storage/storages.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
@@ -85,8 +87,20 @@ export async function ensureRoots(catalog: Catalog, storages: Storages, telemetr
   }
 }
 
+/** Identifies the data folder to other nodes: a process that follows another in it need not wait for the other's lease. */
+export async function ensureInstance(data: string): Promise<string> {
+  const file = join(data, 'node.id');
+  const known = await readFile(file, 'utf8').catch(() => '');
+  if (known.trim() !== '') return known.trim();
+  const instance = randomUUID();
+  await writeFile(file, `${instance}\n`, { mode: 0o600 });
+  return instance;
+}
+
 interface RecoveryParts extends Pick<Services, 'catalog' | 'engine' | 'writes' | 'telemetry'> {
   readonly isNewCatalog: boolean;
+  /** Present where several nodes may serve: the owner of a table ends its unfinished writes. */
+  readonly leases: TableLeases | undefined;
 }
 
 /**
@@ -94,7 +108,7 @@ interface RecoveryParts extends Pick<Services, 'catalog' | 'engine' | 'writes' |
  * removed, and a table in the middle of a write of several commits goes back to the version that its readers saw. What
  * cannot be ended now stays for the next start; what lacked space is thrown, because it can be ended once there is some.
  */
-export async function sweepUnfinished({ catalog, engine, writes, telemetry }: RecoveryParts): Promise<number> {
+export async function sweepUnfinished({ catalog, engine, writes, telemetry, leases }: RecoveryParts): Promise<number> {
   const { reservations, held } = await catalog.tables.unfinished();
   let swept = 0;
   let transient: Error | undefined;
@@ -119,7 +133,7 @@ export async function sweepUnfinished({ catalog, engine, writes, telemetry }: Re
       await catalog.tables.finishRemoval(removal);
     });
   }
-  for (const table of held) {
+  for (const table of leases === undefined ? held : []) {
     const { heldVersion } = table;
     if (heldVersion === undefined) continue;
     await attempt(table.location.directory, async () => {

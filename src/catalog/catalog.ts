@@ -8,6 +8,9 @@ import { createDatabaseStore } from './databases.ts';
 import { createJournal } from './journal/journal.ts';
 import { createTransactionStore } from './journal/transactions.ts';
 import { createNamespaceStore } from './namespaces/namespaces.ts';
+import { createHeadStore } from './nodes/heads.ts';
+import { createLeaseStore } from './nodes/leases.ts';
+import { createNodeStore } from './nodes/nodes.ts';
 import { migrate } from './schema/migrations.ts';
 import { openSqliteStore } from './sqlite/sqlite-store.ts';
 import type { CatalogStore } from './store.ts';
@@ -19,6 +22,8 @@ export type { CompletedRequest, JournalEntry, NewEntry } from './journal/entries
 export type { BeginOptions, Journal, NewCommit, RecordedCommit } from './journal/journal.ts';
 export type { CommitEntry, TransactionRecord } from './journal/transactions.ts';
 export type { NamespacePage } from './namespaces/namespaces.ts';
+export type { Lease, LeaseHolder } from './nodes/leases.ts';
+export type { NodeRecord } from './nodes/nodes.ts';
 export type { FoundTable } from './tables/adoption.ts';
 export type { Removal } from './tables/lifecycle.ts';
 export type { PublishEntry, Reservation } from './tables/reservations.ts';
@@ -56,6 +61,11 @@ export async function openCatalog(settings: CatalogSettings) {
     grants: createGrantStore(context),
     transactions: createTransactionStore(context),
     journal: createJournal(context, settings.journal),
+    nodes: createNodeStore(context),
+    leases: createLeaseStore(context),
+    heads: createHeadStore(context),
+    /** Lookups in it see whatever was committed before it began, and share one query. Absent where none needs a query. */
+    inRequest: context.inRequest,
     /** Entries, hits and misses of cached lookups. */
     lookupCounts: () => context.caches.counts(),
     counts: context.counts,

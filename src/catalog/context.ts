@@ -1,13 +1,19 @@
+import { sql as statement } from 'kysely';
 import { GroupCommit } from './group-commit.ts';
 import type { GroupOptions } from './group-commit.ts';
 import { createId } from './ids.ts';
 import { LookupCaches } from './lookup-cache.ts';
+import type { Changes } from './lookup-cache.ts';
+import { HeadCache } from './nodes/head-cache.ts';
 import { createStorageRoots } from './storage-roots.ts';
+import type { HeadRow } from './schema/rows.ts';
 import type { CatalogStore, Sql } from './store.ts';
 
 export interface ContextSettings {
   /** Databases whose roots lie below it can be moved with it. */
   readonly storageRoot: string;
+  /** Of this process, where several may serve: only tables whose lease it has are written. */
+  readonly nodeId?: string | undefined;
   /** For each kind of lookup. */
   readonly cacheEntriesMax: number;
   /** Milliseconds since 1970. */
@@ -16,10 +22,14 @@ export interface ContextSettings {
 
 export type CatalogContext = ReturnType<typeof createContext>;
 
-export function createContext(store: CatalogStore, { storageRoot, cacheEntriesMax, now }: ContextSettings) {
+export function createContext(store: CatalogStore, { storageRoot, cacheEntriesMax, nodeId, now }: ContextSettings) {
+  const { readChangeCounter, clock } = store;
+  // With a counter a head is found for less than the check of a cache costs.
+  const heads = readChangeCounter === undefined ? new HeadCache(cacheEntriesMax) : undefined;
   const caches = new LookupCaches({
-    readChangeCounter: async () => store.readChangeCounter(),
-    readGeneration: async () => store.read(readGeneration),
+    readChangeCounter: readChangeCounter?.bind(store),
+    readChanges: async (lastChange) => store.read(async (sql) => readChanges(sql, lastChange)),
+    heads,
     entriesMax: cacheEntriesMax,
   });
   let transactions = 0;
@@ -55,6 +65,15 @@ export function createContext(store: CatalogStore, { storageRoot, cacheEntriesMa
     /** Transactions committed and syncs of the disk since the start. */
     counts: () => ({ transactions, syncs: store.syncCount() }),
     caches,
+    inRequest:
+      readChangeCounter === undefined ? async <Value>(run: () => Promise<Value>) => caches.inRequest(run) : undefined,
+    heads: {
+      find: async (tableId: string, load: () => Promise<number | undefined>) =>
+        heads === undefined ? load() : caches.findHead(tableId, load),
+    },
+    nodeId,
+    /** Of the database, in milliseconds since 1970. */
+    clock: { value: clock, plus: (milliseconds: number) => statement<number>`${clock} + ${milliseconds}` },
     roots: createStorageRoots(storageRoot),
     now,
   };
@@ -67,6 +86,24 @@ export async function readGeneration(sql: Sql): Promise<string> {
   const row = await sql.selectFrom('settings').select('value').where('name', '=', GENERATION).executeTakeFirst();
   if (row === undefined) throw new Error('The catalog has no generation.');
   return row.value;
+}
+
+/** At most so many heads are taken over at once; after more, all are read anew. */
+const HEADS_MAX = 1000;
+
+/** The generation, and heads that have changed since, oldest first: one query, because every request waits for it. */
+async function readChanges(sql: Sql, lastChange: number): Promise<Changes> {
+  const { rows } = await statement<{ generation: string } & { [Name in keyof HeadRow]: HeadRow[Name] | null }>`
+    select settings.value as generation, heads.table_id, heads.version, heads.change
+    from settings left join heads on heads.change > ${lastChange}
+    where settings.name = ${GENERATION} order by heads.change limit ${HEADS_MAX}`.execute(sql);
+  const generation = rows[0]?.generation;
+  if (generation === undefined) throw new Error('The catalog has no generation.');
+  const heads: HeadRow[] = [];
+  for (const { tableId, version, change } of rows) {
+    if (tableId !== null && version !== null && change !== null) heads.push({ tableId, version, change });
+  }
+  return { generation, heads, isComplete: rows.length < HEADS_MAX };
 }
 
 export async function renewGeneration(sql: Sql, now: number): Promise<void> {

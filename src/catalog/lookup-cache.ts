@@ -1,19 +1,41 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { LRUCache } from 'lru-cache';
+import type { HeadCache } from './nodes/head-cache.ts';
+import type { HeadRow } from './schema/rows.ts';
+
+/** What has been committed since a change of heads. */
+export interface Changes {
+  /** Differs when anything was committed that a lookup may have found. */
+  readonly generation: string;
+  readonly heads: readonly HeadRow[];
+  /** False: there are more. */
+  readonly isComplete: boolean;
+}
 
 interface LookupCachesOptions {
   /** Changes when another connection, such as one of another process, has committed anything. */
-  readonly readChangeCounter: () => Promise<number | string>;
-  /** Changes when anything was committed that a lookup may have found. Costs more, so it is read second. */
-  readonly readGeneration: () => Promise<string>;
+  readonly readChangeCounter: (() => Promise<number>) | undefined;
+  /** Costs more than the counter, so it is read second. */
+  readonly readChanges: (lastChange: number) => Promise<Changes>;
+  readonly heads: HeadCache | undefined;
   /** Of each cache. */
   readonly entriesMax: number;
+}
+
+/** Lookups of one request share a check that is not older than this: a request may wait for long before its last one. */
+const CHECK_MILLISECONDS = 100;
+
+interface RequestScope {
+  check: Promise<void> | undefined;
+  checkedAt: number;
 }
 
 /** Caches that every lookup first compares with what other connections have committed. */
 export class LookupCaches {
   readonly #options: LookupCachesOptions;
   readonly #caches: Pick<LRUCache<string, string>, 'clear' | 'size'>[] = [];
-  #changeCounter: number | string | undefined;
+  readonly #requests = new AsyncLocalStorage<RequestScope>();
+  #changeCounter: number | undefined;
   #generation: string | undefined;
   #check: Promise<void> | undefined;
   #clearings = 0;
@@ -46,6 +68,16 @@ export class LookupCaches {
     };
   }
 
+  /** Lookups of a request share one check, for where it is a query: it begins after the request, so it misses nothing. */
+  async inRequest<Value>(run: () => Promise<Value>): Promise<Value> {
+    return this.#requests.run({ check: undefined, checkedAt: 0 }, run);
+  }
+
+  async findHead(tableId: string, load: () => Promise<number | undefined>): Promise<number | undefined> {
+    await this.#clearWhenChanged();
+    return this.#options.heads?.find(tableId, load) ?? load();
+  }
+
   /** Hits and misses since the start, and entries as of now. */
   counts(): { readonly entries: number; readonly hits: number; readonly misses: number } {
     const entries = this.#caches.reduce((sum, { size }) => sum + size, 0);
@@ -56,6 +88,7 @@ export class LookupCaches {
   clear(): void {
     this.#clearings += 1;
     for (const cache of this.#caches) cache.clear();
+    this.#options.heads?.clear();
     this.#generation = undefined;
   }
 
@@ -64,6 +97,10 @@ export class LookupCaches {
    * before the first of them began reaches this process, if at all, in a later turn of the event loop.
    */
   async #clearWhenChanged(): Promise<void> {
+    const request = this.#requests.getStore();
+    if (request?.check !== undefined && performance.now() - request.checkedAt < CHECK_MILLISECONDS) {
+      return request.check;
+    }
     if (this.#check === undefined) {
       const check = this.#compareWithCommitted();
       this.#check = check;
@@ -71,17 +108,23 @@ export class LookupCaches {
         if (this.#check === check) this.#check = undefined;
       });
     }
+    if (request !== undefined) {
+      request.check = this.#check;
+      request.checkedAt = performance.now();
+    }
     return this.#check;
   }
 
   async #compareWithCommitted(): Promise<void> {
-    const changeCounter = await this.#options.readChangeCounter();
-    if (changeCounter === this.#changeCounter) return;
-    const generation = await this.#options.readGeneration();
-    if (generation !== this.#generation) {
+    const { readChangeCounter, readChanges, heads } = this.#options;
+    const changeCounter = await readChangeCounter?.();
+    if (changeCounter !== undefined && changeCounter === this.#changeCounter) return;
+    const changes = await readChanges(heads?.lastChange ?? Number.MAX_SAFE_INTEGER);
+    if (changes.generation !== this.#generation || !changes.isComplete) {
       this.clear();
-      this.#generation = generation;
+      this.#generation = changes.generation;
     }
+    heads?.apply(changes.heads);
     // Last, so that a concurrent lookup reads the generation too.
     this.#changeCounter = changeCounter;
   }

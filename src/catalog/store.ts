@@ -38,14 +38,20 @@ export interface CatalogStore {
   /** As `transact`, for changes of the schema, which run in one process at a time. */
   transactAlone<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
 
-  /** Changes when another connection than that of `transact` has committed anything. Cheap: every lookup reads it. */
-  readChangeCounter(): Promise<number | string>;
+  /**
+   * Changes when another connection than that of `transact` has committed anything. Cheap: every lookup reads it. Absent
+   * where nothing is cheaper than a query.
+   */
+  readonly readChangeCounter?: () => Promise<number>;
 
   /** Refuses while a committed transaction may not be durable: for what must not be reported before it is. */
   requireDurable(): Promise<void>;
 
   /** Syncs of committed transactions to disk since the start. */
   syncCount(): number;
+
+  /** Milliseconds since 1970 on the clock of the database, which all nodes share. */
+  readonly clock: RawBuilder<number>;
 
   /** The column type of text that is compared and ordered byte by byte. */
   readonly binaryText: RawBuilder<unknown>;

@@ -4,15 +4,31 @@ import type { TableRecord } from '../model/table.ts';
 export interface Ownership {
   /** Grows with each change of owner. Journal entries carry it, for fencing. */
   readonly epoch: number;
+  /** An earlier owner has left writes pending: they are resolved before the first one of this owner. */
+  readonly hasPending: boolean;
+}
+
+/** Another node, which may write to a table. */
+export interface Owner {
+  readonly nodeId: string;
+  /** Absent for one that serves alone. */
+  readonly address: string | undefined;
 }
 
 /** Which process may write to a table. */
 export interface Coordination {
-  own(table: TableRecord): Promise<Ownership>;
+  /** Throws `NotOwner` when another node may. Takes a table that no node owns. */
+  own(table: Pick<TableRecord, 'id'>): Promise<Ownership>;
+  /** The owner, when it is another node. Takes a table that no node owns. */
+  locate(table: Pick<TableRecord, 'id'>): Promise<Owner | undefined>;
+  /** What earlier owners have left is resolved. */
+  settle(tableId: string): void;
+  /** Another node has taken the table over. */
+  lost(tableId: string): void;
 }
 
 /** One process serves: every table is always ours. The server lock keeps others out. */
 export function createSingleProcess(): Coordination {
-  const ours = { epoch: 0 };
-  return { own: async () => ours };
+  const ours = { epoch: 0, hasPending: false };
+  return { own: async () => ours, locate: async () => undefined, settle: () => {}, lost: () => {} };
 }

@@ -8,6 +8,7 @@ import type { NativeEngine } from './native/native.ts';
 import { OrphanedQueries } from './native/query-deadline.ts';
 import { lowerEngineThreads } from './native/thread-priority.ts';
 import { OpenReaders } from './tables/open-readers.ts';
+import type { RecordedSettings } from './tables/recorded-tables.ts';
 import { OpenTables } from './tables/open-tables.ts';
 
 export interface EngineSettings {
@@ -16,6 +17,9 @@ export interface EngineSettings {
   readonly storageOptions: Readonly<Record<string, string>>;
   readonly querySeconds: number;
   readonly storages: Storages;
+  /** For tables on object stores. */
+  readonly pollSeconds?: number;
+  readonly onLaterVersion?: RecordedSettings['onLaterVersion'];
   /** Called when a table went back by a version. */
   readonly onQuarantine?: (found: TornManifest) => void;
 }
@@ -28,7 +32,8 @@ export function openParts(native: NativeEngine, settings: EngineSettings) {
   const session = new native.Session(BigInt(limits.indexCacheBytes), BigInt(limits.metadataCacheBytes));
   const release = readEngineRelease();
   const connections = new Connections({ native, release, session, storages, storageOptions, onQuarantine });
-  const tables = new OpenTables(connections, limits.openTablesMax);
+  const { pollSeconds = Infinity, onLaterVersion = async () => {} } = settings;
+  const tables = new OpenTables(connections, { openTablesMax: limits.openTablesMax, pollSeconds, onLaterVersion });
   return {
     native,
     release,

@@ -10,6 +10,7 @@ import type { Operation, Reply } from '../operations/operation.ts';
 import { toWorkClass } from './admission/admission-control.ts';
 import type { AdmissionRequest } from './admission/admission-control.ts';
 import type { RefusalCache } from './admission/refusal-cache.ts';
+import type { Forwarder } from './forwarding/forwarder.ts';
 import { toErrorReply, toPublicError } from './reply/error-reply.ts';
 import { toHttpReply } from './reply/reply.ts';
 import { bufferReply, isStreamed, sendStream, sendWhole, sendWrite } from './reply/send-reply.ts';
@@ -34,6 +35,8 @@ export interface HttpDependencies extends InvokeDependencies, SendDependencies {
   readonly authenticator: Authenticator;
   readonly refusalCache: RefusalCache;
   readonly hostSuffix: string | undefined;
+  /** Absent where one node serves. */
+  readonly forwarder: Forwarder | undefined;
 }
 
 /** A request as the router matched it. */
@@ -78,7 +81,8 @@ async function execute(routed: RoutedRequest, http: HttpDependencies): Promise<R
 
   const { caller, raw } = await authenticate(routed, http);
   context.caller = caller.id;
-  http.load.rateLimit.take(caller.id);
+  // The node that has forwarded the request has counted it.
+  if (http.forwarder?.isForwarded(message) !== true) http.load.rateLimit.take(caller.id);
   const readsJson = isJsonRead(operation, message);
   const admissionRequest = { work: toWorkClass(operation), caller: caller.id, signal };
   if (readsJson) shedLoad(routed, admissionRequest, http);
@@ -116,10 +120,18 @@ async function execute(routed: RoutedRequest, http: HttpDependencies): Promise<R
     signal,
     body,
     ...(operation.body.kind === 'arrow' ? arrowBody(context, isHashed, http) : {}),
+    ...forwarding(routed, http),
     address: message.url ?? '',
     renamedSeconds: followsRename(routed) ? http.limits.http.renamedSeconds : 0,
   };
   return invoke(operation, caller, input, http);
+}
+
+function forwarding({ context, operation }: RoutedRequest, { forwarder }: HttpDependencies): Pick<Input, 'forward'> {
+  if (forwarder === undefined) return {};
+  const { kind } = operation.body;
+  const body = kind === 'arrow' ? ({ kind: 'stream' } as const) : ({ kind: 'whole', bytes: context.body } as const);
+  return { forward: async (table) => forwarder.forward(context, table, body) };
 }
 
 /** Refuses before any further work what admission control would refuse anyway. */
@@ -180,11 +192,14 @@ function isMalformed(error: unknown): boolean {
 async function readBody(
   context: RequestContext,
   bytesMax: number,
-  { load, limits }: HttpDependencies,
+  { load, limits, forwarder }: HttpDependencies,
 ): Promise<Record<string, unknown>> {
   const { message } = context;
   const lease = context.lease(load.jsonMemory);
-  const body = await readJsonBody(message, { bytesMax, limits: limits.http, lease });
+  const keep = (bytes: Uint8Array): void => {
+    if (forwarder !== undefined) context.body = bytes;
+  };
+  const body = await readJsonBody(message, { bytesMax, limits: limits.http, lease, keep });
   if (body['context'] !== undefined) {
     context.requestId = readRequestId(headerReader(message, body['context'])) ?? context.requestId;
   }

@@ -16,6 +16,8 @@ interface RequestContextOptions extends Pick<RequestContext, 'message' | 'respon
   readonly dialect?: Dialect;
 }
 
+const NO_BYTES = new Uint8Array();
+
 interface ContextDependencies {
   readonly load: Load;
   readonly services: { readonly telemetry: Telemetry };
@@ -42,6 +44,8 @@ export class RequestContext {
   database: string | undefined;
   /** Of an Arrow body, which often comes without Content-Length. */
   bytesIn: number | undefined;
+  /** Of a JSON request that may be forwarded to another node. */
+  body: Uint8Array = NO_BYTES;
   /** Until the reply is decided, or streamed. */
   slot: ReleaseSlot | undefined;
 

@@ -51,14 +51,18 @@ export function addRoutes(server: FastifyInstance, settings: RouteSettings): voi
 /** One operation is one route; the router ignores a slash at the end. */
 function mount(server: FastifyInstance, operation: Operation, settings: RouteSettings): void {
   const { basePath, tracer } = settings;
+  const { inRequest } = settings.services.catalog;
   if (operation.permission === undefined) throw new Error(`The operation ${operation.id} declares no permission.`);
   const handler = async ({ raw, id, params }: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const context = new RequestContext({ message: raw, response: reply.raw, requestId: id, operation }, settings);
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The router fills it from the operation's path.
     const routed = { context, operation, params: params as Readonly<Record<string, string>> };
-    if (tracer === undefined) return handleRequest(routed, settings);
     const onSpan = (traceresponse: string): void => void reply.raw.setHeader('traceresponse', traceresponse);
-    return tracer.run(raw.headers, onSpan, async () => handleRequest(routed, settings));
+    const handle = async (): Promise<void> => {
+      if (tracer === undefined) return handleRequest(routed, settings);
+      return tracer.run(raw.headers, onSpan, async () => handleRequest(routed, settings));
+    };
+    return inRequest === undefined ? handle() : inRequest(handle);
   };
   for (const path of [operation.path, operation.pathOfRoot]) {
     if (path !== undefined) server.route({ method: [...operation.methods], url: `${basePath}${path}`, handler });

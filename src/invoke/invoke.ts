@@ -5,7 +5,7 @@ import { ServiceError, invalidInput } from '../errors/service-error.ts';
 import { isVisible } from '../model/access.ts';
 import type { Caller } from '../model/access.ts';
 import { databaseNotFound, tableNotFound } from '../model/refusals.ts';
-import type { Database } from '../model/table.ts';
+import type { Database, TableRecord } from '../model/table.ts';
 import type { Operation, OperationRequest, Reply, RequestFacts } from '../operations/operation.ts';
 import type { Services } from '../operations/services.ts';
 import { checkDeclared } from '../operations/tables/declared-tables.ts';
@@ -19,6 +19,8 @@ export interface Input extends Omit<OperationRequest, 'caller' | 'write' | 'tabl
   readonly address: string;
   /** Of the bytes of an Arrow body, after they have been read: part of the digest. */
   readonly streamDigest?: () => string;
+  /** Passes the request on to the node that owns the table; `undefined` when this one does. Absent where one node serves. */
+  readonly forward?: (table: TableRecord) => Promise<Reply | undefined>;
   /** How long the former name of a renamed table still resolves, for this request. */
   readonly renamedSeconds: number;
 }
@@ -41,6 +43,8 @@ export async function invoke(
   { services, writeGate }: InvokeDependencies,
 ): Promise<Reply> {
   const resolved = await resolveTarget(operation, caller, input, services.catalog);
+  const forwarded = await forward(operation, input, resolved, services.catalog);
+  if (forwarded !== undefined) return forwarded;
   // Data that somebody else wrote are checked before the engine reads them.
   const isUnchecked = resolved.table?.isDeclared === true && operation.ignoresData === undefined;
   const target = isUnchecked ? { ...resolved, table: await checkDeclared(resolved.table, services) } : resolved;
@@ -52,6 +56,19 @@ export async function invoke(
   } catch (error) {
     throw await explainFailure(error, request, services.catalog);
   }
+}
+
+/** Writes of a table run at the node that owns it; so does a create that may replace one. */
+async function forward(
+  operation: Operation,
+  input: Input,
+  { table, path }: Pick<OperationRequest, 'table' | 'path'>,
+  { tables }: Catalog,
+): Promise<Reply | undefined> {
+  if (input.forward === undefined || !changesTables(operation)) return undefined;
+  const isReplaced = path !== undefined && input.query['mode']?.toLowerCase() === 'overwrite';
+  const written = isReplaced ? await tables.find(input.database?.id ?? '', path) : table;
+  return written && input.forward(written);
 }
 
 /** A database that the caller may not see is refused like one that does not exist. */

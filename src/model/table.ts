@@ -13,6 +13,11 @@ export interface Database {
   readonly root: string;
 }
 
+/** Whether a root is an address of an object store, not a folder. */
+export function isObjectRoot(root: string): boolean {
+  return root.includes('://');
+}
+
 /** `listed`: created by the service, in a directory that it named. `namespaced`: adopted, opened by the engine's path. */
 export type TableLocation =
   | { readonly kind: 'listed'; readonly root: string; readonly directory: string }
@@ -34,6 +39,8 @@ export interface TableRecord {
   readonly heldVersion: number | undefined;
   /** The branch of `heldVersion`; the main branch when absent. */
   readonly heldBranch?: string;
+  /** On an object store: the version that readers of the main branch get. Absent: they ask the store. */
+  readonly recordedVersion?: number | undefined;
   /** Only declared: the data may not exist, now or ever. */
   readonly isDeclared?: true;
 }
@@ -42,6 +49,14 @@ export interface TableState {
   readonly location: TableLocation;
   readonly branch: string | undefined;
   readonly version: number | undefined;
+  /** Where the latest version is known without asking the store: what to use for it. */
+  readonly recorded?: RecordedVersion | undefined;
+}
+
+/** The version of a table that readers get, as the catalog has it. */
+export interface RecordedVersion {
+  readonly tableId: string;
+  readonly version: number;
 }
 
 /** Whether the catalog named the directory: slug and id. If it is not listed, it is litter and not a user's table. */

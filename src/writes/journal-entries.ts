@@ -50,7 +50,8 @@ export function toCommit(write: JournaledWrite, entry: NewEntry, version: number
     table,
     commit: { operation: recordedAs, caller, requestId, version, ...(branch === undefined ? {} : { branch }) },
     properties,
-    entry: { id, epoch, outcome: outcome.length > OUTCOME_CHARACTERS_MAX ? '{}' : outcome },
+    epoch,
+    entry: { id, outcome: outcome.length > OUTCOME_CHARACTERS_MAX ? '{}' : outcome },
     releasesReaders: holdsReaders,
   };
 }

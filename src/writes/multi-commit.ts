@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { JournalEntry, NewEntry } from '../catalog/catalog.ts';
+import { NotOwner } from '../errors/not-owner.ts';
 import { ServiceError } from '../errors/service-error.ts';
 import type { SyncScope } from '../storage/storage.ts';
 import { toCommit, toEntry, toReplayed } from './journal-entries.ts';
@@ -7,7 +8,7 @@ import { prepareUndo } from './recovery/undo-commits.ts';
 import { findFault } from './recovery/verify.ts';
 import { asServiceError, inDoubt } from './refusals.ts';
 import type { FailedWrite, JournaledWrite, MultiCommitWrite, SucceededWrite, WriteResult } from './write.ts';
-import { beginEntries, requireVersion, runReplayable, toSuccess } from './write-pipeline.ts';
+import { beginEntries, noteLoss, requireVersion, runReplayable, toSuccess } from './write-pipeline.ts';
 import type { PipelineParts } from './write-pipeline.ts';
 
 /**
@@ -44,14 +45,14 @@ export class MultiCommitPipeline {
     write: MultiCommitWrite<Outcome>,
     onFailed: (failed: FailedWrite) => void,
   ): Promise<WriteResult> {
-    const { engine, storages, coordination, responses, inDoubtWrites, onStep } = this.#parts;
+    const { engine, storages, responses, inDoubtWrites, onStep } = this.#parts;
     const { plan, table, branch } = write;
     const target = { location: table.location, branch };
     const storage = storages.of(table.location.root);
     let scope: SyncScope | undefined;
     try {
       await onStep('own');
-      const { epoch } = await coordination.own(table);
+      const { epoch } = await inDoubtWrites.own(table);
       inDoubtWrites.requireUndone(write);
       await storage.requireRoot();
       scope = await storage.beginSync(table.location);
@@ -74,6 +75,7 @@ export class MultiCommitPipeline {
         phase = 'recording';
         return await this.#record(write, entry, { version, fields: write.toFields(outcome) });
       } catch (error) {
+        noteLoss(this.#parts, write, error);
         if (phase === 'syncing') {
           // Undone in the background when the disk works again; after a failed sync, at the next start.
           inDoubtWrites.add([entry]);
@@ -135,6 +137,11 @@ export class MultiCommitPipeline {
           end();
           responses.abort([entry.id]);
           return undefined;
+        }
+        // Its new owner undoes it, and the catalog holds readers until then.
+        if (error instanceof NotOwner) {
+          this.#parts.engine.releaseReaders({ location: write.table.location, branch: write.branch });
+          break;
         }
         // The same request waits for the end of this one.
         if (!isDelayed) idempotency.addInDoubt(entry);

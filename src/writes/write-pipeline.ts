@@ -1,6 +1,7 @@
 import type { Journal, NewEntry, RecordedCommit } from '../catalog/catalog.ts';
 import type { Coordination } from '../coordination/coordination.ts';
 import type { OpenTable, PreparedCommit, WriteTarget } from '../engine/engine.ts';
+import { NotOwner } from '../errors/not-owner.ts';
 import { ServiceError } from '../errors/service-error.ts';
 import type { EngineLimits } from '../model/limits.ts';
 import type { TableRecord } from '../model/table.ts';
@@ -91,8 +92,9 @@ export class WritePipeline {
       void this.#finish(batch, result);
       return;
     }
-    // After an outage it is not split: each part would only fail in the same way.
-    const isFinal = result.kind === 'in-doubt' || result.error.kind === 'ServiceUnavailable';
+    // After an outage, or by a node that may not write, it is not split: each part would only fail in the same way.
+    const { kind, error } = result;
+    const isFinal = kind === 'in-doubt' || error.kind === 'ServiceUnavailable' || error instanceof NotOwner;
     const middle = Math.ceil(batch.length / 2);
     const [next, ...last] = batch.slice(middle);
     if (isFinal || next === undefined) {
@@ -105,7 +107,7 @@ export class WritePipeline {
 
   /** Steps 4 to 6: own, begin, commit; and verify, when it is not clear whether the commit was made. */
   async #commitOnce(batch: Batch): Promise<CommitResult> {
-    const { engine, coordination, storages, inDoubtWrites, limits, onStep, onBatch } = this.#parts;
+    const { engine, storages, inDoubtWrites, limits, onStep, onBatch } = this.#parts;
     const { write } = batch[0];
     const { table: record, branch, plan } = write;
     const target = { location: record.location, branch };
@@ -113,7 +115,7 @@ export class WritePipeline {
     let entries: readonly NewEntry[] | undefined;
     try {
       await onStep('own');
-      const { epoch } = await coordination.own(record);
+      const { epoch } = await inDoubtWrites.own(record);
       inDoubtWrites.requireUndone(write);
       const storage = storages.of(record.location.root);
       await storage.requireRoot();
@@ -199,6 +201,8 @@ export class WritePipeline {
     fault: ServiceError,
   ): Promise<CommitResult> {
     try {
+      const { tableId, epoch } = at(pending.entries, 0);
+      await this.#parts.journal.requireOwner(tableId, epoch);
       await this.#parts.engine.restoreVersion(target, version - 1);
       // Durable before the entries go: nothing else would take the commit back after a power loss.
       await pending.scope?.sync();
@@ -232,6 +236,7 @@ export class WritePipeline {
       const commits = batch.map(({ write }, index) => toCommit(write, at(entries, index), version, at(fields, index)));
       recorded = await journal.record(commits, sync === 'full');
     } catch (error) {
+      noteLoss(this.#parts, batch[0].write, error);
       // Committed, but not known to be durable, or not recorded. The storage's own error says what that means.
       inDoubtWrites.add(entries);
       const reported = isSynced ? inDoubt(error) : asServiceError(error);
@@ -319,10 +324,11 @@ export function requireVersion({ request: { expectedVersion } }: JournaledWrite,
 
 /** Step 5: one transaction. It also bounds entries in doubt and removes those that are answered. */
 export async function beginEntries(
-  { journal, responses, inDoubtWrites, sync }: PipelineParts,
+  parts: PipelineParts,
   write: JournaledWrite,
   entries: readonly NewEntry[],
 ): Promise<void> {
+  const { journal, responses, inDoubtWrites, sync } = parts;
   const removes = responses.takeRemovable();
   const bounds = inDoubtWrites.unboundedOf(write);
   // After a power loss no marks are trusted, so entries without a key need not survive it. A hold on readers must: the
@@ -331,10 +337,16 @@ export async function beginEntries(
   try {
     await journal.begin(entries, { bounds, removes, isDurable });
   } catch (error) {
+    noteLoss(parts, write, error);
     throw notBegun(error);
   }
   responses.removed(removes);
   inDoubtWrites.bounded(bounds);
+}
+
+/** The next write of the table asks for its lease again. */
+export function noteLoss({ coordination }: PipelineParts, { table }: JournaledWrite, error: unknown): void {
+  if (error instanceof NotOwner) coordination.lost(table.id);
 }
 
 type DurableCommit = Pick<SucceededWrite, 'version' | 'fields'> & { readonly recorded: RecordedCommit | undefined };

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { CheckedStream } from '../arrow/stream/checked-stream.ts';
 import type { Catalog, CompletedRequest, Reservation } from '../catalog/catalog.ts';
+import type { Owner } from '../coordination/coordination.ts';
 import type { WriteOutcome } from '../engine/engine.ts';
 import type { Limits } from '../model/limits.ts';
 import type { TableLocation, TableRecord } from '../model/table.ts';
@@ -35,8 +36,8 @@ export interface WritesSettings extends Pick<
   readonly catalog: Catalog;
   readonly telemetry: Telemetry;
   readonly limits: Limits;
-  /** Where responses are marked. */
-  readonly marksFile: string;
+  /** Where responses are marked; absent where several nodes serve. */
+  readonly marksFile: string | undefined;
   /** For data that has not arrived completely. */
   readonly spoolFolder: string;
   readonly onStep?: OnWriteStep | undefined;
@@ -73,7 +74,8 @@ export class Writes {
     this.#spool = spool;
     this.onStep = onStep;
     const queues = (this.queues = new WriteQueues(limits));
-    const marks = new ResponseMarks(settings.marksFile, readBootId());
+    const { marksFile } = settings;
+    const marks = marksFile === undefined ? undefined : new ResponseMarks(marksFile, readBootId());
     const responses = (this.responses = new Responses({ journal, marks, limits: settings.limits.journal, now }));
     const idempotency = (this.idempotency = new Idempotency(journal, responses));
     const shared = { ...settings, limits, journal, queues, idempotency };
@@ -93,6 +95,16 @@ export class Writes {
   static async open(settings: WritesSettings): Promise<Writes> {
     const { spoolFolder, limits } = settings;
     return new Writes(settings, await Spool.open(spoolFolder, limits.engine.spoolBytesMax));
+  }
+
+  /** The node that may write to the table, when it is another one. Otherwise this node may, and nothing is left pending. */
+  async locate(table: TableRecord): Promise<Owner | undefined> {
+    const { coordination } = this.#settings;
+    const owner = await coordination.locate(table);
+    if (owner !== undefined) return owner;
+    const { hasPending } = await coordination.own(table);
+    if (hasPending) await this.queues.run(table.location, async () => this.inDoubtWrites.own(table));
+    return undefined;
   }
 
   async run<Outcome>(write: TableWrite<Outcome>): Promise<WriteResult> {

@@ -10,10 +10,11 @@ function source(entriesMax: number) {
       state.checks += 1;
       return state.changeCounter;
     },
-    readGeneration: async () => {
+    readChanges: async () => {
       state.generationReads += 1;
-      return state.generation;
+      return { generation: state.generation, heads: [], isComplete: true };
     },
+    heads: undefined,
     entriesMax,
   });
   const cache = caches.create<string>();

@@ -16,7 +16,7 @@ export const TABLES: Readonly<Record<keyof CatalogTables, CopiedTable | typeof N
   databases: { key: ['id'] },
   // A path sorts after those above it.
   namespaces: { key: ['databaseId', 'path'] },
-  tables: { key: ['id'] },
+  tables: { key: ['id'], reset: { nodeId: null } },
   apiKeys: { key: ['id'] },
   oauthClients: { key: ['id'] },
   signingKeys: { key: ['id'] },
@@ -27,6 +27,9 @@ export const TABLES: Readonly<Record<keyof CatalogTables, CopiedTable | typeof N
   removals: { key: ['id'] },
   releases: { key: ['location'] },
   renames: { key: ['databaseId', 'path'] },
+  heads: { key: ['tableId'] },
+  nodes: NOT_COPIED,
+  leases: NOT_COPIED,
 };
 
 export const COPIED_TABLES: readonly (CopiedTable & { readonly name: string })[] = Object.entries(TABLES).flatMap(

@@ -1,10 +1,13 @@
 import type { SelectQueryBuilder } from 'kysely';
 import type { JournalLimits } from '../../model/limits.ts';
+import { isObjectRoot } from '../../model/table.ts';
 import type { TableRecord } from '../../model/table.ts';
 import type { CatalogContext } from '../context.ts';
 import type { CatalogTables, JournalRow } from '../schema/rows.ts';
 import { eachPart } from '../store.ts';
 import type { Sql } from '../store.ts';
+import { advanceHead } from '../nodes/heads.ts';
+import { requireLease } from '../nodes/leases.ts';
 import { holdVersion, releaseVersion, toProperties } from '../tables/table-rows.ts';
 import { insertPending, toEntry } from './entries.ts';
 import type { JournalEntry, NewEntry } from './entries.ts';
@@ -26,7 +29,9 @@ export interface NewCommit {
   /** Added to the table's properties. */
   readonly properties?: Readonly<Record<string, string>> | undefined;
   /** The entry that becomes committed; a change that is no commit of rows has none. */
-  readonly entry?: { readonly id: string; readonly epoch: number; readonly outcome: string } | undefined;
+  readonly entry?: { readonly id: string; readonly outcome: string } | undefined;
+  /** Of the owner that records it; a change without an entry has none. */
+  readonly epoch?: number | undefined;
   readonly releasesReaders?: boolean;
 }
 
@@ -41,26 +46,28 @@ export type Journal = ReturnType<typeof createJournal>;
 
 /** Which writes have begun, and which of them are committed. One transaction for each call. */
 export function createJournal(context: CatalogContext, limits: JournalLimits) {
-  const { read, append, group, now, requireDurable } = context;
+  const { read, append, group, now, nodeId } = context;
   const change = async (run: (sql: Sql) => Promise<void>): Promise<void> =>
     group.run({ run, changesLookups: false, isDurable: false });
-  const list = async (narrow: (entries: EntryQuery) => EntryQuery): Promise<readonly JournalEntry[]> => {
-    const rows = await read(async (sql) => narrow(sql.selectFrom('journal').selectAll()).execute());
-    return rows.map(toEntry);
-  };
   return {
+    ...createEntryLookups(context, limits),
+
     async begin(entries: readonly NewEntry[], options: BeginOptions): Promise<void> {
       await group.run({
-        run: async (sql) => beginEntries(sql, entries, { ...options, since: now() }),
+        run: async (sql) => {
+          const [first] = entries;
+          if (nodeId !== undefined && first !== undefined) await requireLease(sql, first.tableId, nodeId, first.epoch);
+          await beginEntries(sql, entries, { ...options, since: now() });
+        },
         changesLookups: entries.some(({ holdsReaders }) => holdsReaders),
         isDurable: options.isDurable,
       });
     },
 
-    /** In order. `undefined` for a table that is gone, or an entry that another owner has ended. */
+    /** In order. `undefined` for a table that is gone, or an entry that was ended. Throws `NotOwner` after a takeover. */
     async record(commits: readonly NewCommit[], isDurable: boolean): Promise<readonly (RecordedCommit | undefined)[]> {
       return group.run({
-        run: async (sql) => recordAll(sql, commits, now()),
+        run: async (sql) => recordAll(sql, commits, { committedAt: now(), nodeId }),
         changesLookups: commits.some(
           ({ properties, releasesReaders }) => properties !== undefined || releasesReaders === true,
         ),
@@ -68,36 +75,9 @@ export function createJournal(context: CatalogContext, limits: JournalLimits) {
       });
     },
 
-    /** The entry of a key that has not expired. */
-    async findByKey(caller: string, key: string): Promise<JournalEntry | undefined> {
-      await requireDurable();
-      const keptSince = now() - limits.keySeconds * 1000;
-      const [newest] = await list((entries) =>
-        entries
-          .where('idempotencyKey', '=', key)
-          .where('caller', '=', caller)
-          .where((where) => where.or([where('state', '=', 'pending'), where('since', '>=', keptSince)]))
-          .orderBy('since', 'desc')
-          .limit(1),
-      );
-      return newest;
-    },
-
-    async find(id: string): Promise<JournalEntry | undefined> {
-      await requireDurable();
-      const [entry] = await list((entries) => entries.where('id', '=', id));
-      return entry;
-    },
-
-    /** In the order in which they began at their tables. */
-    async pending(): Promise<readonly JournalEntry[]> {
-      return list((entries) => entries.where('state', '=', 'pending').orderBy('baseVersion').orderBy('id'));
-    },
-
-    async keyless(): Promise<readonly JournalEntry[]> {
-      return list((entries) =>
-        entries.where('state', '=', 'committed').where('idempotencyKey', 'is', null).orderBy('since'),
-      );
+    /** Throws `NotOwner` when another node has taken the table over. */
+    async requireOwner(tableId: string, epoch: number): Promise<void> {
+      if (nodeId !== undefined) await read(async (sql) => requireLease(sql, tableId, nodeId, epoch));
     },
 
     /** The response marks start anew: these entries belong to them from now on. */
@@ -124,7 +104,56 @@ export function createJournal(context: CatalogContext, limits: JournalLimits) {
 
     /** Removes expired keys, and the oldest past the bound. */
     async prune(): Promise<void> {
-      await change(async (sql) => pruneKeyed(sql, limits, now()));
+      await change(async (sql) => {
+        await pruneKeyed(sql, limits, now());
+        if (nodeId !== undefined) await pruneKeyless(sql, limits, now());
+      });
+    },
+  };
+}
+
+function createEntryLookups({ read, now, requireDurable }: CatalogContext, limits: JournalLimits) {
+  const list = async (narrow: (entries: EntryQuery) => EntryQuery): Promise<readonly JournalEntry[]> => {
+    const rows = await read(async (sql) => narrow(sql.selectFrom('journal').selectAll()).execute());
+    return rows.map(toEntry);
+  };
+  return {
+    /** The entry of a key that has not expired. */
+    async findByKey(caller: string, key: string): Promise<JournalEntry | undefined> {
+      await requireDurable();
+      const keptSince = now() - limits.keySeconds * 1000;
+      const [newest] = await list((entries) =>
+        entries
+          .where('idempotencyKey', '=', key)
+          .where('caller', '=', caller)
+          .where((where) => where.or([where('state', '=', 'pending'), where('since', '>=', keptSince)]))
+          .orderBy('since', 'desc')
+          .limit(1),
+      );
+      return newest;
+    },
+
+    async find(id: string): Promise<JournalEntry | undefined> {
+      await requireDurable();
+      const [entry] = await list((entries) => entries.where('id', '=', id));
+      return entry;
+    },
+
+    /** In the order in which they began at their tables; of all tables or of one. */
+    async pending(tableId?: string): Promise<readonly JournalEntry[]> {
+      return list((entries) =>
+        entries
+          .where('state', '=', 'pending')
+          .$if(tableId !== undefined, (pending) => pending.where('tableId', '=', tableId ?? ''))
+          .orderBy('baseVersion')
+          .orderBy('id'),
+      );
+    },
+
+    async keyless(): Promise<readonly JournalEntry[]> {
+      return list((entries) =>
+        entries.where('state', '=', 'committed').where('idempotencyKey', 'is', null).orderBy('since'),
+      );
     },
   };
 }
@@ -147,12 +176,16 @@ async function beginEntries(
 async function recordAll(
   sql: Sql,
   commits: readonly NewCommit[],
-  committedAt: number,
+  { committedAt, nodeId }: { readonly committedAt: number; readonly nodeId: string | undefined },
 ): Promise<readonly (RecordedCommit | undefined)[]> {
   const rows = await readTables(sql, [...new Set(commits.map(({ table }) => table.id))]);
   const properties = new Map(rows.map((row) => [row.id, toProperties(row.properties)]));
   const open: NewCommit[] = [];
-  for (const commit of commits) if (properties.has(commit.table.id) && (await isOpen(sql, commit))) open.push(commit);
+  for (const commit of commits) {
+    if (!properties.has(commit.table.id)) continue;
+    if (nodeId !== undefined) await requireLease(sql, commit.table.id, nodeId, commit.epoch);
+    if (await isOpen(sql, commit, nodeId)) open.push(commit);
+  }
   const transactions = open.map(({ table: { id: tableId, databaseId, path }, commit }) => {
     return { ...commit, databaseId, tableId, path, committedAt };
   });
@@ -169,6 +202,9 @@ async function recordAll(
     }
     if (commit.releasesReaders === true) await releaseVersion(sql, tableId);
     await commitEntry(sql, commit, { transactionId, committedAt });
+    const { location } = commit.table;
+    const { version, branch } = commit.commit;
+    if (branch === undefined && isObjectRoot(location.root)) await advanceHead(sql, tableId, version);
     recorded.set(commit, { transactionId, properties: merged });
   }
   return commits.map((commit) => recorded.get(commit));
@@ -194,10 +230,10 @@ async function readTables(sql: Sql, ids: readonly string[]) {
   });
 }
 
-/** A write that holds readers may have been undone meanwhile: it must not be recorded then. */
-async function isOpen(sql: Sql, { entry, releasesReaders }: NewCommit): Promise<boolean> {
-  if (entry === undefined || releasesReaders !== true) return true;
-  const pending = sql.selectFrom('journal').select('id').where('id', '=', entry.id).where('epoch', '=', entry.epoch);
+/** A write that holds readers, or one of another node, may have been ended meanwhile: it must not be recorded then. */
+async function isOpen(sql: Sql, { entry, releasesReaders }: NewCommit, nodeId: string | undefined): Promise<boolean> {
+  if (entry === undefined || (releasesReaders !== true && nodeId === undefined)) return true;
+  const pending = sql.selectFrom('journal').select('id').where('id', '=', entry.id).where('state', '=', 'pending');
   return (await pending.executeTakeFirst()) !== undefined;
 }
 
@@ -215,9 +251,8 @@ async function commitEntry(
         .updateTable('journal')
         .set({ version, transactionId, outcome: entry.outcome, since: committedAt, state: 'committed' })
         .where('id', '=', entry.id)
-        .where('epoch', '=', entry.epoch)
         .compile(),
-    values: [version, transactionId, entry.outcome, committedAt, 'committed', entry.id, entry.epoch],
+    values: [version, transactionId, entry.outcome, committedAt, 'committed', entry.id],
   });
 }
 
@@ -248,4 +283,10 @@ async function pruneKeyed(sql: Sql, { keySeconds, keysMax }: JournalLimits, now:
     .limit(1)
     .executeTakeFirst();
   if (oldest !== undefined) await keyed.where('since', '<=', oldest.since).execute();
+}
+
+/** Where several nodes serve, these are never replayed; those of a node that ended are left to the others. */
+async function pruneKeyless(sql: Sql, { windowSeconds }: JournalLimits, now: number): Promise<void> {
+  const keyless = sql.deleteFrom('journal').where('state', '=', 'committed').where('idempotencyKey', 'is', null);
+  await keyless.where('since', '<', now - windowSeconds * 1000).execute();
 }

@@ -38,6 +38,7 @@ const BEGIN = `begin; select pg_advisory_xact_lock(${WRITER_LOCK})`;
 
 class PostgresStore implements CatalogStore {
   readonly binaryText = expression`text collate "C"`;
+  readonly clock = expression<number>`(extract(epoch from clock_timestamp()) * 1000)::bigint`;
   readonly #settings: PostgresSettings;
   readonly #readers: pg.Pool;
   readonly #writer: pg.Pool;
@@ -64,14 +65,6 @@ class PostgresStore implements CatalogStore {
 
   async transactAlone<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
     return this.transact(work);
-  }
-
-  /** One small query: PostgreSQL has no counter of commits that this process could read for less. */
-  async readChangeCounter(): Promise<string> {
-    const row = await this.read(async (sql) =>
-      sql.selectFrom('settings').select('value').where('name', '=', 'generation').executeTakeFirst(),
-    );
-    return row?.value ?? '';
   }
 
   async requireDurable(): Promise<void> {}
@@ -140,7 +133,7 @@ function openPool({ url, waitMilliseconds }: PostgresSettings, max: number): pg.
   return pool;
 }
 
-const IDLE_MILLISECONDS = 2000;
+const IDLE_MILLISECONDS = 1000;
 const INT8: number = pg.types.builtins.INT8;
 const { getTypeParser } = pg.types;
 

@@ -15,6 +15,7 @@ const MIGRATIONS: readonly Migration[] = [
   createJournal,
   async (sql) => addColumns(sql, 'journal', ['bound_version bigint']),
   renameJournalStates,
+  createNodes,
 ];
 export const MIGRATIONS_COUNT = MIGRATIONS.length;
 export const APPLIED = 'migrations_applied';
@@ -151,6 +152,24 @@ const FORMER_COMMITS = {
   complete_multipart_write: ['append', 'overwrite'],
   merge_insert_into_table: ['append', 'update', 'delete'],
 };
+
+/** For several nodes: who is alive, who writes which table, and which version readers get. */
+async function createNodes(sql: Sql, text: BinaryText): Promise<void> {
+  await statement`create table nodes (
+    id ${text} primary key not null, instance ${text} not null, name text not null, address text,
+    started_at bigint not null, alive_until bigint not null
+  )`.execute(sql);
+  await statement`create table leases (
+    table_id ${text} primary key not null, node_id ${text}, epoch bigint not null, taken_at bigint not null
+  )`.execute(sql);
+  await statement`create index leases_node on leases (node_id)`.execute(sql);
+  await statement`create table heads (
+    table_id ${text} primary key not null, version bigint not null, change bigint not null
+  )`.execute(sql);
+  await statement`create index heads_change on heads (change)`.execute(sql);
+  await statement`create index journal_pending on journal (table_id) where state = 'pending'`.execute(sql);
+  await statement`alter table tables add column node_id ${text}`.execute(sql);
+}
 
 async function addColumns(sql: Sql, table: string, columns: readonly string[]): Promise<void> {
   for (const column of columns) {

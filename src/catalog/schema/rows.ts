@@ -14,7 +14,10 @@ export interface CatalogTables {
   readonly oauthClients: CredentialRow;
   readonly signingKeys: SigningKeyRow;
   readonly grants: GrantRow;
+  readonly heads: HeadRow;
   readonly journal: JournalRow;
+  readonly leases: LeaseRow;
+  readonly nodes: NodeRow;
   readonly transactions: TransactionRow;
   /** Data of dropped tables, to be deleted. */
   readonly removals: LocationRow & Pick<TableRow, 'id' | 'createdAt'>;
@@ -48,6 +51,8 @@ export interface TableRow extends LocationRow {
   readonly heldBranch: string | null;
   readonly createdBy: string;
   readonly createdAt: number;
+  /** The process that creates it, while it is reserved; `null` where only one process serves. */
+  readonly nodeId: string | null;
 }
 
 export interface LocationRow {
@@ -95,6 +100,38 @@ export interface TransactionRow {
   readonly branch: string | null;
   readonly requestId: string;
   readonly committedAt: number;
+}
+
+/** The version of a table on an object store that readers get, so that they need not ask the store. */
+export interface HeadRow {
+  readonly tableId: string;
+  readonly version: number;
+  /** Grows with each change of any row: what has changed since is found by it. */
+  readonly change: number;
+}
+
+/** A process that serves the catalog, from its start to its end. */
+export interface NodeRow {
+  readonly id: string;
+  /** Of its data folder, which one process uses at a time. */
+  readonly instance: string;
+  /** Of its machine, for people. */
+  readonly name: string;
+  /** Where other nodes reach it; `null` for one that serves alone. */
+  readonly address: string | null;
+  readonly startedAt: number;
+  /** On the clock of the database. Afterwards others may take over its tables. */
+  readonly aliveUntil: number;
+}
+
+/** Which node may write to a table. */
+export interface LeaseRow {
+  readonly tableId: string;
+  /** `null`: released. */
+  readonly nodeId: string | null;
+  /** Grows with each change of the holder. */
+  readonly epoch: number;
+  readonly takenAt: number;
 }
 
 /** A write, from just before its commit until its result can no longer be replayed. */

@@ -19,7 +19,7 @@ export interface SqliteSettings {
 }
 
 /** The catalog in one SQLite file. Everything that is specific to SQLite is in this folder. */
-export async function openSqliteStore(settings: SqliteSettings): Promise<CatalogStore> {
+export async function openSqliteStore(settings: SqliteSettings): Promise<SqliteStore> {
   // libsql takes a text such as "https:…" for a server's address; an absolute path is never one.
   const file = resolve(settings.file);
   return new SqliteStore(await connect(file, settings.busyTimeoutMilliseconds), { ...settings, file });
@@ -30,6 +30,7 @@ const CHECKPOINT_TRANSACTIONS = 256;
 
 class SqliteStore implements CatalogStore {
   readonly binaryText = expression`text`;
+  readonly clock = expression<number>`cast(unixepoch('subsec') * 1000 as integer)`;
   readonly #settings: SqliteSettings;
   readonly #connections: Connections;
   readonly #readSql: Sql;

@@ -5,6 +5,8 @@ import type { TableLocation, TableRecord } from '../../model/table.ts';
 import type { CatalogContext } from '../context.ts';
 import { recordTransaction } from '../journal/transactions.ts';
 import type { CommitEntry, Recorded } from '../journal/transactions.ts';
+import { deleteHead } from '../nodes/heads.ts';
+import { deleteLease } from '../nodes/leases.ts';
 import { requireNamespaceId } from '../namespaces/namespace-rows.ts';
 import { toPathText } from '../path-text.ts';
 import type { TableRow } from '../schema/rows.ts';
@@ -87,7 +89,7 @@ async function requireRow(sql: Sql, { id, path }: TableRecord): Promise<TableRow
 export async function removeRow(sql: Sql, row: TableRow, { roots, now }: CatalogContext): Promise<Removal> {
   const { id, placeKind, placeRoot, placeDirectory, enginePath, location } = row;
   const columns = { placeKind, placeRoot, placeDirectory, enginePath, location };
-  await sql.deleteFrom('tables').where('id', '=', id).execute();
+  await deleteTable(sql, id);
   await sql
     .insertInto('removals')
     .values({ id, ...columns, createdAt: now() })
@@ -98,8 +100,14 @@ export async function removeRow(sql: Sql, row: TableRow, { roots, now }: Catalog
 /** Deletes the table and keeps its data for their owner. */
 export async function releaseRow(sql: Sql, row: TableRow, releasedAt: number): Promise<void> {
   const { id, location, databaseId, path } = row;
-  await sql.deleteFrom('tables').where('id', '=', id).execute();
+  await deleteTable(sql, id);
   await sql.insertInto('releases').values({ location, databaseId, path, releasedAt }).execute();
+}
+
+async function deleteTable(sql: Sql, id: string): Promise<void> {
+  await sql.deleteFrom('tables').where('id', '=', id).execute();
+  await deleteHead(sql, id);
+  await deleteLease(sql, id);
 }
 
 /** Longer than any setting allows. */

@@ -1,11 +1,13 @@
 import { ServiceError } from '../../errors/service-error.ts';
 import { formatPath, namespaceOf, quoteForMessage } from '../../model/identifier.ts';
 import type { TablePath } from '../../model/identifier.ts';
+import { isObjectRoot } from '../../model/table.ts';
 import type { TableLocation } from '../../model/table.ts';
 import type { CatalogContext } from '../context.ts';
 import { createId } from '../ids.ts';
 import { recordTransaction } from '../journal/transactions.ts';
 import type { CommitEntry, Recorded } from '../journal/transactions.ts';
+import { setHead } from '../nodes/heads.ts';
 import { requireNamespaceId } from '../namespaces/namespace-rows.ts';
 import { toPathText, toTablePath } from '../path-text.ts';
 import type { Sql } from '../store.ts';
@@ -40,13 +42,22 @@ export type PublishEntry = CommitEntry & { readonly properties: Readonly<Record<
 const HIDDEN_PREFIX = '\u001e';
 
 /** How tables are created: the name first, then the data, then both are published. */
-export function createReservationStore({ read, write, append, roots, now, requireDurable }: CatalogContext) {
+export function createReservationStore(context: CatalogContext) {
+  const { read, write, append, roots, now, requireDurable, nodeId = null, clock } = context;
   return {
     async reserve({ databaseId, path, root, caller, fills }: NewTable): Promise<Reservation> {
       const createdAt = now();
       const tableId = createId(createdAt);
       const location = chooseLocation(root, path, tableId);
-      const table = { id: tableId, databaseId, location, state: 'reserved', createdBy: caller, createdAt } as const;
+      const table = {
+        id: tableId,
+        databaseId,
+        location,
+        state: 'reserved',
+        createdBy: caller,
+        createdAt,
+        nodeId,
+      } as const;
       await append(async (sql) => {
         // A declared table has the name already: its data wait under a name that no request can have, and in no
         // namespace, which can be dropped meanwhile.
@@ -66,6 +77,7 @@ export function createReservationStore({ read, write, append, roots, now, requir
       return transact(async (sql) => {
         if (fills === undefined) await publishTable(sql, reservation, entry);
         else await fillDeclared(sql, { ...reservation, fills }, entry);
+        if (isObjectRoot(reservation.location.root)) await setHead(sql, fills ?? tableId, entry.version);
         return recordTransaction(sql, { ...entry, databaseId, tableId: fills ?? tableId, path, committedAt: now() });
       });
     },
@@ -86,12 +98,16 @@ export function createReservationStore({ read, write, append, roots, now, requir
       return row?.state === 'published' && row.placeDirectory === location.directory;
     },
 
-    /** What interrupted work has left behind. */
+    /** What interrupted work has left behind, apart from that of nodes that are alive. */
     async unfinished() {
       const rows = await read(async (sql) =>
         sql
           .selectFrom('tables')
           .selectAll()
+          .where((where) => {
+            const nodes = where.selectFrom('nodes').select('nodes.id').whereRef('nodes.id', '=', 'tables.nodeId');
+            return where.not(where.exists(nodes.where('nodes.aliveUntil', '>', clock.value)));
+          })
           .where((where) => where.or([where('state', '=', 'reserved'), where('heldVersion', 'is not', null)]))
           .orderBy('id')
           .execute(),
@@ -110,7 +126,7 @@ export function createReservationStore({ read, write, append, roots, now, requir
 async function publishTable(sql: Sql, { tableId, path }: Reservation, { properties }: PublishEntry): Promise<void> {
   const result = await sql
     .updateTable('tables')
-    .set({ state: 'published', properties: JSON.stringify(properties) })
+    .set({ state: 'published', properties: JSON.stringify(properties), nodeId: null })
     .where('id', '=', tableId)
     .where('state', '=', 'reserved')
     .executeTakeFirst();

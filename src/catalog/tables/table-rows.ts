@@ -63,16 +63,18 @@ export async function findVisible(sql: Sql, databaseId: string, path: TablePath)
   return tables.where('path', '=', toPathText(path)).executeTakeFirst();
 }
 
-type OtherColumns = Omit<TableRow, keyof LocationRow | 'properties' | 'heldVersion' | 'heldBranch'>;
+type OtherColumns = Omit<TableRow, keyof LocationRow | 'properties' | 'heldVersion' | 'heldBranch' | 'nodeId'>;
 
 export interface NewTableRow extends OtherColumns {
   readonly location: TableLocation;
   readonly properties?: Readonly<Record<string, string>>;
+  readonly nodeId?: string | null;
 }
 
-export function toTableRow({ location, properties = {}, ...columns }: NewTableRow, roots: StorageRoots): TableRow {
+export function toTableRow(table: NewTableRow, roots: StorageRoots): TableRow {
+  const { location, properties = {}, nodeId = null, ...columns } = table;
   const held = { heldVersion: null, heldBranch: null };
-  return { ...columns, ...toLocationColumns(location, roots), properties: JSON.stringify(properties), ...held };
+  return { ...columns, nodeId, ...toLocationColumns(location, roots), properties: JSON.stringify(properties), ...held };
 }
 
 /** Refuses a path that is taken. From now on the path no longer leads to a table that was renamed from it. */

@@ -1,6 +1,8 @@
 import type { NamespacePath, TablePath } from '../../model/identifier.ts';
+import { isObjectRoot } from '../../model/table.ts';
 import type { TableRecord } from '../../model/table.ts';
 import type { CatalogContext } from '../context.ts';
+import { createHeadStore } from '../nodes/heads.ts';
 import { requireNamespaceId } from '../namespaces/namespace-rows.ts';
 import { pathKey, rangeFrom, toPathText } from '../path-text.ts';
 import type { TableRow } from '../schema/rows.ts';
@@ -27,16 +29,19 @@ interface TablePage {
 export function createTableStore(context: CatalogContext) {
   const { read, write, caches, roots } = context;
   const cache = caches.create<TableRecord>();
+  const heads = createHeadStore(context);
   return {
     ...createReservationStore(context),
     ...createDeclarationStore(context),
     ...createLifecycleStore(context),
 
     async find(databaseId: string, path: TablePath): Promise<TableRecord | undefined> {
-      return cache.find(pathKey(databaseId, path), async () => {
+      const table = await cache.find(pathKey(databaseId, path), async () => {
         const row = await read(async (sql) => findVisible(sql, databaseId, path));
         return row && toTableRecord(row, roots);
       });
+      if (table === undefined || !isObjectRoot(table.location.root)) return table;
+      return { ...table, recordedVersion: await heads.find(table.id) };
     },
 
     async findById(tableId: string): Promise<TableRecord | undefined> {

@@ -7,6 +7,8 @@ import type { Storages } from '../../storage/storages.ts';
 import type { Connections } from '../native/connections.ts';
 import { engineCall } from '../native/engine-errors.ts';
 import type { NativeTable } from '../native/native.ts';
+import { RecordedTables } from './recorded-tables.ts';
+import type { RecordedSettings } from './recorded-tables.ts';
 import { SharedTable, readSchema, readVersion, toOpenTable } from './table-handle.ts';
 import type { OpenTable, TableRef, WriteTarget } from './table-handle.ts';
 
@@ -26,14 +28,16 @@ type Work<Value> = (table: OpenTable) => Promise<Value>;
 export class OpenTables {
   readonly #connections: Connections;
   readonly #shared: LRUCache<string, Promise<SharedTable>>;
+  readonly #recorded: RecordedTables;
   /** The versions at which readers of the latest are held, while a write takes several commits. */
   readonly #held = new Map<string, number>();
   #hits = 0;
   #misses = 0;
 
-  constructor(connections: Connections, openTablesMax: number) {
+  constructor(connections: Connections, settings: RecordedSettings) {
     this.#connections = connections;
-    this.#shared = new LRUCache({ max: openTablesMax, dispose: retireSoon });
+    this.#shared = new LRUCache({ max: settings.openTablesMax, dispose: retireSoon });
+    this.#recorded = new RecordedTables(connections, settings);
   }
 
   get storages(): Storages {
@@ -48,7 +52,8 @@ export class OpenTables {
   async use<Value>(ref: TableRef, work: Work<Value>): Promise<Value> {
     const version = this.#versionFor(ref);
     if (findBranch(ref) !== undefined || version !== undefined) return this.usePrivate({ ...ref, version }, work);
-    const shared = await this.#acquireLatest(ref);
+    const recorded = ref.recorded && (await this.#recorded.acquire(ref.location, ref.recorded));
+    const shared = recorded ?? (await this.#acquireLatest(ref));
     if (shared === undefined) return this.use(ref, work);
     try {
       return await work(shared);
@@ -64,9 +69,8 @@ export class OpenTables {
       return version === (await readVersion(table.native)) ? { value, version } : undefined;
     });
     // While writers move the shared handle, it is not known what the work saw; a private one stays.
-    return (
-      found ?? this.usePrivate({ ...ref, version: this.#versionFor(ref) }, async (table) => workAtVersion(table, work))
-    );
+    const version = this.#versionFor(ref) ?? ref.recorded?.version;
+    return found ?? this.usePrivate({ ...ref, version }, async (table) => workAtVersion(table, work));
   }
 
   async describe(ref: TableRef) {
@@ -142,9 +146,11 @@ export class OpenTables {
   /** The handle is closed as soon as it is idle; the next user opens a new one. */
   evict(location: TableLocation): void {
     this.#shared.delete(locationKey(location));
+    this.#recorded.evict(location);
   }
 
   async close(): Promise<void> {
+    await this.#recorded.close();
     const outcomes = await Promise.allSettled(this.#shared.values());
     for (const outcome of outcomes) if (outcome.status === 'fulfilled') outcome.value.retire();
     this.#shared.clear();

@@ -50,33 +50,17 @@ interface ReachedVersion {
   readonly isProven: boolean;
 }
 
-/** One handle on the latest state of a table, shared by all its readers and writers. It only ever moves forward. */
-export class SharedTable implements OpenTable {
+/** A handle that is closed once it is retired and its last user has released it. */
+export class CountedHandle {
   readonly native: NativeTable;
-  readonly #watch: VersionWatch;
-  /** False for old tables, which name their manifests otherwise: the watch then sees no version at all. */
-  readonly #seesVersions: boolean;
   #users = 0;
   #isRetired = false;
-  #reached: ReachedVersion | undefined;
-  #running: Promise<boolean> | undefined;
-  #waiting: Promise<boolean> | undefined;
-  /** Read since the handle last moved. */
-  #schema: Promise<Schema> | undefined;
-  /** Kept across moves: decoding the same bytes again would cost more than comparing them. */
-  #decoded: { readonly file: Buffer; readonly schema: Schema } | undefined;
 
-  private constructor(native: NativeTable, watch: VersionWatch, seesVersions: boolean) {
+  constructor(native: NativeTable) {
     this.native = native;
-    this.#watch = watch;
-    this.#seesVersions = seesVersions;
   }
 
-  static async open(native: NativeTable, watch: VersionWatch): Promise<SharedTable> {
-    return new SharedTable(native, watch, watch.has(await readVersion(native)));
-  }
-
-  /** False once it is retired and idle: its handle is closed. */
+  /** False once it is retired and idle: it is closed. */
   acquire(): boolean {
     if (this.#isRetired && this.#users === 0) return false;
     this.#users += 1;
@@ -92,6 +76,34 @@ export class SharedTable implements OpenTable {
     if (this.#isRetired) return;
     this.#isRetired = true;
     this.#closeWhenIdle();
+  }
+
+  #closeWhenIdle(): void {
+    if (this.#isRetired && this.#users === 0) this.native.close();
+  }
+}
+
+/** One handle on the latest state of a table, shared by all its readers and writers. It only ever moves forward. */
+export class SharedTable extends CountedHandle implements OpenTable {
+  readonly #watch: VersionWatch;
+  /** False for old tables, which name their manifests otherwise: the watch then sees no version at all. */
+  readonly #seesVersions: boolean;
+  #reached: ReachedVersion | undefined;
+  #running: Promise<boolean> | undefined;
+  #waiting: Promise<boolean> | undefined;
+  /** Read since the handle last moved. */
+  #schema: Promise<Schema> | undefined;
+  /** Kept across moves: decoding the same bytes again would cost more than comparing them. */
+  #decoded: { readonly file: Buffer; readonly schema: Schema } | undefined;
+
+  private constructor(native: NativeTable, watch: VersionWatch, seesVersions: boolean) {
+    super(native);
+    this.#watch = watch;
+    this.#seesVersions = seesVersions;
+  }
+
+  static async open(native: NativeTable, watch: VersionWatch): Promise<SharedTable> {
+    return new SharedTable(native, watch, watch.has(await readVersion(native)));
   }
 
   /**
@@ -168,10 +180,6 @@ export class SharedTable implements OpenTable {
       this.#decoded = { file, schema: readFileSchema(file) };
     }
     return this.#decoded.schema;
-  }
-
-  #closeWhenIdle(): void {
-    if (this.#isRetired && this.#users === 0) this.native.close();
   }
 }
 

@@ -20,6 +20,8 @@ interface JsonBodyOptions {
   readonly bytesMax: number;
   readonly limits: HttpLimits;
   readonly lease: MemoryLease;
+  /** Called with the bytes of the body. */
+  readonly keep: (bytes: Uint8Array) => void;
 }
 
 export const ARROW_STREAM = 'application/vnd.apache.arrow.stream';
@@ -31,6 +33,7 @@ export async function readJsonBody(
 ): Promise<Record<string, unknown>> {
   requireMediaType(message, 'application/json');
   const bytes = await readWhole(message, options);
+  options.keep(bytes);
   if (bytes.length === 0) return {};
   const value = parseStrictJson(bytes, { depthMax: options.limits.jsonDepthMax });
   if (value === null) return {};

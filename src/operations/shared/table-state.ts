@@ -11,7 +11,10 @@ type StateRequest = Partial<Pick<TableState, 'branch' | 'version'>>;
 export function toTableState(table: TableRecord, request: StateRequest): TableState {
   const branch = request.branch === MAIN_BRANCH ? undefined : request.branch;
   const held = branch === table.heldBranch ? table.heldVersion : undefined;
-  return { location: table.location, branch, version: request.version ?? held };
+  const version = request.version ?? held;
+  const state = { location: table.location, branch, version };
+  if (table.recordedVersion === undefined || branch !== undefined || version !== undefined) return state;
+  return { ...state, recorded: { tableId: table.id, version: table.recordedVersion } };
 }
 
 /** The branch that a body names, or a query where the body is data; `undefined` for the main one. */

@@ -7,7 +7,8 @@ import type { ResponseMarks } from './response-marks.ts';
 
 export interface ResponsesParts {
   readonly journal: Journal;
-  readonly marks: ResponseMarks;
+  /** Absent where several nodes serve: a write counts as answered once it is recorded, and is never replayed without a key. */
+  readonly marks: ResponseMarks | undefined;
   readonly limits: JournalLimits;
   /** Milliseconds since 1970. */
   readonly now: () => number;
@@ -50,6 +51,7 @@ export class Responses {
   /** The generation of new entries. One that ended is followed by the next as soon as the disk has space for it. */
   startMarks(): string | undefined {
     const { marks, now } = this.#parts;
+    if (marks === undefined) return undefined;
     if (marks.generation === undefined && now() >= this.#startMarksAt) {
       this.#startMarksAt = now() + START_MARKS_MILLISECONDS;
       marks.start();
@@ -58,7 +60,7 @@ export class Responses {
   }
 
   isOfGeneration({ generation }: Pick<JournalEntry, 'generation'>): boolean {
-    return generation !== undefined && generation === this.#parts.marks.generation;
+    return generation !== undefined && generation === this.#parts.marks?.generation;
   }
 
   /** Keeps the result of a write without a key until its response is marked or released. False: there is none to keep. */
@@ -77,10 +79,9 @@ export class Responses {
     const { id, key } = response;
     if (key !== undefined) return undefined;
     const { marks } = this.#parts;
-    if (marks.generation !== undefined && !marks.mark(id) && !marks.invalidate()) return this.#removeUnmarked(response);
-    this.#end(id);
-    this.#removable.add(id);
-    if (this.#removable.size % REMOVABLE_MAX === 0) this.#removeSoon();
+    if (marks?.generation !== undefined && !marks.mark(id) && !marks.invalidate())
+      return this.#removeUnmarked(response);
+    this.#answered(id);
     return undefined;
   }
 
@@ -88,6 +89,10 @@ export class Responses {
   release({ id }: ResponseRef): void {
     const unsent = this.#unsent.get(id);
     if (unsent === undefined) return;
+    if (this.#parts.marks === undefined) {
+      this.#answered(id);
+      return;
+    }
     this.addUnanswered(unsent.digest, unsent.result);
     this.#end(id);
   }
@@ -118,7 +123,7 @@ export class Responses {
   /** These entries are gone from the journal. */
   removed(ids: readonly string[]): void {
     for (const id of ids) this.#removable.delete(id);
-    this.#parts.marks.release(ids);
+    this.#parts.marks?.release(ids);
   }
 
   /** The writes were not committed. */
@@ -137,6 +142,7 @@ export class Responses {
    */
   async recover(): Promise<void> {
     const { journal, marks } = this.#parts;
+    if (marks === undefined) return;
     const { past } = marks;
     const entries = await journal.keyless();
     const isKept = ({ id, generation }: JournalEntry): boolean =>
@@ -155,7 +161,13 @@ export class Responses {
     clearTimeout(this.#pruning);
     // What stays is found in the marks.
     await this.#parts.journal.remove(this.takeRemovable()).catch(() => {});
-    this.#parts.marks.close();
+    this.#parts.marks?.close();
+  }
+
+  #answered(id: string): void {
+    this.#end(id);
+    this.#removable.add(id);
+    if (this.#removable.size % REMOVABLE_MAX === 0) this.#removeSoon();
   }
 
   #end(id: string): void {

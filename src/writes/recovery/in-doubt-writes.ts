@@ -1,7 +1,10 @@
+import { LRUCache } from 'lru-cache';
 import type { Catalog, JournalEntry, NewCommit, NewEntry } from '../../catalog/catalog.ts';
 import type { WriteTarget } from '../../engine/engine.ts';
+import { NotOwner } from '../../errors/not-owner.ts';
 import type { TableRecord } from '../../model/table.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
+import type { Coordination, Ownership } from '../../coordination/coordination.ts';
 import type { Idempotency } from '../idempotency/idempotency.ts';
 import { branchNameOf, readExpectation } from '../journal-entries.ts';
 import type { WriteQueues } from '../queue/write-queues.ts';
@@ -15,6 +18,7 @@ import type { FoundCommit, Verdict } from './verify.ts';
 export interface InDoubtParts extends UndoParts {
   readonly tables: Catalog['tables'];
   readonly queues: WriteQueues;
+  readonly coordination: Coordination;
   readonly idempotency: Idempotency;
   readonly telemetry: Telemetry;
 }
@@ -34,6 +38,7 @@ interface InDoubtWrite extends Tracked {
 
 type Branch = Pick<JournaledWrite, 'table' | 'branch'>;
 
+const FENCES_MAX = 1000;
 const RETRY_MILLISECONDS_MIN = 200;
 const RETRY_MILLISECONDS_MAX = 10_000;
 
@@ -43,6 +48,8 @@ export class InDoubtWrites {
   readonly #inDoubt = new Map<string, InDoubtWrite>();
   /** Committed, and about to be recorded. */
   readonly #tracked = new Map<string, Tracked>();
+  /** The versions that fence former owners off, by branch and epoch. */
+  readonly #fences = new LRUCache<string, number>({ max: FENCES_MAX });
   #timer: NodeJS.Timeout | undefined;
   #waitMilliseconds = RETRY_MILLISECONDS_MIN;
   #isClosed = false;
@@ -106,6 +113,20 @@ export class InDoubtWrites {
     }
   }
 
+  /**
+   * The right to write to a table. After a change of owner, first ends what earlier owners have left pending. To be called
+   * in the table's queue.
+   */
+  async own(table: TableRecord): Promise<Ownership> {
+    const { coordination, journal } = this.#parts;
+    const ownership = await coordination.own(table);
+    if (!ownership.hasPending) return ownership;
+    const pending = (await journal.pending(table.id)).filter(({ epoch }) => epoch < ownership.epoch);
+    for (const entries of byBranch(pending)) await this.#resolveInQueue(table, entries, ownership);
+    coordination.settle(table.id);
+    return ownership;
+  }
+
   close(): void {
     this.#isClosed = true;
     clearTimeout(this.#timer);
@@ -153,29 +174,66 @@ export class InDoubtWrites {
 
   /** In the table's queue, where no other write commits meanwhile. */
   async #resolveBranch(entries: readonly [JournalEntry, ...JournalEntry[]]): Promise<void> {
-    const { journal, tables, queues, storages } = this.#parts;
+    const { tables, queues } = this.#parts;
     const table = await tables.findById(entries[0].tableId);
     if (table === undefined) {
       await this.#record(entries, []);
       return;
     }
-    await queues.run(table.location, async () => {
-      const commits: NewCommit[] = [];
-      const ended: JournalEntry[] = [];
-      let since = Infinity;
-      for (const entry of entries) {
-        // It may have been ended while this waited for the queue.
-        if ((await journal.find(entry.id))?.state !== 'pending') continue;
-        const verdict = await this.#judge(table, entry, entries);
-        if (verdict.kind === 'unknown') continue;
-        ended.push(entry);
-        if (verdict.kind !== 'committed') continue;
-        commits.push(toRecovered(table, entry, verdict));
-        since = Math.min(since, entry.since);
+    try {
+      await queues.run(table.location, async () => {
+        const ownership = await this.own(table);
+        await this.#resolveInQueue(table, entries, ownership);
+      });
+    } catch (error) {
+      if (!(error instanceof NotOwner)) throw error;
+      // Its owner resolves them.
+      for (const { id } of entries) this.#forget(id);
+    }
+  }
+
+  async #resolveInQueue(
+    table: TableRecord,
+    entries: readonly [JournalEntry, ...JournalEntry[]],
+    { epoch }: Ownership,
+  ): Promise<void> {
+    const { journal, storages } = this.#parts;
+    const commits: NewCommit[] = [];
+    const ended: JournalEntry[] = [];
+    let since = Infinity;
+    for (const entry of entries) {
+      // It may have been ended while this waited for the queue.
+      if ((await journal.find(entry.id))?.state !== 'pending') continue;
+      const fenceVersion = entry.epoch < epoch ? await this.#fence(table, entry, epoch) : Infinity;
+      const bound = Math.min(entry.boundVersion ?? Infinity, fenceVersion - 1);
+      const verdict = await this.#judge(table, { ...entry, boundVersion: bound, epoch }, entries);
+      if (verdict.kind === 'unknown') {
+        if (!this.#inDoubt.has(entry.id)) this.add([entry], false);
+        continue;
       }
-      if (commits.length > 0) await storages.of(table.location.root).syncSince(table.location, since);
-      await this.#record(ended, commits);
-    });
+      ended.push(entry);
+      if (verdict.kind !== 'committed') continue;
+      commits.push(toRecovered(table, { ...entry, epoch }, verdict));
+      since = Math.min(since, entry.since);
+    }
+    if (commits.length > 0) await storages.of(table.location.root).syncSince(table.location, since);
+    await this.#record(ended, commits);
+  }
+
+  /**
+   * Commits the latest version of a branch again, once for each owner: whatever a former owner still has on its way to the
+   * store is refused from then on. Without data there is nothing that it could follow.
+   */
+  async #fence({ location }: TableRecord, entry: JournalEntry, epoch: number): Promise<number> {
+    const { engine } = this.#parts;
+    const name = `${branchNameOf(entry)} ${epoch}`;
+    const known = this.#fences.get(name);
+    if (known !== undefined) return known;
+    const target = { location, branch: entry.branch };
+    const latest = await engine.findLatestVersion(target);
+    const version = latest === undefined ? Infinity : await engine.restoreVersion(target, latest);
+    this.#fences.set(name, version);
+    return version;
   }
 
   async #judge(table: TableRecord, entry: JournalEntry, entries: readonly JournalEntry[]): Promise<Verdict> {
@@ -220,6 +278,11 @@ export class InDoubtWrites {
     this.#parts.idempotency.endInDoubt(id, entry, isOwn);
   }
 
+  #forget(id: string): void {
+    this.#inDoubt.delete(id);
+    this.#parts.idempotency.endInDoubt(id, undefined, false);
+  }
+
   #report(cause: unknown): void {
     this.#parts.telemetry.emit({ kind: 'background-failed', task: 'resolving writes in doubt', cause });
   }
@@ -244,6 +307,7 @@ function toRecovered(table: TableRecord, entry: JournalEntry, { commit, rowsBefo
     table,
     properties,
     commit: { operation: recordedAs, caller, requestId, version, ...(branch === undefined ? {} : { branch }) },
-    entry: { id, epoch, outcome: JSON.stringify(rebuildFields(rule, commit, rowsBefore)) },
+    epoch,
+    entry: { id, outcome: JSON.stringify(rebuildFields(rule, commit, rowsBefore)) },
   };
 }

@@ -13,7 +13,7 @@ export interface UndoParts extends TableAccess {
 export function prepareUndo(
   { engine, storages, journal }: UndoParts,
   { id: tableId, location }: TableRecord,
-  { id, baseVersion, branch }: Pick<NewEntry, 'id' | 'baseVersion' | 'branch'>,
+  { id, baseVersion, branch, epoch }: Pick<NewEntry, 'id' | 'baseVersion' | 'branch' | 'epoch'>,
 ): () => Promise<void> {
   const target = { location, branch };
   const storage = storages.of(location.root);
@@ -22,6 +22,8 @@ export function prepareUndo(
     // Not tracked for each chunk: another latest version than the base means that something was committed.
     const latest = (await engine.findLatestVersion(target)) ?? 0;
     if (latest === baseVersion) return;
+    // What a new owner has committed since must not be undone.
+    await journal.requireOwner(tableId, epoch);
     if (baseVersion > 0) await engine.restoreVersion(target, baseVersion);
     // There was no data.
     else await engine.dropTable(location);

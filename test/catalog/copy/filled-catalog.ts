@@ -8,7 +8,10 @@ const COMMITS = 1100;
 export async function fillCatalog(catalog: Catalog): Promise<void> {
   const { databases, namespaces, tables, keys, clients, grants, signingKeys, journal } = catalog;
   const { id: databaseId } = await databases.create({ name: 'default', root: '/roots' });
-  await databases.create({ name: 'Verkäufe ✓', root: 's3://bucket/sales' });
+  const root = 's3://bucket/sales';
+  const { id: remoteId } = await databases.create({ name: 'Verkäufe ✓', root });
+  const remote = await tables.reserve({ databaseId: remoteId, path: ['orders'], root, caller: 'key:k' });
+  await tables.publish(remote, { ...ENTRY, properties: {} });
   for (const path of [['z'], ['z', 'a'], ['b']]) {
     await namespaces.create({ databaseId, path, properties: { owner: 'Zoë "the" \\ 🙂' } }, ENTRY);
   }

@@ -59,7 +59,7 @@ async function openJournal(t: TestContext) {
 
 function toCommit(table: TableRecord, { id, epoch, holdsReaders }: NewEntry, version = 2): NewCommit {
   const commit = { ...ENTRY, operation: 'update_table', version };
-  return { table, commit, entry: { id, epoch, outcome: '{"rows":1}' }, releasesReaders: holdsReaders };
+  return { table, commit, epoch, entry: { id, outcome: '{"rows":1}' }, releasesReaders: holdsReaders };
 }
 
 function idsOf(entries: readonly { readonly id: string }[]): readonly string[] {
@@ -299,12 +299,5 @@ suite('a commit', () => {
       [true, false, true],
     );
     assert.equal((await catalog.transactions.list({ databaseId, limit: 10 })).length, 3);
-  });
-
-  test('of another owner ends no entry', async (t) => {
-    const { journal, table, entry } = await openJournal(t);
-    await journal.begin([entry('a', { epoch: 2 })], OPTIONS);
-    await journal.record([toCommit(table, entry('a', { epoch: 1 }))], true);
-    assert.equal((await journal.find('a'))?.state, 'pending');
   });
 });

@@ -23,8 +23,11 @@ test('an empty file becomes a catalog', async (context) => {
     'api_keys',
     'databases',
     'grants',
+    'heads',
     'journal',
+    'leases',
     'namespaces',
+    'nodes',
     'oauth_clients',
     'releases',
     'removals',
@@ -68,7 +71,7 @@ test('several processes that start at once on an empty file all succeed', async 
   const file = await temporaryFile(context);
   const children = Array.from({ length: 4 }, () => startChild(context, 'open', [file]));
   assert.deepEqual(await Promise.all(children.map(nextMessage)), ['open', 'open', 'open', 'open']);
-  assert.equal(tableNames(file).length, 13);
+  assert.equal(tableNames(file).length, 16);
 });
 
 test('the journal of the release before is taken over', async (context) => {
@@ -117,6 +120,9 @@ interface FormerTables {
 function writeFormerJournal(file: string, { databaseId, tableId, heldId }: FormerTables): void {
   const former = new Database(file);
   for (const column of ['epoch', 'generation', 'expected']) former.exec(`alter table journal drop column ${column}`);
+  for (const table of ['nodes', 'leases', 'heads']) former.exec(`drop table ${table}`);
+  former.exec('drop index journal_pending');
+  former.exec('alter table tables drop column node_id');
   former.exec("update settings set value = '6' where name = 'migrations_applied'");
   const insert = former.prepare(`insert into journal
     (id, caller, digest, idempotency_key, operation, database_id, table_id, table_path, branch, base_version,

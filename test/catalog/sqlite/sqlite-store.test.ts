@@ -11,7 +11,11 @@ import { openSqliteStore } from '../../../src/catalog/sqlite/sqlite-store.ts';
 import type { CatalogStore } from '../../../src/catalog/store.ts';
 import { CHILD, NOW, nextMessage, open, refusal, temporaryCatalog, temporaryFile } from '../temporary-catalog.ts';
 
-async function openStore(context: TestContext, file: string, busyTimeoutMilliseconds = 30_000): Promise<CatalogStore> {
+async function openStore(
+  context: TestContext,
+  file: string,
+  busyTimeoutMilliseconds = 30_000,
+): Promise<Awaited<ReturnType<typeof openSqliteStore>>> {
   const store = await openSqliteStore({ file, busyTimeoutMilliseconds });
   context.after(async () => store.close());
   await migrate(store, NOW);

@@ -1,0 +1,69 @@
+import type { CatalogContext } from '../context.ts';
+import type { Sql } from '../store.ts';
+
+/**
+ * The versions of tables on object stores that readers get. A version is here once its write is recorded, so no node shows
+ * one that may still be taken back, and readers need not ask the store for the latest.
+ */
+export function createHeadStore({ read, append, heads }: CatalogContext) {
+  return {
+    /** `undefined`: readers have to ask the store. */
+    async find(tableId: string): Promise<number | undefined> {
+      return heads.find(tableId, async () => {
+        const row = await read(async (sql) =>
+          sql.selectFrom('heads').select('version').where('tableId', '=', tableId).executeTakeFirst(),
+        );
+        return row?.version;
+      });
+    },
+
+    /**
+     * A later version was found in the store: of maintenance, or of a program that does not go through the service. While
+     * a write is pending it may be that write's, which is not recorded yet; then nothing changes.
+     */
+    async advance(tableId: string, version: number): Promise<void> {
+      await append(async (sql) => {
+        const pending = sql.selectFrom('journal').select('id').where('tableId', '=', tableId);
+        if ((await pending.where('state', '=', 'pending').executeTakeFirst()) !== undefined) return;
+        const older = sql.updateTable('heads').where('tableId', '=', tableId).where('version', '<', version);
+        await older.set({ version, change: await nextChange(sql) }).execute();
+      });
+    },
+  };
+}
+
+/** For a table whose data are new: an earlier number meant other data. */
+export async function setHead(sql: Sql, tableId: string, version: number): Promise<void> {
+  const change = await nextChange(sql);
+  await sql
+    .insertInto('heads')
+    .values({ tableId, version, change })
+    .onConflict((conflict) => conflict.column('tableId').doUpdateSet({ version, change }))
+    .execute();
+}
+
+/** Never goes back. */
+export async function advanceHead(sql: Sql, tableId: string, version: number): Promise<void> {
+  const change = await nextChange(sql);
+  await sql
+    .insertInto('heads')
+    .values({ tableId, version, change })
+    .onConflict((conflict) =>
+      conflict.column('tableId').doUpdateSet({ version, change }).where('heads.version', '<', version),
+    )
+    .execute();
+}
+
+/** For a table that is gone. The newest change stays, because its number must not be used again. */
+export async function deleteHead(sql: Sql, tableId: string): Promise<void> {
+  const newest = sql.selectFrom('heads').select(({ fn }) => fn.max('change').as('change'));
+  await sql.deleteFrom('heads').where('tableId', '=', tableId).where('change', '<', newest).execute();
+}
+
+async function nextChange(sql: Sql): Promise<number> {
+  const newest = await sql
+    .selectFrom('heads')
+    .select(({ fn }) => fn.max('change').as('change'))
+    .executeTakeFirst();
+  return (newest?.change ?? 0) + 1;
+}

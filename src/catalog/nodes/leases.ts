@@ -1,0 +1,116 @@
+import { NotOwner } from '../../errors/not-owner.ts';
+import type { CatalogContext } from '../context.ts';
+import { runHot } from '../journal/hot-statements.ts';
+import type { Sql } from '../store.ts';
+
+/** The node that may write to a table. */
+export interface LeaseHolder {
+  readonly nodeId: string;
+  readonly address: string | undefined;
+}
+
+export type Lease =
+  /** `hasPending`: an earlier holder has left writes whose outcome is to be found out first. */
+  | { readonly kind: 'ours'; readonly epoch: number; readonly hasPending: boolean }
+  | ({ readonly kind: 'held' } & LeaseHolder);
+
+/** Which node writes which table. A lease lasts until it is released, or until its holder has been silent for too long. */
+export function createLeaseStore({ read, append, clock, nodeId: ownId = '', now }: CatalogContext) {
+  return {
+    /** Takes the lease, unless a node that is alive has it. */
+    async take(tableId: string): Promise<Lease> {
+      return append(async (sql) => {
+        const row = await findLease(sql, tableId, clock);
+        if (row !== undefined && row.nodeId !== null && row.isAlive === 1 && row.nodeId !== ownId) {
+          return { kind: 'held', nodeId: row.nodeId, address: row.address ?? undefined };
+        }
+        const isOurs = row?.nodeId === ownId;
+        const epoch = isOurs ? row.epoch : (row?.epoch ?? 0) + 1;
+        if (!isOurs) await writeLease(sql, { tableId, nodeId: ownId, epoch, takenAt: now() });
+        const pending = sql.selectFrom('journal').select('id').where('tableId', '=', tableId);
+        const first = await pending.where('state', '=', 'pending').where('epoch', '<', epoch).executeTakeFirst();
+        return { kind: 'ours', epoch, hasPending: first !== undefined };
+      });
+    },
+
+    /** The node that has it, if that node is alive. */
+    async find(tableId: string): Promise<LeaseHolder | undefined> {
+      const row = await read(async (sql) => findLease(sql, tableId, clock));
+      if (row === undefined || row.nodeId === null || row.isAlive === 0) return undefined;
+      return { nodeId: row.nodeId, address: row.address ?? undefined };
+    },
+
+    /** Any other node may take the tables of this one. */
+    async releaseAll(): Promise<void> {
+      await append(async (sql) =>
+        sql.updateTable('leases').set({ nodeId: null }).where('nodeId', '=', ownId).execute(),
+      );
+    },
+
+    /** Tables that have writes pending and no holder that is alive. */
+    async listAbandoned(limit: number): Promise<readonly string[]> {
+      const rows = await read(async (sql) =>
+        sql
+          .selectFrom('leases')
+          .leftJoin('nodes', 'nodes.id', 'leases.nodeId')
+          .select('leases.tableId')
+          .where((where) =>
+            where.exists(
+              where
+                .selectFrom('journal')
+                .select('journal.id')
+                .whereRef('journal.tableId', '=', 'leases.tableId')
+                .where('journal.state', '=', 'pending'),
+            ),
+          )
+          .where((where) => where.or([where('nodes.id', 'is', null), where('nodes.aliveUntil', '<=', clock.value)]))
+          .limit(limit)
+          .execute(),
+      );
+      return rows.map(({ tableId }) => tableId);
+    },
+  };
+}
+
+async function findLease(sql: Sql, tableId: string, clock: CatalogContext['clock']) {
+  return sql
+    .selectFrom('leases')
+    .leftJoin('nodes', 'nodes.id', 'leases.nodeId')
+    .select(['leases.nodeId', 'leases.epoch', 'nodes.address'])
+    .select((where) => where.case().when('nodes.aliveUntil', '>', clock.value).then(1).else(0).end().as('isAlive'))
+    .where('leases.tableId', '=', tableId)
+    .executeTakeFirst();
+}
+
+async function writeLease(
+  sql: Sql,
+  {
+    tableId,
+    ...lease
+  }: { readonly tableId: string; readonly nodeId: string; readonly epoch: number; readonly takenAt: number },
+): Promise<void> {
+  await sql
+    .insertInto('leases')
+    .values({ tableId, ...lease })
+    .onConflict((conflict) => conflict.column('tableId').doUpdateSet(lease))
+    .execute();
+}
+
+/** Inside of the transaction of a write: refuses when another node may write to the table by now. */
+export async function requireLease(
+  sql: Sql,
+  tableId: string,
+  nodeId: string,
+  epoch: number | undefined,
+): Promise<void> {
+  const [lease] = await runHot(sql, {
+    key: 'select lease',
+    compile: () => sql.selectFrom('leases').select(['nodeId', 'epoch']).where('tableId', '=', tableId).compile(),
+    values: [tableId],
+  });
+  if (lease?.nodeId !== nodeId || (epoch !== undefined && lease.epoch !== epoch)) throw new NotOwner();
+}
+
+export async function deleteLease(sql: Sql, tableId: string): Promise<void> {
+  await sql.deleteFrom('leases').where('tableId', '=', tableId).execute();
+}

@@ -1,0 +1,91 @@
+import { LRUCache } from 'lru-cache';
+import type { Catalog } from '../catalog/catalog.ts';
+import { NotOwner } from '../errors/not-owner.ts';
+import type { TableRecord } from '../model/table.ts';
+import type { Coordination, Owner, Ownership } from './coordination.ts';
+
+type Table = Pick<TableRecord, 'id'>;
+
+/** Past it the least recently written ones are looked up again; their leases stay. */
+const KNOWN_MAX = 10_000;
+
+/**
+ * Several nodes: each table is written by the node that has its lease. What this node knows of leases may be outdated: the
+ * journal compares the epoch in the transactions that begin and record a write.
+ */
+export class TableLeases implements Coordination {
+  readonly #catalog: Pick<Catalog, 'leases' | 'nodes'>;
+  readonly #ours = new LRUCache<string, Ownership>({ max: KNOWN_MAX });
+  /** Concurrent writes of a table share one query. */
+  readonly #taking = new Map<string, Promise<Owner | Ownership>>();
+  /** Once this node shuts down: resolves when other nodes may take its tables. */
+  #released: Promise<void> | undefined;
+
+  constructor(catalog: Pick<Catalog, 'leases' | 'nodes'>) {
+    this.#catalog = catalog;
+  }
+
+  async own(table: Table): Promise<Ownership> {
+    const known = this.#ours.get(table.id);
+    if (known !== undefined) return known;
+    const found = await this.#take(table.id);
+    if ('nodeId' in found) throw new NotOwner();
+    return found;
+  }
+
+  async locate(table: Table): Promise<Owner | undefined> {
+    if (this.#released !== undefined) return this.#locateAfterRelease(table.id, this.#released);
+    if (this.#ours.has(table.id)) return undefined;
+    const found = await this.#take(table.id);
+    return 'nodeId' in found ? found : undefined;
+  }
+
+  settle(tableId: string): void {
+    const known = this.#ours.get(tableId);
+    if (known !== undefined) this.#ours.set(tableId, { ...known, hasPending: false });
+  }
+
+  lost(tableId: string): void {
+    this.#ours.delete(tableId);
+  }
+
+  /** For a shutdown: new writes wait until those that run have ended, and then go to other nodes. */
+  async release(whenIdle: () => Promise<void>): Promise<void> {
+    this.#released ??= this.#releaseWhen(whenIdle);
+    await this.#released;
+  }
+
+  async #releaseWhen(whenIdle: () => Promise<void>): Promise<void> {
+    await whenIdle();
+    await this.#catalog.leases.releaseAll();
+    this.#ours.clear();
+  }
+
+  async #locateAfterRelease(tableId: string, released: Promise<void>): Promise<Owner> {
+    await released;
+    const { leases, nodes } = this.#catalog;
+    const holder = await leases.find(tableId);
+    if (holder !== undefined) return holder;
+    // Any other node takes the table.
+    const other = await nodes.findOther();
+    if (other === undefined) throw new NotOwner();
+    return other;
+  }
+
+  async #take(tableId: string): Promise<Owner | Ownership> {
+    const running = this.#taking.get(tableId);
+    if (running !== undefined) return running;
+    const taking = this.#ask(tableId).finally(() => this.#taking.delete(tableId));
+    this.#taking.set(tableId, taking);
+    return taking;
+  }
+
+  async #ask(tableId: string): Promise<Owner | Ownership> {
+    if (this.#released !== undefined) throw new NotOwner();
+    const lease = await this.#catalog.leases.take(tableId);
+    if (lease.kind === 'held') return lease;
+    const ours = { epoch: lease.epoch, hasPending: lease.hasPending };
+    this.#ours.set(tableId, ours);
+    return ours;
+  }
+}

@@ -1,0 +1,142 @@
+import { LRUCache } from 'lru-cache';
+import { ServiceError } from '../../errors/service-error.ts';
+import { locationKey } from '../../model/table.ts';
+import type { RecordedVersion, TableLocation } from '../../model/table.ts';
+import type { Schema } from '../../model/schema.ts';
+import type { Connections } from '../native/connections.ts';
+import { engineCall } from '../native/engine-errors.ts';
+import { CountedHandle, readSchema, readVersion } from './table-handle.ts';
+import type { OpenTable } from './table-handle.ts';
+
+export interface RecordedSettings {
+  readonly openTablesMax: number;
+  /** How long a later version in the store, of a program that does not go through the service, may stay unseen. */
+  readonly pollSeconds: number;
+  /** Called when the store has a later version than the one that is recorded. */
+  readonly onLaterVersion: (tableId: string, version: number) => Promise<void>;
+}
+
+/**
+ * Tables for readers that know which version to read: as long as it stays the same, the store is not asked for anything but
+ * data. Writers have handles of their own, at the latest version.
+ */
+export class RecordedTables {
+  readonly #connections: Connections;
+  readonly #settings: RecordedSettings;
+  readonly #open: LRUCache<string, Promise<RecordedTable>>;
+
+  constructor(connections: Connections, settings: RecordedSettings) {
+    this.#connections = connections;
+    this.#settings = settings;
+    this.#open = new LRUCache({ max: settings.openTablesMax, dispose: retireSoon });
+  }
+
+  /** At the recorded version or a later one that was recorded meanwhile; to be released. `undefined`: it is not there. */
+  async acquire(location: TableLocation, recorded: RecordedVersion): Promise<RecordedTable | undefined> {
+    for (;;) {
+      const table = await this.#find(location);
+      if (!table.acquire()) continue;
+      try {
+        await table.moveTo(recorded.version);
+        this.#pollSometimes(location, recorded, table);
+        return table;
+      } catch (error) {
+        this.evict(location);
+        table.release();
+        if (error instanceof ServiceError && error.kind === 'TableVersionNotFound') return undefined;
+        throw error;
+      }
+    }
+  }
+
+  evict(location: TableLocation): void {
+    this.#open.delete(locationKey(location));
+  }
+
+  async close(): Promise<void> {
+    for (const outcome of await Promise.allSettled(this.#open.values())) {
+      if (outcome.status === 'fulfilled') outcome.value.retire();
+    }
+    this.#open.clear();
+  }
+
+  async #find(location: TableLocation): Promise<RecordedTable> {
+    const key = locationKey(location);
+    let opening = this.#open.get(key);
+    if (opening === undefined) {
+      opening = this.#connections.openTable(location).then((native) => new RecordedTable(native));
+      this.#open.set(key, opening);
+    }
+    try {
+      return await opening;
+    } catch (error) {
+      if (this.#open.peek(key) === opening) this.#open.delete(key);
+      throw error;
+    }
+  }
+
+  #pollSometimes(location: TableLocation, { tableId }: RecordedVersion, table: RecordedTable): void {
+    const now = performance.now();
+    if (now - table.polledAt < this.#settings.pollSeconds * 1000) return;
+    table.polledAt = now;
+    // Whatever fails here is met by the next read, or by the next poll.
+    void this.#poll(location, tableId, table).catch(() => {});
+  }
+
+  async #poll(location: TableLocation, tableId: string, table: RecordedTable): Promise<void> {
+    const native = await this.#connections.openTable(location);
+    try {
+      const latest = await readVersion(native);
+      if (latest > (await table.version())) await this.#settings.onLaterVersion(tableId, latest);
+    } finally {
+      native.close();
+    }
+  }
+}
+
+/** A handle at a recorded version, shared by all its readers. It only ever moves forward. */
+class RecordedTable extends CountedHandle implements OpenTable {
+  polledAt = performance.now();
+  #version = 0;
+  #moving: Promise<void> | undefined;
+  #schema: Promise<Schema> | undefined;
+
+  async moveTo(version: number): Promise<void> {
+    while (this.#version < version) {
+      this.#moving ??= this.#checkout(version).finally(() => {
+        this.#moving = undefined;
+      });
+      await this.#moving;
+    }
+  }
+
+  async version(): Promise<number> {
+    return this.#version;
+  }
+
+  async schema(): Promise<Schema> {
+    this.#schema ??= readSchema(this.native);
+    return this.#schema;
+  }
+
+  moved(): never {
+    throw new Error('A handle of readers does not write.');
+  }
+
+  forget(): void {
+    this.#schema = undefined;
+  }
+
+  async #checkout(version: number): Promise<void> {
+    await engineCall(async () => this.native.checkout(version));
+    this.#version = version;
+    this.#schema = undefined;
+  }
+}
+
+function retireSoon(opening: Promise<RecordedTable>): void {
+  opening.then(
+    (table) => setImmediate(() => table.retire()),
+    () => {},
+  );
+}

@@ -1,0 +1,254 @@
+import { Agent as HttpAgent, request as requestHttp } from 'node:http';
+import type { ClientRequest, IncomingMessage } from 'node:http';
+import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Catalog } from '../../catalog/catalog.ts';
+import type { Owner } from '../../coordination/coordination.ts';
+import { ServiceError } from '../../errors/service-error.ts';
+import type { TableRecord } from '../../model/table.ts';
+import type { Reply } from '../../operations/operation.ts';
+import { readPieces } from '../request/body.ts';
+import type { RequestContext } from '../request-context.ts';
+import type { Limits } from '../../model/limits.ts';
+import { NOT_OWNER, hopHeader, isForwarded, passedHeaders } from './hop.ts';
+
+export interface ForwarderSettings {
+  readonly nodeId: string;
+  readonly secret: string;
+  readonly leaseSeconds: number;
+  readonly forwardsMax: number;
+  readonly limits: Limits;
+  readonly catalog: Pick<Catalog, 'leases'>;
+  /** The node that may write to a table, when it is another one. */
+  readonly locate: (table: TableRecord) => Promise<Owner | undefined>;
+  readonly onForwarded: (milliseconds: number) => void;
+}
+
+/** The body of a request that may have to be forwarded: read already, or still to be read. */
+export type ForwardedBody = { readonly kind: 'whole'; readonly bytes: Uint8Array } | { readonly kind: 'stream' };
+
+/** Beyond the lease time: a takeover may first have to find out which writes were applied. */
+const TAKEOVER_SECONDS = 5;
+const RETRY_MILLISECONDS = 100;
+const CONNECT_MILLISECONDS = 2000;
+
+/** Nothing of the request was applied: it may be sent again. */
+class NotSent extends Error {}
+
+/** Passes a write on to the node that owns its table, once, and its reply back. */
+export class Forwarder {
+  readonly #settings: ForwarderSettings;
+  readonly #agents = {
+    'http:': new HttpAgent({ keepAlive: true }),
+    'https:': new HttpsAgent({ keepAlive: true }),
+  };
+  #running = 0;
+
+  constructor(settings: ForwarderSettings) {
+    this.#settings = settings;
+  }
+
+  get running(): number {
+    return this.#running;
+  }
+
+  isForwarded(message: IncomingMessage): boolean {
+    return isForwarded(message, this.#settings.secret);
+  }
+
+  /**
+   * `undefined`: this node owns the table. While its owner is away, waits for the lease to end and for a takeover. A write
+   * is never sent twice: when it may have reached its owner and no reply came back, the caller learns just that.
+   */
+  async forward(context: RequestContext, table: TableRecord, body: ForwardedBody): Promise<Reply | undefined> {
+    const { locate, leaseSeconds } = this.#settings;
+    const deadline = performance.now() + (2 * leaseSeconds + TAKEOVER_SECONDS) * 1000;
+    for (;;) {
+      const owner = await locate(table);
+      if (owner === undefined) return undefined;
+      if (this.isForwarded(context.message)) return { kind: 'empty', status: 421, headers: { [NOT_OWNER]: 'true' } };
+      try {
+        return await this.#send(context, table, owner, body);
+      } catch (error) {
+        if (!(error instanceof NotSent)) throw error;
+        if (performance.now() > deadline || context.message.destroyed) throw ownerAway(error.cause);
+      }
+      await sleep(RETRY_MILLISECONDS);
+    }
+  }
+
+  close(): void {
+    for (const agent of Object.values(this.#agents)) agent.destroy();
+  }
+
+  async #send(context: RequestContext, table: TableRecord, owner: Owner, body: ForwardedBody): Promise<Reply> {
+    const { forwardsMax, onForwarded } = this.#settings;
+    if (owner.address === undefined) throw new NotSent();
+    if (this.#running >= forwardsMax) throw tooMany(forwardsMax);
+    this.#running += 1;
+    // Two nodes whose slots all wait for each other would wait for ever.
+    context.slot?.();
+    const startedAt = performance.now();
+    const ended = new AbortController();
+    try {
+      const request = await this.#connect(context, owner.address, body);
+      const replied = receive(request);
+      this.#watch({ request, owner, table, context, signal: ended.signal });
+      const sent = body.kind === 'whole' ? request.end(body.bytes) : this.#stream(context, request);
+      const reply = await replied;
+      if (body.kind === 'stream') void Promise.resolve(sent).catch(() => {});
+      if (reply.headers[NOT_OWNER] === undefined) return toReply(reply);
+      reply.resume();
+      // Of a stream, a part was read already.
+      throw body.kind === 'whole' ? new NotSent() : ownerAway(undefined);
+    } finally {
+      ended.abort();
+      this.#running -= 1;
+      onForwarded(performance.now() - startedAt);
+    }
+  }
+
+  /** Resolves when the connection is there: until then nothing was sent. */
+  async #connect(context: RequestContext, address: string, body: ForwardedBody): Promise<ClientRequest> {
+    const { nodeId, secret } = this.#settings;
+    const { message, requestId } = context;
+    const base = new URL(address);
+    const length = body.kind === 'whole' ? body.bytes.length : message.headers['content-length'];
+    const isSecure = base.protocol === 'https:';
+    const request = (isSecure ? requestHttps : requestHttp)({
+      host: base.hostname.replace(/^\[(.*)\]$/, '$1'),
+      port: base.port,
+      path: message.url,
+      method: message.method,
+      agent: isSecure ? this.#agents['https:'] : this.#agents['http:'],
+      headers: {
+        ...passedHeaders(message.headers),
+        ...hopHeader(nodeId, secret, message),
+        ...(length === undefined ? {} : { 'content-length': length }),
+        'x-request-id': requestId,
+      },
+    });
+    await new Promise<void>((resolve, reject) => {
+      const fail = (cause?: unknown): void => {
+        request.destroy();
+        reject(new NotSent('The owner cannot be reached.', { cause }));
+      };
+      const timer = setTimeout(fail, CONNECT_MILLISECONDS);
+      const settle = (): void => {
+        clearTimeout(timer);
+        request.off('error', fail);
+        resolve();
+      };
+      request.once('error', (cause) => {
+        clearTimeout(timer);
+        fail(cause);
+      });
+      request.once('socket', (socket) => {
+        if (!socket.connecting) settle();
+        else socket.once(isSecure ? 'secureConnect' : 'connect', settle);
+      });
+    });
+    return request;
+  }
+
+  async #stream(context: RequestContext, request: ClientRequest): Promise<void> {
+    const { limits } = this.#settings;
+    const pieces = readPieces(context.message, {
+      limits: limits.http,
+      onReceived: (piece) => {
+        context.bytesIn = (context.bytesIn ?? 0) + piece.length;
+      },
+    });
+    try {
+      for await (const piece of pieces) {
+        // Copied: the memory of a piece is freed when the next one is read.
+        if (!request.write(Buffer.from(piece))) await drained(request);
+        if (request.destroyed) return;
+      }
+      request.end();
+    } catch (error) {
+      request.destroy(error instanceof Error ? error : undefined);
+    }
+  }
+
+  /** Gives up when the client has gone, or when the owner has been silent for so long that another node may take over. */
+  #watch({ request, owner, table, context, signal }: Watched): void {
+    const { catalog, leaseSeconds } = this.#settings;
+    const check = async (): Promise<void> => {
+      const holder = await catalog.leases.find(table.id);
+      if (holder?.nodeId !== owner.nodeId && !signal.aborted) request.destroy(new Error('The owner is silent.'));
+    };
+    // Without the catalog there is no takeover either.
+    const timer = setInterval(() => void check().catch(() => {}), leaseSeconds * 1000);
+    const gone = context.signal();
+    const onGone = (): void => void request.destroy();
+    gone.addEventListener('abort', onGone);
+    signal.addEventListener('abort', () => {
+      clearInterval(timer);
+      gone.removeEventListener('abort', onGone);
+    });
+  }
+}
+
+interface Watched {
+  readonly request: ClientRequest;
+  readonly owner: Owner;
+  readonly table: TableRecord;
+  readonly context: RequestContext;
+  readonly signal: AbortSignal;
+}
+
+/** The reply, once its headers are there. A failure after the connection was made leaves the write in doubt. */
+async function receive(request: ClientRequest): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    request.once('response', resolve);
+    request.once('error', (cause) => reject(replyLost(cause)));
+    request.once('close', () => reject(replyLost(undefined)));
+  });
+}
+
+function toReply(reply: IncomingMessage): Reply {
+  const { 'content-type': mediaType = 'application/json', ...headers } = passedHeaders(reply.headers);
+  const texts = Object.entries(headers).map(([name, value]) => [name, String(value)] as const);
+  return {
+    kind: 'stream',
+    status: reply.statusCode ?? 500,
+    mediaType: String(mediaType),
+    headers: Object.fromEntries(texts),
+    pieces: receivedPieces(reply),
+  };
+}
+
+async function* receivedPieces(reply: IncomingMessage): AsyncGenerator<Uint8Array> {
+  try {
+    for await (const piece of reply) if (piece instanceof Uint8Array) yield piece;
+  } catch (cause) {
+    throw replyLost(cause);
+  }
+}
+
+async function drained(request: ClientRequest): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const settle = (): void => {
+      request.off('drain', settle).off('close', settle);
+      resolve();
+    };
+    request.once('drain', settle).once('close', settle);
+  });
+}
+
+function replyLost(cause: unknown): ServiceError {
+  const message = 'The node that writes to the table gave no reply: it is not known whether the write was applied.';
+  const hint = 'Look it up before you send it again; with an Idempotency-Key it can be sent again as it is.';
+  return new ServiceError('ServiceUnavailable', message, { hint, cause, retryAfterSeconds: 1 });
+}
+
+function ownerAway(cause: unknown): ServiceError {
+  const message = 'The node that writes to the table is not available. Nothing was changed.';
+  return new ServiceError('ServiceUnavailable', message, { hint: 'Send it again.', cause, retryAfterSeconds: 1 });
+}
+
+function tooMany(forwardsMax: number): ServiceError {
+  const message = `The node is already forwarding ${forwardsMax} writes.`;
+  return new ServiceError('ServiceUnavailable', message, { hint: 'Send it again.', retryAfterSeconds: 1 });
+}
