@@ -5,6 +5,7 @@ import { withoutPostgres } from '../../test/support/postgres.ts';
 import { NO_OBJECT_STORES } from '../../test/storage/object/test-stores.ts';
 import type { Campaign, Figure, Trust } from '../campaign.ts';
 import { atLeast, atMost, info, none, onQuietMachine } from '../campaign.ts';
+import { HttpClient } from '../http.ts';
 import { SEEDED_BUGS } from '../model/seeded-bugs.ts';
 import { TRUST_KEY } from '../server.ts';
 import { checkHistories } from './linear.ts';
@@ -63,7 +64,9 @@ export const nodes: Campaign = {
 async function measure(trust: Trust, rig: Rig): Promise<readonly Figure[]> {
   const trials = trust.size(6, 1);
   const warm = await measureWarmRead(rig, trust.size(300, 60));
-  const hop = await measureHop(rig, trust.size(200, 30));
+  const owner = new HttpClient(rig.cluster.node(0).fromPeers.url, trust.scanner, { 'x-api-key': TRUST_KEY });
+  const hop = await measureHop(rig, { count: trust.size(200, 30), owner });
+  owner.close();
   const gaps = { kill: [0], drain: [0], others: [0] };
   for (let trial = 0; trial < trials; trial += 1) {
     for (const how of ['drain', 'kill'] as const) {
@@ -102,7 +105,7 @@ async function race(trust: Trust, client: AnyNode): Promise<readonly Figure[]> {
 
 async function checkOrder(trust: Trust, client: AnyNode): Promise<readonly Figure[]> {
   const count = trust.size(100, 4);
-  const seen = await checkHistories(trust, client.patient(), { count, actions: trust.size(300, 100) });
+  const seen = await checkHistories(trust, client.patient(), { count, actions: trust.isShort ? 100 : 300 });
   return [
     atLeast('histories of reads and writes on any node', seen.recorded, count),
     info('actions in all', seen.actions),

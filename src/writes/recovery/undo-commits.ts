@@ -1,8 +1,8 @@
 import type { Journal, NewEntry } from '../../catalog/catalog.ts';
 import type { TableRecord } from '../../model/table.ts';
-import type { SettleParts } from './verify.ts';
+import type { TableAccess } from './verify.ts';
 
-export interface UndoParts extends SettleParts {
+export interface UndoParts extends TableAccess {
   readonly journal: Journal;
 }
 

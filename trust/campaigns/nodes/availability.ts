@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Cluster } from '../../../test/support/cluster.ts';
 import { attempt } from '../../http.ts';
+import type { HttpClient } from '../../http.ts';
 import { intRows, requireOk } from '../../rows.ts';
 import type { AnyNode } from './any-node.ts';
 import { startAgain } from './node-faults.ts';
@@ -71,22 +72,22 @@ export interface Hop {
   readonly forwardedMilliseconds: number;
 }
 
-/** One write after another, in turn at the node that owns the table and at another one. */
-export async function measureHop(rig: Rig, count: number): Promise<Hop> {
-  const { nodes, cluster } = rig;
+/**
+ * One write after another, in turn at the node that owns the table and at another one. Those to the owner pass its proxy
+ * too, as what is forwarded does, so that the difference is the hop alone.
+ */
+export async function measureHop(rig: Rig, { count, owner }: { count: number; owner: HttpClient }): Promise<Hop> {
   await makeTable(rig, 'hop', 0);
-  const times: [number[], number[]] = [[], []];
-  for (let id = 0; id < 2 * count; id += 1) {
-    const isForwarded = id % 2;
-    const at = isForwarded === 0 || cluster.nodes.length === 1 ? 0 : 1;
-    const reply = await nodes.at(at).post('/v1/table/hop/update', {
-      updates: [['id', String(id)]],
-      predicate: `id = ${id === 0 ? 1 : id - 1}`,
-    });
+  const times: Record<'local' | 'forwarded', number[]> = { local: [], forwarded: [] };
+  for (let id = 2; id < 2 * count; id += 1) {
+    const how = id % 2 === 0 ? 'local' : 'forwarded';
+    const client = how === 'local' ? owner : rig.nodes.at(1);
+    const updates = [['id', String(id)]];
+    const reply = await client.post('/v1/table/hop/update', { updates, predicate: `id = ${id - 1}` });
     if (reply.status !== 200) throw new Error(`update: ${reply.status} ${reply.text}`);
-    times[isForwarded === 0 ? 0 : 1].push(reply.milliseconds);
+    times[how].push(reply.milliseconds);
   }
-  return { localMilliseconds: median(times[0]), forwardedMilliseconds: median(times[1]) };
+  return { localMilliseconds: median(times.local), forwardedMilliseconds: median(times.forwarded) };
 }
 
 function median(values: readonly number[]): number {

@@ -64,6 +64,8 @@ export interface Written {
   readonly reply: Reply | undefined;
   /** The node that was asked last. */
   readonly node: number;
+  /** All attempts: when, where, and what was answered. */
+  readonly attempts: readonly string[];
 }
 
 const KEYED_SECONDS_MAX = 180;
@@ -72,21 +74,36 @@ const PAUSE_MILLISECONDS = 100;
 export async function write(context: WriterContext, request: WriteRequest): Promise<Written> {
   const { nodes, tally } = context;
   const startedAt = performance.now();
+  const attempts: string[] = [];
   for (;;) {
     const node = nodes.pick();
+    const sentAt = new Date();
     const reply = await attempt(send(nodes.at(node), request));
     const seconds = (performance.now() - startedAt) / 1000;
     const outcome = settle(tally, request, reply);
-    if (request.key === undefined) return { outcome, reply, node };
+    attempts.push(describeAttempt(sentAt, node, reply));
+    if (attempts.length > ATTEMPTS_MAX) attempts.shift();
+    if (request.key === undefined) return { outcome, reply, node, attempts };
     tally.longestKeyedMilliseconds = Math.max(tally.longestKeyedMilliseconds, seconds * 1000);
-    if (outcome !== 'unknown') return { outcome, reply, node };
+    if (outcome !== 'unknown') return { outcome, reply, node, attempts };
     if (seconds > KEYED_SECONDS_MAX) {
       tally.unresolved += 1;
       tally.blame('no final answer', `${request.path} with key ${request.key}: ${reply?.status} ${reply?.text}`);
-      return { outcome, reply, node };
+      return { outcome, reply, node, attempts };
     }
     await sleep(PAUSE_MILLISECONDS);
   }
+}
+
+/** The last ones of a write that are shown when something is wrong. */
+const ATTEMPTS_MAX = 8;
+
+function describeAttempt(sentAt: Date, node: number, reply: Reply | undefined): string {
+  const time = (at: Date): string => at.toISOString().slice(14, 23);
+  const id = reply?.headers['x-request-id'] ?? '';
+  const replayed = reply?.headers['idempotency-replayed'] === 'true' ? ' replayed' : '';
+  const detail = reply?.status === 200 ? `version ${reply.json?.version}` : (reply?.json?.detail ?? '');
+  return `${time(sentAt)} to ${time(new Date())} node ${node}: ${reply?.status ?? 'broken'}${replayed} ${detail} ${String(id).slice(0, 8)}`;
 }
 
 async function send(client: HttpClient, { path, body, key }: WriteRequest): Promise<Reply> {
@@ -119,6 +136,10 @@ export interface Expected {
   readonly value: string;
   /** Other values that are right too. */
   readonly accepts?: (seen: string) => boolean;
+  /** What a wrong value is, where it is known. */
+  readonly classify?: (seen: string) => 'lost' | 'doubled';
+  /** Attempts before, to be shown when it is wrong. */
+  readonly attempts?: readonly string[];
   /** `undefined` when the read failed. */
   readonly read: (client: HttpClient) => Promise<string | undefined>;
 }
@@ -154,9 +175,12 @@ export async function expectElsewhere(context: WriterContext, expected: Expected
     return;
   }
   const later = await readLater(context, read, accepts);
-  const kind = later !== undefined && accepts(later) ? 'stale' : seen.includes('doubled') ? 'doubled' : 'lost';
+  const kind =
+    later !== undefined && accepts(later)
+      ? 'stale'
+      : (expected.classify?.(seen) ?? (seen.includes('doubled') ? 'doubled' : 'lost'));
   tally[kind] += 1;
-  tally.blame(kind, `${detail}; later ${later}`);
+  tally.blame(kind, `${detail}; later ${later}; ${(expected.attempts ?? []).join(' | ')}`);
 }
 
 async function readLater(

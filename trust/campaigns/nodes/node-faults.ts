@@ -60,7 +60,7 @@ function partition(name: string, paths: readonly Path[], how: 'pause' | 'cut'): 
   };
 }
 
-/** To one node at a time. */
+/** One after another; most of them to one node. */
 export const NODE_FAULTS: readonly Fault[] = [
   {
     name: 'node killed',
@@ -112,6 +112,23 @@ export const NODE_FAULTS: readonly Fault[] = [
     },
   },
   partition('cut off from everything', ['toCatalog', 'toStore', 'fromPeers'], 'pause'),
+  {
+    name: 'all nodes killed at once',
+    async run(context) {
+      await Promise.all(context.cluster.nodes.map(async (each) => each.kill()));
+      await Promise.all(context.cluster.nodes.map(async (each) => startAgain(each)));
+    },
+  },
+  {
+    name: 'two nodes paused past their leases',
+    async run(context, node) {
+      const other = context.cluster.nodes.find((each) => each !== node) ?? node;
+      const both = [node, other];
+      for (const each of both) each.pause();
+      await pastLease(context);
+      for (const each of both) each.resume();
+    },
+  },
   {
     name: 'node paused within its lease',
     async run(context, node) {

@@ -8,6 +8,8 @@ import { writeRegisters, writeThings } from './writers.ts';
 const ROWS_PER_APPEND = 3;
 const ROWS_PER_GROUP = 4;
 const PARTS = 2;
+/** Attempts that are shown when a counter is wrong. */
+const TRAIL_MAX = 8;
 
 /** `scale` writers of those kinds that may share a commit. */
 export function makeRowWriters(
@@ -63,6 +65,7 @@ function increments(context: WriterContext, { row, isKeyed, known }: Counter): W
     return found?.['twice'] === 2 * found?.['hits'] ? String(found?.['hits']) : `torn: ${JSON.stringify(found)}`;
   };
   const isRight = (seen: string): boolean => Number(seen) >= known.least && Number(seen) <= known.most;
+  const trail: string[] = [];
   return {
     name: `counter ${row}`,
     async prepare() {
@@ -72,14 +75,24 @@ function increments(context: WriterContext, { row, isKeyed, known }: Counter): W
     async step(serial) {
       const path = `/v1/table/${table}/update`;
       const key = `${table}-${row}-${serial}`;
-      const { outcome, reply, node } = await write(context, isKeyed ? { path, body, key } : { path, body });
+      const { outcome, reply, node, attempts } = await write(context, isKeyed ? { path, body, key } : { path, body });
+      trail.push(...attempts.map((each) => `#${serial} ${each}`));
+      trail.splice(0, Math.max(0, trail.length - TRAIL_MAX));
       const isReplayed = !isKeyed && reply?.headers['idempotency-replayed'] === 'true';
       if (isReplayed) tally.replayed += 1;
       else if (outcome === 'done') known.acknowledged();
       else if (outcome === 'unknown') known.unknown();
       if (outcome !== 'done') return;
       const value = `${known.least} to ${known.most}`;
-      await expectElsewhere(context, { what: `${table} ${row}`, writtenAt: node, value, accepts: isRight, read: look });
+      await expectElsewhere(context, {
+        what: `${table} ${row}`,
+        writtenAt: node,
+        value,
+        accepts: isRight,
+        classify: (seen) => (Number(seen) > known.most ? 'doubled' : 'lost'),
+        attempts: trail,
+        read: look,
+      });
     },
     async check() {
       const seen = await look(nodes.at(nodes.pick()));
@@ -88,7 +101,10 @@ function increments(context: WriterContext, { row, isKeyed, known }: Counter): W
       const kind = seen.includes('torn') ? 'torn' : Number(seen) > known.most ? 'doubled' : 'lost';
       tally[kind] += 1;
       const keyed = isKeyed ? 'with' : 'without';
-      tally.blame(kind, `counter ${row} ${keyed} keys is ${seen} at the end, ${known.least} to ${known.most} expected`);
+      tally.blame(
+        kind,
+        `counter ${row} ${keyed} keys is ${seen} at the end, ${known.least} to ${known.most} expected: ${trail.join(' | ')}`,
+      );
     },
   };
 }

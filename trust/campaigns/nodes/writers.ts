@@ -20,11 +20,12 @@ export interface Things {
 export function writeThings(context: WriterContext, things: Things): Writer {
   const { name, make, remove, look, lookAll } = things;
   const known = new Map<number, Known>();
-  const expect = async (serial: number, writtenAt: number, value: string): Promise<void> =>
+  const expect = async (serial: number, { node, attempts }: Written, value: string): Promise<void> =>
     expectElsewhere(context, {
       what: `${name} ${serial}`,
-      writtenAt,
+      writtenAt: node,
       value,
+      attempts,
       read: async (client) => look(client, serial),
     });
   return {
@@ -34,14 +35,14 @@ export function writeThings(context: WriterContext, things: Things): Writer {
       const thing = new Known('absent');
       known.set(serial, thing);
       const made = make(serial);
-      const { outcome, node } = await (made instanceof Promise ? made : write(context, made));
-      settle(thing, outcome, 'whole');
-      if (outcome === 'done') await expect(serial, node, 'whole');
+      const written = await (made instanceof Promise ? made : write(context, made));
+      settle(thing, written.outcome, 'whole');
+      if (written.outcome === 'done') await expect(serial, written, 'whole');
       const old = serial - KEPT;
       if (remove === undefined || known.get(old)?.describe() !== 'whole') return;
       const removed = await write(context, remove(old));
       settle(known.get(old), removed.outcome, 'absent');
-      if (removed.outcome === 'done') await expect(old, removed.node, 'absent');
+      if (removed.outcome === 'done') await expect(old, removed, 'absent');
     },
     async check() {
       const found = await lookAll(context.nodes.at(context.nodes.pick()));
@@ -81,7 +82,7 @@ export function writeRegisters(context: WriterContext, registers: Registers): Wr
       const register = known.get(id);
       if (register === undefined) return;
       const value = register.value + 1;
-      const { outcome, node } = await write(context, set(id, value));
+      const { outcome, node, attempts } = await write(context, set(id, value));
       settle(register.known, outcome, String(value));
       isOpen = outcome !== 'unknown';
       if (outcome !== 'done') return;
@@ -90,6 +91,7 @@ export function writeRegisters(context: WriterContext, registers: Registers): Wr
         what: `${name} ${id}`,
         writtenAt: node,
         value: String(value),
+        attempts,
         read: async (client) => look(client, id, value),
       });
     },
