@@ -107,6 +107,7 @@ export async function openParts(config: Config, outside: Outside, open: OpenPart
   await lock.acquireDatabases(catalog, telemetry);
   const writes = open.add(await openWrites(config, outside, { ...observed, catalog, engine, storages, leases }));
   if (membership !== undefined) {
+    membership.onLapse = () => leases?.forget();
     membership.onAbandoned = async (tableId) => {
       const table = await catalog.tables.findById(tableId);
       if (table !== undefined) await writes.locate(table);
@@ -118,7 +119,16 @@ export async function openParts(config: Config, outside: Outside, open: OpenPart
   const jobs = open.add(new Jobs({ limits: limits.jobs, telemetry, now, makeId: randomUUID, hasTable }));
   const { background } = writes;
   const maintenance = open.add(
-    new Maintenance({ engine, catalog, jobs, telemetry, now, limits: limits.maintenance, background }),
+    new Maintenance({
+      engine,
+      catalog,
+      jobs,
+      telemetry,
+      now,
+      limits: limits.maintenance,
+      background,
+      owns: async (table) => writes.owns(table),
+    }),
   );
   writes.onCommit = (table) => maintenance.recordCommit(table);
   return {

@@ -20,12 +20,16 @@ const ABANDONED_MAX = 20;
 
 /** This process as a node: others know that it is alive by its heartbeats, and take over its tables when they stop. */
 export class Membership {
+  /** Called when the lease of this node had ended before its heartbeat: others may have taken over its tables. */
+  onLapse: () => void = () => {};
   /** Called with a table that a node which ended has left with writes pending. */
   onAbandoned: (tableId: string) => Promise<void> = async () => {};
   readonly #settings: MembershipSettings;
   #timer: NodeJS.Timeout | undefined;
   #beating: Promise<void> | undefined;
   #isClosed = false;
+  /** On the clock of `performance.now`. */
+  #leaseEndsAt = 0;
 
   private constructor(settings: MembershipSettings) {
     this.#settings = settings;
@@ -33,6 +37,7 @@ export class Membership {
 
   static async join(settings: MembershipSettings): Promise<Membership> {
     const membership = new Membership(settings);
+    membership.#leaseEndsAt = performance.now() + settings.leaseSeconds * 1000;
     await membership.#join();
     membership.#beatLater();
     return membership;
@@ -64,8 +69,11 @@ export class Membership {
   async #beat(): Promise<void> {
     const { catalog, telemetry, id, leaseSeconds } = this.#settings;
     try {
+      const startedAt = performance.now();
       const isKnown = await catalog.nodes.extend(id, leaseSeconds * 1000);
       if (!isKnown) await this.#join();
+      if (!isKnown || performance.now() > this.#leaseEndsAt) this.onLapse();
+      this.#leaseEndsAt = startedAt + leaseSeconds * 1000;
     } catch (cause) {
       telemetry.emit({ kind: 'background-failed', task: 'heartbeat of this node', cause });
       return;

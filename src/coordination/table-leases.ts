@@ -49,6 +49,11 @@ export class TableLeases implements Coordination {
     this.#ours.delete(tableId);
   }
 
+  /** Other nodes may have taken over any table. */
+  forget(): void {
+    this.#ours.clear();
+  }
+
   /** For a shutdown: new writes wait until those that run have ended, and then go to other nodes. */
   async release(whenIdle: () => Promise<void>): Promise<void> {
     this.#released ??= this.#releaseWhen(whenIdle);

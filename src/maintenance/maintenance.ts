@@ -16,6 +16,8 @@ interface MaintenanceParts extends MaintenanceContext {
   readonly catalog: Catalog;
   readonly jobs: Jobs;
   readonly telemetry: Telemetry;
+  /** Whether this node may write to the table. */
+  readonly owns: (table: TableRecord) => Promise<boolean>;
 }
 
 const FORCED = { isForced: true, removeFrom: 0 } as const;
@@ -150,7 +152,7 @@ export class Maintenance {
 
   /** Runs what the table needs. Returns how long the removal of versions took. */
   async #check(activity: TableActivity, removeFrom: number): Promise<number> {
-    const { catalog, limits } = this.#parts;
+    const { catalog, limits, owns } = this.#parts;
     try {
       const { databaseId, path, id } = activity.table;
       const table = await catalog.tables.find(databaseId, path);
@@ -160,7 +162,7 @@ export class Maintenance {
       }
       activity.table = table;
       const isFree = table.heldVersion === undefined && table.isDeclared === undefined;
-      if (!isFree || isMaintenancePaused(table)) return 0;
+      if (!isFree || isMaintenancePaused(table) || !(await owns(table))) return 0;
       activity.nextCheck = (activity.commits ?? 0) + limits.checkCommits;
       const plan = await planMaintenance(this.#parts, activity, { isForced: false, removeFrom });
       if (plan.reasons.length === 0 && plan.cutoffMilliseconds === undefined) return 0;

@@ -13,8 +13,8 @@ import { BatchMember, prepareBatch, takeBatch } from './queue/batch.ts';
 import type { Batch } from './queue/batch.ts';
 import type { WriteQueues } from './queue/write-queues.ts';
 import type { InDoubtWrites } from './recovery/in-doubt-writes.ts';
-import { findCommit, findFault, rebuildFields } from './recovery/verify.ts';
-import type { TableAccess } from './recovery/verify.ts';
+import { findFault, rebuildFields, settleCommit } from './recovery/verify.ts';
+import type { SettleParts } from './recovery/verify.ts';
 import { asServiceError, inDoubt, isClearRefusal, notBegun, versionDiffers } from './refusals.ts';
 import type {
   FailedWrite,
@@ -27,7 +27,7 @@ import type {
   WriteResult,
 } from './write.ts';
 
-export interface PipelineParts extends TableAccess {
+export interface PipelineParts extends SettleParts {
   readonly journal: Journal;
   readonly coordination: Coordination;
   readonly queues: WriteQueues;
@@ -107,7 +107,7 @@ export class WritePipeline {
 
   /** Steps 4 to 6: own, begin, commit; and verify, when it is not clear whether the commit was made. */
   async #commitOnce(batch: Batch): Promise<CommitResult> {
-    const { engine, storages, inDoubtWrites, limits, onStep, onBatch } = this.#parts;
+    const { engine, storages, journal, inDoubtWrites, limits, onStep, onBatch } = this.#parts;
     const { write } = batch[0];
     const { table: record, branch, plan } = write;
     const target = { location: record.location, branch };
@@ -127,7 +127,9 @@ export class WritePipeline {
             requireVersion(write, base);
             const prepared = await prepareBatch(batch, table);
             if (prepared === undefined) return this.#abort({ entries: entries ?? [], scope }, cannotShare());
-            entries ??= await this.#begin(batch, prepared, { baseVersion: base, epoch });
+            if (entries === undefined) entries = await this.#begin(batch, prepared, { baseVersion: base, epoch });
+            // After the base was read: what a new owner commits first conflicts with it, and this is not repeated.
+            else await journal.requireOwner(record.id, epoch);
             await onStep('commit');
             const startedAt = performance.now();
             const { version, firstVersion = version, outcome, ...committed } = await prepared.commit();
@@ -145,7 +147,8 @@ export class WritePipeline {
       }
     } catch (error) {
       if (entries === undefined) return refuse(error, scope);
-      const isRefused = isClearRefusal(error) || engine.isConflict(error);
+      noteLoss(this.#parts, write, error);
+      const isRefused = isClearRefusal(error) || engine.isConflict(error) || error instanceof NotOwner;
       return isRefused ? this.#abort({ entries, scope }, error) : this.#verify(target, { entries, scope }, error);
     }
   }
@@ -177,7 +180,7 @@ export class WritePipeline {
     const { entries } = pending;
     await this.#parts.onStep('verify');
     try {
-      const verdict = await findCommit(this.#parts, target, at(entries, 0));
+      const verdict = await settleCommit(this.#parts, target, at(entries, 0));
       if (verdict.kind === 'not-committed') return this.#abort(pending, error);
       if (verdict.kind === 'committed') {
         const { commit, rowsBefore } = verdict;

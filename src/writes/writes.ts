@@ -4,6 +4,7 @@ import type { CheckedStream } from '../arrow/stream/checked-stream.ts';
 import type { Catalog, CompletedRequest, Reservation } from '../catalog/catalog.ts';
 import type { Owner } from '../coordination/coordination.ts';
 import type { WriteOutcome } from '../engine/engine.ts';
+import { NotOwner } from '../errors/not-owner.ts';
 import type { Limits } from '../model/limits.ts';
 import type { TableLocation, TableRecord } from '../model/table.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
@@ -13,6 +14,7 @@ import { ResponseMarks } from './idempotency/response-marks.ts';
 import { Responses } from './idempotency/responses.ts';
 import { MultiCommitPipeline } from './multi-commit.ts';
 import { WriteQueues } from './queue/write-queues.ts';
+import { Fences } from './recovery/fences.ts';
 import { InDoubtWrites } from './recovery/in-doubt-writes.ts';
 import { findFault } from './recovery/verify.ts';
 import { orInDoubt } from './refusals.ts';
@@ -78,7 +80,8 @@ export class Writes {
     const marks = marksFile === undefined ? undefined : new ResponseMarks(marksFile, readBootId());
     const responses = (this.responses = new Responses({ journal, marks, limits: settings.limits.journal, now }));
     const idempotency = (this.idempotency = new Idempotency(journal, responses));
-    const shared = { ...settings, limits, journal, queues, idempotency };
+    const fences = new Fences({ engine, journal });
+    const shared = { ...settings, limits, journal, queues, idempotency, fences };
     const inDoubtWrites = (this.inDoubtWrites = new InDoubtWrites({ ...shared, tables }));
     const onCommit = (table: TableRecord): void => this.onCommit(table);
     const parts: PipelineParts = { ...shared, responses, inDoubtWrites, onStep, onCommit };
@@ -105,6 +108,18 @@ export class Writes {
     const { hasPending } = await coordination.own(table);
     if (hasPending) await this.queues.run(table.location, async () => this.inDoubtWrites.own(table));
     return undefined;
+  }
+
+  /** Whether this node may write to the table, for work without a journal entry, whose begin would tell. */
+  async owns(table: TableRecord): Promise<boolean> {
+    if ((await this.locate(table)) !== undefined) return false;
+    try {
+      await this.#requireOwner(table);
+      return true;
+    } catch (error) {
+      if (error instanceof NotOwner) return false;
+      throw error;
+    }
   }
 
   async run<Outcome>(write: TableWrite<Outcome>): Promise<WriteResult> {
@@ -153,12 +168,14 @@ export class Writes {
   }
 
   /** As `exclusive`, for what nothing undoes or resolves: unless it was clearly refused, it may have been made. */
-  async change<Value>(location: TableLocation, work: () => Promise<Value>): Promise<Value> {
-    return this.exclusive(location, async () =>
-      work().catch((error: unknown) => {
+  async change<Value>(table: TableRecord, work: () => Promise<Value>): Promise<Value> {
+    return this.exclusive(table.location, async () => {
+      await this.inDoubtWrites.own(table);
+      await this.#requireOwner(table);
+      return work().catch((error: unknown) => {
         throw orInDoubt(error);
-      }),
-    );
+      });
+    });
   }
 
   /** Copies a version of a table into a new one; the source does not change meanwhile. */
@@ -175,6 +192,18 @@ export class Writes {
       await engine.dropTable(location);
       storages.of(location.root).forget(location);
     });
+  }
+
+  /** What is known of the lease may be outdated. */
+  async #requireOwner(table: TableRecord): Promise<void> {
+    const { coordination, catalog } = this.#settings;
+    const { epoch } = await coordination.own(table);
+    try {
+      await catalog.journal.requireOwner(table.id, epoch);
+    } catch (error) {
+      if (error instanceof NotOwner) coordination.lost(table.id);
+      throw error;
+    }
   }
 
   async close(): Promise<void> {

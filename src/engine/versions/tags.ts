@@ -1,4 +1,5 @@
 import { ServiceError } from '../../errors/service-error.ts';
+import { isObjectRoot } from '../../model/table.ts';
 import type { TableLocation } from '../../model/table.ts';
 import { engineCall } from '../native/engine-errors.ts';
 import type { NativeTag, NativeTags } from '../native/native.ts';
@@ -28,8 +29,7 @@ export function createTags(tables: OpenTables) {
   return {
     listTags: async (location: TableLocation, window: NameWindow) => listTags(tables, location, window),
     requireTag: async (location: TableLocation, name: string) => requireTag(tables, location, name),
-    createTag: async (target: WriteTarget, { tag, version }: TagChange) =>
-      useTags(tables, target, async (tags) => tags.create(tag, version)),
+    createTag: async (target: WriteTarget, change: TagChange) => createTag(tables, target, change),
     updateTag: async (target: WriteTarget, { tag, version }: TagChange) =>
       useTags(tables, target, async (tags) => tags.update(tag, version)),
     /** Returns the tag as it was. */
@@ -39,6 +39,21 @@ export function createTags(tables: OpenTables) {
       return tag;
     },
   };
+}
+
+/** An object store may keep the tag and lose its reply: the engine then sends it again, and finds that it exists. */
+async function createTag(tables: OpenTables, target: WriteTarget, { tag, version }: TagChange): Promise<void> {
+  const { location } = target;
+  const storage = tables.storages.of(location.root);
+  const before = isObjectRoot(location.root) ? await storage.readRefFile(location, 'tags', tag) : undefined;
+  try {
+    await useTags(tables, target, async (tags) => tags.create(tag, version));
+  } catch (error) {
+    const isTaken = error instanceof ServiceError && error.kind === 'TableTagAlreadyExists';
+    if (!isTaken || !isObjectRoot(location.root) || before !== undefined) throw error;
+    const after = await storage.readRefFile(location, 'tags', tag);
+    if (after?.['version'] !== version) throw error;
+  }
 }
 
 export async function listTagTargets(tables: OpenTables, location: TableLocation): Promise<readonly Pin[]> {

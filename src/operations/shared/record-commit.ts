@@ -17,7 +17,7 @@ export async function runChange(
   services: Services,
   work: () => Promise<Change>,
 ): Promise<Reply> {
-  const { version, branch, fields } = await services.writes.change(request.table.location, work);
+  const { version, branch, fields } = await services.writes.change(request.table, work);
   const entry = { ...toCommitEntry(request, version), branch: branch === MAIN_BRANCH ? undefined : branch };
   const transaction_id = await recordCommit(request, services, entry);
   return { kind: 'object', body: { ...fields, transaction_id } };

@@ -1,4 +1,3 @@
-import { LRUCache } from 'lru-cache';
 import type { Catalog, JournalEntry, NewCommit, NewEntry } from '../../catalog/catalog.ts';
 import type { WriteTarget } from '../../engine/engine.ts';
 import { NotOwner } from '../../errors/not-owner.ts';
@@ -12,7 +11,7 @@ import { notUndoneYet } from '../refusals.ts';
 import type { JournaledWrite } from '../write.ts';
 import { prepareUndo } from './undo-commits.ts';
 import type { UndoParts } from './undo-commits.ts';
-import { findCommit, findFault, rebuildFields } from './verify.ts';
+import { findFault, rebuildFields, settleCommit } from './verify.ts';
 import type { FoundCommit, Verdict } from './verify.ts';
 
 export interface InDoubtParts extends UndoParts {
@@ -38,7 +37,6 @@ interface InDoubtWrite extends Tracked {
 
 type Branch = Pick<JournaledWrite, 'table' | 'branch'>;
 
-const FENCES_MAX = 1000;
 const RETRY_MILLISECONDS_MIN = 200;
 const RETRY_MILLISECONDS_MAX = 10_000;
 
@@ -48,8 +46,6 @@ export class InDoubtWrites {
   readonly #inDoubt = new Map<string, InDoubtWrite>();
   /** Committed, and about to be recorded. */
   readonly #tracked = new Map<string, Tracked>();
-  /** The versions that fence former owners off, by branch and epoch. */
-  readonly #fences = new LRUCache<string, number>({ max: FENCES_MAX });
   #timer: NodeJS.Timeout | undefined;
   #waitMilliseconds = RETRY_MILLISECONDS_MIN;
   #isClosed = false;
@@ -204,9 +200,7 @@ export class InDoubtWrites {
     for (const entry of entries) {
       // It may have been ended while this waited for the queue.
       if ((await journal.find(entry.id))?.state !== 'pending') continue;
-      const fenceVersion = entry.epoch < epoch ? await this.#fence(table, entry, epoch) : Infinity;
-      const bound = Math.min(entry.boundVersion ?? Infinity, fenceVersion - 1);
-      const verdict = await this.#judge(table, { ...entry, boundVersion: bound, epoch }, entries);
+      const verdict = await this.#judge(table, { ...entry, epoch }, entries);
       if (verdict.kind === 'unknown') {
         if (!this.#inDoubt.has(entry.id)) this.add([entry], false);
         continue;
@@ -220,25 +214,11 @@ export class InDoubtWrites {
     await this.#record(ended, commits);
   }
 
-  /**
-   * Commits the latest version of a branch again, once for each owner: whatever a former owner still has on its way to the
-   * store is refused from then on. Without data there is nothing that it could follow.
-   */
-  async #fence({ location }: TableRecord, entry: JournalEntry, epoch: number): Promise<number> {
-    const { engine } = this.#parts;
-    const name = `${branchNameOf(entry)} ${epoch}`;
-    const known = this.#fences.get(name);
-    if (known !== undefined) return known;
-    const target = { location, branch: entry.branch };
-    const latest = await engine.findLatestVersion(target);
-    const version = latest === undefined ? Infinity : await engine.restoreVersion(target, latest);
-    this.#fences.set(name, version);
-    return version;
-  }
-
   async #judge(table: TableRecord, entry: JournalEntry, entries: readonly JournalEntry[]): Promise<Verdict> {
     const target = { location: table.location, branch: entry.branch };
     if (readExpectation(entry).isMultiCommit === true) {
+      // What a former owner still commits must not follow the restored version.
+      await this.#parts.fences.fence(target, entry);
       await prepareUndo(this.#parts, table, entry)();
       return { kind: 'not-committed' };
     }
@@ -246,7 +226,7 @@ export class InDoubtWrites {
     if (entry.baseVersion === 0 && table.isDeclared === true) return { kind: 'not-committed' };
     const next = entries.find(({ baseVersion }) => baseVersion > entry.baseVersion)?.baseVersion;
     const boundVersion = Math.min(next ?? Infinity, entry.boundVersion ?? Infinity);
-    const verdict = await findCommit(this.#parts, target, { ...entry, boundVersion });
+    const verdict = await settleCommit(this.#parts, target, { ...entry, boundVersion });
     return verdict.kind === 'committed' ? this.#requireIntact(target, entry, verdict) : verdict;
   }
 

@@ -1,8 +1,8 @@
 import type { Journal, NewEntry } from '../../catalog/catalog.ts';
 import type { TableRecord } from '../../model/table.ts';
-import type { TableAccess } from './verify.ts';
+import type { SettleParts } from './verify.ts';
 
-export interface UndoParts extends TableAccess {
+export interface UndoParts extends SettleParts {
   readonly journal: Journal;
 }
 

@@ -6,6 +6,7 @@ import type { InspectedCommit } from '../../storage/storage.ts';
 import type { Storages } from '../../storage/storages.ts';
 import { readExpectation } from '../journal-entries.ts';
 import type { Expectation } from '../journal-entries.ts';
+import type { Fences } from './fences.ts';
 import { malformed, notKept } from '../refusals.ts';
 import type { Fields, FieldsRule } from '../write.ts';
 
@@ -13,6 +14,10 @@ import type { Fields, FieldsRule } from '../write.ts';
 export interface TableAccess {
   readonly engine: Engine;
   readonly storages: Storages;
+}
+
+export interface SettleParts extends TableAccess {
+  readonly fences: Fences;
 }
 
 /** The versions in which the commit of an entry can be. */
@@ -36,6 +41,25 @@ export async function findCommit(
   // The base version itself has the number of rows before the write.
   const commits = await storages.of(target.location.root).readCommits(target.location, target.branch, baseVersion - 1);
   return commits === undefined ? { kind: 'unknown' } : judge(commits, entry, readExpectation(entry));
+}
+
+/**
+ * As `findCommit`, for good: a commit that is not there is fenced off first, because it may still be on its way. Only for
+ * a table that this process owns.
+ */
+export async function settleCommit(
+  parts: SettleParts,
+  target: WriteTarget,
+  entry: EntryRange & Pick<NewEntry, 'expected' | 'tableId' | 'epoch'>,
+): Promise<Verdict> {
+  const verdict = await findCommit(parts, target, entry);
+  if (verdict.kind !== 'not-committed') return verdict;
+  const fenceVersion = await parts.fences.fence(target, entry);
+  if (fenceVersion === undefined) return verdict;
+  return findCommit(parts, target, {
+    ...entry,
+    boundVersion: Math.min(entry.boundVersion ?? Infinity, fenceVersion - 1),
+  });
 }
 
 /** The commits after the base version, up to this one. A write that adds nothing makes none; columns may take two. */

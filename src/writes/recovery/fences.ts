@@ -1,0 +1,48 @@
+import { LRUCache } from 'lru-cache';
+import type { Journal, NewEntry } from '../../catalog/catalog.ts';
+import type { Engine, WriteTarget } from '../../engine/engine.ts';
+import { branchKey, isObjectRoot } from '../../model/table.ts';
+
+interface FenceParts {
+  readonly engine: Engine;
+  readonly journal: Journal;
+}
+
+/** `epoch`: of the owner, which may have taken the table over from the one that began the entry. */
+type FencedEntry = Pick<NewEntry, 'baseVersion' | 'tableId' | 'epoch'>;
+
+const FENCES_MAX = 1000;
+
+/**
+ * Fences off commits that may still be on their way to an object store: of a former owner of the table, or of a call whose
+ * reply was lost. A fence commits the latest version again, and whatever follows an earlier version is refused from then on.
+ */
+export class Fences {
+  readonly #parts: FenceParts;
+  /** The version of the last fence of each branch. */
+  readonly #versions = new LRUCache<string, number>({ max: FENCES_MAX });
+
+  constructor(parts: FenceParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Gives the version of a fence after the base version of an entry. `undefined` where none is needed: on a local disk no
+   * commit is late, and without data there is nothing to follow. Refuses when another node owns the table.
+   */
+  async fence(target: WriteTarget, { baseVersion, tableId, epoch }: FencedEntry): Promise<number | undefined> {
+    const { engine, journal } = this.#parts;
+    const { location, branch } = target;
+    if (!isObjectRoot(location.root)) return undefined;
+    const key = branchKey(location, branch);
+    const known = this.#versions.get(key);
+    if (known !== undefined && known > baseVersion) return known;
+    const latest = await engine.findLatestVersion(target);
+    if (latest === undefined) return undefined;
+    // A restore is never refused by the engine: it must not undo what a new owner has committed.
+    await journal.requireOwner(tableId, epoch);
+    const version = await engine.restoreVersion(target, latest);
+    this.#versions.set(key, version);
+    return version;
+  }
+}
