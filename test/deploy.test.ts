@@ -19,6 +19,7 @@ const can = async (command: string, args: readonly string[]): Promise<boolean> =
   );
 const hasYaml = await can('python3', ['-c', 'import yaml']);
 const hasSystemd = await can('systemd-analyze', ['--version']);
+const hasHelm = await can('helm', ['version']);
 
 const files = readdirSync('deploy', { recursive: true, encoding: 'utf8' })
   .map((file) => `deploy/${file}`)
@@ -90,11 +91,22 @@ test('the labels by which the dashboard divides a metric are labels of it', () =
   }
 });
 
-test('the settings of the compose file are accepted together', { skip: !hasYaml }, async () => {
-  const [compose] = await parseYaml(
-    read('deploy/compose/compose.yaml').replaceAll(/\$\{\w+:\?[^}]*\}/g, 'ty_0123456789012345678901234567890123'),
-  );
-  const { environment } = compose.services.tiltyard as { environment: Record<string, string> };
+type Environment = Readonly<Record<string, string>>;
+
+const SECRET = 'ty_0123456789012345678901234567890123';
+
+/** The services of a compose file, with a secret in place of every variable; its example must name the same ones. */
+async function readCompose(folder: string): Promise<Readonly<Record<string, any>>> {
+  const text = read(`${folder}/compose.yaml`);
+  const used = [...text.matchAll(/\$\{(\w+):\?/g)].map(([, name = '']) => name);
+  const given = [...read(`${folder}/example.env`).matchAll(/^(\w+)=/gm)].map(([, name = '']) => name);
+  assert.deepEqual([...new Set(used)].toSorted(), given.toSorted());
+  const [compose] = await parseYaml(text.replaceAll(/\$\{\w+:\?[^}]*\}/g, SECRET));
+  return compose.services;
+}
+
+/** As the server of the image reads it. */
+function requireConfig(environment: Environment) {
   const image = [...read('deploy/Dockerfile').matchAll(/(TILTYARD_\w+)=(\S+)/g)].map(([, name, value]) => [
     name,
     value,
@@ -106,12 +118,42 @@ test('the settings of the compose file are accepted together', { skip: !hasYaml 
   });
   assert.deepEqual('faults' in loaded ? loaded.faults : [], []);
   assert.ok('config' in loaded);
-  assert.equal(loaded.config.storage.root, 's3://tables');
-  assert.equal(loaded.config.auth.issuers.length, 1);
-  const used = [...read('deploy/compose/compose.yaml').matchAll(/\$\{(\w+):\?/g)].map(([, name = '']) => name);
-  const given = [...read('deploy/compose/example.env').matchAll(/^(\w+)=/gm)].map(([, name = '']) => name);
-  assert.deepEqual([...new Set(used)].toSorted(), given.toSorted());
+  return loaded.config;
+}
+
+test('the settings of the compose file are accepted together', { skip: !hasYaml }, async () => {
+  const services = await readCompose('deploy/compose');
+  const { storage, auth, catalog } = requireConfig(services['tiltyard'].environment);
+  assert.equal(storage.root, 's3://tables');
+  assert.equal(auth.issuers.length, 1);
+  assert.equal(catalog.url, undefined);
 });
+
+test(
+  'the compose file of several nodes gives each its own address, and all else in common',
+  {
+    skip: !hasYaml,
+  },
+  async () => {
+    const services = await readCompose('deploy/compose/nodes');
+    const names = Object.keys(services).filter((name) => name.startsWith('node'));
+    assert.deepEqual(names, ['node1', 'node2', 'node3']);
+    const shared = names.map((name) => {
+      const { TILTYARD_NODE_URL: url, ...others } = services[name].environment as Environment;
+      assert.equal(url, `http://${name}:2333`);
+      const { node, catalog, storage } = requireConfig(services[name].environment);
+      assert.equal(node.url, url);
+      assert.equal(node.secret, SECRET);
+      assert.match(catalog.url ?? '', /@postgres:5432\//);
+      assert.equal(storage.root, 's3://tables');
+      return others;
+    });
+    for (const others of shared) assert.deepEqual(others, shared[0]);
+    const balancer = read('deploy/compose/nodes/haproxy.cfg');
+    for (const name of names) assert.ok(balancer.includes(`server ${name} ${name}:2333`));
+    assert.match(balancer, /GET \/readyz/);
+  },
+);
 
 test('the audience and the claim of the realm are those that the compose file grants by', () => {
   const realm = read('deploy/compose/realm.json');
@@ -124,36 +166,108 @@ test('the audience and the claim of the realm are those that the compose file gr
   assert.match(compose, /"claim": "tiltyard_role", "value": "writer"/);
 });
 
+const CHART = 'deploy/helm/tiltyard';
+const POD = `${CHART}/templates/_pod.tpl`;
+
 test('the chart is YAML, and its probes and ports are the service’s', { skip: !hasYaml }, async () => {
-  const [values] = await parseYaml(read('deploy/helm/tiltyard/values.yaml'));
-  const [chart] = await parseYaml(read('deploy/helm/tiltyard/Chart.yaml'));
+  const [values] = await parseYaml(read(`${CHART}/values.yaml`));
+  const [chart] = await parseYaml(read(`${CHART}/Chart.yaml`));
   const { version } = JSON.parse(read('package.json')) as { version: string };
   assert.equal(chart.appVersion, version);
-  const folder = 'deploy/helm/tiltyard/templates';
-  const templates = readdirSync(folder).filter((file) => file.endsWith('.yaml'));
-  for (const file of templates) {
-    const text = read(`${folder}/${file}`);
+  const templates = readdirSync(`${CHART}/templates`).filter((file) => file.endsWith('.yaml'));
+  for (const file of [...templates, '_pod.tpl']) {
+    const text = read(`${CHART}/templates/${file}`);
     for (const [, path = ''] of text.matchAll(/\.Values((?:\.\w+)+)/g)) requirePath(values, path, file);
     const [document] = await parseYaml(toPlainYaml(text));
-    assert.equal(typeof document.kind, 'string', file);
+    if (file.endsWith('.yaml')) assert.equal(typeof document.kind, 'string', file);
   }
-  const statefulSet = read(`${folder}/statefulset.yaml`);
-  assert.match(statefulSet, /replicas: 1\n/);
+  assert.equal(values.cluster.enabled, false);
+  assert.match(read(`${CHART}/templates/statefulset.yaml`), /replicas: 1\n/);
+  const pod = read(POD);
   assert.deepEqual(
-    [...statefulSet.matchAll(/path: (\/\w+)/g)].map(([, path]) => path),
+    [...pod.matchAll(/path: (\/\w+)/g)].map(([, path]) => path),
     ['/readyz', '/readyz', '/healthz'],
   );
-  assert.match(
-    statefulSet,
-    new RegExp(`containerPort: ${settings.find(({ name }) => name === 'port')?.default ?? ''}`),
-  );
+  assert.match(pod, new RegExp(`containerPort: ${settings.find(({ name }) => name === 'port')?.default ?? ''}`));
 });
+
+test(
+  'the example of three nodes asks for secrets that its backends have, and the server accepts what they hold',
+  {
+    skip: !hasYaml,
+  },
+  async () => {
+    const [values] = await parseYaml(read('deploy/helm/examples/three-nodes.yaml'));
+    const documents = await parseYaml(read('deploy/helm/examples/backends.yaml'));
+    const secrets = new Map<string, Environment>(
+      documents.filter(({ kind }) => kind === 'Secret').map(({ metadata, stringData }) => [metadata.name, stringData]),
+    );
+    const { enabled, replicas, existingSecret, storageRoot } = values.cluster;
+    assert.deepEqual([enabled, replicas], [true, 3]);
+    const nodes = secrets.get(existingSecret) ?? {};
+    const [options] = values.extraEnv as { name: string; valueFrom: { secretKeyRef: { name: string; key: string } } }[];
+    assert.equal(options?.name, 'TILTYARD_STORAGE_OPTIONS');
+    const { name, key } = options.valueFrom.secretKeyRef;
+    const config = requireConfig({
+      TILTYARD_NODE_URL: 'http://10.0.0.7:2333',
+      TILTYARD_NODE_SECRET: nodes['node-secret'] ?? '',
+      TILTYARD_CATALOG_URL: nodes['catalog-url'] ?? '',
+      TILTYARD_STORAGE_ROOT: storageRoot,
+      TILTYARD_STORAGE_OPTIONS: secrets.get(name)?.[key] ?? '',
+    });
+    assert.equal(config.storage.root, 's3://tables');
+    for (const { secretKeyRef } of findAll(documents, 'valueFrom')) {
+      assert.ok(secretKeyRef.key in (secrets.get(secretKeyRef.name) ?? {}), JSON.stringify(secretKeyRef));
+    }
+  },
+);
+
+/** The values of a key, at any depth. */
+function findAll(value: unknown, key: string): any[] {
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, each]) => (name === key ? [each] : findAll(each, key)));
+}
+
+test(
+  'helm renders one node by default, and several equal ones when asked',
+  {
+    skip: hasHelm && hasYaml ? false : 'helm is not installed',
+  },
+  async () => {
+    const render = async (...flags: readonly string[]): Promise<Map<string, any>> => {
+      const { stdout } = await run('helm', ['template', 'tiltyard', CHART, ...flags]);
+      return new Map((await parseYaml(stdout)).map((document) => [document.kind, document]));
+    };
+    const one = await render();
+    assert.deepEqual([...one.keys()].toSorted(), ['Secret', 'Service', 'StatefulSet']);
+    assert.equal(one.get('StatefulSet').spec.replicas, 1);
+
+    const several = await render('-f', 'deploy/helm/examples/three-nodes.yaml');
+    assert.deepEqual([...several.keys()].toSorted(), ['Deployment', 'PodDisruptionBudget', 'Secret', 'Service']);
+    const { replicas, template } = several.get('Deployment').spec;
+    assert.equal(replicas, 3);
+    const [container] = template.spec.containers;
+    const variables = container.env.map(({ name }: { name: string }) => name);
+    for (const name of ['CATALOG_URL', 'NODE_URL', 'NODE_SECRET', 'ADMIN_KEY', 'STORAGE_ROOT', 'STORAGE_OPTIONS']) {
+      assert.equal(variables.filter((each: string) => each === `TILTYARD_${name}`).length, 1, name);
+    }
+    // A variable can refer only to those before it.
+    assert.ok(variables.indexOf('POD_IP') < variables.indexOf('TILTYARD_NODE_URL'));
+    assert.ok('emptyDir' in template.spec.volumes.find(({ name }: { name: string }) => name === 'data'));
+
+    await assert.rejects(render('--set', 'cluster.enabled=true'), /needs cluster\.existingSecret/);
+    await assert.rejects(
+      render('--set', 'cluster.enabled=true,cluster.existingSecret=s,cluster.storageRoot=/data'),
+      /needs cluster\.storageRoot/,
+    );
+  },
+);
 
 /** Control lines go, and what an expression would give becomes a word. */
 function toPlainYaml(template: string): string {
   return template
     .split('\n')
-    .filter((line) => !/^\s*\{\{-? (?:if|else|end|range|with|include|toYaml|\$)/.test(line))
+    .filter((line) => !/^\s*\{\{-? (?:if|else|end|range|with|include|toYaml|define|fail|\$)|^\{\{\/\*/.test(line))
     .map((line) => line.replaceAll(/\{\{.*?\}\}/g, 'word'))
     .join('\n');
 }
@@ -183,9 +297,12 @@ test('what stops the service waits longer than its shutdown takes', () => {
   const waits = {
     'deploy/systemd/tiltyard.service': /TimeoutStopSec=(\d+)/,
     'deploy/compose/compose.yaml': /stop_grace_period: (\d+)s/,
-    'deploy/helm/tiltyard/templates/statefulset.yaml': /terminationGracePeriodSeconds: (\d+)/,
+    'deploy/compose/nodes/compose.yaml': /stop_grace_period: (\d+)s/,
+    [POD]: /terminationGracePeriodSeconds: (\d+)/,
   };
+  const preStop = Number(/command: \[sleep, '(\d+)'\]/.exec(read(POD))?.[1]);
   for (const [file, pattern] of Object.entries(waits)) {
-    assert.ok(Number(pattern.exec(read(file))?.[1]) > drain + SHUTDOWN_GRACE_SECONDS, file);
+    const before = file === POD ? preStop : 0;
+    assert.ok(Number(pattern.exec(read(file))?.[1]) > before + drain + SHUTDOWN_GRACE_SECONDS, file);
   }
 });
