@@ -80,7 +80,8 @@ export async function openEngine(settings: EngineSettings, native = loadNative()
     /** Runs a write of much data; only a few run at once, because each takes much memory inside the engine. */
     runBulk: async <Value>(work: () => Promise<Value>) => bulkLimit(work),
     /** Commits the contents of an earlier version again, and returns the new version. */
-    restoreVersion: async (target: WriteTarget, version: number) => tables.restoreVersion(target, version),
+    restoreVersion: async (target: WriteTarget, version: number, baseVersion?: number) =>
+      tables.restoreVersion(target, version, baseVersion),
     /** Missing data is no error. */
     async dropTable(location: TableLocation) {
       tables.evict(location);

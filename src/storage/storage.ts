@@ -26,6 +26,15 @@ export interface Storage {
     branch: string | undefined,
     afterVersion: number,
   ): Promise<readonly Commit[] | undefined>;
+  /**
+   * Commits an earlier version again, as the one right after the base version. False: another commit was faster. Absent
+   * where the engine's own restore is as exact, because no commit can be late.
+   */
+  readonly restoreVersion?: (
+    location: TableLocation,
+    branch: string | undefined,
+    restore: { readonly version: number; readonly baseVersion: number },
+  ) => Promise<boolean>;
   /** `undefined`: the manifest does not hold its transaction. */
   inspectCommit(
     location: TableLocation,

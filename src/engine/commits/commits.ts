@@ -1,6 +1,7 @@
 import { ServiceError } from '../../errors/service-error.ts';
 import { quoteForMessage } from '../../model/identifier.ts';
 import type { GuardedSql } from '../../model/query.ts';
+import { isObjectRoot } from '../../model/table.ts';
 import { engineCall, retryConflicts } from '../native/engine-errors.ts';
 import type { EngineParts } from '../parts.ts';
 import type { WriteTarget } from '../tables/table-handle.ts';
@@ -52,10 +53,13 @@ function planDelete(predicate: GuardedSql): CommitPlan<{ readonly rowsDeleted: n
 }
 
 function planRestore({ tables, limits }: EngineParts, target: WriteTarget, version: number): CommitPlan<object> {
-  const restore = async () => tables.restoreVersion(target, version);
-  return planChange(['restore'], async () => async () => ({
-    version: await retryConflicts(limits.writeAttemptsMax, restore),
-  }));
+  const isExact = isObjectRoot(target.location.root);
+  return planChange(['restore'], async (table) => {
+    const base = isExact ? await table.version() : undefined;
+    const restore = async () => tables.restoreVersion(target, version, base);
+    // After a conflict an exact one begins again from the newest version, if this process still owns the table.
+    return async () => ({ version: await retryConflicts(isExact ? 1 : limits.writeAttemptsMax, restore) });
+  });
 }
 
 function planDropIndex(name: string): CommitPlan<object> {

@@ -120,8 +120,17 @@ export class OpenTables {
     }
   }
 
-  /** Commits the contents of an earlier version again, and returns the new version. */
-  async restoreVersion(target: WriteTarget, version: number): Promise<number> {
+  /**
+   * Commits the contents of an earlier version again, and returns the new version. On an object store it follows exactly
+   * the base version, by default the latest, or conflicts.
+   */
+  async restoreVersion(target: WriteTarget, version: number, baseVersion?: number): Promise<number> {
+    const { restoreVersion } = this.storages.of(target.location.root);
+    if (restoreVersion !== undefined) {
+      const base = baseVersion ?? (await this.usePrivate(target, async (table) => table.version()));
+      if (await restoreVersion(target.location, target.branch, { version, baseVersion: base })) return base + 1;
+      throw restoreConflict(base);
+    }
     return this.usePrivate({ ...target, version }, async ({ native }) => {
       await engineCall(async () => native.restore());
       return readVersion(native);
@@ -203,6 +212,11 @@ export class OpenTables {
     const native = await this.#connections.openTable(location);
     return SharedTable.open(native, await this.storages.of(location.root).watchVersions(location));
   }
+}
+
+function restoreConflict(base: number): ServiceError {
+  const cause = new Error(`Concurrent modification: version ${base} is not the latest any more.`);
+  return new ServiceError('ConcurrentModification', 'Another write has changed the table meanwhile.', { cause });
 }
 
 /** `undefined` for the main branch. */

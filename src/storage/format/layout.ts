@@ -20,6 +20,12 @@ export function manifestPaths(version: number): readonly string[] {
   return [manifestName(version), `${version}.manifest`].map((name) => `${VERSIONS}/${name}`);
 }
 
+/** Of another version, under the naming of a manifest that is there. */
+export function manifestPathLike(path: string, version: number): string {
+  const [countedDown = '', plain = ''] = manifestPaths(version);
+  return /\/\d{20}\.manifest$/.test(path) ? countedDown : plain;
+}
+
 /**
  * Of a branch below its table; empty for the main one. `undefined` for a name that leads out of the folder of branches:
  * callers choose it, and it becomes a path here.

@@ -59,6 +59,35 @@ export function readMessage(bytes: Uint8Array): Message {
   return new Message(fields);
 }
 
+/** The fields of a message one by one, each with its tag, for a copy with changes. */
+export function splitFields(bytes: Uint8Array): readonly { readonly field: number; readonly bytes: Uint8Array }[] {
+  const fields: { field: number; bytes: Uint8Array }[] = [];
+  const reader = new Reader(bytes);
+  while (!reader.isAtEnd) {
+    const start = reader.position;
+    const tag = Number(reader.varint());
+    reader.value(tag % 8);
+    fields.push({ field: Math.floor(tag / 8), bytes: bytes.subarray(start, reader.position) });
+  }
+  return fields;
+}
+
+export function encodeNumber(field: number, value: number): Buffer {
+  return Buffer.concat([encodeVarint(field * 8), encodeVarint(value)]);
+}
+
+export function encodeBytes(field: number, value: Uint8Array): Buffer {
+  return Buffer.concat([encodeVarint(field * 8 + 2), encodeVarint(value.length), value]);
+}
+
+/** Of a safe integer that is not negative. */
+function encodeVarint(value: number): Buffer {
+  const bytes: number[] = [];
+  let rest = value;
+  for (; rest > 0x7f; rest = Math.floor(rest / 128)) bytes.push((rest % 128) | 0x80);
+  return Buffer.from([...bytes, rest]);
+}
+
 const VARINT_BYTES_MAX = 10;
 /** Of seven bits each: what they hold is exact as a number. */
 const EXACT_BYTES = 7;
@@ -69,6 +98,10 @@ class Reader {
 
   constructor(bytes: Uint8Array) {
     this.#bytes = bytes;
+  }
+
+  get position(): number {
+    return this.#at;
   }
 
   get isAtEnd(): boolean {

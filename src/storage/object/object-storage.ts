@@ -9,6 +9,7 @@ import { joinKey, parseAddress } from './address.ts';
 import { cloneVersion, removePrefix } from './clone-version.ts';
 import type { Folder } from './clone-version.ts';
 import { findManifest, inspectCommit, readCommitsAfter } from './commit-history.ts';
+import { restoreVersion } from './restore-version.ts';
 import type { ObjectStores } from './object-stores.ts';
 
 /** A root on an object store: what it acknowledged is durable, and every object is written as a whole. */
@@ -40,6 +41,10 @@ export function createObjectStorage(root: string, stores: ObjectStores): Storage
     quarantineTornManifest: () => undefined,
     readCommits: async (location, branch, afterVersion) =>
       onBranch(location, branch, async (path) => readCommitsAfter(store, path, afterVersion)),
+    async restoreVersion(location, branch, restore) {
+      const below = branchPath(branch);
+      return below !== undefined && restoreVersion(store, joinKey(pathOf(location), below), restore);
+    },
     inspectCommit: async (location, branch, version) =>
       onBranch(location, branch, async (path) => inspectCommit(store, path, version)),
     async refuseForeignFiles(location, version) {

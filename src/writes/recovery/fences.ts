@@ -37,12 +37,18 @@ export class Fences {
     const key = branchKey(location, branch);
     const known = this.#versions.get(key);
     if (known !== undefined && known > baseVersion) return known;
-    const latest = await engine.findLatestVersion(target);
-    if (latest === undefined) return undefined;
-    // A restore is never refused by the engine: it must not undo what a new owner has committed.
-    await journal.requireOwner(tableId, epoch);
-    const version = await engine.restoreVersion(target, latest);
-    this.#versions.set(key, version);
-    return version;
+    for (;;) {
+      const latest = await engine.findLatestVersion(target);
+      if (latest === undefined) return undefined;
+      await journal.requireOwner(tableId, epoch);
+      try {
+        const version = await engine.restoreVersion(target, latest, latest);
+        this.#versions.set(key, version);
+        return version;
+      } catch (error) {
+        // The commit that was on its way has arrived, or maintenance has made one.
+        if (!engine.isConflict(error)) throw error;
+      }
+    }
   }
 }

@@ -24,7 +24,7 @@ export function prepareUndo(
     if (latest === baseVersion) return;
     // What a new owner has committed since must not be undone.
     await journal.requireOwner(tableId, epoch);
-    if (baseVersion > 0) await engine.restoreVersion(target, baseVersion);
+    if (baseVersion > 0) await engine.restoreVersion(target, baseVersion, latest);
     // There was no data.
     else await engine.dropTable(location);
   };
