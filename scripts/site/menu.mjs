@@ -19,6 +19,7 @@ const GROUPS = [
       'docs/guides/command-line.md',
       'docs/guides/operating.md',
       'docs/guides/postgres.md',
+      'docs/guides/several-nodes.md',
       'docs/guides/recovery.md',
     ],
     rest: /^docs\/guides\//,
