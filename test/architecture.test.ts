@@ -24,7 +24,7 @@ const MODULES: Readonly<Record<string, { readonly values: readonly string[]; rea
     types: ['engine', 'storage', 'catalog', 'coordination', 'telemetry'],
   },
   auth: { values: ['model', 'errors'] },
-  jobs: { values: ['model', 'errors'], types: ['telemetry'] },
+  jobs: { values: ['model', 'errors'], types: ['catalog', 'telemetry'] },
   maintenance: { values: ['model', 'errors'], types: ['engine', 'catalog', 'writes', 'jobs', 'telemetry'] },
   'slow-queries': { values: ['model', 'errors'], types: ['engine', 'telemetry'] },
   operations: {

@@ -115,9 +115,7 @@ export async function openParts(config: Config, outside: Outside, open: OpenPart
   }
   const authSettings = { ...config.auth, ownIssuer: issuerUrl };
   const authenticator = open.add(createAuthenticator(authSettings, catalog, now, (fetch) => telemetry.emit(fetch)));
-  const hasTable = async (tableId: string): Promise<boolean> => catalog.tables.has(tableId);
-  const jobs = open.add(new Jobs({ limits: limits.jobs, telemetry, now, makeId: randomUUID, hasTable }));
-  const { background } = writes;
+  const jobs = open.add(openJobs(config, { catalog, telemetry, writes, nodeId }));
   const maintenance = open.add(
     new Maintenance({
       engine,
@@ -126,7 +124,7 @@ export async function openParts(config: Config, outside: Outside, open: OpenPart
       telemetry,
       now,
       limits: limits.maintenance,
-      background,
+      background: writes.background,
       owns: async (table) => writes.owns(table),
     }),
   );
@@ -258,6 +256,23 @@ function openForwarder(
   return open.add(
     new Forwarder({ catalog, locate, nodeId, secret, leaseSeconds, forwardsMax, limits, onForwarded: () => {} }),
   );
+}
+
+interface JobsParts extends Pick<WritesSettings, 'catalog' | 'telemetry'> {
+  readonly writes: Writes;
+  /** Absent where one process serves. */
+  readonly nodeId: string | undefined;
+}
+
+function openJobs({ limits }: Config, { catalog, telemetry, writes, nodeId }: JobsParts): Jobs {
+  const hasTable = async (tableId: string): Promise<boolean> => catalog.tables.has(tableId);
+  const owns = async (tableId: string): Promise<boolean> => {
+    const table = await catalog.tables.findById(tableId);
+    // That a table is gone is found by itself.
+    return table === undefined || writes.owns(table);
+  };
+  const shared = nodeId === undefined ? undefined : { store: catalog.jobs, owns };
+  return new Jobs({ limits: limits.jobs, telemetry, now: Date.now, makeId: randomUUID, hasTable, shared });
 }
 
 async function openWrites(

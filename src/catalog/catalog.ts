@@ -9,6 +9,7 @@ import { createJournal } from './journal/journal.ts';
 import { createTransactionStore } from './journal/transactions.ts';
 import { createNamespaceStore } from './namespaces/namespaces.ts';
 import { createHeadStore } from './nodes/heads.ts';
+import { createJobStore } from './nodes/jobs.ts';
 import { createLeaseStore } from './nodes/leases.ts';
 import { createNodeStore } from './nodes/nodes.ts';
 import { migrate } from './schema/migrations.ts';
@@ -22,6 +23,7 @@ export type { CompletedRequest, JournalEntry, NewEntry } from './journal/entries
 export type { BeginOptions, Journal, NewCommit, RecordedCommit } from './journal/journal.ts';
 export type { CommitEntry, TransactionRecord } from './journal/transactions.ts';
 export type { NamespacePage } from './namespaces/namespaces.ts';
+export type { JobRecord, JobState, JobSubject, JobSummary } from './nodes/jobs.ts';
 export type { Lease, LeaseHolder } from './nodes/leases.ts';
 export type { NodeRecord } from './nodes/nodes.ts';
 export type { FoundTable } from './tables/adoption.ts';
@@ -64,6 +66,7 @@ export async function openCatalog(settings: CatalogSettings) {
     nodes: createNodeStore(context),
     leases: createLeaseStore(context),
     heads: createHeadStore(context),
+    jobs: createJobStore(context),
     /** Lookups in it see whatever was committed before it began, and share one query. Absent where none needs a query. */
     inRequest: context.inRequest,
     /** Entries, hits and misses of cached lookups. */

@@ -1,49 +1,46 @@
+import type { Catalog, JobRecord, JobSubject, JobSummary } from '../catalog/catalog.ts';
+import { NotOwner } from '../errors/not-owner.ts';
 import { ServiceError } from '../errors/service-error.ts';
 import { formatPath } from '../model/identifier.ts';
-import type { TablePath } from '../model/identifier.ts';
 import type { JobLimits } from '../model/limits.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
+import { SharedJobs } from './shared-jobs.ts';
 
-export type JobState = 'IN_PROGRESS' | 'DONE' | 'FAILED' | 'CANCELLED' | 'TIMED_OUT';
+export type { JobRecord as Job, JobSummary } from '../catalog/catalog.ts';
 
-/** What a job is about. */
-export interface JobSubject {
-  readonly kind: string;
-  readonly databaseId: string;
-  readonly table: TablePath;
-  readonly tableId: string;
-  readonly caller: string;
+export interface NewJob extends JobSubject {
   /** Two jobs with the same key never run at the same time. */
   readonly exclusiveKey: string;
   /** A retry of the request while its job is unfinished joins that job. */
   readonly sameAs: string;
-  /** What was asked for, as a reply may show it. */
-  readonly spec: Readonly<Record<string, unknown>>;
 }
 
-export interface Job {
-  readonly id: string;
-  readonly subject: JobSubject;
-  readonly state: JobState;
-  /** What it is doing, or was when it ended. */
-  readonly phase: string;
-  readonly isCancelRequested: boolean;
-  readonly createdAt: number;
-  readonly endedAt?: number;
-  readonly result?: JobResult;
-  /** Its message is for callers. */
-  readonly failure?: { readonly phase: string; readonly message: string; readonly isRetryable: boolean };
+/** A job of this process. */
+interface OwnJob extends JobRecord {
+  readonly subject: NewJob;
 }
 
 export type JobResult = Readonly<Record<string, unknown>>;
 
-/** Reports what the job does now. Throws when the job was cancelled: a running phase cannot be stopped inside. */
-export type EnterPhase = (phase: string) => void;
+/**
+ * Reports what the job does now. Fails when the job was cancelled, or when another node owns the table by now: a running
+ * phase cannot be stopped inside.
+ */
+export type EnterPhase = (phase: string) => Promise<void> | void;
 
 export interface StartedJob<Result extends JobResult> {
   readonly id: string;
   /** Rejects with an error for the caller. */
   readonly outcome: Promise<Result>;
+  /** Resolves when every node can find the job. Absent where one process serves. */
+  readonly recorded: Promise<void> | undefined;
+}
+
+/** What jobs need where several nodes serve. */
+interface SharedParts {
+  readonly store: Catalog['jobs'];
+  /** Whether this node may write to the table. */
+  readonly owns: (tableId: string) => Promise<boolean>;
 }
 
 export interface JobsSettings {
@@ -53,10 +50,12 @@ export interface JobsSettings {
   readonly makeId: () => string;
   /** Whether the table still exists. */
   readonly hasTable: (tableId: string) => Promise<boolean>;
+  /** Absent where one process serves. */
+  readonly shared?: SharedParts | undefined;
 }
 
 interface Entry {
-  job: Job;
+  job: OwnJob;
   readonly work: (enter: EnterPhase) => Promise<JobResult>;
   readonly outcome: Promise<JobResult>;
   readonly settle: { readonly resolve: (result: JobResult) => void; readonly reject: (error: unknown) => void };
@@ -64,13 +63,15 @@ interface Entry {
 }
 
 const WAITING = 'waiting';
+const MOVED = 'Another node has taken the table over. The job has changed nothing: start it again.';
 
 /**
- * Work that may outlast its request: index builds. Kept in memory only: a job commits everything at its end, so one that
- * is lost in a restart has changed nothing.
+ * Work that may outlast its request: index builds and maintenance. It runs and is lost with its process: a job commits
+ * everything at its end, so one that is lost has changed nothing. Where several nodes serve, all of them see its state.
  */
 export class Jobs {
   readonly #settings: JobsSettings;
+  readonly #shared: SharedJobs | undefined;
   /** Oldest first; the oldest ended ones are forgotten. */
   readonly #entries = new Map<string, Entry>();
   readonly #waiting = new Set<Entry>();
@@ -78,22 +79,29 @@ export class Jobs {
   #isClosed = false;
 
   constructor(settings: JobsSettings) {
+    const { shared, telemetry, limits } = settings;
     this.#settings = settings;
+    this.#shared =
+      shared &&
+      new SharedJobs({
+        store: shared.store,
+        telemetry,
+        keptMax: limits.keptMax,
+        onCancelRequested: (id) => this.#cancelOwn(id),
+      });
   }
 
-  start<Result extends JobResult>(
-    subject: JobSubject,
-    work: (enter: EnterPhase) => Promise<Result>,
-  ): StartedJob<Result> {
+  start<Result extends JobResult>(subject: NewJob, work: (enter: EnterPhase) => Promise<Result>): StartedJob<Result> {
     const same = [...this.#waiting, ...this.#running].find(({ job }) => job.subject.sameAs === subject.sameAs);
     const entry = same ?? this.#add(subject, work);
     if (same === undefined) this.#runNext(false);
+    const recorded = this.#shared?.save(entry.job);
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The same request asks for the same kind of work.
-    return { id: entry.job.id, outcome: entry.outcome as Promise<Result> };
+    return { id: entry.job.id, outcome: entry.outcome as Promise<Result>, recorded };
   }
 
-  find(id: string): Job | undefined {
-    return this.#entries.get(id)?.job;
+  async find(id: string): Promise<JobRecord | undefined> {
+    return this.#entries.get(id)?.job ?? (await this.#shared?.find(id));
   }
 
   counts() {
@@ -101,27 +109,30 @@ export class Jobs {
   }
 
   /** Newest first. */
-  list(databaseId: string): readonly Job[] {
-    return [...this.#entries.values()]
+  async list(databaseId: string): Promise<readonly JobSummary[]> {
+    const own = [...this.#entries.values()]
       .map(({ job }) => job)
       .filter(({ subject }) => subject.databaseId === databaseId)
       .toReversed();
+    if (this.#shared === undefined) return own;
+    const others = (await this.#shared.list(databaseId)).filter(({ id }) => !this.#entries.has(id));
+    // Every node lists them in the same order: the next page may come from another one.
+    return [...own, ...others].toSorted((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1));
   }
 
   /** A waiting job ends at once; a running one ends before its next phase, if there is one. */
-  cancel(id: string): Job | undefined {
-    const entry = this.#entries.get(id);
-    if (entry === undefined) return undefined;
-    if (this.#waiting.has(entry)) this.#drop(entry, 'CANCELLED', new Cancelled());
-    else if (this.#running.has(entry)) entry.job = { ...entry.job, isCancelRequested: true };
-    return entry.job;
+  async cancel(id: string): Promise<JobRecord | undefined> {
+    if (!this.#entries.has(id)) return this.#shared?.cancel(id);
+    this.#cancelOwn(id);
+    return this.find(id);
   }
 
   /** No job starts any more, and waiting jobs are cancelled. Resolves when the running ones have ended. */
   async drain(): Promise<void> {
     this.#isClosed = true;
+    const outcomes = [...this.#waiting, ...this.#running].map(({ outcome }) => outcome);
     for (const entry of this.#waiting) this.#drop(entry, 'CANCELLED', shuttingDown());
-    await Promise.allSettled([...this.#running].map(({ outcome }) => outcome));
+    await Promise.allSettled(outcomes);
   }
 
   /** Running jobs end before their next phase, if there is one. */
@@ -139,15 +150,25 @@ export class Jobs {
       const facts = { jobId, job: subject.kind, table: formatPath(subject.table), phase, milliseconds };
       this.#settings.telemetry.emit({ kind: 'job-interrupted', ...facts });
     }
+    this.#shared?.close();
   }
 
-  #add(subject: JobSubject, work: Entry['work']): Entry {
+  #cancelOwn(id: string): void {
+    const entry = this.#entries.get(id);
+    if (entry === undefined || entry.job.isCancelRequested) return;
+    if (this.#waiting.has(entry)) this.#drop(entry, 'CANCELLED', new Cancelled());
+    if (!this.#running.has(entry)) return;
+    entry.job = { ...entry.job, isCancelRequested: true };
+    void this.#shared?.save(entry.job);
+  }
+
+  #add(subject: NewJob, work: Entry['work']): Entry {
     const { limits, now, makeId } = this.#settings;
     if (this.#isClosed) throw shuttingDown();
     if (this.#running.size >= limits.runningMax && this.#waiting.size >= limits.waitingMax) {
       throw unavailable(`${limits.waitingMax} jobs are already waiting.`, 30);
     }
-    const job: Job = {
+    const job: OwnJob = {
       id: makeId(),
       subject,
       state: 'IN_PROGRESS',
@@ -180,17 +201,31 @@ export class Jobs {
     const enter: EnterPhase = (phase) => {
       if (entry.job.isCancelRequested) throw new Cancelled();
       entry.job = { ...entry.job, phase };
+      return this.#requireOwner(entry);
     };
     try {
       if (hasWaited) await this.#requireTable(entry);
       const result = await entry.work(enter);
       await this.#requireTable(entry);
       this.#end(entry, { state: 'DONE', result });
-      entry.settle.resolve(result);
+      this.#settle(entry, () => entry.settle.resolve(result));
     } catch (error) {
       await this.#fail(entry, error);
     }
     this.#runNext(true);
+  }
+
+  /** Work on a table that another node writes by now would be in its way. Nothing to wait for where one process serves. */
+  #requireOwner(entry: Entry): Promise<void> | undefined {
+    const { shared } = this.#settings;
+    if (shared === undefined) return undefined;
+    void this.#shared?.save(entry.job);
+    return this.#checkOwner(entry, shared);
+  }
+
+  async #checkOwner(entry: Entry, { owns }: SharedParts): Promise<void> {
+    if (!(await owns(entry.job.subject.tableId))) throw new NotOwner(MOVED);
+    if (entry.job.isCancelRequested) throw new Cancelled();
   }
 
   /** Work on a table that was dropped meanwhile has no effect. */
@@ -203,29 +238,37 @@ export class Jobs {
   async #fail(entry: Entry, cause: unknown): Promise<void> {
     if (cause instanceof Cancelled) {
       this.#end(entry, { state: 'CANCELLED' });
-      entry.settle.reject(cause);
+      this.#settle(entry, () => entry.settle.reject(cause));
       return;
     }
     const error = await this.#requireTable(entry).then(
       () => cause,
       (missing: unknown) => missing,
     );
-    if (!(error instanceof ServiceError) || error.traits.status >= 500) {
+    const isFault = !(error instanceof ServiceError) || error.traits.status >= 500;
+    if (isFault && !(error instanceof NotOwner)) {
       const task = `job ${entry.job.subject.kind}`;
       this.#settings.telemetry.emit({ kind: 'background-failed', task, cause: error });
     }
     this.#end(entry, { state: 'FAILED', failure: toFailure(entry.job.phase, error) });
-    entry.settle.reject(error);
+    this.#settle(entry, () => entry.settle.reject(error));
   }
 
   /** Ends a job that waits. */
   #drop(entry: Entry, state: 'CANCELLED' | 'TIMED_OUT', error: ServiceError): void {
     clearTimeout(entry.timer);
     this.#end(entry, { state, failure: toFailure(WAITING, error) });
-    entry.settle.reject(error);
+    this.#settle(entry, () => entry.settle.reject(error));
   }
 
-  #end(entry: Entry, end: Partial<Job>): void {
+  /** Once a caller has the outcome, every node shows it. */
+  #settle({ job }: Entry, settle: () => void): void {
+    const saved = this.#shared?.save(job);
+    if (saved === undefined) settle();
+    else void saved.then(settle);
+  }
+
+  #end(entry: Entry, end: Partial<OwnJob>): void {
     this.#waiting.delete(entry);
     this.#running.delete(entry);
     const endedAt = this.#settings.now();
@@ -245,7 +288,7 @@ class Cancelled extends ServiceError {
   }
 }
 
-function newEntry(job: Job, work: Entry['work']): Entry {
+function newEntry(job: OwnJob, work: Entry['work']): Entry {
   let settle: Entry['settle'] = { resolve: () => {}, reject: () => {} };
   const outcome = new Promise<JobResult>((resolve, reject) => {
     settle = { resolve, reject };
@@ -255,7 +298,7 @@ function newEntry(job: Job, work: Entry['work']): Entry {
   return { job, work, outcome, settle, timer: undefined };
 }
 
-function toFailure(phase: string, error: unknown): NonNullable<Job['failure']> {
+function toFailure(phase: string, error: unknown): NonNullable<JobRecord['failure']> {
   if (!(error instanceof ServiceError)) return { phase, message: 'The job failed.', isRetryable: false };
   return { phase, message: error.detail, isRetryable: error.traits.retryable };
 }

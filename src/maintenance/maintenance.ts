@@ -1,8 +1,9 @@
 import { LRUCache } from 'lru-cache';
 import type { Catalog } from '../catalog/catalog.ts';
+import { NotOwner } from '../errors/not-owner.ts';
 import type { Jobs, StartedJob } from '../jobs/jobs.ts';
 import { formatPath } from '../model/identifier.ts';
-import { isMaintenancePaused, locationKey } from '../model/table.ts';
+import { isMaintenancePaused, isObjectRoot, locationKey } from '../model/table.ts';
 import type { TableRecord } from '../model/table.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import { planMaintenance } from './maintenance-plan.ts';
@@ -169,7 +170,7 @@ export class Maintenance {
       await this.#startJob(activity, OWN_NAME, plan).outcome;
       return activity.lastRun?.removalMilliseconds ?? 0;
     } catch (error) {
-      await this.#reportUnlessDropped(error, activity.table);
+      await this.#reportUnlessGone(error, activity.table);
       return 0;
     }
   }
@@ -188,9 +189,9 @@ export class Maintenance {
       spec: {},
     };
     return this.#parts.jobs.start(subject, async (enter) => {
-      enter('looking');
+      await enter('looking');
       const executed = plan ?? (await planMaintenance(this.#parts, activity, FORCED));
-      enter('working');
+      await enter('working');
       return this.#execute(activity, executed);
     });
   }
@@ -213,14 +214,22 @@ export class Maintenance {
   }
 
   async #recordVersion(table: TableRecord, version: number): Promise<void> {
+    const { journal, heads } = this.#parts.catalog;
     const commit = { operation: 'maintain_table', caller: OWN_NAME, requestId: OWN_NAME, version };
-    await this.#parts.catalog.journal
-      .record([{ table, commit }], true)
-      .catch(async (error: unknown) => this.#reportUnlessDropped(error, table));
+    try {
+      await journal.record([{ table, commit }], true).catch(async (error: unknown) => {
+        if (!(error instanceof NotOwner)) throw error;
+        // Another node has taken the table over, and the version is there for its readers all the same.
+        if (isObjectRoot(table.location.root)) await heads.advance(table.id, version);
+      });
+    } catch (error) {
+      await this.#reportUnlessGone(error, table);
+    }
   }
 
-  /** A table that was dropped during its maintenance is no failure. */
-  async #reportUnlessDropped(cause: unknown, { id }: TableRecord): Promise<void> {
+  /** A table that was dropped during its maintenance is no failure, nor is one that another node has taken over. */
+  async #reportUnlessGone(cause: unknown, { id }: TableRecord): Promise<void> {
+    if (cause instanceof NotOwner) return;
     // A catalog that cannot answer does not hide the failure.
     const exists = await this.#parts.catalog.tables.has(id).catch(() => true);
     if (exists) this.#reportFailure(cause);

@@ -187,7 +187,7 @@ export const LIMITS = {
     runningMax: integer(2, [1, 64], 'Jobs, such as index builds, that run at once.'),
     waitingMax: integer(64, [0, 10_000], 'Jobs that wait for their turn; more are told to slow down.'),
     waitSeconds: seconds(HOUR, [1, 7 * DAY], 'Longest wait of a job for its turn.'),
-    keptMax: integer(1000, [0, 100_000], 'Ended jobs that are remembered until the next start.'),
+    keptMax: integer(1000, [0, 100_000], 'Ended jobs that are kept: until the next start, or in a PostgreSQL catalog for all nodes.'),
   },
   maintenance: {
     runningMax: integer(1, [0, 16], 'Tables that maintenance works on at once; 0 turns it off.'),

@@ -1,5 +1,5 @@
 import { ServiceError } from '../errors/service-error.ts';
-import type { Job } from '../jobs/jobs.ts';
+import type { Job, JobSummary } from '../jobs/jobs.ts';
 import { isPermitted } from '../model/access.ts';
 import { formatPath, quoteForMessage } from '../model/identifier.ts';
 import { notPermitted } from '../model/refusals.ts';
@@ -18,7 +18,7 @@ export const listJobs = defineDatabaseOperation({
   replies: [json(ListJobsReply, 'Jobs of tables that can be read.')],
   async run(request, services) {
     const { body, database, delimiter } = request;
-    const readable = services.jobs.list(database.id).filter((job) => isReadable(job, request));
+    const readable = (await services.jobs.list(database.id)).filter((job) => isReadable(job, request));
     // The token is the last id of the page before; a job that was forgotten meanwhile starts the list anew.
     const start = readable.findIndex(({ id }) => id === body.page_token) + 1;
     const { entries, page_token } = cutPage(readable.slice(start), readPageSize(body.limit, services), ({ id }) => id);
@@ -40,7 +40,7 @@ export const describeJob = defineDatabaseOperation({
   permission: 'see',
   body: { kind: 'json', shape: JobBody },
   replies: [json(JobReply, 'The job.')],
-  run: async (request, services) => replyWithJob(requireJob(request, services), request),
+  run: async (request, services) => replyWithJob(await requireJob(request, services), request),
 });
 
 export const cancelJob = defineDatabaseOperation({
@@ -51,23 +51,23 @@ export const cancelJob = defineDatabaseOperation({
   body: { kind: 'json', shape: JobBody },
   replies: [json(JobReply, 'The job as it is now.')],
   async run(request, services) {
-    const job = requireJob(request, services);
+    const job = await requireJob(request, services);
     if (!isPermitted(request.caller, 'write', request.database.name, job.subject.table)) throw notPermitted('write');
-    return replyWithJob(services.jobs.cancel(job.id) ?? job, request);
+    return replyWithJob((await services.jobs.cancel(job.id)) ?? job, request);
   },
 });
 
 /** A job is shown to those who may read its table. */
-function isReadable(job: Job, { caller, database }: RequestFacts): boolean {
+function isReadable(job: JobSummary, { caller, database }: RequestFacts): boolean {
   return job.subject.databaseId === database.id && isPermitted(caller, 'read', database.name, job.subject.table);
 }
 
-function requireJob(request: DatabaseRequest<JobBody>, services: Services): Job {
+async function requireJob(request: DatabaseRequest<JobBody>, services: Services): Promise<Job> {
   const id = request.body.job_id;
-  const job = services.jobs.find(id);
+  const job = await services.jobs.find(id);
   if (job !== undefined && isReadable(job, request)) return job;
   throw new ServiceError('TransactionNotFound', `The job ${quoteForMessage(id)} was not found.`, {
-    hint: 'Jobs are remembered until the service starts again, and the oldest are forgotten.',
+    hint: 'The oldest jobs are forgotten. Without a PostgreSQL catalog, all are when the server starts again.',
   });
 }
 

@@ -15,6 +15,9 @@ export interface BackgroundParts extends TableAccess {
   readonly limits: Pick<EngineLimits, 'writeAttemptsMax'>;
 }
 
+/** Called before each phase of work; may throw to stop there. */
+type EnterPhase = (phase: string) => Promise<void> | void;
+
 export interface TimedOptimization extends Optimization {
   /** How long writers of the table were kept waiting. */
   readonly laneMilliseconds: number;
@@ -33,15 +36,14 @@ export class BackgroundWork {
     this.#parts = parts;
   }
 
-  /** Calls `enter` before each phase; it may throw to stop there. */
-  async buildIndex(target: WriteTarget, request: IndexRequest, enter: (phase: string) => void): Promise<IndexCommit> {
+  async buildIndex(target: WriteTarget, request: IndexRequest, enter: EnterPhase): Promise<IndexCommit> {
     const { engine, queues, limits } = this.#parts;
     return this.#run(target, async () => {
       for (let attempt = 1; ; attempt += 1) {
-        enter('opening');
+        await enter('opening');
         const opened = await queues.run(target.location, async () => engine.indexes.openBuild(target));
         try {
-          enter('building');
+          await enter('building');
           return await opened.build(request);
         } catch (error) {
           // An overwrite makes the index worthless: it is built again.

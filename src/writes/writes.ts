@@ -112,8 +112,8 @@ export class Writes {
 
   /** Whether this node may write to the table, for work without a journal entry, whose begin would tell. */
   async owns(table: TableRecord): Promise<boolean> {
-    if ((await this.locate(table)) !== undefined) return false;
     try {
+      if ((await this.locate(table)) !== undefined) return false;
       await this.#requireOwner(table);
       return true;
     } catch (error) {

@@ -9,7 +9,7 @@ import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual } from 'node:util';
 import { openCatalog } from '../../src/catalog/catalog.ts';
-import type { Catalog, CommitEntry, NewCommit, RecordedCommit } from '../../src/catalog/catalog.ts';
+import type { Catalog, CatalogSettings, CommitEntry, NewCommit, RecordedCommit } from '../../src/catalog/catalog.ts';
 import { ServiceError } from '../../src/errors/service-error.ts';
 import type { ErrorName } from '../../src/errors/service-error.ts';
 import type { Database, TableRecord } from '../../src/model/table.ts';
@@ -37,10 +37,26 @@ export async function temporaryFile(context: TestContext): Promise<string> {
 }
 
 export async function open(context: TestContext, address: string, waitMilliseconds = 30_000): Promise<Catalog> {
+  return openWith(context, { address, waitMilliseconds });
+}
+
+/** The catalog as one of several nodes opens it. */
+export async function openNode(
+  context: TestContext,
+  address: string,
+  nodeId: string,
+  waitMilliseconds = 30_000,
+): Promise<Catalog> {
+  return openWith(context, { address, nodeId, waitMilliseconds });
+}
+
+async function openWith(
+  context: TestContext,
+  settings: Pick<CatalogSettings, 'address' | 'nodeId' | 'waitMilliseconds'>,
+): Promise<Catalog> {
   const catalog = await openCatalog({
-    address,
+    ...settings,
     storageRoot: '/roots',
-    waitMilliseconds,
     connectionsMax: 4,
     journal: { windowSeconds: 60, keySeconds: 86_400, keysMax: 1000 },
     cacheEntriesMax: 100,

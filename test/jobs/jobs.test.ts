@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { ServiceError } from '../../src/errors/service-error.ts';
 import { Jobs } from '../../src/jobs/jobs.ts';
-import type { EnterPhase, JobSubject, JobsSettings } from '../../src/jobs/jobs.ts';
+import type { EnterPhase, NewJob, JobsSettings } from '../../src/jobs/jobs.ts';
 import type { TelemetryEvent } from '../../src/telemetry/events.ts';
 
 const LIMITS = { answerSeconds: 1, runningMax: 2, waitingMax: 2, waitSeconds: 3600, keptMax: 2 };
@@ -20,7 +20,7 @@ function openJobs(limits: Partial<JobsSettings['limits']> = {}) {
   return { jobs, events };
 }
 
-function subject(sameAs: string, exclusiveKey = sameAs): JobSubject {
+function subject(sameAs: string, exclusiveKey = sameAs): NewJob {
   return { kind: 'work', databaseId: 'db', table: ['t'], tableId: 't1', caller: 'me', exclusiveKey, sameAs, spec: {} };
 }
 
@@ -48,14 +48,17 @@ suite('a job whose table is dropped', () => {
 
   test('while it runs has failed for want of it, whatever came of its work', async () => {
     const { jobs, events } = openJobs();
-    const about = (key: string): JobSubject => ({ ...subject(key), tableId: 'dropped' });
+    const about = (key: string): NewJob => ({ ...subject(key), tableId: 'dropped' });
     await assert.rejects(jobs.start(about('a'), async () => ({})).outcome, missing);
     const failing = async (): Promise<never> => {
       throw new Error('no such file');
     };
     const { id, outcome } = jobs.start(about('b'), failing);
     await assert.rejects(outcome, missing);
-    assert.deepEqual([jobs.find(id)?.state, jobs.find(id)?.failure?.message], ['FAILED', missing.message]);
+    assert.deepEqual(
+      [(await jobs.find(id))?.state, (await jobs.find(id))?.failure?.message],
+      ['FAILED', missing.message],
+    );
     assert.ok(events.every(({ kind }) => kind === 'job-ended'));
   });
 
@@ -77,10 +80,10 @@ suite('a job', () => {
     const { jobs } = openJobs();
     const work = held();
     const { id, outcome } = jobs.start(subject('a'), work.work);
-    assert.deepEqual([jobs.find(id)?.state, jobs.find(id)?.phase], ['IN_PROGRESS', 'working']);
+    assert.deepEqual([(await jobs.find(id))?.state, (await jobs.find(id))?.phase], ['IN_PROGRESS', 'working']);
     work.end({ value: 7 });
     assert.deepEqual(await outcome, { value: 7 });
-    const job = jobs.find(id);
+    const job = await jobs.find(id);
     assert.deepEqual([job?.state, job?.result, typeof job?.endedAt], ['DONE', { value: 7 }, 'number']);
   });
 
@@ -95,12 +98,12 @@ suite('a job', () => {
     });
     assert.equal((await refusalOf(async () => refused.outcome)).kind, 'ServiceUnavailable');
     await assert.rejects(broken.outcome, cause);
-    assert.deepEqual(jobs.find(refused.id)?.failure, {
+    assert.deepEqual((await jobs.find(refused.id))?.failure, {
       phase: 'waiting',
       message: 'The storage is full.',
       isRetryable: true,
     });
-    assert.equal(jobs.find(broken.id)?.failure?.message, 'The job failed.');
+    assert.equal((await jobs.find(broken.id))?.failure?.message, 'The job failed.');
     assert.deepEqual(
       events.map(({ kind }) => kind),
       ['background-failed', 'job-ended', 'background-failed', 'job-ended'],
@@ -113,7 +116,7 @@ suite('a job', () => {
     const { id } = jobs.start(subject('a'), work.work);
     work.fail(new ServiceError('InvalidInput', 'No.'));
     await new Promise(setImmediate);
-    assert.equal(jobs.find(id)?.state, 'FAILED');
+    assert.equal((await jobs.find(id))?.state, 'FAILED');
   });
 
   test('asked for again by the same request while it runs is the same job', async () => {
@@ -168,7 +171,7 @@ suite('jobs wait', () => {
     assert.equal(refusal.kind, 'ServiceUnavailable');
     t.mock.timers.tick(5000);
     assert.equal((await refusalOf(async () => late.outcome)).kind, 'ServiceUnavailable');
-    assert.equal(jobs.find(late.id)?.state, 'TIMED_OUT');
+    assert.equal((await jobs.find(late.id))?.state, 'TIMED_OUT');
   });
 });
 
@@ -177,7 +180,7 @@ suite('cancelling', () => {
     const { jobs } = openJobs({ runningMax: 1 });
     jobs.start(subject('a'), held().work);
     const waiting = jobs.start(subject('b'), async () => assert.fail('it was cancelled'));
-    assert.equal(jobs.cancel(waiting.id)?.state, 'CANCELLED');
+    assert.equal((await jobs.cancel(waiting.id))?.state, 'CANCELLED');
     assert.match((await refusalOf(async () => waiting.outcome)).message, /cancelled/);
   });
 
@@ -185,19 +188,19 @@ suite('cancelling', () => {
     const { jobs } = openJobs();
     const work = held();
     const running = jobs.start(subject('a'), work.work);
-    const asked = jobs.cancel(running.id);
+    const asked = await jobs.cancel(running.id);
     assert.deepEqual([asked?.state, asked?.isCancelRequested], ['IN_PROGRESS', true]);
     work.end({ value: 1 });
     assert.match((await refusalOf(async () => running.outcome)).message, /cancelled/);
-    assert.equal(jobs.find(running.id)?.state, 'CANCELLED');
+    assert.equal((await jobs.find(running.id))?.state, 'CANCELLED');
   });
 
   test('leaves a job that is over as it is, and knows no others', async () => {
     const { jobs } = openJobs();
     const done = jobs.start(subject('a'), async () => ({}));
     await done.outcome;
-    assert.equal(jobs.cancel(done.id)?.state, 'DONE');
-    assert.equal(jobs.cancel('nobody'), undefined);
+    assert.equal((await jobs.cancel(done.id))?.state, 'DONE');
+    assert.equal(await jobs.cancel('nobody'), undefined);
   });
 });
 
@@ -205,14 +208,14 @@ suite('the registry', () => {
   test('lists the newest first, of one database, and forgets the oldest that are over', async () => {
     const { jobs } = openJobs();
     const running = held();
-    jobs.start(subject('long'), running.work);
-    for (const name of ['a', 'b', 'c']) await jobs.start(subject(name), async () => ({})).outcome;
+    jobs.start({ ...subject('long'), kind: 'long' }, running.work);
+    for (const name of ['a', 'b', 'c']) await jobs.start({ ...subject(name), kind: name }, async () => ({})).outcome;
     await new Promise(setImmediate);
     assert.deepEqual(
-      jobs.list('db').map(({ subject: { sameAs } }) => sameAs),
+      (await jobs.list('db')).map(({ subject: { kind } }) => kind),
       ['c', 'b', 'long'],
     );
-    assert.deepEqual(jobs.list('other'), []);
+    assert.deepEqual(await jobs.list('other'), []);
   });
 
   test('closes after its jobs, cancels those that wait, and takes no more', async () => {
@@ -236,7 +239,7 @@ suite('the registry', () => {
     jobs.interrupt();
     work.end({ value: 1 });
     await refusalOf(async () => job.outcome);
-    assert.equal(jobs.find(job.id)?.state, 'CANCELLED');
+    assert.equal((await jobs.find(job.id))?.state, 'CANCELLED');
   });
 
   test('closes at once, and says which jobs it abandons', () => {

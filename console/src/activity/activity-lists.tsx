@@ -40,7 +40,7 @@ export function JobsList({ isPaused }: { readonly isPaused: boolean }): JSX.Elem
     <section class="card feed" aria-label="Jobs">
       <h2>Jobs</h2>
       <ErrorBox error={jobs.error} />
-      {jobs.value?.jobs.length === 0 ? <Empty icon="play" title="No jobs since the server started" /> : null}
+      {jobs.value?.jobs.length === 0 ? <Empty icon="play" title="No jobs yet" /> : null}
       <ul>
         {jobs.value?.jobs.map((job) => (
           <li key={job.job_id}>

@@ -30,6 +30,7 @@ export const TABLES: Readonly<Record<keyof CatalogTables, CopiedTable | typeof N
   heads: { key: ['tableId'] },
   nodes: NOT_COPIED,
   leases: NOT_COPIED,
+  jobs: NOT_COPIED,
 };
 
 export const COPIED_TABLES: readonly (CopiedTable & { readonly name: string })[] = Object.entries(TABLES).flatMap(

@@ -16,6 +16,7 @@ const MIGRATIONS: readonly Migration[] = [
   async (sql) => addColumns(sql, 'journal', ['bound_version bigint']),
   renameJournalStates,
   createNodes,
+  createJobs,
 ];
 export const MIGRATIONS_COUNT = MIGRATIONS.length;
 export const APPLIED = 'migrations_applied';
@@ -169,6 +170,19 @@ async function createNodes(sql: Sql, text: BinaryText): Promise<void> {
   await statement`create index heads_change on heads (change)`.execute(sql);
   await statement`create index journal_pending on journal (table_id) where state = 'pending'`.execute(sql);
   await statement`alter table tables add column node_id ${text}`.execute(sql);
+}
+
+/** For several nodes: jobs that run or ran at any of them. */
+async function createJobs(sql: Sql, text: BinaryText): Promise<void> {
+  // No reference to nodes: what is known of a job outlives its node.
+  await statement`create table jobs (
+    id ${text} primary key not null, node_id ${text} not null, database_id ${text} not null,
+    table_id ${text} not null, table_path ${text} not null, kind text not null, caller text not null,
+    spec text not null, state text not null, phase text not null, cancel_requested bigint not null,
+    created_at bigint not null, ended_at bigint, result text, failure text
+  )`.execute(sql);
+  await statement`create index jobs_created on jobs (created_at)`.execute(sql);
+  await statement`create index jobs_open on jobs (node_id) where ended_at is null`.execute(sql);
 }
 
 async function addColumns(sql: Sql, table: string, columns: readonly string[]): Promise<void> {

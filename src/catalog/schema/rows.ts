@@ -15,6 +15,7 @@ export interface CatalogTables {
   readonly signingKeys: SigningKeyRow;
   readonly grants: GrantRow;
   readonly heads: HeadRow;
+  readonly jobs: JobRow;
   readonly journal: JournalRow;
   readonly leases: LeaseRow;
   readonly nodes: NodeRow;
@@ -132,6 +133,27 @@ export interface LeaseRow {
   /** Grows with each change of the holder. */
   readonly epoch: number;
   readonly takenAt: number;
+}
+
+/** A job of any node. */
+export interface JobRow {
+  readonly id: string;
+  /** The node that runs it. */
+  readonly nodeId: string;
+  readonly databaseId: string;
+  readonly tableId: string;
+  readonly tablePath: string;
+  readonly kind: string;
+  readonly caller: string;
+  readonly spec: string;
+  readonly state: 'IN_PROGRESS' | 'DONE' | 'FAILED' | 'CANCELLED' | 'TIMED_OUT';
+  readonly phase: string;
+  /** 0 or 1. Any node may set it. */
+  readonly cancelRequested: number;
+  readonly createdAt: number;
+  readonly endedAt: number | null;
+  readonly result: string | null;
+  readonly failure: string | null;
 }
 
 /** A write, from just before its commit until its result can no longer be replayed. */

@@ -1,11 +1,11 @@
 import { formatFieldPath } from '../../model/field-path.ts';
 import type { IndexRequest } from '../../model/index-spec.ts';
-import { locationKey } from '../../model/table.ts';
+import { isObjectRoot, locationKey } from '../../model/table.ts';
 import { CreateIndexBody, CreateIndexReply } from '../../wire/indexes.ts';
 import { defineTableOperation, json, objectReply } from '../operation.ts';
 import type { Operation, Reply, TableRequest } from '../operation.ts';
 import type { Services } from '../services.ts';
-import { recordCommit, toCommitEntry } from '../shared/record-commit.ts';
+import { orReport, recordCommit, toCommitEntry } from '../shared/record-commit.ts';
 import { replyToJob } from '../shared/job-reply.ts';
 import { readIndexRequest } from './read-index.ts';
 import type { IndexKinds } from './read-index.ts';
@@ -44,11 +44,19 @@ async function buildIndex(request: CreateIndexRequest, services: Services, kinds
   const job = services.jobs.start(toSubject(request, index), async (enter) => {
     const { version } = await services.writes.background.buildIndex(target, index, enter);
     const entry = { ...toCommitEntry(request, version), operation: 'create_table_index', branch };
-    return { version, transaction_id: await recordCommit(request, services, entry) };
+    const transactionId = await recordCommit(request, services, entry);
+    if (transactionId === undefined && branch === undefined) await showVersion(request, services, version);
+    return { version, transaction_id: transactionId };
   });
   return replyToJob(job, request, services, (progress, result) =>
     objectReply<typeof CreateIndexReply>({ index_name: index.name, ...progress, ...result }),
   );
+}
+
+/** After a takeover this node cannot record the commit; the index is there all the same. */
+async function showVersion({ table }: CreateIndexRequest, services: Services, version: number): Promise<void> {
+  if (!isObjectRoot(table.location.root)) return;
+  await orReport('version of an index', services, async () => services.catalog.heads.advance(table.id, version));
 }
 
 function toSubject({ table, body, caller, database, requestId }: CreateIndexRequest, index: IndexRequest) {

@@ -7,7 +7,7 @@ type Progress = { readonly job_id: string; readonly job_state: 'DONE' | 'IN_PROG
 
 /** Replies with the result of a job, or with 202 when it takes longer than the caller waits; the job goes on then. */
 export async function replyToJob<Result extends JobResult>(
-  { id, outcome }: StartedJob<Result>,
+  { id, outcome, recorded }: StartedJob<Result>,
   { header }: Pick<RequestFacts, 'header'>,
   { limits }: Services,
   toReply: (progress: Progress, result: Result | undefined) => Reply,
@@ -17,6 +17,8 @@ export async function replyToJob<Result extends JobResult>(
   try {
     const result = await Promise.race([outcome, sleep(seconds * 1000, undefined, waiting)]);
     if (result !== undefined) return toReply({ job_id: id, job_state: 'DONE' }, result);
+    // The caller may ask any node for the job.
+    await recorded;
     return { ...toReply({ job_id: id, job_state: 'IN_PROGRESS' }, result), status: 202 };
   } finally {
     waiting.abort();

@@ -24,6 +24,7 @@ test('an empty file becomes a catalog', async (context) => {
     'databases',
     'grants',
     'heads',
+    'jobs',
     'journal',
     'leases',
     'namespaces',
@@ -71,7 +72,7 @@ test('several processes that start at once on an empty file all succeed', async 
   const file = await temporaryFile(context);
   const children = Array.from({ length: 4 }, () => startChild(context, 'open', [file]));
   assert.deepEqual(await Promise.all(children.map(nextMessage)), ['open', 'open', 'open', 'open']);
-  assert.equal(tableNames(file).length, 16);
+  assert.equal(tableNames(file).length, 17);
 });
 
 test('the journal of the release before is taken over', async (context) => {
@@ -120,7 +121,7 @@ interface FormerTables {
 function writeFormerJournal(file: string, { databaseId, tableId, heldId }: FormerTables): void {
   const former = new Database(file);
   for (const column of ['epoch', 'generation', 'expected']) former.exec(`alter table journal drop column ${column}`);
-  for (const table of ['nodes', 'leases', 'heads']) former.exec(`drop table ${table}`);
+  for (const table of ['nodes', 'leases', 'heads', 'jobs']) former.exec(`drop table ${table}`);
   former.exec('drop index journal_pending');
   former.exec('alter table tables drop column node_id');
   former.exec("update settings set value = '6' where name = 'migrations_applied'");

@@ -1,0 +1,180 @@
+import type { TablePath } from '../../model/identifier.ts';
+import type { CatalogContext } from '../context.ts';
+import { toPathText, toTablePath } from '../path-text.ts';
+import type { JobRow } from '../schema/rows.ts';
+import type { Sql } from '../store.ts';
+
+export type JobState = JobRow['state'];
+
+/** What a job is about. */
+export interface JobSubject {
+  readonly kind: string;
+  readonly databaseId: string;
+  readonly table: TablePath;
+  readonly tableId: string;
+  readonly caller: string;
+  /** What was asked for, as a reply may show it. */
+  readonly spec: Readonly<Record<string, unknown>>;
+}
+
+export interface JobRecord {
+  readonly id: string;
+  readonly subject: JobSubject;
+  readonly state: JobState;
+  /** What it is doing, or was when it ended. */
+  readonly phase: string;
+  readonly isCancelRequested: boolean;
+  readonly createdAt: number;
+  readonly endedAt?: number;
+  readonly result?: Readonly<Record<string, unknown>>;
+  /** Its message is for callers. */
+  readonly failure?: { readonly phase: string; readonly message: string; readonly isRetryable: boolean };
+}
+
+/** A job in a list. */
+export interface JobSummary extends Pick<JobRecord, 'id' | 'state' | 'createdAt'> {
+  readonly subject: Pick<JobSubject, 'kind' | 'databaseId' | 'table'>;
+}
+
+/** A job that has not ended although its node has. */
+interface Abandonable {
+  readonly isAbandoned: boolean;
+}
+
+/** Jobs of all nodes, so that each can show and cancel those of the others. */
+export function createJobStore({ read, append, clock, nodeId: ownId = '' }: CatalogContext) {
+  return {
+    /** A job of this node, as it is now. When it has ended, the oldest ended ones past `keptMax` are removed. */
+    async save(job: JobRecord, keptMax: number): Promise<void> {
+      const { state, phase, cancelRequested, endedAt, result, failure, ...constant } = toRow(job, ownId);
+      // A request of another node to cancel it stays.
+      const cancel = cancelRequested === 1 ? { cancelRequested } : {};
+      const changes = { state, phase, endedAt, result, failure };
+      await append(async (sql) => {
+        await sql
+          .insertInto('jobs')
+          .values({ ...constant, ...changes, cancelRequested })
+          .onConflict((conflict) => conflict.column('id').doUpdateSet({ ...changes, ...cancel }))
+          .execute();
+        if (endedAt !== null) await prune(sql, clock, keptMax);
+      });
+    },
+
+    async find(id: string): Promise<(JobRecord & Abandonable) | undefined> {
+      const row = await read(async (sql) =>
+        selectJobs(sql, clock).selectAll('jobs').where('jobs.id', '=', id).executeTakeFirst(),
+      );
+      return row && { ...fromRow(row), isAbandoned: row.isAbandoned === 1 };
+    },
+
+    async list(databaseId: string): Promise<readonly (JobSummary & Abandonable)[]> {
+      const rows = await read(async (sql) =>
+        selectJobs(sql, clock)
+          .select(['jobs.id', 'jobs.kind', 'jobs.tablePath', 'jobs.state', 'jobs.createdAt'])
+          .where('databaseId', '=', databaseId)
+          .execute(),
+      );
+      return rows.map(({ id, state, createdAt, kind, tablePath, isAbandoned }) => {
+        const subject = { kind, databaseId, table: toTablePath(tablePath) };
+        return { id, state, createdAt, subject, isAbandoned: isAbandoned === 1 };
+      });
+    },
+
+    /** Its node looks for it. A job that has ended stays as it is. */
+    async requestCancel(id: string): Promise<void> {
+      await append(async (sql) =>
+        sql.updateTable('jobs').set({ cancelRequested: 1 }).where('id', '=', id).where('endedAt', 'is', null).execute(),
+      );
+    },
+
+    /** Jobs of this node that any node was asked to cancel. */
+    async listCancelRequested(): Promise<readonly string[]> {
+      const rows = await read(async (sql) =>
+        sql
+          .selectFrom('jobs')
+          .select('id')
+          .where('nodeId', '=', ownId)
+          .where('endedAt', 'is', null)
+          .where('cancelRequested', '=', 1)
+          .execute(),
+      );
+      return rows.map(({ id }) => id);
+    },
+  };
+}
+
+function selectJobs(sql: Sql, clock: CatalogContext['clock']) {
+  return sql
+    .selectFrom('jobs')
+    .leftJoin('nodes', 'nodes.id', 'jobs.nodeId')
+    .select((where) =>
+      where
+        .case()
+        .when('jobs.endedAt', 'is not', null)
+        .then(0)
+        .when('nodes.aliveUntil', '>', clock.value)
+        .then(0)
+        .else(1)
+        .end()
+        .as('isAbandoned'),
+    );
+}
+
+/** A transaction removes at most so many; the next one goes on. */
+const PRUNED_MAX = 1000;
+
+async function prune(sql: Sql, clock: CatalogContext['clock'], keptMax: number): Promise<void> {
+  const oldest = await sql
+    .selectFrom('jobs')
+    .leftJoin('nodes', 'nodes.id', 'jobs.nodeId')
+    .select('jobs.id')
+    .where((where) =>
+      where.or([
+        where('jobs.endedAt', 'is not', null),
+        where('nodes.id', 'is', null),
+        where('nodes.aliveUntil', '<=', clock.value),
+      ]),
+    )
+    .orderBy('jobs.createdAt', 'desc')
+    .orderBy('jobs.id', 'desc')
+    .limit(PRUNED_MAX)
+    .offset(keptMax)
+    .execute();
+  if (oldest.length === 0) return;
+  const ids = oldest.map(({ id }) => id);
+  await sql.deleteFrom('jobs').where('id', 'in', ids).execute();
+}
+
+function toRow({ id, subject, ...job }: JobRecord, nodeId: string): JobRow {
+  return {
+    id,
+    nodeId,
+    databaseId: subject.databaseId,
+    tableId: subject.tableId,
+    tablePath: toPathText(subject.table),
+    kind: subject.kind,
+    caller: subject.caller,
+    spec: JSON.stringify(subject.spec),
+    state: job.state,
+    phase: job.phase,
+    cancelRequested: job.isCancelRequested ? 1 : 0,
+    createdAt: job.createdAt,
+    endedAt: job.endedAt ?? null,
+    result: job.result === undefined ? null : JSON.stringify(job.result),
+    failure: job.failure === undefined ? null : JSON.stringify(job.failure),
+  };
+}
+
+function fromRow({ id, databaseId, tableId, tablePath, kind, caller, spec, ...row }: JobRow): JobRecord {
+  return {
+    id,
+    subject: { kind, databaseId, table: toTablePath(tablePath), tableId, caller, spec: JSON.parse(spec) },
+    state: row.state,
+    phase: row.phase,
+    isCancelRequested: row.cancelRequested === 1,
+    createdAt: row.createdAt,
+    ...(row.endedAt === null ? {} : { endedAt: row.endedAt }),
+    ...(row.result === null ? {} : { result: JSON.parse(row.result) }),
+    ...(row.failure === null ? {} : { failure: JSON.parse(row.failure) }),
+  };
+}

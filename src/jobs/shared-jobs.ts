@@ -1,0 +1,107 @@
+import type { Catalog, JobRecord, JobSummary } from '../catalog/catalog.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
+
+export interface SharedJobsSettings {
+  readonly store: Catalog['jobs'];
+  readonly telemetry: Telemetry;
+  /** Ended jobs of all nodes that are kept. */
+  readonly keptMax: number;
+  /** Called for a job of this node that another node was asked to cancel, until it has ended. */
+  readonly onCancelRequested: (id: string) => void;
+}
+
+interface OpenJob {
+  job: JobRecord;
+  isSaved: boolean;
+  saving: Promise<void> | undefined;
+}
+
+const POLL_MILLISECONDS = 1000;
+
+/** Where several nodes serve: jobs as rows of the catalog, which every node can read and cancel. */
+export class SharedJobs {
+  readonly #settings: SharedJobsSettings;
+  /** Of this node, until their end is stored. While there is one, requests to cancel are looked for. */
+  readonly #open = new Map<string, OpenJob>();
+  #timer: NodeJS.Timeout | undefined;
+  #isPolling = false;
+
+  constructor(settings: SharedJobsSettings) {
+    this.#settings = settings;
+  }
+
+  /** Resolves when other nodes see the job as it is, or cannot for now: then it is stored later. Never rejects. */
+  async save(job: JobRecord): Promise<void> {
+    const open = this.#open.get(job.id) ?? { job, isSaved: false, saving: undefined };
+    open.job = job;
+    open.isSaved = false;
+    this.#open.set(job.id, open);
+    this.#timer ??= setInterval(() => void this.#poll(), POLL_MILLISECONDS).unref();
+    open.saving ??= this.#write(open);
+    return open.saving;
+  }
+
+  async find(id: string): Promise<JobRecord | undefined> {
+    const found = await this.#settings.store.find(id);
+    return found?.isAbandoned === true ? toFailed(found) : found;
+  }
+
+  /** In any order. */
+  async list(databaseId: string): Promise<readonly JobSummary[]> {
+    const found = await this.#settings.store.list(databaseId);
+    return found.map((job) => (job.isAbandoned ? { ...job, state: 'FAILED' } : job));
+  }
+
+  async cancel(id: string): Promise<JobRecord | undefined> {
+    await this.#settings.store.requestCancel(id);
+    return this.find(id);
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+  }
+
+  async #write(open: OpenJob): Promise<void> {
+    const { store, telemetry, keptMax } = this.#settings;
+    try {
+      while (!open.isSaved) {
+        const { job } = open;
+        await store.save(job, keptMax);
+        // It may have changed meanwhile.
+        open.isSaved = open.job === job;
+      }
+      if (open.job.endedAt !== undefined) this.#open.delete(open.job.id);
+    } catch (cause) {
+      telemetry.emit({ kind: 'background-failed', task: 'storing the state of a job', cause });
+    } finally {
+      // In the same turn as the last look at the job: the next change is a new write.
+      open.saving = undefined;
+    }
+  }
+
+  async #poll(): Promise<void> {
+    if (this.#open.size === 0) {
+      clearInterval(this.#timer);
+      this.#timer = undefined;
+      return;
+    }
+    if (this.#isPolling) return;
+    this.#isPolling = true;
+    try {
+      for (const id of await this.#settings.store.listCancelRequested()) this.#settings.onCancelRequested(id);
+      for (const { job, isSaved } of this.#open.values()) if (!isSaved) void this.save(job);
+    } catch {
+      // The catalog is away, which the heartbeat of this node reports.
+    } finally {
+      this.#isPolling = false;
+    }
+  }
+}
+
+function toFailed(job: JobRecord): JobRecord {
+  const { phase } = job;
+  const message =
+    'The node that ran the job has ended. Unless the result of the job, such as an index, is there, nothing was ' +
+    'changed: start the job again.';
+  return { ...job, state: 'FAILED', failure: { phase, message, isRetryable: true } };
+}

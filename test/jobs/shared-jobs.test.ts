@@ -1,0 +1,170 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import type { TestContext } from 'node:test';
+import Database from 'libsql';
+import { NotOwner } from '../../src/errors/not-owner.ts';
+import { Jobs } from '../../src/jobs/jobs.ts';
+import type { EnterPhase, NewJob } from '../../src/jobs/jobs.ts';
+import type { TelemetryEvent } from '../../src/telemetry/events.ts';
+import { openNode, temporaryFile } from '../catalog/temporary-catalog.ts';
+import { eventually } from '../support/eventually.ts';
+
+const LIMITS = { answerSeconds: 1, runningMax: 1, waitingMax: 2, waitSeconds: 3600, keptMax: 5 };
+const LEASE = { leaseMilliseconds: 60_000, name: 'machine', address: 'http://node' };
+const CATALOG_MILLISECONDS = 200;
+
+/** Two nodes on one catalog. Tables whose name starts with `lost` are not theirs. */
+async function openNodes(context: TestContext) {
+  const address = await temporaryFile(context);
+  const events: TelemetryEvent[] = [];
+  let ids = 0;
+  const open = async (nodeId: string) => {
+    const catalog = await openNode(context, address, nodeId, CATALOG_MILLISECONDS);
+    await catalog.nodes.join({ id: nodeId, instance: nodeId, ...LEASE });
+    const jobs = new Jobs({
+      limits: LIMITS,
+      telemetry: { emit: (event) => void events.push(event) },
+      now: () => 1000 + ids,
+      makeId: () => `job${(ids += 1)}`,
+      hasTable: async () => true,
+      shared: { store: catalog.jobs, owns: async (tableId) => !tableId.startsWith('lost') },
+    });
+    context.after(() => jobs.close());
+    return { catalog, jobs };
+  };
+  const a = await open('a');
+  const b = await open('b');
+  return { a: a.jobs, b: b.jobs, address, events, endA: async () => a.catalog.nodes.leave('a') };
+}
+
+function newJob(tableId: string): NewJob {
+  const keys = { exclusiveKey: tableId, sameAs: tableId };
+  return { kind: 'work', databaseId: 'db', table: ['t'], tableId, caller: 'me', spec: { of: tableId }, ...keys };
+}
+
+/** Work of two phases that goes on to the second one when the test says so. */
+function held() {
+  let proceed = (): void => {};
+  const gate = new Promise<void>((resolve) => (proceed = resolve));
+  const work = async (enter: EnterPhase) => {
+    await enter('first');
+    await gate;
+    await enter('second');
+    return { value: 7 };
+  };
+  return { work, proceed: () => proceed() };
+}
+
+suite('a job of another node', () => {
+  test('is found from its start, with each phase, and with its result as soon as its caller has it', async (t) => {
+    const { a, b } = await openNodes(t);
+    const { work, proceed } = held();
+    const { id, outcome, recorded } = a.start(newJob('x'), work);
+    await recorded;
+    const found = await b.find(id);
+    assert.deepEqual([found?.state, found?.subject.spec], ['IN_PROGRESS', { of: 'x' }]);
+    await eventually(async () => (await b.find(id))?.phase === 'first');
+    proceed();
+    await outcome;
+    const ended = await b.find(id);
+    assert.deepEqual([ended?.state, ended?.phase, ended?.result], ['DONE', 'second', { value: 7 }]);
+  });
+
+  test('is listed beside those of this node, newest first, in the same order by both', async (t) => {
+    const { a, b } = await openNodes(t);
+    for (const jobs of [a, b, a, b]) await jobs.start(newJob('x'), async () => ({})).outcome;
+    const idsOf = async (jobs: Jobs): Promise<readonly string[]> => (await jobs.list('db')).map(({ id }) => id);
+    assert.deepEqual(await idsOf(a), ['job4', 'job3', 'job2', 'job1']);
+    assert.deepEqual(await idsOf(b), await idsOf(a));
+    assert.deepEqual(await b.list('other'), []);
+  });
+
+  test('that runs stops before its next phase when it is cancelled here', async (t) => {
+    const { a, b } = await openNodes(t);
+    const { work, proceed } = held();
+    const { id, outcome, recorded } = a.start(newJob('x'), work);
+    await recorded;
+    assert.equal((await b.cancel(id))?.isCancelRequested, true);
+    await eventually(async () => (await a.find(id))?.isCancelRequested === true);
+    proceed();
+    await assert.rejects(outcome, /cancelled/);
+    assert.equal((await b.find(id))?.state, 'CANCELLED');
+  });
+
+  test('that waits ends when it is cancelled here', async (t) => {
+    const { a, b } = await openNodes(t);
+    const { work, proceed } = held();
+    const { outcome: done } = a.start(newJob('x'), work);
+    const waiting = a.start(newJob('y'), async () => assert.fail('it was cancelled'));
+    await waiting.recorded;
+    assert.equal((await b.find(waiting.id))?.phase, 'waiting');
+    await b.cancel(waiting.id);
+    await eventually(async () => (await b.find(waiting.id))?.state === 'CANCELLED');
+    await assert.rejects(waiting.outcome, /cancelled/);
+    proceed();
+    await done;
+  });
+
+  test('that is not known cannot be cancelled', async (t) => {
+    const { b } = await openNodes(t);
+    assert.equal(await b.cancel('nowhere'), undefined);
+  });
+
+  test('has failed when its node has ended before it, and may be started again', async (t) => {
+    const { a, b, endA } = await openNodes(t);
+    const { id, recorded } = a.start(newJob('x'), held().work);
+    await recorded;
+    await endA();
+    const job = await b.find(id);
+    assert.equal(job?.state, 'FAILED');
+    assert.equal(job?.failure?.isRetryable, true);
+    assert.match(job?.failure?.message ?? '', /^The node that ran the job has ended/);
+    assert.deepEqual(
+      (await b.list('db')).map(({ state }) => state),
+      ['FAILED'],
+    );
+  });
+});
+
+suite('a job', () => {
+  test('of a table that another node has taken over fails before its next phase, and may be started again', async (t) => {
+    const { a, b, events } = await openNodes(t);
+    const { id, outcome } = a.start(newJob('lost'), async (enter) => {
+      await enter('first');
+      return assert.fail('the table is lost');
+    });
+    await assert.rejects(outcome, NotOwner);
+    const { failure } = (await b.find(id)) ?? {};
+    assert.deepEqual([failure?.phase, failure?.isRetryable], ['first', true]);
+    assert.match(failure?.message ?? '', /Another node has taken the table over/);
+    assert.ok(events.every(({ kind }) => kind === 'job-ended'));
+  });
+
+  test('whose end the catalog could not store is stored later', async (t) => {
+    const { a, b, address, events } = await openNodes(t);
+    const { work, proceed } = held();
+    const { id, outcome, recorded } = a.start(newJob('x'), work);
+    await recorded;
+    await eventually(async () => (await b.find(id))?.phase === 'first');
+    const other = new Database(address);
+    t.after(() => other.close());
+    other.exec('begin immediate');
+    proceed();
+    assert.deepEqual(await outcome, { value: 7 });
+    assert.equal((await b.find(id))?.state, 'IN_PROGRESS');
+    assert.ok(events.some(({ kind }) => kind === 'background-failed'));
+    other.exec('rollback');
+    await eventually(async () => (await b.find(id))?.state === 'DONE');
+  });
+
+  test('that waits when its node shuts down has ended for every node', async (t) => {
+    const { a, b } = await openNodes(t);
+    const { work, proceed } = held();
+    a.start(newJob('x'), work);
+    const waiting = a.start(newJob('y'), async () => assert.fail('the node shuts down'));
+    const drained = a.drain();
+    proceed();
+    await drained;
+    assert.equal((await b.find(waiting.id))?.state, 'CANCELLED');
+  });
+});
