@@ -8,8 +8,8 @@ export interface Planned {
   readonly minutesMax: number;
   /** Measures times: in full nothing else runs beside it. */
   readonly isAlone?: true;
-  /** Runs only when it is named. */
-  readonly isOnDemand?: true;
+  /** In full it takes as long as all the others: it runs only when it is named. */
+  readonly isLong?: true;
 }
 
 /**
@@ -39,7 +39,7 @@ export const PLAN: readonly Planned[] = [
     name: 'nodes',
     minutesMax: 60,
     isAlone: true,
-    isOnDemand: true,
+    isLong: true,
     load: async () => (await import('./campaigns/nodes.ts')).nodes,
   },
   { name: 'memory', minutesMax: 8, isAlone: true, load: async () => (await import('./campaigns/memory.ts')).memory },

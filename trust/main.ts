@@ -112,8 +112,8 @@ async function main(): Promise<number> {
       process.exit(1);
     });
   }
-  const isWanted = ({ name, isOnDemand }: Planned): boolean =>
-    wanted.names.length === 0 ? isOnDemand !== true : wanted.names.includes(name);
+  const isWanted = ({ name, isLong }: Planned): boolean =>
+    wanted.names.length === 0 ? isLong !== true : wanted.names.includes(name);
   await run.runAll(PLAN.filter(isWanted));
   const results = run.results();
   process.stdout.write(formatFigures(results, wanted));

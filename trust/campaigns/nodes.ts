@@ -142,6 +142,7 @@ async function fail(
     none('stale reads after an acknowledgement', tally.stale),
     none('reads that went backward', tally.backward),
     none('doubled', tally.doubled),
+    none('refused and applied', tally.refusedAndApplied),
     none('writes with a key that were never acknowledged', tally.unresolved),
     none('unexpected answers', tally.unexpected),
     none('nodes that were not ready again', lanes.notReady),
@@ -152,7 +153,15 @@ async function fail(
 
 function newTally(blame: NodesTally['blame']): NodesTally {
   const counts = { acknowledged: 0, unknown: 0, refused: 0, readsAfter: 0, checked: 0, lost: 0, doubled: 0, torn: 0 };
-  const reads = { stale: 0, backward: 0, unexpected: 0, unresolved: 0, replayed: 0, longestKeyedMilliseconds: 0 };
+  const reads = {
+    refusedAndApplied: 0,
+    stale: 0,
+    backward: 0,
+    unexpected: 0,
+    unresolved: 0,
+    replayed: 0,
+    longestKeyedMilliseconds: 0,
+  };
   const uploads = { uploads: 0, uploadsGone: 0 };
   return { ...counts, ...reads, ...uploads, blame };
 }

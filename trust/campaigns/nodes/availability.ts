@@ -94,9 +94,13 @@ function median(values: readonly number[]): number {
   return values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)] ?? Number.NaN;
 }
 
+/** So few that most windows contain nothing of what nodes ask the catalog by themselves. */
+const READS_PER_WINDOW = 10;
+
 export interface WarmRead {
   /** Requests for anything but data files, per read. */
   readonly metadataRequests: number;
+  /** The median of short windows. */
   readonly statements: number;
 }
 
@@ -113,17 +117,14 @@ export async function measureWarmRead({ cluster, nodes }: Rig, count: number): P
   for (let serial = 0; serial < 30; serial += 1) await read(serial);
   await sleep(1000);
   const counter = StatementCounter.attach(cluster);
-  const idleSeconds = 2;
-  await sleep(idleSeconds * 1000);
-  const idlePerMillisecond = counter.count / (idleSeconds * 1000);
-  counter.count = 0;
   const before = cluster.store.log.length;
-  const startedAt = performance.now();
-  for (let serial = 0; serial < count; serial += 1) await read(serial);
-  const milliseconds = performance.now() - startedAt;
+  const statements: number[] = [];
+  for (let serial = 0; serial < count; serial += READS_PER_WINDOW) {
+    counter.count = 0;
+    for (let each = 0; each < READS_PER_WINDOW; each += 1) await read(serial + each);
+    statements.push(counter.count / READS_PER_WINDOW);
+  }
   counter.detach(cluster);
   const metadata = cluster.store.log.slice(before).filter(({ path, query }) => !/\/data\//.test(path) || query !== '');
-  // To tenths: what nodes ask the catalog by themselves is only known on the average.
-  const statements = Math.round(((counter.count - idlePerMillisecond * milliseconds) / count) * 10) / 10;
-  return { metadataRequests: metadata.length / count, statements };
+  return { metadataRequests: metadata.length / count, statements: median(statements) };
 }

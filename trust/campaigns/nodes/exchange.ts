@@ -17,6 +17,8 @@ export interface NodesTally {
   lost: number;
   doubled: number;
   torn: number;
+  /** Answered with a status below 500, and there all the same. */
+  refusedAndApplied: number;
   stale: number;
   backward: number;
   unexpected: number;

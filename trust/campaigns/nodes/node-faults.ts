@@ -80,6 +80,10 @@ export const NODE_FAULTS: readonly Fault[] = [
   partition('cut off from PostgreSQL', ['toCatalog'], 'pause'),
   partition('cut off from the store', ['toStore'], 'pause'),
   {
+    name: 'PostgreSQL restarted',
+    run: async ({ cluster }) => cluster.postgres.restart(),
+  },
+  {
     name: 'worker killed',
     run: async (_context, node) => node.killWorker(),
   },
@@ -98,10 +102,6 @@ export const NODE_FAULTS: readonly Fault[] = [
   },
   partition('not reached by its peers', ['fromPeers'], 'pause'),
   partition('cut off from PostgreSQL', ['toCatalog'], 'cut'),
-  {
-    name: 'PostgreSQL restarted',
-    run: async ({ cluster }) => cluster.postgres.restart(),
-  },
   partition('not reached by its peers', ['fromPeers'], 'cut'),
   partition('cut off from the store', ['toStore'], 'cut'),
   {

@@ -20,6 +20,7 @@ export interface Things {
 export function writeThings(context: WriterContext, things: Things): Writer {
   const { name, make, remove, look, lookAll } = things;
   const known = new Map<number, Known>();
+  const refused = new Map<number, Written>();
   const expect = async (serial: number, { node, attempts }: Written, value: string): Promise<void> =>
     expectElsewhere(context, {
       what: `${name} ${serial}`,
@@ -37,6 +38,7 @@ export function writeThings(context: WriterContext, things: Things): Writer {
       const made = make(serial);
       const written = await (made instanceof Promise ? made : write(context, made));
       settle(thing, written.outcome, 'whole');
+      if (written.outcome === 'refused') refused.set(serial, written);
       if (written.outcome === 'done') await expect(serial, written, 'whole');
       const old = serial - KEPT;
       if (remove === undefined || known.get(old)?.describe() !== 'whole') return;
@@ -46,8 +48,16 @@ export function writeThings(context: WriterContext, things: Things): Writer {
     },
     async check() {
       const found = await lookAll(context.nodes.at(context.nodes.pick()));
-      for (const [serial, each] of known)
-        judge(context.tally, `${name} ${serial}`, each, found.get(serial) ?? 'absent');
+      for (const [serial, each] of known) {
+        const seen = found.get(serial) ?? 'absent';
+        const attempts = refused.get(serial)?.attempts;
+        if (attempts === undefined || seen === 'absent') {
+          judge(context.tally, `${name} ${serial}`, each, seen);
+          continue;
+        }
+        context.tally.refusedAndApplied += 1;
+        context.tally.blame('refused and applied', `${name} ${serial} is ${seen}: ${attempts.join(' | ')}`);
+      }
     },
   };
 }
