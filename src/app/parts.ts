@@ -43,6 +43,7 @@ import {
   ensureRoots,
   ensureSigningKey,
   requireSharedRoots,
+  sweepReservations,
 } from './startup.ts';
 
 /** The process around the service; a test may replace it. */
@@ -92,7 +93,7 @@ export async function openParts(config: Config, outside: Outside, open: OpenPart
   const catalog = open.add(await openConfiguredCatalog(config, nodeId));
   const membership =
     nodeId === undefined ? undefined : open.add(await joinNodes(config, { catalog, telemetry, nodeId }));
-  const leases = nodeId === undefined ? undefined : new TableLeases(catalog);
+  const leases = nodeId === undefined ? undefined : new TableLeases(catalog, nodeId);
   const isNewCatalog = await ensureDefaultDatabase(catalog, storage.root);
   const adminKey = await ensureAdminKey(catalog, config);
   if (issuerUrl !== undefined) await ensureSigningKey(catalog);
@@ -108,6 +109,7 @@ export async function openParts(config: Config, outside: Outside, open: OpenPart
   const writes = open.add(await openWrites(config, outside, { ...observed, catalog, engine, storages, leases }));
   if (membership !== undefined) {
     membership.onLapse = () => leases?.forget();
+    membership.onSweep = async () => sweepReservations({ catalog, writes });
     membership.onAbandoned = async (tableId) => {
       const table = await catalog.tables.findById(tableId);
       if (table !== undefined) await writes.locate(table);

@@ -103,6 +103,17 @@ interface RecoveryParts extends Pick<Services, 'catalog' | 'engine' | 'writes' |
   readonly leases: TableLeases | undefined;
 }
 
+/** Names that creates of nodes which ended keep: without it they would be taken until the next start of a node. */
+export async function sweepReservations({ catalog, writes }: Pick<RecoveryParts, 'catalog' | 'writes'>): Promise<void> {
+  const { reservations } = await catalog.tables.unfinished();
+  for (const reservation of reservations) {
+    const removal = await catalog.tables.giveUp(reservation);
+    if (removal === undefined) continue;
+    await writes.removeTable(removal.location);
+    await catalog.tables.finishRemoval(removal);
+  }
+}
+
 /**
  * Ends what a crash left unfinished: data of creates that were never published, and of tables that were dropped, is
  * removed, and a table in the middle of a write of several commits goes back to the version that its readers saw. What
@@ -121,12 +132,7 @@ export async function sweepUnfinished({ catalog, engine, writes, telemetry, leas
       telemetry.emit({ kind: 'background-failed', task: `sweep of ${directory}`, cause: error });
     }
   };
-  for (const reservation of reservations) {
-    await attempt(reservation.location.directory, async () => {
-      await writes.removeTable(reservation.location);
-      await catalog.tables.abandon(reservation);
-    });
-  }
+  for (const reservation of reservations) await catalog.tables.giveUp(reservation);
   for (const removal of await catalog.tables.removals()) {
     await attempt(removal.location.directory, async () => {
       await writes.removeTable(removal.location);

@@ -17,19 +17,23 @@ interface MembershipSettings {
 /** A heartbeat may be late by two of them before the lease ends. */
 const BEATS_PER_LEASE = 3;
 const ABANDONED_MAX = 20;
+const SWEEP_MILLISECONDS = 10_000;
 
 /** This process as a node: others know that it is alive by its heartbeats, and take over its tables when they stop. */
 export class Membership {
   /** Called when the lease of this node had ended before its heartbeat: others may have taken over its tables. */
   onLapse: () => void = () => {};
+  /** Called now and then, to remove what nodes that ended have left unfinished. */
+  onSweep: () => Promise<void> = async () => {};
   /** Called with a table that a node which ended has left with writes pending. */
   onAbandoned: (tableId: string) => Promise<void> = async () => {};
   readonly #settings: MembershipSettings;
   #timer: NodeJS.Timeout | undefined;
   #beating: Promise<void> | undefined;
   #isClosed = false;
-  /** On the clock of `performance.now`. */
+  /** On the clock of `performance.now`, as the next. */
   #leaseEndsAt = 0;
+  #sweptAt = performance.now();
 
   private constructor(settings: MembershipSettings) {
     this.#settings = settings;
@@ -85,6 +89,10 @@ export class Membership {
   async #resolveAbandoned(): Promise<void> {
     const { catalog, telemetry } = this.#settings;
     try {
+      if (performance.now() - this.#sweptAt > SWEEP_MILLISECONDS) {
+        this.#sweptAt = performance.now();
+        await this.onSweep();
+      }
       for (const tableId of await catalog.leases.listAbandoned(ABANDONED_MAX)) await this.onAbandoned(tableId);
     } catch (cause) {
       telemetry.emit({ kind: 'background-failed', task: 'taking over tables of a node that ended', cause });

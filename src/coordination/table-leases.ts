@@ -15,14 +15,16 @@ const KNOWN_MAX = 10_000;
  */
 export class TableLeases implements Coordination {
   readonly #catalog: Pick<Catalog, 'leases' | 'nodes'>;
+  readonly #nodeId: string;
   readonly #ours = new LRUCache<string, Ownership>({ max: KNOWN_MAX });
   /** Concurrent writes of a table share one query. */
   readonly #taking = new Map<string, Promise<Owner | Ownership>>();
   /** Once this node shuts down: resolves when other nodes may take its tables. */
   #released: Promise<void> | undefined;
 
-  constructor(catalog: Pick<Catalog, 'leases' | 'nodes'>) {
+  constructor(catalog: Pick<Catalog, 'leases' | 'nodes'>, nodeId: string) {
     this.#catalog = catalog;
+    this.#nodeId = nodeId;
   }
 
   async own(table: Table): Promise<Ownership> {
@@ -86,6 +88,9 @@ export class TableLeases implements Coordination {
   }
 
   async #ask(tableId: string): Promise<Owner | Ownership> {
+    // A read is cheap; the transaction that takes a lease waits for all others.
+    const holder = await this.#catalog.leases.find(tableId);
+    if (holder !== undefined && holder.nodeId !== this.#nodeId) return holder;
     if (this.#released !== undefined) throw new NotOwner();
     const lease = await this.#catalog.leases.take(tableId);
     if (lease.kind === 'held') return lease;

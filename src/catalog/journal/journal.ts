@@ -184,7 +184,7 @@ async function recordAll(
   for (const commit of commits) {
     if (!properties.has(commit.table.id)) continue;
     if (nodeId !== undefined) await requireLease(sql, commit.table.id, nodeId, commit.epoch);
-    if (await isOpen(sql, commit, nodeId)) open.push(commit);
+    if (await isOpen(sql, commit)) open.push(commit);
   }
   const transactions = open.map(({ table: { id: tableId, databaseId, path }, commit }) => {
     return { ...commit, databaseId, tableId, path, committedAt };
@@ -230,9 +230,9 @@ async function readTables(sql: Sql, ids: readonly string[]) {
   });
 }
 
-/** A write that holds readers, or one of another node, may have been ended meanwhile: it must not be recorded then. */
-async function isOpen(sql: Sql, { entry, releasesReaders }: NewCommit, nodeId: string | undefined): Promise<boolean> {
-  if (entry === undefined || (releasesReaders !== true && nodeId === undefined)) return true;
+/** A write that holds readers may have been undone meanwhile: it must not be recorded then. */
+async function isOpen(sql: Sql, { entry, releasesReaders }: NewCommit): Promise<boolean> {
+  if (entry === undefined || releasesReaders !== true) return true;
   const pending = sql.selectFrom('journal').select('id').where('id', '=', entry.id).where('state', '=', 'pending');
   return (await pending.executeTakeFirst()) !== undefined;
 }

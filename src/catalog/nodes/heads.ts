@@ -1,4 +1,6 @@
+import { sql as statement } from 'kysely';
 import type { CatalogContext } from '../context.ts';
+import { runHot } from '../journal/hot-statements.ts';
 import type { Sql } from '../store.ts';
 
 /**
@@ -26,44 +28,47 @@ export function createHeadStore({ read, append, heads }: CatalogContext) {
         const pending = sql.selectFrom('journal').select('id').where('tableId', '=', tableId);
         if ((await pending.where('state', '=', 'pending').executeTakeFirst()) !== undefined) return;
         const older = sql.updateTable('heads').where('tableId', '=', tableId).where('version', '<', version);
-        await older.set({ version, change: await nextChange(sql) }).execute();
+        await older.set({ version, change: NEXT_CHANGE }).execute();
       });
     },
   };
 }
 
+/** One transaction at a time changes heads, so each change has its own number. */
+const NEXT_CHANGE = statement<number>`(select coalesce(max(change), 0) + 1 from heads)`;
+
 /** For a table whose data are new: an earlier number meant other data. */
 export async function setHead(sql: Sql, tableId: string, version: number): Promise<void> {
-  const change = await nextChange(sql);
   await sql
     .insertInto('heads')
-    .values({ tableId, version, change })
-    .onConflict((conflict) => conflict.column('tableId').doUpdateSet({ version, change }))
+    .values({ tableId, version, change: NEXT_CHANGE })
+    .onConflict((conflict) =>
+      conflict.column('tableId').doUpdateSet(({ ref }) => ({ version, change: ref('excluded.change') })),
+    )
     .execute();
 }
 
 /** Never goes back. */
 export async function advanceHead(sql: Sql, tableId: string, version: number): Promise<void> {
-  const change = await nextChange(sql);
-  await sql
-    .insertInto('heads')
-    .values({ tableId, version, change })
-    .onConflict((conflict) =>
-      conflict.column('tableId').doUpdateSet({ version, change }).where('heads.version', '<', version),
-    )
-    .execute();
+  await runHot(sql, {
+    key: 'advance head',
+    compile: () =>
+      sql
+        .insertInto('heads')
+        .values({ tableId, version, change: NEXT_CHANGE })
+        .onConflict((conflict) =>
+          conflict
+            .column('tableId')
+            .doUpdateSet(({ ref }) => ({ version: ref('excluded.version'), change: ref('excluded.change') }))
+            .whereRef('heads.version', '<', 'excluded.version'),
+        )
+        .compile(),
+    values: [tableId, version],
+  });
 }
 
 /** For a table that is gone. The newest change stays, because its number must not be used again. */
 export async function deleteHead(sql: Sql, tableId: string): Promise<void> {
   const newest = sql.selectFrom('heads').select(({ fn }) => fn.max('change').as('change'));
   await sql.deleteFrom('heads').where('tableId', '=', tableId).where('change', '<', newest).execute();
-}
-
-async function nextChange(sql: Sql): Promise<number> {
-  const newest = await sql
-    .selectFrom('heads')
-    .select(({ fn }) => fn.max('change').as('change'))
-    .executeTakeFirst();
-  return (newest?.change ?? 0) + 1;
 }

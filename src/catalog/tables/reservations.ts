@@ -8,6 +8,8 @@ import { createId } from '../ids.ts';
 import { recordTransaction } from '../journal/transactions.ts';
 import type { CommitEntry, Recorded } from '../journal/transactions.ts';
 import { setHead } from '../nodes/heads.ts';
+import { removeRow } from './lifecycle.ts';
+import type { Removal } from './lifecycle.ts';
 import { requireNamespaceId } from '../namespaces/namespace-rows.ts';
 import { toPathText, toTablePath } from '../path-text.ts';
 import type { Sql } from '../store.ts';
@@ -87,6 +89,15 @@ export function createReservationStore(context: CatalogContext) {
       await append(async (sql) =>
         sql.deleteFrom('tables').where('id', '=', tableId).where('state', '=', 'reserved').execute(),
       );
+    },
+
+    /** Its creator has ended: it can no longer be published, and its data are to be deleted. `undefined`: it was published. */
+    async giveUp({ tableId }: Reservation): Promise<Removal | undefined> {
+      return append(async (sql) => {
+        const reserved = sql.selectFrom('tables').selectAll().where('id', '=', tableId).where('state', '=', 'reserved');
+        const row = await reserved.executeTakeFirst();
+        return row && removeRow(sql, row, context);
+      });
     },
 
     /** Whether a publication whose reply was lost was committed. */

@@ -71,7 +71,7 @@ export class Forwarder {
         return await this.#send(context, table, owner, body);
       } catch (error) {
         if (!(error instanceof NotSent)) throw error;
-        if (performance.now() > deadline || context.message.destroyed) throw ownerAway(error.cause);
+        if (performance.now() > deadline || context.response.destroyed) throw ownerAway(error.cause);
       }
       await sleep(RETRY_MILLISECONDS);
     }

@@ -1,5 +1,5 @@
 import type { Reservation } from '../../catalog/catalog.ts';
-import { invalidInput } from '../../errors/service-error.ts';
+import { ServiceError, invalidInput } from '../../errors/service-error.ts';
 import { guardProperties, guardStorageOptions } from '../../guard/metadata.ts';
 import { isObject, parseStrictText } from '../../model/strict-json.ts';
 import { locationUri } from '../../model/table.ts';
@@ -29,11 +29,17 @@ export const createTable = defineNewTableOperation({
     const { writes } = services;
     if (write.key === undefined) return create(request, settings, services);
     return writes.idempotency.serialize(write, async () => {
-      if (!(await writes.idempotency.hasKey(write))) return create(request, settings, services);
-      // The digest that tells a retry from another request is that of the whole body.
-      for await (const chunk of (await request.openStream()).chunks) chunk.release();
-      const replayed = await writes.idempotency.findReplay(write);
-      return replayed === undefined ? create(request, settings, services) : replyToWrite(replayed);
+      const replayed = await replay(request, services);
+      if (replayed !== undefined) return replayed;
+      try {
+        return await create(request, settings, services);
+      } catch (error) {
+        // An earlier attempt at another node may have created it meanwhile.
+        const isTaken = error instanceof ServiceError && error.kind === 'TableAlreadyExists';
+        const late = isTaken ? await replay(request, services) : undefined;
+        if (late === undefined) throw error;
+        return late;
+      }
     });
   },
 });
@@ -45,6 +51,16 @@ export const createNamedTable: Operation = {
   identifier: 'name',
   summary: 'Create a table in the root namespace by its name',
 };
+
+/** The reply to an earlier attempt with the same key, if that has created the table. */
+async function replay(request: IngestRequest, { writes }: Services): Promise<Reply | undefined> {
+  const { write } = request;
+  if (!(await writes.idempotency.hasKey(write))) return undefined;
+  // The digest that tells a retry from another request is that of the whole body.
+  for await (const chunk of (await request.openStream()).chunks) chunk.release();
+  const replayed = await writes.idempotency.findReplay(write);
+  return replayed && replyToWrite(replayed);
+}
 
 interface CreateSettings {
   readonly mode: 'create' | 'exist_ok' | 'overwrite';

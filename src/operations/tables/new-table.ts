@@ -27,7 +27,8 @@ export async function claimName(
   for (let poll = 0; poll < polls; poll += 1) {
     const claim = await tryClaim(request, services);
     if (claim !== undefined) return claim;
-    if (!waits) throw alreadyExists(request);
+    // With a key the other request may be an earlier attempt of this one, at another node: it is not refused for good.
+    if (!waits && request.write.key === undefined) throw alreadyExists(request);
     await sleep(POLL_MILLISECONDS);
   }
   throw new ServiceError('ConcurrentModification', 'Another request is still creating this table.', {
