@@ -1,8 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import type { Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { OpenParts, openParts } from './app/parts.ts';
 import type { AppParts, Outside } from './app/parts.ts';
+import { createReadiness } from './app/readiness.ts';
 import { takeReadings } from './app/readings.ts';
 import { finishWork } from './app/shutdown.ts';
 import { adoptTables, sweepUnfinished } from './app/startup.ts';
@@ -62,8 +64,11 @@ async function joinParts(parts: AppParts, open: OpenParts) {
     async drain(): Promise<void> {
       parts.state.isDraining = true;
       parts.lock.markDraining();
+      const { drainNoticeSeconds, drainSeconds } = config.limits.http;
+      // Load balancers see that the server is not ready before it refuses anything.
+      if (drainNoticeSeconds > 0) await sleep(drainNoticeSeconds * 1000);
       server.closeIdleConnections();
-      await finishWork(parts, config.limits.http.drainSeconds);
+      await finishWork(parts, drainSeconds);
       await open.close();
     },
   };
@@ -104,21 +109,13 @@ async function openHttp(parts: AppParts): Promise<HttpServer> {
       issuer === undefined ? undefined : createTokenEndpoint({ ...config.auth, issuer }, catalog, Date.now),
     tokenEndpointPath: TOKEN_ENDPOINT_PATH,
     isDraining: () => state.isDraining,
-    findFault: async () => findFault(parts),
+    findFault: createReadiness(parts),
     metrics: {
       access: config.metrics.access,
       read: async () => parts.metrics.read(takeReadings(parts, { release, connections: server.connections() })),
     },
   });
   return server;
-}
-
-async function findFault({ catalog, state }: AppParts): Promise<string | undefined> {
-  if (state.isDraining) return 'shutting down';
-  return catalog.ping().then(
-    () => undefined,
-    () => 'the catalog is not available',
-  );
 }
 
 async function readTls({ tls }: Config): Promise<{ cert: Buffer; key: Buffer } | undefined> {

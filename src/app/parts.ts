@@ -8,10 +8,8 @@ import { findOwnIssuer } from '../config/config.ts';
 import type { Config } from '../config/config.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { createSingleProcess } from '../coordination/coordination.ts';
-import type { Owner } from '../coordination/coordination.ts';
-import { Membership } from '../coordination/membership.ts';
 import { ServerLock } from '../coordination/server-lock.ts';
-import { TableLeases } from '../coordination/table-leases.ts';
+import type { TableLeases } from '../coordination/table-leases.ts';
 import { WriteGate } from '../coordination/write-gate.ts';
 import { openEngine } from '../engine/engine.ts';
 import type { TornManifest } from '../engine/native/connections.ts';
@@ -19,11 +17,9 @@ import { readEngineRelease, requireRootSupport } from '../engine/native/engine-r
 import { loadNative } from '../engine/native/native.ts';
 import type { NativeEngine } from '../engine/native/native.ts';
 import { watchEngine } from '../engine/watched-engine.ts';
-import { Forwarder } from '../http/forwarding/forwarder.ts';
 import { createLoad } from '../http/admission/load.ts';
 import { Jobs } from '../jobs/jobs.ts';
 import { Maintenance } from '../maintenance/maintenance.ts';
-import type { TableRecord } from '../model/table.ts';
 import { readRelease } from '../release.ts';
 import { SlowQueries } from '../slow-queries/slow-queries.ts';
 import { openStorages } from '../storage/storages.ts';
@@ -32,19 +28,11 @@ import type { TelemetryEvent } from '../telemetry/events.ts';
 import { batchLines, openLogOutput } from '../telemetry/log/log-output.ts';
 import { Metrics, watchEventLoop } from '../telemetry/metrics/metrics.ts';
 import { createTelemetry, openOpenTelemetry } from '../telemetry/telemetry.ts';
-import type { Telemetry } from '../telemetry/telemetry.ts';
 import { Writes } from '../writes/writes.ts';
 import type { OnWriteStep, WritesSettings } from '../writes/writes.ts';
 import { openConfiguredCatalog, openVending, toObjectSettings } from './configured-catalog.ts';
-import {
-  ensureAdminKey,
-  ensureDefaultDatabase,
-  ensureInstance,
-  ensureRoots,
-  ensureSigningKey,
-  requireSharedRoots,
-  sweepReservations,
-} from './startup.ts';
+import { chooseNodeId, connectMembership, joinNodes, openForwarder, openNodeList } from './nodes.ts';
+import { ensureAdminKey, ensureDefaultDatabase, ensureRoots, ensureSigningKey, requireSharedRoots } from './startup.ts';
 
 /** The process around the service; a test may replace it. */
 export interface Outside extends Pick<StorageSettings, 'disk'> {
@@ -64,8 +52,8 @@ interface Closeable {
 export class OpenParts {
   readonly #open: Closeable[] = [];
 
-  add<Part extends Closeable>(part: Part): Part {
-    this.#open.push(part);
+  add<Part extends Closeable | undefined>(part: Part): Part {
+    if (part !== undefined) this.#open.push(part);
     return part;
   }
 
@@ -88,12 +76,10 @@ export async function openParts(config: Config, outside: Outside, open: OpenPart
   const observed = await openTelemetry(config, open);
   const { telemetry } = observed;
   const lock = open.add(await lockFolders(config, outside));
-  // A catalog that several processes can reach says which of them may write to a table.
-  const nodeId = config.catalog.url === undefined ? undefined : randomUUID();
+  const nodeId = chooseNodeId(config);
   const catalog = open.add(await openConfiguredCatalog(config, nodeId));
-  const membership =
-    nodeId === undefined ? undefined : open.add(await joinNodes(config, { catalog, telemetry, nodeId }));
-  const leases = nodeId === undefined ? undefined : new TableLeases(catalog, nodeId);
+  const { membership, leases } = await joinNodes(config, { catalog, telemetry, nodeId });
+  open.add(membership);
   const isNewCatalog = await ensureDefaultDatabase(catalog, storage.root);
   const adminKey = await ensureAdminKey(catalog, config);
   if (issuerUrl !== undefined) await ensureSigningKey(catalog);
@@ -107,14 +93,10 @@ export async function openParts(config: Config, outside: Outside, open: OpenPart
   const engine = open.add(await openConfiguredEngine(config, { ...observed, catalog, storages, native }));
   await lock.acquireDatabases(catalog, telemetry);
   const writes = open.add(await openWrites(config, outside, { ...observed, catalog, engine, storages, leases }));
-  if (membership !== undefined) {
-    membership.onLapse = () => leases?.forget();
-    membership.onSweep = async () => sweepReservations({ catalog, writes });
-    membership.onAbandoned = async (tableId) => {
-      const table = await catalog.tables.findById(tableId);
-      if (table !== undefined) await writes.locate(table);
-    };
-  }
+  const forwarder = open.add(
+    openForwarder(config, { nodeId, catalog, writes, metrics: observed.metrics, tracer: observed.exported?.tracer }),
+  );
+  connectMembership({ membership, forwarder, catalog, writes });
   const authSettings = { ...config.auth, ownIssuer: issuerUrl };
   const authenticator = open.add(createAuthenticator(authSettings, catalog, now, (fetch) => telemetry.emit(fetch)));
   const jobs = open.add(openJobs(config, { catalog, telemetry, writes, nodeId }));
@@ -137,8 +119,10 @@ export async function openParts(config: Config, outside: Outside, open: OpenPart
     limits,
     lock,
     catalog,
+    membership,
     leases,
-    forwarder: openForwarder(config, { nodeId, catalog, writes }, open),
+    forwarder,
+    nodes: openNodeList(config, { nodeId, catalog, forwarder }),
     isNewCatalog,
     adminKey,
     storages,
@@ -199,7 +183,7 @@ async function lockFolders(config: Config, { supervisorPid = process.pid }: Outs
       host: hostname(),
       address: `${config.host}:${config.port}`,
       startedAt: new Date().toISOString(),
-      drainSeconds: limits.http.drainSeconds,
+      drainSeconds: limits.http.drainNoticeSeconds + limits.http.drainSeconds,
     },
   });
 }
@@ -229,35 +213,6 @@ async function openConfiguredEngine(
 interface WritesParts extends Pick<WritesSettings, 'catalog' | 'engine' | 'storages'> {
   /** Absent where one process serves. */
   readonly leases: TableLeases | undefined;
-}
-
-/** Other nodes learn of this one. */
-async function joinNodes(
-  { data, host, port, node }: Config,
-  { catalog, telemetry, nodeId }: { readonly catalog: Catalog; readonly telemetry: Telemetry; readonly nodeId: string },
-): Promise<Membership> {
-  const { url: address, leaseSeconds } = node;
-  const name = `${hostname()} ${host}:${port}`;
-  const instance = await ensureInstance(data);
-  return Membership.join({ catalog, telemetry, id: nodeId, instance, name, address, leaseSeconds });
-}
-
-/** Only with an address of this node can there be others. */
-function openForwarder(
-  { node, limits }: Config,
-  {
-    nodeId,
-    catalog,
-    writes,
-  }: Pick<WritesSettings, 'catalog'> & { readonly nodeId: string | undefined; readonly writes: Writes },
-  open: OpenParts,
-): Forwarder | undefined {
-  const { secret, leaseSeconds, forwardsMax } = node;
-  if (nodeId === undefined || secret === undefined) return undefined;
-  const locate = async (table: TableRecord): Promise<Owner | undefined> => writes.locate(table);
-  return open.add(
-    new Forwarder({ catalog, locate, nodeId, secret, leaseSeconds, forwardsMax, limits, onForwarded: () => {} }),
-  );
 }
 
 interface JobsParts extends Pick<WritesSettings, 'catalog' | 'telemetry'> {

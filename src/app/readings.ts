@@ -4,7 +4,7 @@ import type { AppParts } from './parts.ts';
 
 /** What the metrics show of the parts at this moment. */
 export function takeReadings(
-  { catalog, engine, writes, storages, load, jobs, workerRestarts }: AppParts,
+  { catalog, engine, writes, storages, load, jobs, workerRestarts, membership, leases, forwarder }: AppParts,
   { release, connections }: { readonly release: string; readonly connections: number },
 ): Readings {
   const { rss, heapUsed, heapTotal, external, arrayBuffers } = process.memoryUsage();
@@ -38,6 +38,10 @@ export function takeReadings(
     lookups: { hit: lookups.hits, miss: lookups.misses },
     catalogTransactions: catalog.counts().transactions,
     syncs: { tables: storages.syncCount(), catalog: catalog.counts().syncs },
+    nodes: membership === undefined ? { alive: 1, silent: 0 } : { ...membership.nodes },
+    leasesHeld: leases?.held ?? 0,
+    forwardsRunning: forwarder?.running ?? 0,
+    heartbeatAge: membership?.silentSeconds ?? 0,
     jobs: jobs.counts(),
   };
 }

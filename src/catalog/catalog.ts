@@ -24,8 +24,8 @@ export type { BeginOptions, Journal, NewCommit, RecordedCommit } from './journal
 export type { CommitEntry, TransactionRecord } from './journal/transactions.ts';
 export type { NamespacePage } from './namespaces/namespaces.ts';
 export type { JobRecord, JobState, JobSubject, JobSummary } from './nodes/jobs.ts';
-export type { Lease, LeaseHolder } from './nodes/leases.ts';
-export type { NodeRecord } from './nodes/nodes.ts';
+export type { Lease, LeaseHolder, Takeover } from './nodes/leases.ts';
+export type { NodeCounts, NodeRecord } from './nodes/nodes.ts';
 export type { FoundTable } from './tables/adoption.ts';
 export type { Removal } from './tables/lifecycle.ts';
 export type { PublishEntry, Reservation } from './tables/reservations.ts';

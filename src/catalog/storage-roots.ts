@@ -1,6 +1,7 @@
 export type StorageRoots = ReturnType<typeof createStorageRoots>;
 
-const HERE = '.';
+/** The storage root itself, as it is stored. */
+export const HERE = '.';
 const BELOW = './';
 
 /** Roots below the configured storage root are stored relative to it: a data folder can be moved or copied. */

@@ -12,7 +12,7 @@ import { paintFor } from './show/text.ts';
 import { exitCodeOf, refusalToJson, showRefusal } from './show/show-refusal.ts';
 
 interface ClientCommand extends Pick<Command, 'words' | 'summary'> {
-  /** Names that it takes, such as `TABLE [NAMESPACE]`. */
+  /** Names that it takes, such as `TABLE [NAMESPACE]`; empty for none. */
   readonly names: string;
   /** What help says in place of the summary. */
   readonly about?: string;
@@ -30,7 +30,7 @@ export function defineClientCommand(definition: ClientCommand): Command {
   const options = [...(definition.options ?? []), JSON_OPTION];
   return {
     words,
-    usage: [names, ...options.map((option) => `[${flagOf(option)}]`)].join(' '),
+    usage: [...slotsOf(names), ...options.map((option) => `[${flagOf(option)}]`)].join(' '),
     summary,
     help: helpOf(definition, options),
     options: [...options, ...SERVER_OPTIONS],
@@ -93,7 +93,7 @@ function adviceOn({ code, status, hint }: ClientError, { credential }: FoundServ
 }
 
 function requireNames({ names }: Given, { words, names: wanted }: ClientCommand): void {
-  const slots = wanted.split(' ');
+  const slots = slotsOf(wanted);
   const least = slots.filter((slot) => !slot.startsWith('[')).length;
   const most = slots.some((slot) => slot.endsWith('...')) ? Number.POSITIVE_INFINITY : slots.length;
   if (names.length >= least && names.length <= most) return;
@@ -101,6 +101,10 @@ function requireNames({ names }: Given, { words, names: wanted }: ClientCommand)
     names.length < least ? `${slots[names.length] ?? ''} is missing` : `"${names[slots.length]}" is one name too many`;
   const call = [...words, ...slots].join(' ');
   throw new UsageError(`${problem}: tiltyard ${call}. See "tiltyard help ${words.join(' ')}".`);
+}
+
+function slotsOf(names: string): readonly string[] {
+  return names === '' ? [] : names.split(' ');
 }
 
 function helpOf({ about, summary, examples }: ClientCommand, options: readonly Option[]): string {

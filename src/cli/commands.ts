@@ -18,6 +18,7 @@ import { restoreCommand } from './files/restore.ts';
 import { copyCatalogCommand } from './server/copy-catalog.ts';
 import { completionCommand } from './server/completion.ts';
 import { doctorCommand } from './server/doctor.ts';
+import { nodesCommand } from './server/nodes.ts';
 import { configCommand, serveCommand } from './server/serve.ts';
 import { describeCommand } from './tables/describe.ts';
 import { namespaceCommands } from './tables/namespaces.ts';
@@ -33,6 +34,7 @@ export const COMMAND_GROUPS: readonly { readonly title: string; readonly command
       serveCommand,
       configCommand,
       doctorCommand,
+      nodesCommand,
       copyCatalogCommand,
       benchCommand,
       completionCommand(() => COMMANDS),

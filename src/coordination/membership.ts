@@ -1,4 +1,4 @@
-import type { Catalog } from '../catalog/catalog.ts';
+import type { Catalog, NodeCounts } from '../catalog/catalog.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 
 interface MembershipSettings {
@@ -11,6 +11,8 @@ interface MembershipSettings {
   readonly name: string;
   /** Where other nodes reach this one. */
   readonly address: string | undefined;
+  /** Of the server. */
+  readonly release: string;
   readonly leaseSeconds: number;
 }
 
@@ -27,12 +29,17 @@ export class Membership {
   onSweep: () => Promise<void> = async () => {};
   /** Called with a table that a node which ended has left with writes pending. */
   onAbandoned: (tableId: string) => Promise<void> = async () => {};
+  /** Writes that this node is forwarding, for the other nodes to show. */
+  countForwards: () => number = () => 0;
   readonly #settings: MembershipSettings;
   #timer: NodeJS.Timeout | undefined;
   #beating: Promise<void> | undefined;
   #isClosed = false;
-  /** On the clock of `performance.now`, as the next. */
+  /** On the clock of `performance.now`, as the next one. */
   #leaseEndsAt = 0;
+  #lastBeatAt = 0;
+  /** At the last heartbeat. */
+  #nodes: NodeCounts = { alive: 1, silent: 0 };
   #sweptAt = performance.now();
 
   private constructor(settings: MembershipSettings) {
@@ -41,10 +48,24 @@ export class Membership {
 
   static async join(settings: MembershipSettings): Promise<Membership> {
     const membership = new Membership(settings);
-    membership.#leaseEndsAt = performance.now() + settings.leaseSeconds * 1000;
+    membership.#extendFrom(performance.now());
     await membership.#join();
     membership.#beatLater();
     return membership;
+  }
+
+  /** Other nodes may take over the tables of this one. */
+  get isLapsed(): boolean {
+    return performance.now() > this.#leaseEndsAt;
+  }
+
+  /** Since the last heartbeat that reached the catalog. */
+  get silentSeconds(): number {
+    return (performance.now() - this.#lastBeatAt) / 1000;
+  }
+
+  get nodes(): NodeCounts {
+    return this.#nodes;
   }
 
   /** The tables of this node are free at once. */
@@ -58,8 +79,9 @@ export class Membership {
   }
 
   async #join(): Promise<void> {
-    const { catalog, id, instance, name, address, leaseSeconds } = this.#settings;
-    await catalog.nodes.join({ id, instance, name, address, leaseMilliseconds: leaseSeconds * 1000 });
+    const { catalog, leaseSeconds, id, instance, name, address, release } = this.#settings;
+    const node = { id, instance, name, address, release };
+    await catalog.nodes.join({ ...node, leaseMilliseconds: leaseSeconds * 1000 });
   }
 
   #beatLater(): void {
@@ -74,21 +96,30 @@ export class Membership {
     const { catalog, telemetry, id, leaseSeconds } = this.#settings;
     try {
       const startedAt = performance.now();
-      const isKnown = await catalog.nodes.extend(id, leaseSeconds * 1000);
+      const isKnown = await catalog.nodes.extend(id, leaseSeconds * 1000, this.countForwards());
       if (!isKnown) await this.#join();
-      if (!isKnown || performance.now() > this.#leaseEndsAt) this.onLapse();
-      this.#leaseEndsAt = startedAt + leaseSeconds * 1000;
+      if (!isKnown || this.isLapsed) {
+        telemetry.emit({ kind: 'node-lapsed', silentSeconds: this.silentSeconds });
+        this.onLapse();
+      }
+      this.#extendFrom(startedAt);
     } catch (cause) {
-      telemetry.emit({ kind: 'background-failed', task: 'heartbeat of this node', cause });
+      telemetry.emit({ kind: 'heartbeat-failed', cause });
       return;
     }
     // In the background: what it takes must not delay the next heartbeat.
     void this.#resolveAbandoned();
   }
 
+  #extendFrom(time: number): void {
+    this.#lastBeatAt = time;
+    this.#leaseEndsAt = time + this.#settings.leaseSeconds * 1000;
+  }
+
   async #resolveAbandoned(): Promise<void> {
     const { catalog, telemetry } = this.#settings;
     try {
+      this.#nodes = await catalog.nodes.count();
       if (performance.now() - this.#sweptAt > SWEEP_MILLISECONDS) {
         this.#sweptAt = performance.now();
         await this.onSweep();

@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { Catalog } from '../catalog/catalog.ts';
 import { NotOwner } from '../errors/not-owner.ts';
 import type { TableRecord } from '../model/table.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { Coordination, Owner, Ownership } from './coordination.ts';
 
 type Table = Pick<TableRecord, 'id'>;
@@ -16,15 +17,22 @@ const KNOWN_MAX = 10_000;
 export class TableLeases implements Coordination {
   readonly #catalog: Pick<Catalog, 'leases' | 'nodes'>;
   readonly #nodeId: string;
+  readonly #telemetry: Telemetry;
   readonly #ours = new LRUCache<string, Ownership>({ max: KNOWN_MAX });
   /** Concurrent writes of a table share one query. */
   readonly #taking = new Map<string, Promise<Owner | Ownership>>();
   /** Once this node shuts down: resolves when other nodes may take its tables. */
   #released: Promise<void> | undefined;
 
-  constructor(catalog: Pick<Catalog, 'leases' | 'nodes'>, nodeId: string) {
+  constructor(catalog: Pick<Catalog, 'leases' | 'nodes'>, nodeId: string, telemetry: Telemetry) {
     this.#catalog = catalog;
     this.#nodeId = nodeId;
+    this.#telemetry = telemetry;
+  }
+
+  /** Tables that this node may write, as far as it remembers. */
+  get held(): number {
+    return this.#ours.size;
   }
 
   async own(table: Table): Promise<Ownership> {
@@ -48,7 +56,10 @@ export class TableLeases implements Coordination {
   }
 
   lost(tableId: string): void {
+    const known = this.#ours.get(tableId);
+    if (known === undefined) return;
     this.#ours.delete(tableId);
+    this.#telemetry.emit({ kind: 'lease-lost', tableId, epoch: known.epoch });
   }
 
   /** Other nodes may have taken over any table. */
@@ -94,8 +105,12 @@ export class TableLeases implements Coordination {
     if (this.#released !== undefined) throw new NotOwner();
     const lease = await this.#catalog.leases.take(tableId);
     if (lease.kind === 'held') return lease;
-    const ours = { epoch: lease.epoch, hasPending: lease.hasPending };
+    const { epoch, hasPending, takenFrom } = lease;
+    const ours = { epoch, hasPending };
     this.#ours.set(tableId, ours);
+    if (takenFrom !== undefined) {
+      this.#telemetry.emit({ kind: 'table-taken-over', tableId, epoch, formerHolder: takenFrom, hasPending });
+    }
     return ours;
   }
 }

@@ -77,6 +77,11 @@ export const LIMITS = {
     bodyBytesPerSecondMin: bytes(256, [0, GiB], 'Slowest that a request body may arrive; 0 sets no bound.'),
     slowSeconds: seconds(5, [0, HOUR], 'How long a client may keep its place waiting when others need it.'),
     keepAliveSeconds: seconds(310, [1, DAY], 'How long an idle connection is kept; clients pool for 300.'),
+    drainNoticeSeconds: seconds(
+      0,
+      [0, HOUR],
+      'Time at shutdown for which /readyz already says not ready while requests are still accepted: for load balancers.',
+    ),
     drainSeconds: seconds(30, [0, HOUR], 'Time that running requests have to finish at shutdown.'),
     pageSizeMax: integer(1000, [1, 100_000], 'Most entries on one page of a listing.'),
     unpagedNamesMax: integer(
@@ -187,7 +192,11 @@ export const LIMITS = {
     runningMax: integer(2, [1, 64], 'Jobs, such as index builds, that run at once.'),
     waitingMax: integer(64, [0, 10_000], 'Jobs that wait for their turn; more are told to slow down.'),
     waitSeconds: seconds(HOUR, [1, 7 * DAY], 'Longest wait of a job for its turn.'),
-    keptMax: integer(1000, [0, 100_000], 'Ended jobs that are kept: until the next start, or in a PostgreSQL catalog for all nodes.'),
+    keptMax: integer(
+      1000,
+      [0, 100_000],
+      'Ended jobs that are kept: until the next start, or in a PostgreSQL catalog for all nodes.',
+    ),
   },
   maintenance: {
     runningMax: integer(1, [0, 16], 'Tables that maintenance works on at once; 0 turns it off.'),

@@ -29,6 +29,7 @@ import {
 import { cancelJob, describeJob, listJobs } from './jobs.ts';
 import { describeMaintenance, pauseMaintenance, resumeMaintenance, runMaintenance } from './maintenance.ts';
 import { createNamespace, describeNamespace, dropNamespace, listNamespaces, namespaceExists } from './namespaces.ts';
+import { listNodes } from './nodes.ts';
 import type { Operation } from './operation.ts';
 import { listSlowQueries } from './slow-queries.ts';
 import { cloneTable } from './tables/clone-table.ts';
@@ -109,6 +110,7 @@ export const OPERATIONS: readonly Operation[] = [
   pauseMaintenance,
   resumeMaintenance,
   listSlowQueries,
+  listNodes,
   createDatabase,
   listDatabases,
   dropDatabase,

@@ -1,5 +1,5 @@
 import type { generateApiKey, generateClientSecret } from '../auth/keys/secrets.ts';
-import type { Catalog } from '../catalog/catalog.ts';
+import type { Catalog, NodeRecord, Takeover } from '../catalog/catalog.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Jobs } from '../jobs/jobs.ts';
 import type { Maintenance } from '../maintenance/maintenance.ts';
@@ -9,9 +9,19 @@ import type { CredentialVending } from '../storage/storages.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { Writes } from '../writes/writes.ts';
 
+/** The nodes that serve the catalog; one where a single process does. */
+export interface NodeList {
+  /** Of this process. */
+  readonly ownId: string;
+  list(): Promise<readonly NodeRecord[]>;
+  /** The newest first. */
+  listTakeovers(limit: number): Promise<readonly Takeover[]>;
+}
+
 export interface Services {
   readonly engine: Engine;
   readonly catalog: Catalog;
+  readonly nodes: NodeList;
   readonly jobs: Jobs;
   readonly maintenance: Maintenance;
   readonly slowQueries: SlowQueries;

@@ -2,7 +2,7 @@ import { invalidInput } from '../errors/service-error.ts';
 import { formatPath } from '../model/identifier.ts';
 import type { SlowQuery } from '../slow-queries/slow-queries.ts';
 import type { Sent } from '../wire/shapes.ts';
-import { ListSlowQueriesBody, ListSlowQueriesReply } from '../wire/slow-queries.ts';
+import { ListSlowQueriesBody, ListSlowQueriesReply } from '../wire/operating/slow-queries.ts';
 import { defineDatabaseOperation, json, objectReply } from './operation.ts';
 import { cutPage, readPageSize } from './shared/pages.ts';
 

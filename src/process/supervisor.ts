@@ -69,6 +69,7 @@ class Supervisor {
   #isDraining = false;
   #startedAt = 0;
   #restartTimer: NodeJS.Timeout | undefined;
+  #noticeTimer: NodeJS.Timeout | undefined;
   #killTimer: NodeJS.Timeout | undefined;
   #end: (exitCode: number) => void = () => {};
 
@@ -97,6 +98,7 @@ class Supervisor {
       this.#start();
     });
     process.off('SIGTERM', stop).off('SIGINT', stop);
+    clearTimeout(this.#noticeTimer);
     clearTimeout(this.#killTimer);
     this.#server.close();
     this.#sockets.closeAll();
@@ -197,10 +199,12 @@ class Supervisor {
   }
 
   #drain(reason: string): void {
-    const seconds = this.#options.config.limits.http.drainSeconds;
+    const { drainNoticeSeconds, drainSeconds } = this.#options.config.limits.http;
+    const seconds = drainNoticeSeconds + drainSeconds;
     this.#isDraining = true;
     this.#options.telemetry.emit({ kind: 'draining', reason, seconds });
-    this.#server.close();
+    if (drainNoticeSeconds === 0) this.#server.close();
+    else this.#noticeTimer = setTimeout(() => this.#server.close(), drainNoticeSeconds * 1000);
     this.#watchdog?.stop();
     clearTimeout(this.#restartTimer);
     if (this.#worker === undefined) {

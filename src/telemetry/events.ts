@@ -53,6 +53,14 @@ interface Events {
   /** Earlier writes could not be recovered at start. Reads are served; the recovery is tried again. */
   'writes-paused': { retryMilliseconds: number; cause: unknown };
   'writes-resumed': { milliseconds: number };
+  /** A heartbeat of this node did not reach the catalog. */
+  'heartbeat-failed': { cause: unknown };
+  /** This node was silent for longer than its lease: other nodes may have taken over its tables. */
+  'node-lapsed': { silentSeconds: number };
+  /** This node writes the table now. `hasPending`: the former holder left writes whose outcome is found out first. */
+  'table-taken-over': { tableId: string; epoch: number; formerHolder: string; hasPending: boolean };
+  /** Another node has taken over a table that this one was writing. */
+  'lease-lost': { tableId: string; epoch: number };
   'maintenance-done': {
     table: string;
     reasons: readonly string[];

@@ -68,3 +68,22 @@ test('a commit that runs at the end of the drain is finished and answered', asyn
   const next = new Client((await start(t, folder)).url);
   assert.equal((await next.post('/v1/table/t/count_rows', { predicate: 'id >= 1000000' })).text, '100000');
 });
+
+test('says that it is not ready at once, and serves on until the notice to load balancers is over', async (t) => {
+  const server = await start(t, await newFolder(t), ['--http-drain-notice-seconds=3']);
+  const client = new Client(server.url);
+  const readiness = async (): Promise<{ readonly status: number; readonly reason?: string }> => {
+    const answer = await fetch(`${server.url}/readyz`);
+    return { ...((await answer.json()) as { reason?: string }), status: answer.status };
+  };
+  assert.equal((await readiness()).status, 200);
+  const stopped = server.stop();
+  let shown = await readiness();
+  while (shown.status === 200) shown = await readiness();
+  assert.deepEqual([shown.status, shown.reason], [503, 'shutting down']);
+  // Connections that are opened now are served, the process lives, and a write is a write.
+  assert.equal((await client.get('/healthz')).status, 200);
+  assert.equal((await client.arrow('/v1/table/t/create', vectors(10))).status, 200);
+  assert.equal(await stopped, 0);
+  await assert.rejects(fetch(`${server.url}/readyz`));
+});

@@ -10,7 +10,7 @@ import { openNode, temporaryFile } from '../catalog/temporary-catalog.ts';
 import { eventually } from '../support/eventually.ts';
 
 const LIMITS = { answerSeconds: 1, runningMax: 1, waitingMax: 2, waitSeconds: 3600, keptMax: 5 };
-const LEASE = { leaseMilliseconds: 60_000, name: 'machine', address: 'http://node' };
+const LEASE = { leaseMilliseconds: 60_000, name: 'machine', address: 'http://node', release: '1.2.3' };
 const CATALOG_MILLISECONDS = 200;
 
 /** Two nodes on one catalog. Tables whose name starts with `lost` are not theirs. */

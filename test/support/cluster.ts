@@ -13,6 +13,7 @@ export interface ClusterOptions {
   readonly leaseSeconds?: number;
   readonly adminKey?: string;
   readonly flags?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
   /** What is run in place of starting a PostgreSQL. */
   readonly postgres?: TestPostgres;
 }
@@ -27,12 +28,15 @@ export class Cluster {
   readonly store: S3Emulator;
   /** A plain TCP load balancer: connections go to each node in turn. */
   readonly balancer: TcpProxy;
+  /** A further node in a folder of this name, with another storage root; not started yet, and closed by the test. */
+  readonly openNode: (name: string, root: string) => Promise<ClusterNode>;
 
-  private constructor(parts: Pick<Cluster, 'nodes' | 'postgres' | 'store' | 'balancer'>) {
+  private constructor(parts: Pick<Cluster, 'nodes' | 'postgres' | 'store' | 'balancer' | 'openNode'>) {
     this.nodes = parts.nodes;
     this.postgres = parts.postgres;
     this.store = parts.store;
     this.balancer = parts.balancer;
+    this.openNode = parts.openNode;
   }
 
   static async start(options: ClusterOptions): Promise<Cluster> {
@@ -41,25 +45,28 @@ export class Cluster {
     const catalogUrl = await postgres.createDatabase();
     const store = await S3Emulator.start({ after: () => {} });
     const nodes: ClusterNode[] = [];
+    const openNode = async (name: string, root: string): Promise<ClusterNode> =>
+      ClusterNode.open({
+        folder: join(folder, name),
+        catalogUrl,
+        storeUrl: store.url,
+        flags: [`--storage-root=${root}`, ...flags],
+        storageOptions: store.storageOptions,
+        env: {
+          TILTYARD_ADMIN_KEY: adminKey,
+          TILTYARD_NODE_SECRET: NODE_SECRET,
+          TILTYARD_NODE_LEASE_SECONDS: String(leaseSeconds),
+          ...options.env,
+        },
+      });
     const start = async (): Promise<Cluster> => {
       for (let index = 0; index < count; index += 1) {
-        const node = await ClusterNode.open({
-          folder: join(folder, `node${index}`),
-          catalogUrl,
-          storeUrl: store.url,
-          flags: [`--storage-root=${ROOT}`, ...flags],
-          storageOptions: store.storageOptions,
-          env: {
-            TILTYARD_ADMIN_KEY: adminKey,
-            TILTYARD_NODE_SECRET: NODE_SECRET,
-            TILTYARD_NODE_LEASE_SECONDS: String(leaseSeconds),
-          },
-        });
+        const node = await openNode(`node${index}`, ROOT);
         nodes.push(node);
         await node.start();
       }
       const balancer = await TcpProxy.start(...nodes.map(({ port }) => port));
-      return new Cluster({ nodes, postgres, store, balancer });
+      return new Cluster({ nodes, postgres, store, balancer, openNode });
     };
     return start().catch(async (error: unknown) => {
       await Promise.all(nodes.map(async (node) => node.close()));

@@ -4,7 +4,7 @@ import { ClientError } from '../../../src/client/client-error.ts';
 import type { TablePath } from '../../../src/model/identifier.ts';
 import type { PlanStep } from '../../../src/model/query.ts';
 import { readPlan } from '../../../src/plans/plan-steps.ts';
-import type { ListSlowQueriesReply } from '../../../src/wire/slow-queries.ts';
+import type { ListSlowQueriesReply } from '../../../src/wire/operating/slow-queries.ts';
 import { useClient } from '../api.ts';
 import { PlanViews } from '../lab/plan/plan-views.tsx';
 import { tableHash } from '../links.ts';

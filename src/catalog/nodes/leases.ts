@@ -1,6 +1,9 @@
 import { NotOwner } from '../../errors/not-owner.ts';
+import type { TablePath } from '../../model/identifier.ts';
 import type { CatalogContext } from '../context.ts';
 import { runHot } from '../journal/hot-statements.ts';
+import { toTablePath } from '../path-text.ts';
+import type { LeaseRow } from '../schema/rows.ts';
 import type { Sql } from '../store.ts';
 
 /** The node that may write to a table. */
@@ -9,9 +12,23 @@ export interface LeaseHolder {
   readonly address: string | undefined;
 }
 
+interface TakenFrom {
+  /** The node that had it before, and was silent for too long: a takeover. */
+  readonly takenFrom: string;
+}
+
+export interface Takeover extends TakenFrom {
+  readonly database: string;
+  readonly path: TablePath;
+  readonly nodeId: string | undefined;
+  readonly epoch: number;
+  /** Milliseconds since 1970. */
+  readonly takenAt: number;
+}
+
 export type Lease =
   /** `hasPending`: an earlier holder has left writes whose outcome is to be found out first. */
-  | { readonly kind: 'ours'; readonly epoch: number; readonly hasPending: boolean }
+  | ({ readonly kind: 'ours'; readonly epoch: number; readonly hasPending: boolean } & Partial<TakenFrom>)
   | ({ readonly kind: 'held' } & LeaseHolder);
 
 /** Which node writes which table. A lease lasts until it is released, or until its holder has been silent for too long. */
@@ -26,10 +43,12 @@ export function createLeaseStore({ read, append, clock, nodeId: ownId = '', now 
         }
         const isOurs = row?.nodeId === ownId;
         const epoch = isOurs ? row.epoch : (row?.epoch ?? 0) + 1;
-        if (!isOurs) await writeLease(sql, { tableId, nodeId: ownId, epoch, takenAt: now() });
+        const takenFrom = isOurs ? null : (row?.nodeId ?? null);
+        if (!isOurs) await writeLease(sql, { tableId, nodeId: ownId, epoch, takenAt: now(), takenFrom });
         const pending = sql.selectFrom('journal').select('id').where('tableId', '=', tableId);
         const first = await pending.where('state', '=', 'pending').where('epoch', '<', epoch).executeTakeFirst();
-        return { kind: 'ours', epoch, hasPending: first !== undefined };
+        const lease = { kind: 'ours', epoch, hasPending: first !== undefined } as const;
+        return takenFrom === null ? lease : { ...lease, takenFrom };
       });
     },
 
@@ -69,6 +88,30 @@ export function createLeaseStore({ read, append, clock, nodeId: ownId = '', now 
       );
       return rows.map(({ tableId }) => tableId);
     },
+
+    /** The last takeover of each table, the newest first. */
+    async listTakeovers(limit: number): Promise<readonly Takeover[]> {
+      const rows = await read(async (sql) =>
+        sql
+          .selectFrom('leases')
+          .innerJoin('tables', 'tables.id', 'leases.tableId')
+          .innerJoin('databases', 'databases.id', 'tables.databaseId')
+          .select(['databases.name as database', 'tables.path', 'leases.nodeId', 'leases.takenFrom'])
+          .select(['leases.epoch', 'leases.takenAt'])
+          .where('leases.takenFrom', 'is not', null)
+          .orderBy('leases.takenAt', 'desc')
+          .limit(limit)
+          .execute(),
+      );
+      return rows.map(({ database, path, nodeId, takenFrom, epoch, takenAt }) => ({
+        database,
+        path: toTablePath(path),
+        nodeId: nodeId ?? undefined,
+        takenFrom: takenFrom ?? '',
+        epoch,
+        takenAt,
+      }));
+    },
   };
 }
 
@@ -82,13 +125,7 @@ async function findLease(sql: Sql, tableId: string, clock: CatalogContext['clock
     .executeTakeFirst();
 }
 
-async function writeLease(
-  sql: Sql,
-  {
-    tableId,
-    ...lease
-  }: { readonly tableId: string; readonly nodeId: string; readonly epoch: number; readonly takenAt: number },
-): Promise<void> {
+async function writeLease(sql: Sql, { tableId, ...lease }: LeaseRow): Promise<void> {
   await sql
     .insertInto('leases')
     .values({ tableId, ...lease })

@@ -1,6 +1,7 @@
 import { ServiceError } from '../../errors/service-error.ts';
 import type { CatalogContext } from '../context.ts';
 import type { NodeRow } from '../schema/rows.ts';
+import { HERE } from '../storage-roots.ts';
 import type { Sql } from '../store.ts';
 import type { LeaseHolder } from './leases.ts';
 
@@ -9,46 +10,63 @@ export interface NodeRecord {
   readonly id: string;
   readonly name: string;
   readonly address: string | undefined;
+  /** Of the server. */
+  readonly release: string;
   readonly startedAt: number;
   /** It has reported within its lease time. */
   readonly isAlive: boolean;
   /** Tables that it may write. */
   readonly leases: number;
+  /** Writes that it was forwarding to other nodes at its last heartbeat. */
+  readonly forwards: number;
 }
 
-interface NewNode extends Pick<NodeRow, 'id' | 'instance' | 'name'> {
+/** How many nodes there are. */
+export interface NodeCounts {
+  readonly alive: number;
+  /** Ended without leaving, not long ago, and not started again. */
+  readonly silent: number;
+}
+
+interface NewNode extends Pick<NodeRow, 'id' | 'instance' | 'name' | 'release'> {
   readonly address: string | undefined;
   readonly leaseMilliseconds: number;
 }
 
 /** The processes that serve the catalog. Their time is that of the database, so that their own clocks do not matter. */
-export function createNodeStore({ read, append, clock, now, nodeId = '' }: CatalogContext) {
+export function createNodeStore({ read, append, clock, now, roots, nodeId = '' }: CatalogContext) {
+  const storageRoot = roots.fromStored(HERE);
   const alive = (milliseconds: number) => clock.plus(milliseconds);
   return {
-    /** Refuses beside a node that other nodes cannot reach, and without an address beside any other. */
-    async join({ id, instance, name, address, leaseMilliseconds }: NewNode): Promise<void> {
+    /**
+     * Refuses beside a node that other nodes cannot reach, without an address beside any other, and beside nodes with
+     * another storage root: each would look for the tables of the others in the wrong place.
+     */
+    async join({ id, instance, name, address, release, leaseMilliseconds }: NewNode): Promise<void> {
       await append(async (sql) => {
         // The process before this one has ended: nothing has to wait for its lease.
-        await sql.updateTable('nodes').set({ aliveUntil: 0 }).where('instance', '=', instance).execute();
+        await sql.deleteFrom('nodes').where('instance', '=', instance).execute();
         const others = await sql.selectFrom('nodes').selectAll().where('aliveUntil', '>', clock.value).execute();
         const unreachable = others.find((other) => address === undefined || other.address === null);
         if (unreachable !== undefined) throw servedByAnother(unreachable);
+        const elsewhere = others.find((other) => other.storageRoot !== storageRoot);
+        if (elsewhere !== undefined) throw anotherRoot(storageRoot, elsewhere);
         await deleteForgotten(sql, clock);
         const aliveUntil = alive(leaseMilliseconds);
+        const times = { startedAt: now(), aliveUntil };
         await sql
           .insertInto('nodes')
-          .values({ id, instance, name, address: address ?? null, startedAt: now(), aliveUntil })
-          .onConflict((conflict) => conflict.column('id').doUpdateSet({ aliveUntil }))
+          .values({ id, instance, name, address: address ?? null, release, storageRoot, ...times, forwards: 0 })
           .execute();
       });
     },
 
     /** False when the node is not known: it was away for so long that it was forgotten. */
-    async extend(id: string, leaseMilliseconds: number): Promise<boolean> {
+    async extend(id: string, leaseMilliseconds: number, forwards = 0): Promise<boolean> {
       const updated = await append(async (sql) =>
         sql
           .updateTable('nodes')
-          .set({ aliveUntil: alive(leaseMilliseconds) })
+          .set({ aliveUntil: alive(leaseMilliseconds), forwards })
           .where('id', '=', id)
           .executeTakeFirst(),
       );
@@ -78,27 +96,43 @@ export function createNodeStore({ read, append, clock, now, nodeId = '' }: Catal
       return row && { nodeId: row.id, address: row.address ?? undefined };
     },
 
-    async list(): Promise<readonly NodeRecord[]> {
-      const rows = await read(async (sql) =>
-        sql
-          .selectFrom('nodes')
-          .selectAll()
-          .select((nodes) => [
-            clock.value.as('clock'),
-            nodes
-              .selectFrom('leases')
-              .select(({ fn }) => fn.countAll<number>().as('count'))
-              .whereRef('leases.nodeId', '=', 'nodes.id')
-              .as('leases'),
-          ])
-          .orderBy('startedAt')
-          .execute(),
-      );
-      return rows.map(({ id, name, address, startedAt, aliveUntil, clock: time, leases }) => {
-        return { id, name, address: address ?? undefined, startedAt, isAlive: aliveUntil > time, leases: leases ?? 0 };
-      });
-    },
+    list: async () => read(async (sql) => listNodes(sql, clock)),
+    count: async () => read(async (sql) => countNodes(sql, clock)),
   };
+}
+
+const LISTED_MAX = 1000;
+
+async function listNodes(sql: Sql, clock: CatalogContext['clock']): Promise<readonly NodeRecord[]> {
+  const rows = await sql
+    .selectFrom('nodes')
+    .selectAll()
+    .select((nodes) => [
+      clock.value.as('clock'),
+      nodes
+        .selectFrom('leases')
+        .select(({ fn }) => fn.countAll<number>().as('count'))
+        .whereRef('leases.nodeId', '=', 'nodes.id')
+        .as('leases'),
+    ])
+    .orderBy('startedAt')
+    .limit(LISTED_MAX)
+    .execute();
+  return rows.map(({ id, name, address, release, startedAt, forwards, aliveUntil, clock: time, leases }) => {
+    const isAlive = aliveUntil > time;
+    const counts = { leases: leases ?? 0, forwards: isAlive ? forwards : 0 };
+    return { id, name, address: address ?? undefined, release, startedAt, isAlive, ...counts };
+  });
+}
+
+async function countNodes(sql: Sql, clock: CatalogContext['clock']): Promise<NodeCounts> {
+  const nodes = await sql
+    .selectFrom('nodes')
+    .select(['aliveUntil', clock.value.as('clock')])
+    .limit(LISTED_MAX)
+    .execute();
+  const alive = nodes.filter(({ aliveUntil, clock: time }) => aliveUntil > time).length;
+  return { alive, silent: nodes.length - alive };
 }
 
 /** Nodes that ended are shown for so long. */
@@ -112,5 +146,12 @@ function servedByAnother({ name, address }: NodeRow): ServiceError {
   const where = address === null ? name : `${name} at ${address}`;
   return new ServiceError('ServiceUnavailable', `The catalog is served by another node: ${where}.`, {
     hint: 'Stop it, or set node.url and node.secret on every node: then they serve together.',
+  });
+}
+
+function anotherRoot(ours: string, { name, storageRoot }: NodeRow): ServiceError {
+  const message = `The nodes of one catalog need one storage root: this node has ${ours}, ${name} has ${storageRoot}.`;
+  return new ServiceError('ServiceUnavailable', message, {
+    hint: 'Set storage.root to the same address on every node.',
   });
 }

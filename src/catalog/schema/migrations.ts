@@ -158,10 +158,12 @@ const FORMER_COMMITS = {
 async function createNodes(sql: Sql, text: BinaryText): Promise<void> {
   await statement`create table nodes (
     id ${text} primary key not null, instance ${text} not null, name text not null, address text,
-    started_at bigint not null, alive_until bigint not null
+    release text not null, storage_root text not null, started_at bigint not null, alive_until bigint not null,
+    forwards bigint not null
   )`.execute(sql);
   await statement`create table leases (
-    table_id ${text} primary key not null, node_id ${text}, epoch bigint not null, taken_at bigint not null
+    table_id ${text} primary key not null, node_id ${text}, epoch bigint not null, taken_at bigint not null,
+    taken_from ${text}
   )`.execute(sql);
   await statement`create index leases_node on leases (node_id)`.execute(sql);
   await statement`create table heads (

@@ -120,9 +120,15 @@ export interface NodeRow {
   readonly name: string;
   /** Where other nodes reach it; `null` for one that serves alone. */
   readonly address: string | null;
+  /** Of the server. */
+  readonly release: string;
+  /** Roots below it are stored relative to it: it is the same on every node. */
+  readonly storageRoot: string;
   readonly startedAt: number;
   /** On the clock of the database. Afterwards others may take over its tables. */
   readonly aliveUntil: number;
+  /** Writes that it was forwarding at its last heartbeat. */
+  readonly forwards: number;
 }
 
 /** Which node may write to a table. */
@@ -133,6 +139,8 @@ export interface LeaseRow {
   /** Grows with each change of the holder. */
   readonly epoch: number;
   readonly takenAt: number;
+  /** The holder before, if the lease was taken over from it; `null` if it was free. */
+  readonly takenFrom: string | null;
 }
 
 /** A job of any node. */

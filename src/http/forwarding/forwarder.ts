@@ -7,6 +7,7 @@ import type { Owner } from '../../coordination/coordination.ts';
 import { ServiceError } from '../../errors/service-error.ts';
 import type { TableRecord } from '../../model/table.ts';
 import type { Reply } from '../../operations/operation.ts';
+import type { ForwardFailure } from '../../telemetry/metrics/metric-rows.ts';
 import { readPieces } from '../request/body.ts';
 import type { RequestContext } from '../request-context.ts';
 import type { Limits } from '../../model/limits.ts';
@@ -21,7 +22,10 @@ export interface ForwarderSettings {
   readonly catalog: Pick<Catalog, 'leases'>;
   /** The node that may write to a table, when it is another one. */
   readonly locate: (table: TableRecord) => Promise<Owner | undefined>;
-  readonly onForwarded: (milliseconds: number) => void;
+  /** Called after every attempt. */
+  readonly onAttempt: (outcome: 'done' | ForwardFailure, milliseconds: number) => void;
+  /** Of the span of the running request, if it is traced. */
+  readonly traceparent: () => string | undefined;
 }
 
 /** The body of a request that may have to be forwarded: read already, or still to be read. */
@@ -61,8 +65,9 @@ export class Forwarder {
    * is never sent twice: when it may have reached its owner and no reply came back, the caller learns just that.
    */
   async forward(context: RequestContext, table: TableRecord, body: ForwardedBody): Promise<Reply | undefined> {
-    const { locate, leaseSeconds } = this.#settings;
-    const deadline = performance.now() + (2 * leaseSeconds + TAKEOVER_SECONDS) * 1000;
+    const { locate, leaseSeconds, onAttempt } = this.#settings;
+    const startedAt = performance.now();
+    const deadline = startedAt + (2 * leaseSeconds + TAKEOVER_SECONDS) * 1000;
     for (;;) {
       const owner = await locate(table);
       if (owner === undefined) return undefined;
@@ -71,7 +76,10 @@ export class Forwarder {
         return await this.#send(context, table, owner, body);
       } catch (error) {
         if (!(error instanceof NotSent)) throw error;
-        if (performance.now() > deadline || context.response.destroyed) throw ownerAway(error.cause);
+        if (performance.now() > deadline || context.response.destroyed) {
+          onAttempt('owner_away', performance.now() - startedAt);
+          throw ownerAway(error.cause);
+        }
       }
       await sleep(RETRY_MILLISECONDS);
     }
@@ -82,36 +90,47 @@ export class Forwarder {
   }
 
   async #send(context: RequestContext, table: TableRecord, owner: Owner, body: ForwardedBody): Promise<Reply> {
-    const { forwardsMax, onForwarded } = this.#settings;
-    if (owner.address === undefined) throw new NotSent();
-    if (this.#running >= forwardsMax) throw tooMany(forwardsMax);
+    const { forwardsMax, onAttempt } = this.#settings;
+    if (this.#running >= forwardsMax) {
+      onAttempt('too_many', 0);
+      throw tooMany(forwardsMax);
+    }
     this.#running += 1;
     // Two nodes whose slots all wait for each other would wait for ever.
     context.slot?.();
     const startedAt = performance.now();
     const ended = new AbortController();
+    let outcome: 'done' | ForwardFailure = 'unreachable';
     try {
       const request = await this.#connect(context, owner.address, body);
+      outcome = 'reply_lost';
       const replied = receive(request);
       this.#watch({ request, owner, table, context, signal: ended.signal });
       const sent = body.kind === 'whole' ? request.end(body.bytes) : this.#stream(context, request);
       const reply = await replied;
       if (body.kind === 'stream') void Promise.resolve(sent).catch(() => {});
-      if (reply.headers[NOT_OWNER] === undefined) return toReply(reply);
+      outcome = reply.headers[NOT_OWNER] === undefined ? 'done' : 'not_owner';
+      if (outcome === 'done') return toReply(reply);
       reply.resume();
       // Of a stream, a part was read already.
       throw body.kind === 'whole' ? new NotSent() : ownerAway(undefined);
     } finally {
       ended.abort();
       this.#running -= 1;
-      onForwarded(performance.now() - startedAt);
+      const isGone = outcome === 'reply_lost' && context.signal().aborted;
+      onAttempt(isGone ? 'client_gone' : outcome, performance.now() - startedAt);
     }
   }
 
   /** Resolves when the connection is there: until then nothing was sent. */
-  async #connect(context: RequestContext, address: string, body: ForwardedBody): Promise<ClientRequest> {
+  async #connect(
+    { message, requestId }: RequestContext,
+    address: string | undefined,
+    body: ForwardedBody,
+  ): Promise<ClientRequest> {
+    if (address === undefined) throw new NotSent('The owner has no address.');
     const { nodeId, secret } = this.#settings;
-    const { message, requestId } = context;
+    const traceparent = this.#settings.traceparent();
     const base = new URL(address);
     const length = body.kind === 'whole' ? body.bytes.length : message.headers['content-length'];
     const isSecure = base.protocol === 'https:';
@@ -125,6 +144,7 @@ export class Forwarder {
         ...passedHeaders(message.headers),
         ...hopHeader(nodeId, secret, message),
         ...(length === undefined ? {} : { 'content-length': length }),
+        ...(traceparent === undefined ? {} : { traceparent }),
         'x-request-id': requestId,
       },
     });

@@ -6,7 +6,7 @@ const HOP = 'tiltyard-hop';
 /** On the reply of a node that does not own the table: nothing was changed, and the sender looks for the owner again. */
 export const NOT_OWNER = 'tiltyard-not-owner';
 
-/** They belong to one connection. */
+/** They belong to one hop. */
 const CONNECTION_HEADERS: ReadonlySet<string> = new Set([
   'connection',
   'content-length',
@@ -16,6 +16,8 @@ const CONNECTION_HEADERS: ReadonlySet<string> = new Set([
   'proxy-authenticate',
   'proxy-authorization',
   'te',
+  // Of the span of the node that replies; the one that forwards names its own.
+  'traceresponse',
   'trailer',
   'transfer-encoding',
   'upgrade',

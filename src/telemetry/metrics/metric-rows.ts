@@ -9,6 +9,17 @@ export interface MetricRow {
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 const MEMBERS = [1, 2, 4, 8, 16, 32, 64, 128, 256];
 
+/** Why a write was not forwarded, or its reply not passed on. */
+export const FORWARD_FAILURES = [
+  'unreachable',
+  'not_owner',
+  'reply_lost',
+  'client_gone',
+  'too_many',
+  'owner_away',
+] as const;
+export type ForwardFailure = (typeof FORWARD_FAILURES)[number];
+
 export const COUNTERS = {
   requests: counter('tiltyard_requests_total', 'Requests that were answered.', 'operation', 'status', 'dialect'),
   refusals: counter('tiltyard_refusals_total', 'Requests that were not answered as asked, by kind of error.', 'kind'),
@@ -29,6 +40,25 @@ export const COUNTERS = {
   backgroundFailures: counter('tiltyard_background_failures_total', 'Failures of work that no request waited for.'),
   manifestsQuarantined: counter('tiltyard_manifests_quarantined_total', 'Torn manifests that were moved aside.'),
   jobs: counter('tiltyard_jobs_total', 'Jobs that ended.', 'job', 'outcome'),
+  forwardFailures: counter(
+    'tiltyard_forward_failures_total',
+    'Attempts to forward a write to the node that owns its table that failed, by reason; owner_away is the end of a wait.',
+    'reason',
+  ),
+  takeovers: counter(
+    'tiltyard_lease_takeovers_total',
+    'Tables taken over from a node that was silent; pending says whether it left writes to be resolved.',
+    'pending',
+  ),
+  leasesLost: counter('tiltyard_leases_lost_total', 'Tables that another node took over while this one wrote them.'),
+  lapses: counter(
+    'tiltyard_node_lapses_total',
+    'Times that this node was silent for longer than node.leaseSeconds, and came back.',
+  ),
+  heartbeatFailures: counter(
+    'tiltyard_heartbeat_failures_total',
+    'Heartbeats of this node that did not reach the catalog.',
+  ),
   maintenanceRuns: counter(
     'tiltyard_maintenance_runs_total',
     'Runs of maintenance that ended: done, or lost to writers.',
@@ -54,6 +84,11 @@ export const HISTOGRAMS = {
     'tiltyard_engine_call_duration_seconds',
     'From a call of the engine to its answer, or its first rows; the wait of a write for its turn included.',
     'call',
+  ),
+  forwardSeconds: histogram(
+    SECONDS,
+    'tiltyard_forward_duration_seconds',
+    'From the start of forwarding a write to the head of the reply of the node that owns its table.',
   ),
   jobSeconds: histogram(
     [0.1, 0.5, 1, 5, 15, 60, 300, 1800, 7200],
@@ -112,6 +147,17 @@ export const READINGS = {
   lookups: counter('tiltyard_lookups_total', 'Lookups in the catalog: remembered (hit), or read (miss).', 'outcome'),
   catalogTransactions: counter('tiltyard_catalog_transactions_total', 'Transactions that the catalog committed.'),
   syncs: counter('tiltyard_syncs_total', 'Syncs to disk: of files and folders of tables, and of the catalog.', 'of'),
+  nodes: gauge(
+    'tiltyard_nodes',
+    'Nodes that serve the catalog: alive, or silent for longer than their lease in the last hour without leaving.',
+    'state',
+  ),
+  leasesHeld: gauge('tiltyard_leases_held', 'Tables that this node writes, of the last 10,000.'),
+  forwardsRunning: gauge('tiltyard_forwards_running', 'Writes that this node is forwarding to other nodes.'),
+  heartbeatAge: gauge(
+    'tiltyard_heartbeat_age_seconds',
+    'Time since a heartbeat of this node reached the catalog; 0 where one process serves.',
+  ),
   jobs: gauge('tiltyard_jobs', 'Jobs that are not over, by state.', 'state'),
 };
 

@@ -1,7 +1,7 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { EventOf, TelemetryEvent } from '../events.ts';
-import { COUNTERS, HISTOGRAMS, READINGS } from './metric-rows.ts';
-import type { MetricRow, Readings } from './metric-rows.ts';
+import { COUNTERS, FORWARD_FAILURES, HISTOGRAMS, READINGS } from './metric-rows.ts';
+import type { ForwardFailure, MetricRow, Readings } from './metric-rows.ts';
 
 export type MetricsText = Awaited<ReturnType<Metrics['read']>>;
 
@@ -16,6 +16,12 @@ export class Metrics {
   readonly #readings = mapRows(READINGS, (row) =>
     row.type === 'gauge' ? new Gauge(this.#toOptions(row)) : new Counter(this.#toOptions(row)),
   );
+
+  constructor() {
+    // From 0: Prometheus does not see the first step of a counter that begins at 1, and these are rare.
+    for (const reason of FORWARD_FAILURES) this.#counters.forwardFailures.inc({ reason }, 0);
+    for (const pending of ['true', 'false']) this.#counters.takeovers.inc({ pending }, 0);
+  }
 
   count(event: TelemetryEvent): void {
     const counters = this.#counters;
@@ -46,6 +52,18 @@ export class Metrics {
       case 'manifest-quarantined':
         counters.manifestsQuarantined.inc();
         break;
+      case 'heartbeat-failed':
+        counters.heartbeatFailures.inc();
+        break;
+      case 'node-lapsed':
+        counters.lapses.inc();
+        break;
+      case 'table-taken-over':
+        counters.takeovers.inc({ pending: String(event.hasPending) });
+        break;
+      case 'lease-lost':
+        counters.leasesLost.inc();
+        break;
       case 'job-ended':
         counters.jobs.inc({ job: event.job, outcome: event.outcome });
         this.#histograms.jobSeconds.observe({ job: event.job }, event.milliseconds / 1000);
@@ -68,6 +86,11 @@ export class Metrics {
   writesCommitted(kind: string, members: number): void {
     this.#histograms.writeBatch.observe({ kind }, members);
     if (kind === 'update') this.#histograms.updateGroup.observe(members);
+  }
+
+  writeForwarded(outcome: 'done' | ForwardFailure, milliseconds: number): void {
+    if (outcome === 'done') this.#histograms.forwardSeconds.observe(milliseconds / 1000);
+    else this.#counters.forwardFailures.inc({ reason: outcome });
   }
 
   eventLoopDelayed(milliseconds: number): void {

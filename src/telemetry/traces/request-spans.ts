@@ -27,6 +27,12 @@ export class RequestSpans {
     return this.#active.run({ span, context: trace.setSpan(parent, span) }, work);
   }
 
+  /** For a request that continues this one on another node: its span is a child of this request's. */
+  traceparent(): string | undefined {
+    const active = this.#active.getStore();
+    return active && formatTraceparent(active.span);
+  }
+
   currentContext(): Context | undefined {
     return this.#active.getStore()?.context;
   }

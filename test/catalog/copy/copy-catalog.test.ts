@@ -242,8 +242,8 @@ suite('with PostgreSQL', { skip: withoutPostgres }, () => {
     await fill(context, from);
     await readStore(from, async (sql) => {
       const later = Date.now() + 3_600_000;
-      await statement`insert into nodes (id, instance, name, started_at, alive_until)
-        values ('a', 'folder', 'host-1', 1, ${later})`.execute(sql);
+      await statement`insert into nodes (id, instance, name, release, storage_root, started_at, alive_until, forwards)
+        values ('a', 'folder', 'host-1', '1.0.0', 's3://tables', 1, ${later}, 0)`.execute(sql);
     });
     const copy = copyCatalog({ from, to, ...quiet });
     await assert.rejects(

@@ -4,7 +4,7 @@ import type { TestContext } from 'node:test';
 import type { Catalog, JobRecord } from '../../../src/catalog/catalog.ts';
 import { NOW, openNode, temporaryFile } from '../temporary-catalog.ts';
 
-const LEASE = { leaseMilliseconds: 60_000, name: 'machine', address: 'http://node' };
+const LEASE = { leaseMilliseconds: 60_000, name: 'machine', address: 'http://node', release: '1.2.3' };
 const KEPT_MAX = 3;
 
 const SUBJECT = {

@@ -7,17 +7,18 @@ import { NotOwner } from '../../../src/errors/not-owner.ts';
 import type { TableRecord } from '../../../src/model/table.ts';
 import { ENTRY, createTable, refusal, temporaryFile } from '../temporary-catalog.ts';
 
-const LEASE = { leaseMilliseconds: 60_000, name: 'machine', address: 'http://node' };
+const LEASE = { leaseMilliseconds: 60_000, name: 'machine', address: 'http://node', release: '1.2.3' };
+const ROOT = 's3://tables';
 const OPTIONS = { bounds: [], removes: [], isDurable: true };
 
 /** The catalog as the nodes `a` and `b` see it, both alive, with one table. */
 async function openNodes(context: TestContext) {
   const address = await temporaryFile(context);
-  const open = async (nodeId: string): Promise<Catalog> => {
+  const open = async (nodeId: string, storageRoot = ROOT): Promise<Catalog> => {
     const catalog = await openCatalog({
       address,
       nodeId,
-      storageRoot: '/roots',
+      storageRoot,
       waitMilliseconds: 30_000,
       connectionsMax: 4,
       journal: { windowSeconds: 60, keySeconds: 86_400, keysMax: 1000 },
@@ -60,6 +61,7 @@ suite('a lease', () => {
     await a.leases.take(table.id);
     await end(a, 'a');
     assert.equal(await b.leases.find(table.id), undefined);
+    assert.deepEqual(await b.leases.take(table.id), { kind: 'ours', epoch: 2, hasPending: false, takenFrom: 'a' });
     assert.deepEqual(await b.leases.take(table.id), { kind: 'ours', epoch: 2, hasPending: false });
     await a.nodes.extend('a', 60_000);
     assert.deepEqual(await a.leases.take(table.id), { kind: 'held', nodeId: 'b', address: 'http://node' });
@@ -79,6 +81,24 @@ suite('a lease', () => {
     await a.leases.take(table.id);
     await b.nodes.join({ id: 'a2', instance: 'folder of a', ...LEASE });
     assert.equal((await b.leases.take(table.id)).kind, 'ours');
+  });
+
+  test('that was taken over is listed until it is taken in good order', async (t) => {
+    const { a, b, end, table } = await openNodes(t);
+    await a.leases.take(table.id);
+    assert.deepEqual(await a.leases.listTakeovers(10), []);
+    await end(a, 'a');
+    await b.leases.take(table.id);
+    const [takeover, ...others] = await a.leases.listTakeovers(10);
+    assert.deepEqual(others, []);
+    assert.ok(takeover !== undefined && takeover.takenAt > 0);
+    const { takenAt: _unused, ...rest } = takeover;
+    assert.deepEqual(rest, { database: 'default', path: ['orders'], epoch: 2, takenFrom: 'a', nodeId: 'b' });
+    assert.deepEqual(await a.leases.listTakeovers(0), []);
+    await b.leases.releaseAll();
+    assert.equal((await a.leases.listTakeovers(10))[0]?.nodeId, undefined);
+    await a.leases.take(table.id);
+    assert.deepEqual(await a.leases.listTakeovers(10), []);
   });
 
   test('of a dropped table is gone', async (t) => {
@@ -105,7 +125,7 @@ suite('a lease', () => {
     await a.journal.begin([newEntry(table, 'x', 1)], OPTIONS);
     await end(a, 'a');
     assert.deepEqual(await b.leases.listAbandoned(10), [table.id]);
-    assert.deepEqual(await b.leases.take(table.id), { kind: 'ours', epoch: 2, hasPending: true });
+    assert.deepEqual(await b.leases.take(table.id), { kind: 'ours', epoch: 2, hasPending: true, takenFrom: 'a' });
     await a.nodes.extend('a', 60_000);
     await assert.rejects(a.journal.record([toCommit(table, 'x', 1)], true), NotOwner);
     await assert.rejects(a.journal.requireOwner(table.id, 1), NotOwner);
@@ -116,18 +136,21 @@ suite('a lease', () => {
 });
 
 suite('a node', () => {
-  test('is listed with its leases, and as ended when it is silent', async (t) => {
+  test('is listed with its release, leases and forwards, and as ended when it is silent', async (t) => {
     const { a, b, end, table } = await openNodes(t);
     await a.leases.take(table.id);
+    await a.nodes.extend('a', 60_000, 3);
+    assert.deepEqual(await a.nodes.count(), { alive: 2, silent: 0 });
     await end(b, 'b');
     const nodes = await a.nodes.list();
     assert.deepEqual(
-      nodes.map(({ id, isAlive, leases }) => ({ id, isAlive, leases })),
+      nodes.map(({ startedAt: _unused, ...node }) => node),
       [
-        { id: 'a', isAlive: true, leases: 1 },
-        { id: 'b', isAlive: false, leases: 0 },
+        { id: 'a', name: 'machine', address: 'http://node', release: '1.2.3', isAlive: true, leases: 1, forwards: 3 },
+        { id: 'b', name: 'machine', address: 'http://node', release: '1.2.3', isAlive: false, leases: 0, forwards: 0 },
       ],
     );
+    assert.deepEqual(await a.nodes.count(), { alive: 1, silent: 1 });
     assert.deepEqual(await b.nodes.findOther(), { nodeId: 'a', address: 'http://node' });
     assert.equal(await a.nodes.findOther(), undefined);
   });
@@ -141,6 +164,33 @@ suite('a node', () => {
     await end(b, 'b');
     await a.nodes.join({ id: 'c', instance: 'c', ...alone });
     await assert.rejects(a.nodes.join({ id: 'd', instance: 'd', ...LEASE }), refused);
+  });
+
+  test('that is started again in its data folder is listed once', async (t) => {
+    const { a, end } = await openNodes(t);
+    await end(a, 'b');
+    await a.nodes.join({ id: 'b2', instance: 'folder of b', ...LEASE });
+    assert.deepEqual(
+      (await a.nodes.list()).map(({ id }) => id),
+      ['a', 'b2'],
+    );
+    assert.deepEqual(await a.nodes.count(), { alive: 2, silent: 0 });
+  });
+
+  test('with another storage root is refused beside others, which names both roots and the fix', async (t) => {
+    const { a, b, open, end } = await openNodes(t);
+    const elsewhere = 's3://other/root';
+    await assert.rejects(open('c', elsewhere), {
+      kind: 'ServiceUnavailable',
+      message: /this node has s3:\/\/other\/root, machine has s3:\/\/tables\./,
+      detail: /Set storage\.root to the same address on every node\./,
+    });
+    assert.deepEqual(await a.nodes.count(), { alive: 2, silent: 0 });
+    await open('d', `${ROOT}/`);
+    await end(a, 'a');
+    await end(b, 'b');
+    await end(a, 'd');
+    await open('e', elsewhere);
   });
 
   test('that is alive keeps its unfinished creates from being swept', async (t) => {

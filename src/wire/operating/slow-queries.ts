@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import * as Shape from './shapes.ts';
+import * as Shape from '../shapes.ts';
 
 export const ListSlowQueriesBody = Shape.requestBodyWithoutId({
   page_token: Shape.optionalText(),

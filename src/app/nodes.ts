@@ -1,0 +1,119 @@
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import type { Catalog, NodeRecord } from '../catalog/catalog.ts';
+import type { Config } from '../config/config.ts';
+import type { Owner } from '../coordination/coordination.ts';
+import { Membership } from '../coordination/membership.ts';
+import { TableLeases } from '../coordination/table-leases.ts';
+import { Forwarder } from '../http/forwarding/forwarder.ts';
+import type { TableRecord } from '../model/table.ts';
+import type { NodeList } from '../operations/services.ts';
+import { readRelease } from '../release.ts';
+import type { Metrics } from '../telemetry/metrics/metrics.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
+import type { RequestSpans } from '../telemetry/traces/request-spans.ts';
+import type { Writes } from '../writes/writes.ts';
+import { ensureInstance, sweepReservations } from './startup.ts';
+
+/** Of this process, where the catalog can be reached by several: it says which of them may write to a table. */
+export function chooseNodeId({ catalog }: Config): string | undefined {
+  return catalog.url === undefined ? undefined : randomUUID();
+}
+
+interface JoinParts {
+  readonly catalog: Catalog;
+  readonly telemetry: Telemetry;
+  /** Absent where one process serves. */
+  readonly nodeId: string | undefined;
+}
+
+/** Other nodes learn of this one. Both parts are absent where one process serves. */
+export async function joinNodes(config: Config, { catalog, telemetry, nodeId }: JoinParts) {
+  if (nodeId === undefined) return { membership: undefined, leases: undefined };
+  const leases = new TableLeases(catalog, nodeId, telemetry);
+  const { url: address, leaseSeconds } = config.node;
+  const node = { id: nodeId, instance: await ensureInstance(config.data), name: nameOf(config), address };
+  const membership = await Membership.join({ catalog, telemetry, ...node, release: readRelease(), leaseSeconds });
+  membership.onLapse = () => leases.forget();
+  return { membership, leases };
+}
+
+/** For people: the machine, and where it listens. */
+function nameOf({ host, port }: Config): string {
+  return `${hostname()} ${host}:${port}`;
+}
+
+interface ForwarderParts extends Pick<JoinParts, 'catalog' | 'nodeId'> {
+  readonly writes: Writes;
+  readonly metrics: Metrics;
+  readonly tracer: RequestSpans | undefined;
+}
+
+/** Only with an address of this node can there be others. */
+export function openForwarder(
+  { node, limits }: Config,
+  { nodeId, catalog, writes, metrics, tracer }: ForwarderParts,
+): Forwarder | undefined {
+  const { secret, leaseSeconds, forwardsMax } = node;
+  if (nodeId === undefined || secret === undefined) return undefined;
+  return new Forwarder({
+    catalog,
+    locate: async (table: TableRecord): Promise<Owner | undefined> => writes.locate(table),
+    nodeId,
+    secret,
+    leaseSeconds,
+    forwardsMax,
+    limits,
+    onAttempt: (outcome, milliseconds) => metrics.writeForwarded(outcome, milliseconds),
+    traceparent: () => tracer?.traceparent(),
+  });
+}
+
+interface NodeParts {
+  readonly membership: Membership | undefined;
+  readonly forwarder: Forwarder | undefined;
+  readonly catalog: Catalog;
+  readonly writes: Writes;
+}
+
+/** What the heartbeats need of the parts that are opened after the node has joined. */
+export function connectMembership({ membership, forwarder, catalog, writes }: NodeParts): void {
+  if (membership === undefined) return;
+  membership.countForwards = () => forwarder?.running ?? 0;
+  membership.onSweep = async () => sweepReservations({ catalog, writes });
+  membership.onAbandoned = async (tableId) => {
+    const table = await catalog.tables.findById(tableId);
+    if (table !== undefined) await writes.locate(table);
+  };
+}
+
+/** The nodes as an operator sees them; where one process serves, this one. */
+export function openNodeList(
+  config: Config,
+  { nodeId, catalog, forwarder }: Pick<JoinParts, 'nodeId'> & Pick<NodeParts, 'catalog' | 'forwarder'>,
+): NodeList {
+  if (nodeId === undefined) return listOneNode(config);
+  return {
+    ownId: nodeId,
+    // What this node forwards is known here, those of others as of their last heartbeats.
+    list: async () =>
+      (await catalog.nodes.list()).map((node) =>
+        node.id === nodeId ? { ...node, forwards: forwarder?.running ?? 0 } : node,
+      ),
+    listTakeovers: async (limit) => catalog.leases.listTakeovers(limit),
+  };
+}
+
+function listOneNode(config: Config): NodeList {
+  const node: NodeRecord = {
+    id: randomUUID(),
+    name: nameOf(config),
+    address: undefined,
+    release: readRelease(),
+    startedAt: Date.now(),
+    isAlive: true,
+    leases: 0,
+    forwards: 0,
+  };
+  return { ownId: node.id, list: async () => [node], listTakeovers: async () => [] };
+}
