@@ -155,11 +155,10 @@ export class Jobs {
 
   #cancelOwn(id: string): void {
     const entry = this.#entries.get(id);
-    if (entry === undefined || entry.job.isCancelRequested) return;
-    if (this.#waiting.has(entry)) this.#drop(entry, 'CANCELLED', new Cancelled());
-    if (!this.#running.has(entry)) return;
+    if (entry === undefined || entry.job.isCancelRequested || entry.job.endedAt !== undefined) return;
     entry.job = { ...entry.job, isCancelRequested: true };
-    void this.#shared?.save(entry.job);
+    if (this.#waiting.has(entry)) this.#drop(entry, 'CANCELLED', new Cancelled());
+    else void this.#shared?.save(entry.job);
   }
 
   #add(subject: NewJob, work: Entry['work']): Entry {

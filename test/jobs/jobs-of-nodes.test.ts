@@ -146,7 +146,8 @@ suite('jobs of two nodes', { skip }, () => {
     held.release();
     assert.equal((await insert).status, 200);
     for (const id of [running, waiting]) {
-      for (const client of [b, a]) assert.equal((await whenOver(client, id)).job_state, 'CANCELLED');
+      assert.equal((await whenOver(b, id)).job_state, 'CANCELLED');
+      assert.deepEqual(await describe(a, id), await describe(b, id));
     }
     for (const table of [first, second]) assert.deepEqual(await indexesOf(b, table), []);
   });
@@ -191,6 +192,21 @@ suite('jobs of two nodes', { skip }, () => {
     await cluster.node(0).start();
     assert.equal((await describe(a, id)).job_state, 'FAILED');
     assert.equal((await describe(a, again.json.job_id)).job_state, 'DONE');
+  });
+
+  test('a build goes on while its node shuts down and its table is written by the other one', async () => {
+    const table = await createTable('drained');
+    const { id, held } = await startHeldBuild(a, table);
+    const drained = cluster.node(0).drain();
+    await eventually(async () => (await b.arrow(`${table}/insert`, sampleStream(1))).status === 200);
+    assert.equal((await describe(b, id)).job_state, 'IN_PROGRESS');
+    held.release();
+    assert.equal(await drained, 0);
+    const job = await describe(b, id);
+    assert.equal(job.job_state, 'DONE', JSON.stringify(job));
+    assert.deepEqual(await indexesOf(b, table), ['id_idx']);
+    assert.equal((await b.post(`${table}/count_rows`, {})).json, 21);
+    await cluster.node(0).start();
   });
 
   test('jobs that have ended are there after a restart of their node, and of all nodes', async () => {

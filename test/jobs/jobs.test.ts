@@ -180,7 +180,8 @@ suite('cancelling', () => {
     const { jobs } = openJobs({ runningMax: 1 });
     jobs.start(subject('a'), held().work);
     const waiting = jobs.start(subject('b'), async () => assert.fail('it was cancelled'));
-    assert.equal((await jobs.cancel(waiting.id))?.state, 'CANCELLED');
+    const cancelled = await jobs.cancel(waiting.id);
+    assert.deepEqual([cancelled?.state, cancelled?.isCancelRequested], ['CANCELLED', true]);
     assert.match((await refusalOf(async () => waiting.outcome)).message, /cancelled/);
   });
 
