@@ -121,6 +121,34 @@ function requireConfig(environment: Environment) {
   return loaded.config;
 }
 
+test('the alerts watch only metrics and labels that there are', { skip: !hasYaml }, async () => {
+  const [{ groups }] = await parseYaml(read('deploy/prometheus/alerts.yaml'));
+  const rules = (groups as { rules: Record<string, any>[] }[]).flatMap((group) => group.rules);
+  const rows = new Map(metricsReference().map((row) => [row.name, row.labels]));
+  assert.equal(new Set(rules.map(({ alert }) => alert)).size, rules.length);
+  for (const { alert, expr, labels, annotations } of rules) {
+    assert.ok(['page', 'ticket'].includes(labels.severity), alert);
+    assert.ok(annotations.summary !== '' && annotations.description !== '', alert);
+    for (const [, name = '', matchers = ''] of (expr as string).matchAll(/(tiltyard_\w+)(?:\{([^}]*)\})?/g)) {
+      const known = rows.get(name);
+      assert.ok(known, `${alert}: ${name}`);
+      for (const [, label = ''] of matchers.matchAll(/(\w+)[=!]/g))
+        assert.ok(known.includes(label), `${alert}: ${label}`);
+    }
+    const target = ['job', 'instance'];
+    for (const [, grouped = '', name = ''] of (expr as string).matchAll(/by \(([^)]*)\) \((?:\w+\()?(tiltyard_\w+)/g)) {
+      for (const label of grouped.split(', ')) assert.ok([...target, ...(rows.get(name) ?? [])].includes(label), alert);
+    }
+  }
+});
+
+test('every alert on several nodes has a panel of the dashboard that shows its metric', () => {
+  const watched = [...read('deploy/prometheus/alerts.yaml').matchAll(/tiltyard_(?:heartbeat|nodes|lease|forward)\w*/g)];
+  assert.ok(watched.length >= 5);
+  const dashboard = read('deploy/grafana/tiltyard.json');
+  for (const [name] of watched) assert.ok(dashboard.includes(`${name}{`), name);
+});
+
 test('the settings of the compose file are accepted together', { skip: !hasYaml }, async () => {
   const services = await readCompose('deploy/compose');
   const { storage, auth, catalog } = requireConfig(services['tiltyard'].environment);

@@ -22,5 +22,6 @@ export const VIEWS: readonly View[] = [
   { id: 'lab', label: 'Lab', load: async () => (await import('./lab/lab-view.tsx')).LabView },
   { id: 'change', label: 'Change', load: async () => (await import('./change/change-view.tsx')).ChangeView },
   { id: 'activity', label: 'Activity', load: async () => (await import('./activity/activity-view.tsx')).ActivityView },
+  { id: 'nodes', label: 'Nodes', load: async () => (await import('./nodes/nodes-view.tsx')).NodesView },
   { id: 'access', label: 'Access', load: async () => (await import('./access/access-view.tsx')).AccessView },
 ];

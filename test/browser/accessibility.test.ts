@@ -32,6 +32,7 @@ const VIEWS: readonly (readonly [name: string, address: string, sign: string])[]
   ['a comparison in the lab', 'lab/shop/products?search=vector&tab=compare', '[aria-label="Plan B"]'],
   ['a change', 'change/shop/products?set=price:price+*+2&where=id+%3C+5', 'button:has-text("exactly these")'],
   ['activity', 'activity', 'figure'],
+  ['nodes', 'nodes', 'table.entries'],
   ['keys', 'access', 'table.entries'],
   ['clients', 'access/clients', 'button:has-text("New client")'],
   ['grants', 'access/grants', 'button:has-text("Give a role")'],

@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, suite, test } from 'node:test';
+import { NO_OBJECT_STORES } from '../storage/object/test-stores.ts';
+import { sampleStream } from '../support/arrow-tables.ts';
+import { noBrowser } from '../support/browser.ts';
+import type { Browser } from '../support/browser.ts';
+import { Client } from '../support/client.ts';
+import { Cluster } from '../support/cluster.ts';
+import { openConsole } from '../support/console-page.ts';
+import { eventually } from '../support/eventually.ts';
+import { withoutPostgres } from '../support/postgres.ts';
+import { startServer } from '../support/server.ts';
+import type { TestServer } from '../support/server.ts';
+
+const skipCluster = withoutPostgres === false ? NO_OBJECT_STORES : withoutPostgres;
+
+suite('the nodes of one server', { skip: noBrowser }, () => {
+  let server: TestServer;
+  let browser: Browser;
+  before(async () => {
+    server = await startServer();
+    browser = await openConsole();
+    await browser.page.goto(`${server.url}/ui/#/nodes`);
+  });
+  after(async () => {
+    await browser.close();
+    await server.close();
+  });
+
+  test('are this one, which serves alone and has taken nothing over', async () => {
+    const { page } = browser;
+    const row = page.getByRole('row', { name: /127\.0\.0\.1:\d+ answered/ });
+    await row.getByText('alive').waitFor();
+    await row.getByText('serves alone').waitFor();
+    await page.getByRole('region', { name: 'Takeovers' }).getByText('No table was taken over').waitFor();
+    assert.equal(await page.getByRole('table').getByRole('row').count(), 2);
+    assert.equal(await page.title(), 'Nodes · Tiltyard');
+  });
+
+  test('are asked for again while the page is open, until it is paused', async () => {
+    const { page } = browser;
+    let asked = 0;
+    page.on('request', (request) => (asked += request.url().endsWith('/v1/nodes/list') ? 1 : 0));
+    await page.clock.install();
+    await page.reload();
+    await page.getByText('serves alone').waitFor();
+    await page.clock.runFor(11_000);
+    assert.ok(asked >= 3, `asked ${asked} times`);
+    await page.getByRole('button', { name: 'Pause' }).click();
+    await page.getByText('paused').waitFor();
+    const before = asked;
+    await page.clock.runFor(20_000);
+    assert.equal(asked, before);
+  });
+
+  test('are not shown to others than administrators of the server, who are told so', async () => {
+    const grants = [{ role: 'admin', database: 'default' }];
+    const { json } = await new Client(server.url).post('/v1/access/key/create', { name: 'visitor', grants });
+    const other = await openConsole(json.key);
+    try {
+      await other.page.goto(`${server.url}/ui/#/nodes`);
+      await other.page.getByText('The nodes are shown to administrators of the server.').waitFor();
+      assert.equal(await other.page.getByRole('table').count(), 0);
+    } finally {
+      await other.close();
+    }
+  });
+
+  test('nothing in the page complained', () => {
+    assert.deepEqual(browser.complaints, []);
+  });
+});
+
+suite('the nodes of a cluster', { skip: noBrowser === false ? skipCluster : noBrowser }, () => {
+  let folder: string;
+  let cluster: Cluster;
+  let browser: Browser;
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'tiltyard-console-nodes-'));
+    cluster = await Cluster.start({ folder, nodes: 2 });
+    const client = new Client(cluster.node(0).url);
+    assert.equal((await client.arrow('/v1/table/items/create', sampleStream(3))).status, 200);
+    assert.equal((await client.post('/v1/table/items/delete', { predicate: 'id = 0' })).status, 200);
+    browser = await openConsole();
+    await browser.page.goto(`${cluster.node(1).url}/ui/#/nodes`);
+  });
+  after(async () => {
+    await browser.close();
+    await cluster.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  test('are shown with their addresses and leases; after a crash, as silent, and the table as taken over', async () => {
+    const { page } = browser;
+    const [owner, other] = cluster.nodes.map(({ fromPeers }) =>
+      page.getByRole('row').filter({ hasText: fromPeers.url }),
+    );
+    assert.ok(owner !== undefined && other !== undefined);
+    await other.getByText('answered').waitFor();
+    const cells = await owner.getByRole('cell').allInnerTexts();
+    assert.deepEqual([cells[0], cells[3], cells[4]], ['alive', '1', '0']);
+    await cluster.node(0).kill();
+    const client = new Client(cluster.node(1).url);
+    await eventually(async () => (await client.post('/v1/table/items/delete', { predicate: 'id = 1' })).status === 200);
+    await owner.getByText('silent').waitFor();
+    await page
+      .getByRole('region', { name: 'Takeovers' })
+      .getByText(/default items from .+ by .+/)
+      .waitFor();
+  });
+});
