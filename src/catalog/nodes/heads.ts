@@ -43,7 +43,7 @@ export async function setHead(sql: Sql, tableId: string, version: number): Promi
     .insertInto('heads')
     .values({ tableId, version, change: NEXT_CHANGE })
     .onConflict((conflict) =>
-      conflict.column('tableId').doUpdateSet(({ ref }) => ({ version, change: ref('excluded.change') })),
+      conflict.column('tableId').doUpdateSet((row) => ({ version, change: row.ref('excluded.change') })),
     )
     .execute();
 }
@@ -59,7 +59,7 @@ export async function advanceHead(sql: Sql, tableId: string, version: number): P
         .onConflict((conflict) =>
           conflict
             .column('tableId')
-            .doUpdateSet(({ ref }) => ({ version: ref('excluded.version'), change: ref('excluded.change') }))
+            .doUpdateSet((row) => ({ version: row.ref('excluded.version'), change: row.ref('excluded.change') }))
             .whereRef('heads.version', '<', 'excluded.version'),
         )
         .compile(),

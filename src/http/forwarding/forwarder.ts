@@ -34,7 +34,7 @@ export type ForwardedBody = { readonly kind: 'whole'; readonly bytes: Uint8Array
 /** Beyond the lease time: a takeover may first have to find out which writes were applied. */
 const TAKEOVER_SECONDS = 5;
 const RETRY_MILLISECONDS = 100;
-const CONNECT_MILLISECONDS = 2000;
+const ACCEPT_MILLISECONDS = 2000;
 
 /** Nothing of the request was applied: it may be sent again. */
 class NotSent extends Error {}
@@ -102,9 +102,10 @@ export class Forwarder {
     const ended = new AbortController();
     let outcome: 'done' | ForwardFailure = 'unreachable';
     try {
-      const request = await this.#connect(context, owner.address, body);
-      outcome = 'reply_lost';
+      const request = this.#open(context, owner.address, body);
       const replied = receive(request);
+      await accepted(request, replied);
+      outcome = 'reply_lost';
       this.#watch({ request, owner, table, context, signal: ended.signal });
       const sent = body.kind === 'whole' ? request.end(body.bytes) : this.#stream(context, request);
       const reply = await replied;
@@ -122,19 +123,15 @@ export class Forwarder {
     }
   }
 
-  /** Resolves when the connection is there: until then nothing was sent. */
-  async #connect(
-    { message, requestId }: RequestContext,
-    address: string | undefined,
-    body: ForwardedBody,
-  ): Promise<ClientRequest> {
+  /** The owner is asked whether it takes the body. Until it has said so, it can have applied nothing. */
+  #open({ message, requestId }: RequestContext, address: string | undefined, body: ForwardedBody): ClientRequest {
     if (address === undefined) throw new NotSent('The owner has no address.');
     const { nodeId, secret } = this.#settings;
     const traceparent = this.#settings.traceparent();
     const base = new URL(address);
     const length = body.kind === 'whole' ? body.bytes.length : message.headers['content-length'];
     const isSecure = base.protocol === 'https:';
-    const request = (isSecure ? requestHttps : requestHttp)({
+    return (isSecure ? requestHttps : requestHttp)({
       host: base.hostname.replace(/^\[(.*)\]$/, '$1'),
       port: base.port,
       path: message.url,
@@ -146,29 +143,9 @@ export class Forwarder {
         ...(length === undefined ? {} : { 'content-length': length }),
         ...(traceparent === undefined ? {} : { traceparent }),
         'x-request-id': requestId,
+        ...(length === 0 ? {} : { expect: '100-continue' }),
       },
     });
-    await new Promise<void>((resolve, reject) => {
-      const fail = (cause?: unknown): void => {
-        request.destroy();
-        reject(new NotSent('The owner cannot be reached.', { cause }));
-      };
-      const timer = setTimeout(fail, CONNECT_MILLISECONDS);
-      const settle = (): void => {
-        clearTimeout(timer);
-        request.off('error', fail);
-        resolve();
-      };
-      request.once('error', (cause) => {
-        clearTimeout(timer);
-        fail(cause);
-      });
-      request.once('socket', (socket) => {
-        if (!socket.connecting) settle();
-        else socket.once(isSecure ? 'secureConnect' : 'connect', settle);
-      });
-    });
-    return request;
   }
 
   async #stream(context: RequestContext, request: ClientRequest): Promise<void> {
@@ -216,6 +193,25 @@ interface Watched {
   readonly table: TableRecord;
   readonly context: RequestContext;
   readonly signal: AbortSignal;
+}
+
+/** Without a body there is nothing to wait with: the request counts as sent once there is a connection. */
+async function accepted(request: ClientRequest, replied: Promise<IncomingMessage>): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    const fail = (cause?: unknown): void => {
+      clearTimeout(timer);
+      request.destroy();
+      reject(new NotSent('The owner does not answer.', { cause }));
+    };
+    const settle = (): void => {
+      clearTimeout(timer);
+      resolve();
+    };
+    const timer = setTimeout(fail, ACCEPT_MILLISECONDS);
+    replied.then(settle, fail);
+    if (request.hasHeader('expect')) request.once('continue', settle);
+    else request.once('socket', (socket) => (socket.connecting ? socket.once('connect', settle) : settle()));
+  });
 }
 
 /** The reply, once its headers are there. A failure after the connection was made leaves the write in doubt. */

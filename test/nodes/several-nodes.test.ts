@@ -1,0 +1,180 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, suite, test } from 'node:test';
+import { hopHeader } from '../../src/http/forwarding/hop.ts';
+import { NO_OBJECT_STORES } from '../storage/object/test-stores.ts';
+import { sampleStream } from '../support/arrow-tables.ts';
+import { Client } from '../support/client.ts';
+import type { Answer } from '../support/client.ts';
+import { Cluster } from '../support/cluster.ts';
+import { eventually } from '../support/eventually.ts';
+import { withoutPostgres } from '../support/postgres.ts';
+
+const skip = withoutPostgres === false ? NO_OBJECT_STORES : withoutPostgres;
+
+function ok({ status, text, json }: Answer): any {
+  assert.equal(status, 200, text);
+  return json;
+}
+
+suite('three nodes on one catalog and one store', { skip }, () => {
+  let folder: string;
+  let cluster: Cluster;
+  let clients: readonly [Client, Client, Client];
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'tiltyard-nodes-'));
+    cluster = await Cluster.start({ folder, flags: ['--maintenance-running-max=0', '--storage-poll-seconds=0.2'] });
+    const [a, b, c] = cluster.nodes.map(({ url }) => new Client(url));
+    assert.ok(a !== undefined && b !== undefined && c !== undefined);
+    clients = [a, b, c];
+  });
+  after(async () => {
+    await cluster.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  /** Created through the first node, which owns it from its first write on. */
+  async function createOwned(name: string): Promise<string> {
+    const table = `/v1/table/${name}`;
+    ok(await clients[0].arrow(`${table}/create`, sampleStream(10)));
+    ok(await clients[0].arrow(`${table}/insert`, sampleStream(1)));
+    return table;
+  }
+
+  const count = async (client: Client, table: string): Promise<number> =>
+    ok(await client.post(`${table}/count_rows`, {}));
+
+  test('a write through any node is seen by the next read of every node', async () => {
+    const table = await createOwned('seen');
+    let rows = 11;
+    for (const writer of [...clients, ...clients]) {
+      ok(await writer.arrow(`${table}/insert`, sampleStream(3)));
+      rows += 3;
+      for (const reader of clients) assert.equal(await count(reader, table), rows);
+    }
+  });
+
+  test('every kind of write is forwarded to the owner of the table', async () => {
+    const table = await createOwned('forwarded');
+    const [, b, c] = clients;
+    ok(await b.post(`${table}/update`, { updates: [['id', 'id + 100']] }));
+    ok(await c.post(`${table}/delete`, { predicate: 'id = 100' }));
+    ok(await b.arrow(`${table}/merge_insert?on=id&when_not_matched_insert_all=true`, sampleStream(2)));
+    ok(await c.post(`${table}/add_columns`, { new_columns: [{ name: 'twice', expression: 'id * 2' }] }));
+    ok(await b.post(`${table}/tags/create`, { tag: 'now', version: 3 }));
+    ok(await c.post(`${table}/branches/create`, { name: 'trial' }));
+    ok(await b.arrow(`${table}/create?mode=overwrite`, sampleStream(4)));
+    for (const client of clients) assert.equal(await count(client, table), 4);
+    ok(await c.post(`${table}/restore`, { version: 2 }));
+    for (const client of clients) assert.equal(await count(client, table), 11);
+    ok(await b.post(`${table}/rename`, { new_table_name: 'renamed' }));
+    ok(await c.post('/v1/table/renamed/drop', {}));
+    for (const client of clients) assert.equal((await client.post('/v1/table/renamed/describe', {})).status, 404);
+  });
+
+  test('refusals of a forwarded write are those of the owner', async () => {
+    const table = await createOwned('refused');
+    const [, b] = clients;
+    assert.equal((await b.post(`${table}/update`, { updates: [['missing', '1']] })).status, 404);
+    assert.equal((await b.post(`${table}/delete`, { predicate: 'id = = 1' })).status, 400);
+    const mismatch = await b.post(`${table}/update`, { updates: [['id', '1']] }, { 'if-match': '"99"' });
+    assert.equal(mismatch.status, 412, mismatch.text);
+    const stranger = new Client(cluster.node(1).url, { key: undefined });
+    assert.equal((await stranger.post(`${table}/update`, { updates: [['id', '1']] })).status, 401);
+  });
+
+  test('a write with a key that is repeated through another node is applied once', async () => {
+    const table = await createOwned('keyed');
+    const headers = { 'idempotency-key': 'once' };
+    const replies = [];
+    for (const client of clients) replies.push(await client.arrow(`${table}/insert`, sampleStream(5), headers));
+    for (const reply of replies) assert.equal(ok(reply).version, 3);
+    assert.equal(await count(clients[2], table), 16);
+  });
+
+  test('of many creates of one name through all nodes exactly one succeeds', async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const attempts = [...clients, ...clients].map(async (client) =>
+        client.arrow(`/v1/table/raced${round}/create`, sampleStream(1)),
+      );
+      const statuses = (await Promise.all(attempts)).map(({ status }) => status).toSorted((one, other) => one - other);
+      assert.deepEqual(statuses, [200, 409, 409, 409, 409, 409]);
+    }
+  });
+
+  test('a key that is revoked at one node is refused by the others at once', async () => {
+    const [a, b, c] = clients;
+    const made = ok(await a.post('/v1/access/key/create', { name: 'short', grants: [{ role: 'admin', all_databases: true }] }));
+    const client = new Client(cluster.node(1).url, { key: made.key ?? made.api_key });
+    ok(await client.get('/v1/namespace/$/table/list'));
+    ok(await c.post('/v1/access/key/revoke', { key_id: made.id }));
+    assert.equal((await client.get('/v1/namespace/$/table/list')).status, 401);
+    ok(await b.get('/v1/namespace/$/table/list'));
+  });
+
+  test('a warm read asks neither the store for metadata nor the catalog more than once', async () => {
+    const table = await createOwned('warm');
+    for (let round = 0; round < 3; round += 1) await count(clients[1], table);
+    const requests = cluster.store.log.length;
+    // Within the time of one poll.
+    for (let round = 0; round < 3; round += 1) await count(clients[1], table);
+    const metadata = cluster.store.log
+      .slice(requests)
+      .filter(({ path, query }) => /_versions|list-type/.test(path + query));
+    assert.ok(metadata.length <= 2, JSON.stringify(metadata));
+  });
+
+  test('a header of a hop without proof changes nothing', async () => {
+    const table = await createOwned('unproven');
+    const message = { method: 'POST', url: `${table}/update` };
+    const forged = hopHeader('node', 'x'.repeat(40), message);
+    const body = { updates: [['id', 'id + 1']] };
+    ok(await clients[1].post(`${table}/update`, body, forged));
+  });
+
+  test('a table whose owner is killed is written by another node within its lease time', async () => {
+    const table = await createOwned('killed');
+    await cluster.node(0).kill();
+    const startedAt = performance.now();
+    ok(await clients[1].post(`${table}/update`, { updates: [['id', 'id + 1']] }));
+    assert.ok(performance.now() - startedAt < 10_000);
+    ok(await clients[2].arrow(`${table}/insert`, sampleStream(1)));
+    assert.equal(await count(clients[1], table), 12);
+    await cluster.node(0).start();
+    assert.equal(await count(clients[0], table), 12);
+  });
+
+  test('an owner that is paused past its lease undoes nothing when it goes on', async () => {
+    const table = await createOwned('paused');
+    const held = cluster.store.faults.hold({ method: 'PUT', path: /paused.*_versions/ });
+    const late = clients[0].post(`${table}/update`, { updates: [['id', 'id + 1000']] });
+    await held.reached;
+    cluster.node(0).pause();
+    ok(await clients[1].arrow(`${table}/insert`, sampleStream(2)));
+    held.release();
+    cluster.node(0).resume();
+    const { status } = await late;
+    assert.equal(status, 503);
+    assert.equal(await count(clients[0], table), 13);
+    const changed = await clients[2].post(`${table}/count_rows`, { predicate: 'id >= 1000' });
+    assert.equal(ok(changed), 0);
+  });
+
+  test('the tables of a node that shuts down are written by others without a failure', async () => {
+    const table = await createOwned('drained');
+    const body = { updates: [['id', 'id + 1']] };
+    let isOver = false;
+    const writer = async (client: Client): Promise<void> => {
+      while (!isOver) ok(await client.post(`${table}/update`, body));
+    };
+    const writers = Promise.all([writer(clients[1]), writer(clients[2])]);
+    await Promise.race([writers, cluster.node(0).drain()]);
+    const before = ok(await clients[1].post(`${table}/update`, body)).version;
+    await eventually(async () => ok(await clients[1].post(`${table}/describe`, {})).version > before);
+    isOver = true;
+    await writers;
+    await cluster.node(0).start();
+  });
+});
