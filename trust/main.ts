@@ -113,7 +113,7 @@ async function main(): Promise<number> {
     });
   }
   const isWanted = ({ name, isLong }: Planned): boolean =>
-    wanted.names.length === 0 ? isLong !== true : wanted.names.includes(name);
+    wanted.names.length === 0 ? wanted.isShort || isLong !== true : wanted.names.includes(name);
   await run.runAll(PLAN.filter(isWanted));
   const results = run.results();
   process.stdout.write(formatFigures(results, wanted));

@@ -1,7 +1,10 @@
 import type { Socket } from 'node:net';
 import type { Cluster } from '../../../test/support/cluster.ts';
 
-/** Counts the statements that nodes send to PostgreSQL, from the bytes on the wire. */
+/** What nodes do by themselves: heartbeats, and the search for work that other nodes have left. */
+const OWN_WORK = /\b(?:nodes|leases|journal|removals|jobs|node_id)\b|advisory|^(?:begin|commit|rollback)\b/i;
+
+/** Counts the statements that requests cause nodes to send to PostgreSQL, from the bytes on the wire. */
 export class StatementCounter {
   count = 0;
   readonly #rest = new Map<Socket, Buffer>();
@@ -25,8 +28,14 @@ export class StatementCounter {
       const end = start + bytes.readInt32BE(start);
       if (bytes.length < end) break;
       const letter = start === 0 ? '' : String.fromCharCode(bytes[0] ?? 0);
-      // A query without parameters, or the execution of one with them.
-      if (letter === 'Q' || letter === 'E') this.count += 1;
+      // A query without parameters, or one that is prepared, which each execution is anew.
+      if (letter === 'Q' || letter === 'P') {
+        const text = bytes
+          .toString('utf8', start + 4, end)
+          .replaceAll('\u0000', ' ')
+          .trim();
+        if (!OWN_WORK.test(text)) this.count += 1;
+      }
       bytes = bytes.subarray(end);
     }
     this.#rest.set(client, bytes);
