@@ -50,7 +50,9 @@ function groupFiles(files) {
 
 /** The tests of the catalog that open one run a second time, on PostgreSQL. */
 function groupOnPostgres(files) {
-  const onBoth = files.filter((file) => /\/catalog\/(?:access|journal|namespaces|nodes|tables|catalog|databases)/.test(file));
+  const onBoth = files.filter((file) =>
+    /\/catalog\/(?:access|journal|namespaces|nodes|tables|catalog|databases)/.test(file),
+  );
   if (onBoth.length === 0 || findPostgres() === undefined) return [];
   return [writeGroup('catalog-on-postgres.test.js', onBoth, ["process.env['TILTYARD_TEST_CATALOG'] = 'postgres';"])];
 }

@@ -106,7 +106,9 @@ suite('three nodes on one catalog and one store', { skip }, () => {
 
   test('a key that is revoked at one node is refused by the others at once', async () => {
     const [a, b, c] = clients;
-    const made = ok(await a.post('/v1/access/key/create', { name: 'short', grants: [{ role: 'admin', all_databases: true }] }));
+    const made = ok(
+      await a.post('/v1/access/key/create', { name: 'short', grants: [{ role: 'admin', all_databases: true }] }),
+    );
     const client = new Client(cluster.node(1).url, { key: made.key });
     ok(await client.get('/v1/namespace/$/table/list'));
     ok(await c.post('/v1/access/key/revoke', { key_id: made.id }));
