@@ -25,10 +25,18 @@ export interface Coordination {
   settle(tableId: string): void;
   /** Another node has taken the table over. */
   lost(tableId: string): void;
+  /** Whether the owner before this one may still run, and not know that it was replaced. */
+  mayFormerRun(tableId: string): Promise<boolean>;
 }
 
 /** One process serves: every table is always ours. The server lock keeps others out. */
 export function createSingleProcess(): Coordination {
   const ours = { epoch: 0, hasPending: false };
-  return { own: async () => ours, locate: async () => undefined, settle: () => {}, lost: () => {} };
+  return {
+    own: async () => ours,
+    locate: async () => undefined,
+    settle: () => {},
+    lost: () => {},
+    mayFormerRun: async () => false,
+  };
 }

@@ -62,6 +62,10 @@ export class TableLeases implements Coordination {
     this.#telemetry.emit({ kind: 'lease-lost', tableId, epoch: known.epoch });
   }
 
+  async mayFormerRun(tableId: string): Promise<boolean> {
+    return this.#catalog.leases.mayFormerRun(tableId);
+  }
+
   /** Other nodes may have taken over any table. */
   forget(): void {
     this.#ours.clear();

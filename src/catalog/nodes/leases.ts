@@ -66,6 +66,19 @@ export function createLeaseStore({ read, append, clock, nodeId: ownId = '', now 
       );
     },
 
+    /** Whether the node that the table was taken from may still run: it has neither left nor been replaced. */
+    async mayFormerRun(tableId: string): Promise<boolean> {
+      const former = await read(async (sql) =>
+        sql
+          .selectFrom('leases')
+          .innerJoin('nodes', 'nodes.id', 'leases.takenFrom')
+          .select('nodes.id')
+          .where('leases.tableId', '=', tableId)
+          .executeTakeFirst(),
+      );
+      return former !== undefined;
+    },
+
     /** Tables that have writes pending and no holder that is alive. */
     async listAbandoned(limit: number): Promise<readonly string[]> {
       const rows = await read(async (sql) =>

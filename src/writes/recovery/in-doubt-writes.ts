@@ -1,7 +1,7 @@
 import type { Catalog, JournalEntry, NewCommit, NewEntry } from '../../catalog/catalog.ts';
 import type { WriteTarget } from '../../engine/engine.ts';
 import { NotOwner } from '../../errors/not-owner.ts';
-import type { TableRecord } from '../../model/table.ts';
+import type { CommitKind, TableRecord } from '../../model/table.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
 import type { Coordination, Ownership } from '../../coordination/coordination.ts';
 import type { Idempotency } from '../idempotency/idempotency.ts';
@@ -36,6 +36,9 @@ interface InDoubtWrite extends Tracked {
 }
 
 type Branch = Pick<JournaledWrite, 'table' | 'branch'>;
+
+/** They replace whatever is there, or touch no rows: the engine commits them over a fence. */
+const UNFENCED: ReadonlySet<CommitKind> = new Set(['overwrite', 'config']);
 
 const RETRY_MILLISECONDS_MIN = 200;
 const RETRY_MILLISECONDS_MAX = 10_000;
@@ -201,7 +204,8 @@ export class InDoubtWrites {
       // It may have been ended while this waited for the queue.
       if ((await journal.find(entry.id))?.state !== 'pending') continue;
       const verdict = await this.#judge(table, { ...entry, epoch }, entries);
-      if (verdict.kind === 'unknown') {
+      const isOpen = verdict.kind === 'not-committed' && entry.epoch < epoch && (await this.#mayArrive(table, entry));
+      if (verdict.kind === 'unknown' || isOpen) {
         if (!this.#inDoubt.has(entry.id)) this.add([entry], false);
         continue;
       }
@@ -212,6 +216,15 @@ export class InDoubtWrites {
     }
     if (commits.length > 0) await storages.of(table.location.root).syncSince(table.location, since);
     await this.#record(ended, commits);
+  }
+
+  /** No fence refuses such a commit: while the former owner may still run, it may yet be made. */
+  async #mayArrive(table: TableRecord, entry: JournalEntry): Promise<boolean> {
+    if (!readExpectation(entry).kinds.some((kind) => UNFENCED.has(kind))) return false;
+    const { storages, coordination } = this.#parts;
+    const { retentionSecondsMin } = storages.of(table.location.root);
+    const isRecent = Date.now() - entry.since < retentionSecondsMin * 1000;
+    return isRecent && coordination.mayFormerRun(table.id);
   }
 
   async #judge(table: TableRecord, entry: JournalEntry, entries: readonly JournalEntry[]): Promise<Verdict> {
