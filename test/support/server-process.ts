@@ -35,7 +35,7 @@ export async function startServerProcess(
   const main = fileURLToPath(new URL('../../bundle/main.js', import.meta.url));
   const anyPort = flags.some((flag) => flag.startsWith('--port=')) ? [] : ['--port=0'];
   const child = spawn(process.execPath, [main, 'serve', folder, ...anyPort, '--log-format=json', ...flags], {
-    env: { ...process.env, TILTYARD_ADMIN_KEY: ADMIN_KEY, ...env },
+    env: { ...withoutTestVariables(process.env), TILTYARD_ADMIN_KEY: ADMIN_KEY, ...env },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   const exited = new Promise<number | null>((resolve) => child.once('exit', resolve));
@@ -98,4 +98,9 @@ export function signal(pid: number, name: NodeJS.Signals): void {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
   }
+}
+
+/** Those of the tests are no settings of the server. */
+function withoutTestVariables(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('TILTYARD_TEST_')));
 }

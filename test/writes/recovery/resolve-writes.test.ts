@@ -211,7 +211,7 @@ suite('a kill of the release before', () => {
     for (const column of ['epoch', 'generation', 'expected']) {
       catalog.exec(`alter table journal drop column ${column}`);
     }
-    for (const table of ['nodes', 'leases', 'heads']) catalog.exec(`drop table ${table}`);
+    for (const table of ['nodes', 'leases', 'heads', 'jobs']) catalog.exec(`drop table ${table}`);
     catalog.exec('drop index journal_pending');
     catalog.exec('alter table tables drop column node_id');
     catalog.exec("update journal set state = 'begun' where state = 'pending'");
