@@ -66,18 +66,7 @@ export function createLeaseStore({ read, append, clock, nodeId: ownId = '', now 
       );
     },
 
-    /** Whether the node that the table was taken from may still run: it has neither left nor been replaced. */
-    async mayFormerRun(tableId: string): Promise<boolean> {
-      const former = await read(async (sql) =>
-        sql
-          .selectFrom('leases')
-          .innerJoin('nodes', 'nodes.id', 'leases.takenFrom')
-          .select('nodes.id')
-          .where('leases.tableId', '=', tableId)
-          .executeTakeFirst(),
-      );
-      return former !== undefined;
-    },
+    mayFormerRun: async (tableId: string) => read(async (sql) => mayFormerRun(sql, tableId)),
 
     /** Tables that have writes pending and no holder that is alive. */
     async listAbandoned(limit: number): Promise<readonly string[]> {
@@ -126,6 +115,17 @@ export function createLeaseStore({ read, append, clock, nodeId: ownId = '', now 
       }));
     },
   };
+}
+
+/** Whether the node that the table was taken from may still run: it has neither left nor been replaced. */
+async function mayFormerRun(sql: Sql, tableId: string): Promise<boolean> {
+  const former = await sql
+    .selectFrom('leases')
+    .innerJoin('nodes', 'nodes.id', 'leases.takenFrom')
+    .select('nodes.id')
+    .where('leases.tableId', '=', tableId)
+    .executeTakeFirst();
+  return former !== undefined;
 }
 
 async function findLease(sql: Sql, tableId: string, clock: CatalogContext['clock']) {
