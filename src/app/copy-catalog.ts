@@ -94,7 +94,7 @@ function lockServerFiles(address: string): readonly FileLock[] {
     const lock = tryLockFile(candidate);
     if (lock === undefined) {
       for (const each of locks) each.close();
-      throw inUse(address, 'a server');
+      throw inUse(address, 'a server', 'Stop it first.');
     }
     locks.push(lock);
   }
@@ -104,11 +104,11 @@ function lockServerFiles(address: string): readonly FileLock[] {
 async function requireNoNode(address: string, sql: Sql): Promise<void> {
   const { findLiveNode } = await import('../catalog/postgres/live-nodes.ts');
   const node = await findLiveNode(sql);
-  if (node !== undefined) throw inUse(address, `the node ${node}`);
+  if (node !== undefined)
+    throw inUse(address, `the node ${node}`, 'Stop it first. One that was killed counts as gone when its lease ends.');
 }
 
-function inUse(address: string, user: string): ServiceError {
-  const hint = 'Stop it first. A node that ended without saying so counts as gone after its lease time.';
+function inUse(address: string, user: string, hint: string): ServiceError {
   return new ServiceError('ServiceUnavailable', `The catalog in ${nameCatalog(address)} is in use by ${user}.`, {
     hint,
   });

@@ -45,7 +45,7 @@ export async function invoke(
   const resolved = await resolveTarget(operation, caller, input, services.catalog);
   const forwarded = await forward(operation, input, resolved, services.catalog);
   if (forwarded !== undefined) return forwarded;
-  // Data that somebody else wrote are checked before the engine reads them.
+  // Data that another program wrote are checked before the engine reads them.
   const isUnchecked = resolved.table?.isDeclared === true && operation.ignoresData === undefined;
   const target = isUnchecked ? { ...resolved, table: await checkDeclared(resolved.table, services) } : resolved;
   const request = { ...input, ...target, caller, write: readWriteRequest(operation, caller, input, target.table?.id) };

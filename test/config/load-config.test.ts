@@ -35,6 +35,18 @@ function faultsOf(given: Given): readonly string[] {
   return loaded.faults;
 }
 
+const STORAGE_DEFAULTS = {
+  lockSeconds: 5,
+  requestSeconds: 30,
+  requestAttemptsMax: 5,
+  retentionSecondsMin: 600,
+  pollSeconds: 5,
+  vending: 'off',
+  vendingRole: undefined,
+  vendingEndpoint: undefined,
+  vendingSeconds: 900,
+};
+
 test('needs nothing to be told', () => {
   const config = configOf({});
   assert.equal(config.data, '/srv/data');
@@ -48,15 +60,7 @@ test('needs nothing to be told', () => {
   assert.deepEqual(config.storage, {
     root: '/srv/data',
     sync: 'full',
-    lockSeconds: 5,
-    requestSeconds: 30,
-    requestAttemptsMax: 5,
-    retentionSecondsMin: 600,
-    pollSeconds: 5,
-    vending: 'off',
-    vendingRole: undefined,
-    vendingEndpoint: undefined,
-    vendingSeconds: 900,
+    ...STORAGE_DEFAULTS,
     options: {},
     allowedCallerOptions: [],
   });
@@ -110,15 +114,7 @@ test('reads every kind of value from flags', () => {
   assert.deepEqual(config.storage, {
     root: 's3://bucket/tables',
     sync: 'os',
-    lockSeconds: 5,
-    requestSeconds: 30,
-    requestAttemptsMax: 5,
-    retentionSecondsMin: 600,
-    pollSeconds: 5,
-    vending: 'off',
-    vendingRole: undefined,
-    vendingEndpoint: undefined,
-    vendingSeconds: 900,
+    ...STORAGE_DEFAULTS,
     options: { aws_region: 'eu-1' },
     allowedCallerOptions: ['a', 'b'],
   });

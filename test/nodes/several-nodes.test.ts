@@ -179,4 +179,14 @@ suite('three nodes on one catalog and one store', { skip }, () => {
     await writers;
     await cluster.node(0).start();
   });
+
+  test('a node that cannot reach the catalog shuts down cleanly', async () => {
+    const node = cluster.node(2);
+    node.toCatalog.cut();
+    assert.equal(await node.drain(), 0);
+    const ends = node.log.map(({ event }) => event).filter((event) => /^worker-(?:stopped|died)$/.test(event));
+    assert.equal(ends.at(-1), 'worker-stopped');
+    node.toCatalog.resume();
+    await node.start();
+  });
 });

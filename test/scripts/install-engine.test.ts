@@ -52,7 +52,7 @@ interface Outcome {
   readonly err: string;
 }
 
-/** The script in a project of its own, with the real npm and a registry that has the fallback. */
+/** The script in a temporary project, with the real npm and a registry that has the fallback. */
 async function makeProject(t: TestContext): Promise<Project> {
   const folder = await mkdtemp(join(tmpdir(), 'tiltyard-install-'));
   const registry = await startRegistry();

@@ -18,7 +18,7 @@ interface Packed {
 
 export type Registry = Awaited<ReturnType<typeof startRegistry>>;
 
-/** A package registry on a port of its own, for the real npm: packages that were published, 404 for all others. */
+/** A package registry on a free port, for the real npm: packages that were published, 404 for all others. */
 export async function startRegistry() {
   const published = new Map<string, readonly Packed[]>();
   const asked: string[] = [];

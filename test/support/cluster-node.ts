@@ -111,7 +111,10 @@ export class ClusterNode {
   /** As for an upgrade; resolves when it has ended. */
   async drain(): Promise<number | null> {
     const ended = this.#end();
-    return (await ended?.stop()) ?? null;
+    const known = ended?.log.length ?? 0;
+    const exitCode = (await ended?.stop()) ?? null;
+    this.#pastLog.push(...(ended?.log.slice(known) ?? []));
+    return exitCode;
   }
 
   /** Its connections to others work again. */

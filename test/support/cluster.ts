@@ -7,7 +7,7 @@ import { ADMIN_KEY } from './server.ts';
 import { TcpProxy } from './tcp-proxy.ts';
 
 export interface ClusterOptions {
-  /** Of the nodes' data; whoever made it removes it. */
+  /** Of the nodes' data; the caller removes it. */
   readonly folder: string;
   readonly nodes?: number;
   readonly leaseSeconds?: number;

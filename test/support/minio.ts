@@ -18,7 +18,7 @@ export const withoutMinio = findMinio() === undefined ? 'minio is not installed'
 const ACCESS = 'minio-access-key';
 const SECRET = 'minio-secret-key';
 
-/** A real server of S3 and STS over a folder of its own, with a bucket; ended after the test. */
+/** A real server of S3 and STS over a temporary folder, with a bucket; ended after the test. */
 export async function startMinio(test: { after(work: () => unknown): void }, bucket: string) {
   const program = findMinio();
   if (program === undefined) throw new Error('minio is not installed.');

@@ -18,7 +18,7 @@ export const withoutVersityGw = findVersityGw() === undefined ? 'versitygw is no
 const ACCESS = 'versity-access-key';
 const SECRET = 'versity-secret-key';
 
-/** A real server of S3 over a folder of its own, with a bucket; ended after the test. */
+/** A real server of S3 over a temporary folder, with a bucket; ended after the test. */
 export async function startVersityGw(test: { after(work: () => unknown): void }, bucket: string) {
   const program = findVersityGw();
   if (program === undefined) throw new Error('versitygw is not installed.');

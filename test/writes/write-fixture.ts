@@ -41,7 +41,7 @@ export type Pair = readonly [column: string, expression: string];
 export interface WriteFixtureSettings extends Partial<StorageSettings> {
   /** The folder of a fixture before this one, as after a restart of the service. */
   readonly folder?: string;
-  /** A folder, or an address that `objects` fit; a folder of its own by default. */
+  /** A folder, or an address that `objects` fit; a temporary folder by default. */
   readonly root?: string;
   readonly limits?: Partial<EngineLimits>;
   readonly journal?: Partial<JournalLimits>;

@@ -57,3 +57,22 @@ function isConnectionFault(error: Error): boolean {
     /^(?:Connection terminated|timeout exceeded|Query read timeout|Cannot use a pool after)/u.test(error.message)
   );
 }
+
+/** For a start: which server was asked, and what is wrong, without the password of its address. */
+export function explainUnreachable(error: unknown, url: string): unknown {
+  if (!(error instanceof ServiceError) || error.kind !== 'ServiceUnavailable') return error;
+  const { host, pathname } = new URL(url);
+  const code = error.cause instanceof pg.DatabaseError ? classOf(error.cause) : undefined;
+  const problem = PROBLEMS[code ?? ''] ?? 'cannot be reached';
+  const message = `PostgreSQL at ${host}, with the database ${pathname.slice(1)} of the catalog, ${problem}.`;
+  return new ServiceError('ServiceUnavailable', message, {
+    hint: 'Check catalog.url, and that the server runs and lets its user in.',
+    cause: error,
+  });
+}
+
+const PROBLEMS: Readonly<Record<string, string>> = {
+  '28': 'does not let the user in',
+  '3D': 'has no such database',
+  '53': 'has no connection left',
+};

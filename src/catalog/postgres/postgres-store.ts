@@ -3,7 +3,7 @@ import pg from 'pg';
 import { changeInDoubt, requireStorableText } from '../errors.ts';
 import { createSql } from '../store.ts';
 import type { CatalogStore, Sql } from '../store.ts';
-import { isRefusedStatement, retryWhileAway } from './errors.ts';
+import { explainUnreachable, isRefusedStatement, retryWhileAway } from './errors.ts';
 
 export interface PostgresSettings {
   /** `postgres://user:password@host:port/database`, with options of the server as its query. */
@@ -21,7 +21,7 @@ export async function openPostgresStore(settings: PostgresSettings): Promise<Cat
     await store.read(async (sql) => expression`select 1`.execute(sql));
   } catch (error) {
     await store.close();
-    throw error;
+    throw explainUnreachable(error, settings.url);
   }
   return store;
 }

@@ -79,7 +79,7 @@ export async function isOnlyDeclared(table: TableRecord, services: Services): Pr
 
 /**
  * A declared table whose data are found is an ordinary one from then on. Refuses data that refer to files of others:
- * whoever wrote them could read those through the server.
+ * the writer of the data could read them through the server.
  */
 export async function checkDeclared(table: TableRecord, { engine, catalog }: Services): Promise<TableRecord> {
   const { isDeclared, ...published } = table;

@@ -48,7 +48,7 @@ async function startFirst(context: TestContext, config: Config) {
   return { config, catalog, isNewCatalog, adminKey };
 }
 
-/** Each with a data folder of its own. */
+/** Each with a separate data folder. */
 async function startTogether(context: TestContext, env: Variables) {
   const configs = await Promise.all(
     Array.from({ length: SERVERS }, async () => toConfig(await temporaryFolder(context), env)),

@@ -103,12 +103,18 @@ suite('the catalog in PostgreSQL', { skip: withoutPostgres }, () => {
     assert.equal(await store.read(readCount), 1);
   });
 
-  test('refuses a server that is not there or does not know the user, without naming it', async () => {
-    const unavailable = refusal('ServiceUnavailable', /^The catalog is not available at the moment\.$/);
+  test('says which server it cannot use and why, without the password', async () => {
     const settings = { connectionsMax: 1, waitMilliseconds: 200 };
-    await assert.rejects(openPostgresStore({ ...settings, url: 'postgres://postgres@127.0.0.1:1/none' }), unavailable);
-    const wrong = `postgres://stranger@127.0.0.1:${postgres.port}/postgres`;
-    await assert.rejects(openPostgresStore({ ...settings, url: wrong }), unavailable);
+    const open = async (login: string, port: number, database: string): Promise<unknown> =>
+      openPostgresStore({ ...settings, url: `postgres://${login}:password-of-it@127.0.0.1:${port}/${database}` });
+    const at = (port: number, database: string, problem: string): ReturnType<typeof refusal> => {
+      const message = `PostgreSQL at 127.0.0.1:${port}, with the database ${database} of the catalog, ${problem}.`;
+      return refusal('ServiceUnavailable', new RegExp(`^${message.replaceAll('.', String.raw`\.`)}$`));
+    };
+    await assert.rejects(open('postgres', 1, 'none'), at(1, 'none', 'cannot be reached'));
+    const { port } = postgres;
+    await assert.rejects(open('stranger', port, 'postgres'), at(port, 'postgres', 'does not let the user in'));
+    await assert.rejects(open('postgres', port, 'none'), at(port, 'none', 'has no such database'));
   });
 
   test('refuses text that it could not keep', async (context) => {

@@ -50,7 +50,7 @@ async function optionsOf(answer: Answer): Promise<Record<string, string>> {
 async function openEngine(storageOptions: Record<string, string>): Promise<Connection> {
   return connect(ROOT, {
     storageOptions: { ...storageOptions, client_max_retries: '0' },
-    // Otherwise it looks for a catalog of its own in the root.
+    // Otherwise the engine looks for its namespace catalog in the root.
     manifestEnabled: false,
     namespaceClientProperties: { manifest_enabled: 'false' },
   });
@@ -99,7 +99,7 @@ suite('describe_table with vend_credentials', { skip }, () => {
     engine.close();
   });
 
-  test('lets nobody write past the server, not even an administrator', async () => {
+  test('never lets a caller commit without the server, not even an administrator', async () => {
     const table = await server.table();
     const engine = await openEngine(await optionsOf(await post(table.id, 'describe', VEND)));
     const opened = await engine.openTable(nameAt(table.location));

@@ -27,7 +27,7 @@ export class FaultLanes {
     return [...this.counts.values()].reduce((sum, count) => sum + count, 0);
   }
 
-  /** What happened around now, for whoever finds something wrong. */
+  /** What happened around now, for the report of a violation. */
   describeRecent(): string {
     const now = performance.now();
     const ago = (at: number): string => ((now - at) / 1000).toFixed(1);

@@ -154,7 +154,7 @@ function storeFault(name: string, kind: FaultKind, times: number, match: { metho
   };
 }
 
-/** To whoever sends the next request to the store. */
+/** Of the next request to the store, from any node. */
 export const STORE_FAULTS: readonly Fault[] = [
   storeFault('reply to a manifest PUT lost', 'reset-after', 2, { method: 'PUT', path: MANIFEST }),
   storeFault('manifest PUT stored, 500 answered', 'error-after', 2, { method: 'PUT', path: MANIFEST }),

@@ -37,7 +37,7 @@ export async function runUnderFaults(options: UnderFaults): Promise<{ readonly w
   return { watched };
 }
 
-/** Tables of its own each time: those of a thousand versions would measure something else. */
+/** New tables each time: those of a thousand versions would measure something else. */
 async function runRound(options: UnderFaults, round: string, isEnough: () => boolean): Promise<number> {
   const { trust, nodes, lanes, tally, wanted } = options;
   const context: WriterContext = { nodes, round, tally };

@@ -27,7 +27,7 @@ export interface S3Connection {
   /** `undefined`: that of AWS for the region. */
   readonly endpoint: string | undefined;
   readonly allowsHttp: boolean;
-  /** Each bucket has a host of its own. */
+  /** The bucket is part of the host name. */
   readonly isVirtual: boolean;
   /** `undefined`: requests are not signed. */
   readonly credentials: (() => Promise<AwsCredentials>) | undefined;

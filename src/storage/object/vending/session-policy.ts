@@ -3,7 +3,7 @@ import { DATA_FOLDERS, VERSIONS } from '../../format/layout.ts';
 import { manifestName } from '../../format/manifest.ts';
 
 /**
- * What vended credentials allow on the files of a table. Nothing deletes, and nobody replaces a manifest.
+ * What vended credentials allow on the files of a table. They never allow a delete, nor the replacement of a manifest.
  *
  * `read`: get and list. `create`: also the files of the first version of a table that has no data. `stage`: also data
  * files and staging manifests, which the server turns into versions; for tables with managed versioning.
