@@ -14,10 +14,18 @@ export interface RawTable {
 export interface RawQuery {
   onlyIf(filter: string): void;
   limit(count: number): void;
-  nearestTo(vector: Float32Array): RawQuery;
+  nearestTo(vector: Float32Array): RawVectorQuery;
   column(name: string): void;
   analyzePlan(): Promise<string>;
   execute(maxBatchLength?: number): Promise<{ next(): Promise<Buffer | null> }>;
+}
+
+export interface RawVectorQuery extends RawQuery {
+  minimumNprobes(count: number): void;
+  /** 0: no maximum. */
+  maximumNprobes(count: number): void;
+  refineFactor(factor: number): void;
+  ef(effort: number): void;
 }
 
 export interface RawConnection {

@@ -5,15 +5,21 @@ import { openRawEngine } from './engine-side.ts';
 import type { RawConnection } from './engine-side.ts';
 import type { Result } from './measure.ts';
 import { formatTable, showFigure } from './report.ts';
-import { compareAnalysis } from './scenarios/analysis.ts';
+import { compareAnalysis } from './scenarios/reads/analysis.ts';
+import { compareCeiling } from './scenarios/reads/ceiling.ts';
 import { compareCreate } from './scenarios/create.ts';
 import { countInsertCost } from './scenarios/insert-cost.ts';
 import { countFragments } from './scenarios/insert-fragments.ts';
+import { compareFiltered } from './scenarios/filtered.ts';
 import { compareInsertFull } from './scenarios/insert-full.ts';
 import { compareInsert } from './scenarios/insert.ts';
 import { compareList } from './scenarios/list.ts';
+import { compareLookup } from './scenarios/reads/lookup.ts';
 import { compareMaintenance } from './scenarios/maintenance.ts';
-import { compareQuery } from './scenarios/query.ts';
+import { measureRecall } from './scenarios/recall.ts';
+import { compareQuery } from './scenarios/reads/query.ts';
+import { measureRepeat } from './scenarios/reads/repeat.ts';
+import { measureStart } from './scenarios/reads/start.ts';
 import { compareUpdate, compareVersions } from './scenarios/update.ts';
 import type { Bench, Scenario } from './scenarios/scenario.ts';
 import { startServerProcess } from './server-process.ts';
@@ -29,6 +35,12 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   'insert-cost': countInsertCost,
   'insert-fragments': countFragments,
   query: compareQuery,
+  filtered: compareFiltered,
+  recall: measureRecall,
+  repeat: measureRepeat,
+  lookup: compareLookup,
+  start: measureStart,
+  ceiling: compareCeiling,
   list: compareList,
   maintenance: compareMaintenance,
 };
@@ -50,7 +62,7 @@ async function main(): Promise<void> {
   const results: Result[] = [];
   try {
     const report = (line: string): void => void process.stderr.write(`${line}\n`);
-    const bench: Bench = { port: server.port, flags, folder, raw, openRaw, report };
+    const bench: Bench = { port: server.port, flags, folder, raw, openRaw, openRawAt: openRawEngine, report };
     await warmUp(server.port);
     for (const [name, run] of Object.entries(SCENARIOS)) {
       if (wanted.length > 0 && !wanted.some((word) => isNamedBy(name, word))) continue;

@@ -30,7 +30,17 @@ export interface Count {
   readonly goalMax: number;
 }
 
-export type Result = Comparison | Count;
+/** A figure of the server alone from 0 to 1, the more the better. */
+export interface Share {
+  readonly name: string;
+  /** The mean. */
+  readonly share: number;
+  readonly lowest: number;
+  readonly highest: number;
+  readonly goalMin: number;
+}
+
+export type Result = Comparison | Count | Share;
 
 export interface Plan {
   readonly name: string;
@@ -55,20 +65,35 @@ export async function compare(plan: Plan): Promise<Comparison> {
     ];
     for (const side of round % 2 === 0 ? sides : sides.toReversed()) await side();
   }
+  return toComparison({ name: plan.name, goal: plan.goal, http, engine });
+}
+
+/** From the rates of each round. */
+export function toComparison({ name, goal, http, engine }: Pick<Plan, 'name' | 'goal'> & Rates): Comparison {
   const ratios = http.map((rate, round) => rate / (engine[round] ?? Number.NaN));
   return {
-    name: plan.name,
+    name,
     http: median(http),
     engine: median(engine),
     ratio: median(ratios),
     lowest: Math.min(...ratios),
     highest: Math.max(...ratios),
-    goal: plan.goal,
+    goal,
   };
+}
+
+interface Rates {
+  readonly http: readonly number[];
+  readonly engine: readonly number[];
 }
 
 export function countOf(name: string, counts: readonly number[], goalMax: number): Count {
   return { name, count: median(counts), lowest: Math.min(...counts), highest: Math.max(...counts), goalMax };
+}
+
+export function shareOf(name: string, shares: readonly number[], goalMin: number): Share {
+  const share = shares.reduce((sum, each) => sum + each, 0) / Math.max(shares.length, 1);
+  return { name, share, lowest: Math.min(...shares), highest: Math.max(...shares), goalMin };
 }
 
 /** Operations a second. */

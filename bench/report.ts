@@ -2,7 +2,7 @@ import type { Result } from './measure.ts';
 
 /** A table for people; the same figures are kept as JSON. */
 export function formatTable(results: readonly Result[]): string {
-  const head = ['what', 'HTTP a second', 'engine a second', 'ratio or count', 'range', 'goal', ''];
+  const head = ['what', 'HTTP a second', 'engine a second', 'ratio, share or count', 'range', 'goal', ''];
   const rows = results.map((result) => [
     result.name,
     'ratio' in result ? showNumber(result.http) : '',
@@ -18,12 +18,14 @@ export function formatTable(results: readonly Result[]): string {
 }
 
 export function showFigure(result: Result): string {
+  if ('share' in result) return result.share.toFixed(3);
   return showNumber('ratio' in result ? result.ratio : result.count);
 }
 
-/** The goal, and whether it is met: a lower bound on a ratio, an upper bound on a count. */
+/** The goal, and whether it is met: a lower bound on a ratio or share, an upper bound on a count. */
 function describeGoal(result: Result): readonly [string, string] {
   if ('count' in result) return [`≤ ${showNumber(result.goalMax)}`, result.count <= result.goalMax ? 'met' : 'missed'];
+  if ('share' in result) return [`≥ ${showNumber(result.goalMin)}`, result.share >= result.goalMin ? 'met' : 'missed'];
   if (result.goal === 0) return ['', ''];
   return [`≥ ${showNumber(result.goal)}`, result.ratio >= result.goal ? 'met' : 'missed'];
 }

@@ -37,7 +37,7 @@ function nameOfFlag(flag: string): string {
   return flag.split('=', 1)[0] ?? flag;
 }
 
-async function readPort(child: ChildProcess): Promise<number> {
+export async function readPort(child: ChildProcess): Promise<number> {
   return new Promise((resolve, reject) => {
     let text = '';
     child.stdout?.on('data', (piece: Buffer) => {

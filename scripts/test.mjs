@@ -57,6 +57,14 @@ function groupOnPostgres(files) {
   return [writeGroup('catalog-on-postgres.test.js', onBoth, ["process.env['TILTYARD_TEST_CATALOG'] = 'postgres';"])];
 }
 
+/** The tests of the LanceDB client run a second time, against three nodes; those that write past the service do not. */
+function groupOnNodes(files) {
+  const remote = files.filter((file) => file.includes('/clients/') && !file.includes('namespace-rest'));
+  // The fallback engine refuses object stores.
+  if (isFallback || remote.length === 0 || findPostgres() === undefined) return [];
+  return [writeGroup('clients-on-nodes.test.js', remote, ["process.env['TILTYARD_TEST_STORE'] = 'nodes';"])];
+}
+
 /** Each file is a suite, and its hooks are those of the suite. */
 function writeGroup(name, files, first = []) {
   const suites = files.map((file) => {
@@ -102,13 +110,13 @@ start('scripts/bundle.mjs');
 start('scripts/console.mjs');
 const files = findFiles(process.argv.slice(2));
 if (files.some((file) => file.includes('/browser/'))) start('scripts/install-browser.mjs');
-if (files.some((file) => file.includes('/catalog/'))) start('scripts/install-postgres.mjs');
+if (files.some((file) => /\/(?:catalog|clients)\//.test(file))) start('scripts/install-postgres.mjs');
 if (files.some((file) => file.includes('/storage/object/azure'))) start('scripts/install-azurite.mjs');
 const { findPostgres } = await import('../build/test/support/postgres.js');
 rmSync(GROUPS, { recursive: true, force: true });
 mkdirSync(GROUPS, { recursive: true });
 process.env.NODE_OPTIONS = '--enable-source-maps';
-let { failures, unended } = await runFiles([...groupOnPostgres(files), ...groupFiles(files)]);
+let { failures, unended } = await runFiles([...groupOnNodes(files), ...groupOnPostgres(files), ...groupFiles(files)]);
 if (unended.length > 0 && failures.length === 0) {
   // Seen once, cause unknown: a process that only calls the engine did not end. That is no answer to what it asks.
   console.log(`# did not end, run again: ${unended.join(' ')}`);

@@ -8,6 +8,7 @@ import { createReadiness } from './app/readiness.ts';
 import { takeReadings } from './app/readings.ts';
 import { finishWork } from './app/shutdown.ts';
 import { adoptTables, sweepUnfinished } from './app/startup.ts';
+import { warmUp } from './app/warm-up.ts';
 import { createTokenEndpoint } from './auth/issuer/token-endpoint.ts';
 import { TOKEN_ENDPOINT_PATH } from './config/config.ts';
 import type { Config } from './config/config.ts';
@@ -50,6 +51,7 @@ async function joinParts(parts: AppParts, open: OpenParts) {
   const steps = listRecoverySteps(parts, recovered);
   const onDone = (): void => maintenance.start();
   open.add(await recoverWrites({ steps, gate: parts.writeGate, telemetry: parts.telemetry, onDone }));
+  warmUp(parts);
   const server = open.add(await openHttp(parts));
   const ready: AppReady = { ...recovered, databases: databases.length, adminKey, engine: { ...engine.release } };
   return {
@@ -103,6 +105,7 @@ async function openHttp(parts: AppParts): Promise<HttpServer> {
     consoleFolder: fileURLToPath(CONSOLE_FOLDER),
     basePath: config.basePath,
     hostSuffix: config.hostSuffix,
+    trustedProxies: config.http.trustedProxies,
     tls: await readTls(config),
     tracer: parts.exported?.tracer,
     tokenEndpoint:

@@ -36,6 +36,12 @@ export const PLAN: readonly Planned[] = [
     load: async () => (await import('./campaigns/overload.ts')).overload,
   },
   {
+    name: 'hostile-reads',
+    minutesMax: 10,
+    isAlone: true,
+    load: async () => (await import('./campaigns/hostile-reads.ts')).hostileReads,
+  },
+  {
     name: 'nodes',
     minutesMax: 60,
     isAlone: true,

@@ -71,7 +71,9 @@ export class HttpClient {
   async send(path: string, sent: Sent): Promise<Reply> {
     for (let tries = 1; ; tries += 1) {
       const reply = await this.#sendOnce(path, sent);
-      const isFull = reply.status === 503 && reply.headers['retry-after'] !== undefined;
+      // What may have been applied is not sent again without a key.
+      const isFull =
+        reply.status === 503 && reply.headers['retry-after'] !== undefined && !reply.text.includes('not known');
       if (!isFull || tries >= this.#triesMax) return reply;
       await sleep(PAUSE_MILLISECONDS);
     }

@@ -12,6 +12,8 @@ export interface Bench {
   readonly raw: RawConnection;
   /** Another connection to the folder of `raw`, with separate caches, as another program would have. */
   readonly openRaw: () => Promise<RawConnection>;
+  /** A connection to a folder of the server's own tables. */
+  readonly openRawAt: (folder: string) => Promise<RawConnection>;
   readonly report: (line: string) => void;
 }
 

@@ -21,6 +21,8 @@ import { createLoad } from '../http/admission/load.ts';
 import { Jobs } from '../jobs/jobs.ts';
 import { Maintenance } from '../maintenance/maintenance.ts';
 import { readRelease } from '../release.ts';
+import { SizeQuotas } from '../quotas/size-quotas.ts';
+import { ResultCache } from '../result-cache/result-cache.ts';
 import { SlowQueries } from '../slow-queries/slow-queries.ts';
 import { openStorages } from '../storage/storages.ts';
 import type { StorageSettings, Storages } from '../storage/storages.ts';
@@ -28,6 +30,8 @@ import type { TelemetryEvent } from '../telemetry/events.ts';
 import { batchLines, openLogOutput } from '../telemetry/log/log-output.ts';
 import { Metrics, watchEventLoop } from '../telemetry/metrics/metrics.ts';
 import { createTelemetry, openOpenTelemetry } from '../telemetry/telemetry.ts';
+import { FilterShares } from '../tuning/filter-shares.ts';
+import { Tuner } from '../tuning/tuner.ts';
 import { Writes } from '../writes/writes.ts';
 import type { OnWriteStep, WritesSettings } from '../writes/writes.ts';
 import { openConfiguredCatalog, openVending, toObjectSettings } from './configured-catalog.ts';
@@ -100,19 +104,11 @@ export async function openParts(config: Config, outside: Outside, open: OpenPart
   const authSettings = { ...config.auth, ownIssuer: issuerUrl };
   const authenticator = open.add(createAuthenticator(authSettings, catalog, now, (fetch) => telemetry.emit(fetch)));
   const jobs = open.add(openJobs(config, { catalog, telemetry, writes, nodeId }));
-  const maintenance = open.add(
-    new Maintenance({
-      engine,
-      catalog,
-      jobs,
-      telemetry,
-      now,
-      limits: limits.maintenance,
-      background: writes.background,
-      owns: async (table) => writes.owns(table),
-    }),
-  );
-  writes.onCommit = (table) => maintenance.recordCommit(table);
+  const tuner = new Tuner({ engine, catalog, telemetry, now, limits: limits.index });
+  const { measureSeconds } = limits.access;
+  const sizeQuotas = new SizeQuotas({ catalog, engine, telemetry, measureSeconds });
+  const maintained = { engine, catalog, jobs, telemetry, tuner, writes, sizeQuotas };
+  const maintenance = open.add(openMaintenance(config, maintained));
   return {
     ...observed,
     config,
@@ -134,8 +130,12 @@ export async function openParts(config: Config, outside: Outside, open: OpenPart
     issuerUrl,
     jobs,
     maintenance,
+    tuner,
+    filterShares: new FilterShares(engine),
+    resultCache: new ResultCache(limits.query),
+    sizeQuotas,
     slowQueries: open.add(new SlowQueries({ limits: limits.log, engine, telemetry, now })),
-    load: createLoad(limits),
+    load: createLoad(limits, (refusal) => telemetry.emit({ kind: 'quota-exceeded', ...refusal })),
     generateApiKey,
     generateClientSecret,
     allowedStorageOptions: storage.allowedCallerOptions,
@@ -202,6 +202,7 @@ async function openConfiguredEngine(
     limits: limits.engine,
     storageOptions: storage.options,
     querySeconds: limits.query.seconds,
+    readMemory: limits.query,
     storages,
     pollSeconds: storage.pollSeconds,
     onLaterVersion: async (tableId: string, version: number) => catalog.heads.advance(tableId, version),
@@ -230,6 +231,26 @@ function openJobs({ limits }: Config, { catalog, telemetry, writes, nodeId }: Jo
   };
   const shared = nodeId === undefined ? undefined : { store: catalog.jobs, owns };
   return new Jobs({ limits: limits.jobs, telemetry, now: Date.now, makeId: randomUUID, hasTable, shared });
+}
+
+interface MaintenanceParts extends Pick<JobsParts, 'catalog' | 'telemetry' | 'writes'> {
+  readonly engine: WritesSettings['engine'];
+  readonly jobs: Jobs;
+  readonly tuner: Tuner;
+  readonly sizeQuotas: SizeQuotas;
+}
+
+function openMaintenance({ limits }: Config, { writes, sizeQuotas, ...parts }: MaintenanceParts): Maintenance {
+  const maintenance = new Maintenance({
+    ...parts,
+    now: Date.now,
+    limits: limits.maintenance,
+    background: writes.background,
+    owns: async (table) => writes.owns(table),
+    onMaintained: async (table) => sizeQuotas.refresh(table),
+  });
+  writes.onCommit = (table) => maintenance.recordCommit(table);
+  return maintenance;
 }
 
 async function openWrites(

@@ -4,14 +4,27 @@ import type { AppParts } from './parts.ts';
 
 /** What the metrics show of the parts at this moment. */
 export function takeReadings(
-  { catalog, engine, writes, storages, load, jobs, workerRestarts, membership, leases, forwarder }: AppParts,
+  {
+    catalog,
+    engine,
+    writes,
+    storages,
+    load,
+    jobs,
+    workerRestarts,
+    membership,
+    leases,
+    forwarder,
+    resultCache,
+  }: AppParts,
   { release, connections }: { readonly release: string; readonly connections: number },
 ): Readings {
   const { rss, heapUsed, heapTotal, external, arrayBuffers } = process.memoryUsage();
   const { user, system } = process.cpuUsage();
   const { admission, arrowMemory, jsonMemory, inFlight } = load;
-  const { orphanedQueries, openTables } = engine.counts();
+  const { orphanedQueries, openTables, readMemory } = engine.counts();
   const lookups = catalog.lookupCounts();
+  const results = resultCache.counts();
   const admitted = (count: 'running' | 'waiting' | 'refused'): Readonly<Record<string, number>> =>
     Object.fromEntries(WORK_CLASSES.map((work) => [work, admission.counts(work)[count]]));
   return {
@@ -27,8 +40,8 @@ export function takeReadings(
     admissionRunning: admitted('running'),
     admissionWaiting: admitted('waiting'),
     admissionRefused: admitted('refused'),
-    budgetUsed: { arrow: arrowMemory.usedBytes, json: jsonMemory.usedBytes },
-    budgetMax: { arrow: arrowMemory.bytesMax, json: jsonMemory.bytesMax },
+    budgetUsed: { arrow: arrowMemory.usedBytes, json: jsonMemory.usedBytes, read: readMemory.usedBytes },
+    budgetMax: { arrow: arrowMemory.bytesMax, json: jsonMemory.bytesMax, read: readMemory.bytesMax },
     queuesRunning: writes.queues.running,
     queuesWaiting: writes.queues.waiting,
     openTables: openTables.open,
@@ -36,6 +49,10 @@ export function takeReadings(
     orphanedQueries,
     lookupEntries: lookups.entries,
     lookups: { hit: lookups.hits, miss: lookups.misses },
+    cachedResults: results.entries,
+    cachedResultBytes: results.bytes,
+    cachedResultLookups: { hit: results.hits, miss: results.misses, bypass: results.bypassed },
+    cachedResultEvictions: results.evictions,
     catalogTransactions: catalog.counts().transactions,
     syncs: { tables: storages.syncCount(), catalog: catalog.counts().syncs },
     nodes: membership === undefined ? { alive: 1, silent: 0 } : { ...membership.nodes },

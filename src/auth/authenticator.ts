@@ -1,5 +1,5 @@
 import { ServiceError } from '../errors/service-error.ts';
-import type { Caller, Grant } from '../model/access.ts';
+import type { Caller, Grant, Quota } from '../model/access.ts';
 import { digestSecret, isApiKey, isExpired, looksLikeToken } from './keys/secrets.ts';
 import type { SigningKeyText } from './keys/signing-keys.ts';
 import { checkIssuerSettings } from './settings.ts';
@@ -34,6 +34,7 @@ export interface KeyRecord {
   readonly name: string;
   readonly expiresAt?: number;
   readonly grants: readonly Grant[];
+  readonly quota?: Quota;
 }
 
 export type Authenticator = ReturnType<typeof createAuthenticator>;
@@ -72,7 +73,7 @@ export function createAuthenticator(
     if (isExpired(record, clock())) {
       throw new ServiceError('Unauthenticated', 'The API key is not valid: it has expired.');
     }
-    return { id: `key:${record.id}`, kind: 'key', grants: record.grants };
+    return { id: `key:${record.id}`, kind: 'key', ...rightsOf(record) };
   };
 
   const callerOfToken = async (token: string): Promise<Caller> => {
@@ -89,10 +90,14 @@ export function createAuthenticator(
     if (client === undefined || isExpired(client, clock())) throw tokenRefusal('its client is no longer valid');
     const keys = await catalog.signingKeys.list();
     if (!keys.some(({ id }) => id === keyId)) throw tokenRefusal('its signature cannot be verified');
-    return { id: callerId, kind: 'token', grants: client.grants };
+    return { id: callerId, kind: 'token', ...rightsOf(client) };
   };
 
   return { authenticate, close: (): void => verifier.close() };
+}
+
+function rightsOf({ grants, quota }: KeyRecord): Pick<Caller, 'grants' | 'quota'> {
+  return quota === undefined ? { grants } : { grants, quota };
 }
 
 /** The caller without a credential, where none is required. */

@@ -1,6 +1,7 @@
 import type { JournalLimits } from '../model/limits.ts';
 import { createCredentialStore } from './access/credentials.ts';
 import { createGrantStore } from './access/grants.ts';
+import { createQuotaStore } from './access/quotas.ts';
 import { createSigningKeyStore } from './access/signing-keys.ts';
 import { createContext, readGeneration } from './context.ts';
 import type { ContextSettings } from './context.ts';
@@ -15,10 +16,12 @@ import { createNodeStore } from './nodes/nodes.ts';
 import { migrate } from './schema/migrations.ts';
 import { openSqliteStore } from './sqlite/sqlite-store.ts';
 import type { CatalogStore } from './store.ts';
+import { createSizeStore } from './tables/sizes.ts';
 import { createTableStore } from './tables/tables.ts';
 
 export type { CredentialRecord, CredentialStore } from './access/credentials.ts';
 export type { GivenGrant } from './access/grants.ts';
+export type { GivenQuota } from './access/quotas.ts';
 export type { CompletedRequest, JournalEntry, NewEntry } from './journal/entries.ts';
 export type { BeginOptions, Journal, NewCommit, RecordedCommit } from './journal/journal.ts';
 export type { CommitEntry, TransactionRecord } from './journal/transactions.ts';
@@ -29,6 +32,7 @@ export type { NodeCounts, NodeRecord } from './nodes/nodes.ts';
 export type { FoundTable } from './tables/adoption.ts';
 export type { Removal } from './tables/lifecycle.ts';
 export type { PublishEntry, Reservation } from './tables/reservations.ts';
+export type { StoredSize, Usage } from './tables/sizes.ts';
 
 export interface CatalogSettings extends ContextSettings {
   /** A file of SQLite, or the `postgres://` address of a database. */
@@ -61,6 +65,8 @@ export async function openCatalog(settings: CatalogSettings) {
     clients: createCredentialStore(context, { table: 'oauthClients', prefix: 'client:' }),
     signingKeys: createSigningKeyStore(context),
     grants: createGrantStore(context),
+    quotas: createQuotaStore(context),
+    sizes: createSizeStore(context),
     transactions: createTransactionStore(context),
     journal: createJournal(context, settings.journal),
     nodes: createNodeStore(context),

@@ -3,6 +3,7 @@ import { DEFAULT_DELIMITER, checkName, quoteForMessage } from '../model/identifi
 import { databaseNotFound } from '../model/refusals.ts';
 import { DEFAULT_DATABASE } from '../model/table.ts';
 import type { Database } from '../model/table.ts';
+import { readQuota } from './access/quotas.ts';
 import type { CatalogContext } from './context.ts';
 import { createId } from './ids.ts';
 import { toStorageDirectory } from './storage-roots.ts';
@@ -12,10 +13,15 @@ export function createDatabaseStore({ read, write, append, caches, roots, now }:
   const cache = caches.create<Database>();
   const toDatabase = (row: Database): Database => ({ ...row, root: roots.fromStored(row.root) });
   return {
+    /** With its quota. */
     async find(name: string): Promise<Database | undefined> {
       return cache.find(name, async () => {
-        const row = await read(async (sql) => selectDatabases(sql).where('name', '=', name).executeTakeFirst());
-        return row && toDatabase(row);
+        return read(async (sql) => {
+          const row = await selectDatabases(sql).where('name', '=', name).executeTakeFirst();
+          if (row === undefined) return undefined;
+          const quota = await readQuota(sql, `database:${row.id}`);
+          return toDatabase(quota === undefined ? row : { ...row, quota });
+        });
       });
     },
 
@@ -40,7 +46,7 @@ export function createDatabaseStore({ read, write, append, caches, roots, now }:
       throw new ServiceError('DatabaseAlreadyExists', `There is a database ${quoteForMessage(name)} already.`);
     },
 
-    /** With all grants on it, which the next database of this name must not inherit. Refused unless it is empty. */
+    /** With its quota and all grants on it, which the next database of this name must not inherit. Refused unless empty. */
     async drop(name: string): Promise<void> {
       if (name === DEFAULT_DATABASE) throw invalidInput('The default database cannot be dropped.');
       await write(async (sql) => dropDatabase(sql, name));
@@ -66,5 +72,6 @@ async function dropDatabase(sql: Sql, name: string): Promise<void> {
     await sql.deleteFrom(trace).where('databaseId', '=', database.id).execute();
   }
   await sql.deleteFrom('grants').where('databaseName', '=', name).execute();
+  await sql.deleteFrom('quotas').where('subject', '=', `database:${database.id}`).execute();
   await sql.deleteFrom('databases').where('id', '=', database.id).execute();
 }

@@ -38,6 +38,9 @@ export class LookupCaches {
   #changeCounter: number | undefined;
   #generation: string | undefined;
   #check: Promise<void> | undefined;
+  #lastCheck: Promise<void> | undefined;
+  /** When the last check began. */
+  #checkedAt = -Infinity;
   #clearings = 0;
   #hits = 0;
   #misses = 0;
@@ -51,8 +54,13 @@ export class LookupCaches {
     const cache = new LRUCache<string, Value>({ max: this.#options.entriesMax });
     this.#caches.push(cache);
     return {
-      find: async (key: string, load: () => Promise<Value | undefined>): Promise<Value | undefined> => {
-        await this.#clearWhenChanged();
+      /** A check that began after `since` is not repeated: for a request, the moment at which it arrived. */
+      find: async (
+        key: string,
+        load: () => Promise<Value | undefined>,
+        since = Infinity,
+      ): Promise<Value | undefined> => {
+        await this.#clearWhenChanged(since);
         const cached = cache.get(key);
         if (cached !== undefined) {
           this.#hits += 1;
@@ -96,21 +104,25 @@ export class LookupCaches {
    * Lookups that follow one another without waiting for an event share one check: whatever another process acknowledged
    * before the first of them began reaches this process, if at all, in a later turn of the event loop.
    */
-  async #clearWhenChanged(): Promise<void> {
+  async #clearWhenChanged(since = Infinity): Promise<void> {
+    const now = performance.now();
+    if (this.#checkedAt >= since && now - this.#checkedAt < CHECK_MILLISECONDS) return this.#lastCheck;
     const request = this.#requests.getStore();
-    if (request?.check !== undefined && performance.now() - request.checkedAt < CHECK_MILLISECONDS) {
+    if (request?.check !== undefined && now - request.checkedAt < CHECK_MILLISECONDS) {
       return request.check;
     }
     if (this.#check === undefined) {
       const check = this.#compareWithCommitted();
       this.#check = check;
+      this.#lastCheck = check;
+      this.#checkedAt = now;
       process.nextTick(() => {
         if (this.#check === check) this.#check = undefined;
       });
     }
     if (request !== undefined) {
       request.check = this.#check;
-      request.checkedAt = performance.now();
+      request.checkedAt = now;
     }
     return this.#check;
   }

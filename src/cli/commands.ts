@@ -5,6 +5,7 @@ import { readRelease } from '../release.ts';
 import { clientCommands, keyCommands, signingKeyCommands } from './access/credentials.ts';
 import { databaseCommands } from './access/databases.ts';
 import { grantCommands } from './access/grants.ts';
+import { quotaCommands, usageCommand } from './access/quotas.ts';
 import { benchCommand } from './bench/bench.ts';
 import { EXIT, UsageError, toJsonText } from './command.ts';
 import type { Command, Terminal } from './command.ts';
@@ -57,12 +58,20 @@ export const COMMAND_GROUPS: readonly { readonly title: string; readonly command
       ...tagCommands,
       ...branchCommands,
       ...namespaceCommands,
+      usageCommand,
     ],
   },
   { title: 'Files in and out', commands: [importCommand, exportCommand, backupCommand, restoreCommand] },
   {
     title: 'Access, in the data folder',
-    commands: [...keyCommands, ...clientCommands, ...grantCommands, ...databaseCommands, ...signingKeyCommands],
+    commands: [
+      ...keyCommands,
+      ...clientCommands,
+      ...grantCommands,
+      ...quotaCommands,
+      ...databaseCommands,
+      ...signingKeyCommands,
+    ],
   },
 ];
 

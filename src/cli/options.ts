@@ -78,6 +78,15 @@ export function readNumber(given: Given, name: string, minimum: number): number 
   throw new UsageError(`--${name} must be a whole number from ${minimum} on, not "${text}".`);
 }
 
+/** The recall that a search or an index shall have; `undefined` when it was not given. */
+export function readRecall(given: Given): number | undefined {
+  const text = given.value('recall');
+  if (text === undefined) return undefined;
+  const recall = Number(text);
+  if (recall > 0 && recall <= 1) return recall;
+  throw new UsageError(`--recall is ${text}; give a share above 0 and up to 1, such as 0.95.`);
+}
+
 /** One of the choices; `undefined` when it was not given. */
 export function readOneOf<Choice extends string>(given: Given, name: string, choices: readonly Choice[]) {
   const text = given.value(name);

@@ -23,6 +23,7 @@ type Plain = 'data' | 'host' | 'port' | 'basePath' | 'hostSuffix' | 'adminKey' |
  */
 export interface Config extends Pick<ResolvedValues, Plain> {
   readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined;
+  readonly http: Group<'http'>;
   readonly auth: Group<'auth'>;
   readonly storage: Group<'storage'>;
   /** With a `url`, the catalog is there and not in `catalogFile`. */
@@ -51,6 +52,7 @@ export function toConfig(values: ResolvedValues, shown: readonly ShownSetting[])
   return freezeDeep({
     ...plain,
     tls: certFile === undefined || keyFile === undefined ? undefined : { certFile, keyFile },
+    http: group(values, 'http'),
     auth: group(values, 'auth'),
     storage: group(values, 'storage'),
     catalog: group(values, 'catalog'),

@@ -26,6 +26,7 @@ export type { CommitGroup, CommitPlan, Committed, MultiCommitPlan, PreparedCommi
 export type { MergeCounts, MergeRequest } from './commits/merge.ts';
 export type { FieldMetadataEntry } from './commits/metadata.ts';
 export type { IndexCommit } from './indexes/indexes.ts';
+export type { SearchSample } from './indexes/search-sample.ts';
 export type { Condition, Optimization, OptimizeRequest } from './maintenance.ts';
 export type { EngineRelease } from './native/engine-release.ts';
 export type { EngineSettings } from './parts.ts';
@@ -42,7 +43,7 @@ export type Engine = Awaited<ReturnType<typeof openEngine>>;
  */
 export async function openEngine(settings: EngineSettings, native = loadNative()) {
   const parts = openParts(native, settings);
-  const { bulkLimit, connections, orphans, release, tables, threads } = parts;
+  const { bulkLimit, connections, memory, orphans, release, tables, threads } = parts;
   return {
     release,
     versions: createVersionsEngine(parts),
@@ -90,7 +91,11 @@ export async function openEngine(settings: EngineSettings, native = loadNative()
     /** Known directories are left out, and not even opened. */
     findTables: async (root: string, isKnown: (directory: string) => boolean) => findTables(connections, root, isKnown),
     /** Current numbers; hits and misses since the start. */
-    counts: () => ({ orphanedQueries: orphans.count, openTables: tables.counts() }),
+    counts: () => ({
+      orphanedQueries: orphans.count,
+      openTables: tables.counts(),
+      readMemory: { usedBytes: memory.usedBytes, bytesMax: memory.limits.memoryBytesMax },
+    }),
     /** Resolves when the engine's threads respond; while they are stuck it does not. */
     async probe() {
       // Any asynchronous call waits for a thread of the engine; this one needs nothing else.

@@ -7,6 +7,8 @@ import { readEngineRelease } from './native/engine-release.ts';
 import type { NativeEngine } from './native/native.ts';
 import { OrphanedQueries } from './native/query-deadline.ts';
 import { lowerEngineThreads } from './native/thread-priority.ts';
+import { ReadMemory } from './queries/read-memory.ts';
+import type { ReadMemoryLimits } from './queries/read-memory.ts';
 import { OpenReaders } from './tables/open-readers.ts';
 import type { RecordedSettings } from './tables/recorded-tables.ts';
 import { OpenTables } from './tables/open-tables.ts';
@@ -16,6 +18,8 @@ export interface EngineSettings {
   /** How the storage of every table is reached. */
   readonly storageOptions: Readonly<Record<string, string>>;
   readonly querySeconds: number;
+  /** Absent where the engine serves one caller that may use the whole machine. */
+  readonly readMemory?: ReadMemoryLimits;
   readonly storages: Storages;
   /** For tables on object stores. */
   readonly pollSeconds?: number;
@@ -23,6 +27,14 @@ export interface EngineSettings {
   /** Called when a table went back by a version. */
   readonly onQuarantine?: (found: TornManifest) => void;
 }
+
+const UNBOUNDED: ReadMemoryLimits = {
+  memoryBytesMax: Infinity,
+  memoryPerCallerBytesMax: Infinity,
+  memoryPerRequestBytesMax: Infinity,
+  memoryWaitSeconds: 0,
+  residentBytesMax: Infinity,
+};
 
 export type EngineParts = ReturnType<typeof openParts>;
 
@@ -43,7 +55,11 @@ export function openParts(native: NativeEngine, settings: EngineSettings) {
     tables,
     storages,
     readers: new OpenReaders(),
-    orphans: new OrphanedQueries(limits.orphanedQueriesMax),
+    orphans: new OrphanedQueries({
+      queriesMax: limits.orphanedQueriesMax,
+      perCallerMax: limits.orphanedQueriesPerCallerMax,
+    }),
+    memory: new ReadMemory(settings.readMemory ?? UNBOUNDED),
     threads: lowerEngineThreads(limits.threadNice),
     /** For writes of many rows: each takes much memory inside the engine. */
     bulkLimit: pLimit(limits.bulkWritesMax),

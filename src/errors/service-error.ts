@@ -64,6 +64,8 @@ export const ERROR_KINDS = {
   DatabaseNotEmpty: { code: 3, status: 409, retryable: false },
   CredentialNotFound: { code: 13, status: 404, retryable: false },
   GrantNotFound: { code: 13, status: 404, retryable: false },
+  QuotaNotFound: { code: 13, status: 404, retryable: false },
+  QuotaExceeded: { code: 15, status: 403, retryable: false },
   LastAdministrator: { code: 13, status: 409, retryable: false },
   RouteNotFound: { code: 13, status: 404, retryable: false },
   MethodNotAllowed: { code: 13, status: 405, retryable: false },

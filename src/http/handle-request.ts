@@ -81,10 +81,12 @@ async function execute(routed: RoutedRequest, http: HttpDependencies): Promise<R
 
   const { caller, raw } = await authenticate(routed, http);
   context.caller = caller.id;
+  const work = toWorkClass(operation);
   // The node that has forwarded the request has counted it.
-  if (http.forwarder?.isForwarded(message) !== true) http.load.rateLimit.take(caller.id);
+  const isCounted = http.forwarder?.isForwarded(message) !== true;
+  if (isCounted) context.holdQuota(http.load.quotas.enterCaller(caller, work, context.response));
   const readsJson = isJsonRead(operation, message);
-  const admissionRequest = { work: toWorkClass(operation), caller: caller.id, signal };
+  const admissionRequest = { work, caller: caller.id, signal };
   if (readsJson) shedLoad(routed, admissionRequest, http);
 
   const database =
@@ -92,6 +94,9 @@ async function execute(routed: RoutedRequest, http: HttpDependencies): Promise<R
       ? undefined
       : await requireDatabase(readDatabaseName(message, http.hostSuffix), caller, http.services.catalog);
   context.database = database?.name;
+  if (isCounted && database !== undefined) {
+    context.holdQuota(http.load.quotas.enterDatabase(database, work, context.response));
+  }
 
   const { query, queryLists } = readQueryValues(message.url ?? '', operation.query, dialect);
   const delimiter = query['delimiter'] ?? DEFAULT_DELIMITER;
@@ -109,6 +114,7 @@ async function execute(routed: RoutedRequest, http: HttpDependencies): Promise<R
     operation.usesPipeline === true || header('idempotency-key') !== undefined || query['mode'] !== undefined;
   const input = {
     requestId: context.requestId,
+    arrivedAt: context.startedAt,
     dialect,
     ...(database === undefined ? {} : { database }),
     delimiter,

@@ -51,15 +51,17 @@ export class RequestContext {
 
   readonly #options: RequestContextOptions;
   readonly #dependencies: ContextDependencies;
-  readonly #startedAt: number;
+  /** On the clock of `performance.now`. */
+  readonly startedAt: number;
   #lease: MemoryLease | undefined;
+  #quotas: ReleaseSlot[] | undefined;
   #disconnected: AbortController | undefined;
 
   constructor(options: RequestContextOptions, dependencies: ContextDependencies) {
     const { message, response, requestId, startedAt = performance.now() } = options;
     this.#options = options;
     this.#dependencies = dependencies;
-    this.#startedAt = startedAt;
+    this.startedAt = startedAt;
     this.message = message;
     this.response = response;
     this.requestId = requestId;
@@ -71,6 +73,11 @@ export class RequestContext {
   /** The memory of the request's body; all of it comes from one budget. */
   lease(budget: MemoryBudget): MemoryLease {
     return (this.#lease ??= budget.lease(this.signal));
+  }
+
+  /** Released when the request has ended, also if its reply is streamed. */
+  holdQuota(release: ReleaseSlot | undefined): void {
+    if (release !== undefined) (this.#quotas ??= []).push(release);
   }
 
   /** Fires when the client disconnects before its reply is sent. Created on demand: most requests need none. */
@@ -93,6 +100,7 @@ export class RequestContext {
     const { operation } = this.#options;
     const { load, services } = this.#dependencies;
     this.slot?.();
+    for (const release of this.#quotas ?? []) release();
     this.#lease?.close();
     load.inFlight.end();
     services.telemetry.emit({
@@ -104,7 +112,7 @@ export class RequestContext {
       // Not the address, which may contain what must not be logged.
       route: operation?.path,
       status,
-      milliseconds: performance.now() - this.#startedAt,
+      milliseconds: performance.now() - this.startedAt,
       caller: this.caller,
       database: this.database,
       bytesIn: this.bytesIn ?? Number(message.headers['content-length'] ?? 0),

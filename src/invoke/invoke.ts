@@ -13,6 +13,8 @@ import { resolveTarget } from './target.ts';
 
 /** The input of an operation, decoded from an HTTP request or built by another front end. */
 export interface Input extends Omit<OperationRequest, 'caller' | 'write' | 'table' | 'path' | 'namespace'> {
+  /** On the clock of `performance.now`: the catalog is seen as it was then, or later. */
+  readonly arrivedAt: number;
   /** Decoded by `decodeBody`; empty where there is none. */
   readonly body: Readonly<Record<string, unknown>>;
   /** What identifies the request beside its body, such as its URL: part of its digest. */
@@ -48,14 +50,28 @@ export async function invoke(
   // Data that another program wrote are checked before the engine reads them.
   const isUnchecked = resolved.table?.isDeclared === true && operation.ignoresData === undefined;
   const target = isUnchecked ? { ...resolved, table: await checkDeclared(resolved.table, services) } : resolved;
-  const request = { ...input, ...target, caller, write: readWriteRequest(operation, caller, input, target.table?.id) };
+  const write = readWriteRequest(operation, caller, input, target.table?.id);
+  const request = { ...input, ...target, caller, write };
   if (changesTables(operation)) writeGate.requireOpen(input.database?.root);
   refuseIgnoredCondition(operation, input);
+  const begun = changesTables(operation) ? services.sizeQuotas.begin(request, readReplacement(request)) : undefined;
+  const sized = begun && (await begun);
   try {
-    return await operation.run(request, services);
+    if (sized === undefined) return await operation.run(request, services);
+    return await operation.run({ ...request, write: { ...write, admit: sized.admit } }, services);
   } catch (error) {
     throw await explainFailure(error, request, services.catalog);
+  } finally {
+    await sized?.end();
   }
+}
+
+/** A create replaces the data of a table, a registration the table itself. */
+function readReplacement({ path, query, body }: OperationRequest): 'data' | 'table' | undefined {
+  if (path === undefined) return undefined;
+  if (query['mode']?.toLowerCase() === 'overwrite') return 'data';
+  const mode = body?.['mode'];
+  return typeof mode === 'string' && mode.toLowerCase() === 'overwrite' ? 'table' : undefined;
 }
 
 /** Writes of a table run at the node that owns it; so does a create that may replace one. */

@@ -20,6 +20,7 @@ import type { Operation, OperationRequest } from '../operations/operation.ts';
 interface TargetInput extends Pick<OperationRequest, 'database' | 'delimiter' | 'prefix' | 'params'> {
   readonly body: Readonly<Record<string, unknown>>;
   readonly renamedSeconds: number;
+  readonly arrivedAt: number;
 }
 
 /** What an operation acts on, found in the catalog and permitted to the caller. */
@@ -73,7 +74,7 @@ async function findTable(request: TargetRequest): Promise<TableRecord> {
   const shown = readTablePath(request);
   const path = belowPrefix(prefix, shown);
   const isHidden = decide(request, path) === 'hidden';
-  const found = isHidden ? undefined : await catalog.tables.find(database.id, path);
+  const found = isHidden ? undefined : await catalog.tables.find(database.id, path, request.arrivedAt);
   const table = found ?? (await findRenamed(request, path));
   if (table === undefined) throw tableNotFound(shown, delimiter);
   if (decide(request, table.path) === 'forbidden') throw notPermitted(operation.permission);

@@ -74,6 +74,7 @@ export class Jobs {
   readonly #shared: SharedJobs | undefined;
   /** Oldest first; the oldest ended ones are forgotten. */
   readonly #entries = new Map<string, Entry>();
+  /** In the order in which they run. */
   readonly #waiting = new Set<Entry>();
   readonly #running = new Set<Entry>();
   #isClosed = false;
@@ -164,9 +165,7 @@ export class Jobs {
   #add(subject: NewJob, work: Entry['work']): Entry {
     const { limits, now, makeId } = this.#settings;
     if (this.#isClosed) throw shuttingDown();
-    if (this.#running.size >= limits.runningMax && this.#waiting.size >= limits.waitingMax) {
-      throw unavailable(`${limits.waitingMax} jobs are already waiting.`, 30);
-    }
+    if (this.#running.size >= limits.runningMax) this.#requireQueueSpace(subject.caller);
     const job: OwnJob = {
       id: makeId(),
       subject,
@@ -184,15 +183,31 @@ export class Jobs {
     return entry;
   }
 
+  #requireQueueSpace(caller: string): void {
+    const { waitingMax, waitingPerCallerMax } = this.#settings.limits;
+    const own = [...this.#waiting].filter(({ job }) => job.subject.caller === caller).length;
+    if (own >= waitingPerCallerMax) throw unavailable(`${own} jobs of this caller are already waiting.`, 30);
+    if (this.#waiting.size >= waitingMax) throw unavailable(`${waitingMax} jobs are already waiting.`, 30);
+  }
+
   #runNext(haveWaited: boolean): void {
-    for (const entry of this.#waiting) {
-      if (this.#running.size >= this.#settings.limits.runningMax) return;
-      const { exclusiveKey } = entry.job.subject;
-      if ([...this.#running].some(({ job }) => job.subject.exclusiveKey === exclusiveKey)) continue;
+    while (this.#running.size < this.#settings.limits.runningMax) {
+      const taken = new Set([...this.#running].map(({ job }) => job.subject.exclusiveKey));
+      const entry = [...this.#waiting].find(({ job }) => !taken.has(job.subject.exclusiveKey));
+      if (entry === undefined) return;
       this.#waiting.delete(entry);
+      this.#letOthersPass(entry.job.subject.caller);
       this.#running.add(entry);
       clearTimeout(entry.timer);
       void this.#run(entry, haveWaited);
+    }
+  }
+
+  /** Round-robin: the jobs that this caller still has go behind those of others. */
+  #letOthersPass(caller: string): void {
+    for (const entry of [...this.#waiting].filter(({ job }) => job.subject.caller === caller)) {
+      this.#waiting.delete(entry);
+      this.#waiting.add(entry);
     }
   }
 

@@ -6,6 +6,7 @@ import { formatPath } from '../model/identifier.ts';
 import { isMaintenancePaused, isObjectRoot, locationKey } from '../model/table.ts';
 import type { TableRecord } from '../model/table.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
+import type { Tuner } from '../tuning/tuner.ts';
 import { planMaintenance } from './maintenance-plan.ts';
 import type { MaintenanceContext, MaintenancePlan } from './maintenance-plan.ts';
 import { runMaintenance, toRunRecord } from './maintenance-run.ts';
@@ -17,8 +18,11 @@ interface MaintenanceParts extends MaintenanceContext {
   readonly catalog: Catalog;
   readonly jobs: Jobs;
   readonly telemetry: Telemetry;
+  readonly tuner: Pick<Tuner, 'tuneChanged'>;
   /** Whether this node may write to the table. */
   readonly owns: (table: TableRecord) => Promise<boolean>;
+  /** After a run that committed a version. */
+  readonly onMaintained?: (table: TableRecord) => Promise<void>;
 }
 
 const FORCED = { isForced: true, removeFrom: 0 } as const;
@@ -197,7 +201,7 @@ export class Maintenance {
   }
 
   async #execute(activity: TableActivity, plan: MaintenancePlan): Promise<RunRecord> {
-    const { engine, telemetry } = this.#parts;
+    const { engine, telemetry, tuner } = this.#parts;
     const before = activity.commits ?? 0;
     const run = await runMaintenance(this.#parts, activity.table.location, plan);
     const { smallFragments, version } = await engine.maintenance.assess(activity.table.location);
@@ -209,7 +213,11 @@ export class Maintenance {
       activity.remaining = { version, smallFragments };
     }
     telemetry.emit({ ...run, kind: 'maintenance-done', table: formatPath(activity.table.path) });
-    if (run.version > plan.condition.version) await this.#recordVersion(activity.table, run.version);
+    if (run.version > plan.condition.version) {
+      await this.#recordVersion(activity.table, run.version);
+      await this.#parts.onMaintained?.(activity.table).catch((cause: unknown) => this.#reportFailure(cause));
+    }
+    await tuner.tuneChanged(activity.table, run.milliseconds);
     return toRunRecord(run);
   }
 

@@ -20,6 +20,29 @@ export interface Caller {
   readonly id: string;
   readonly kind: 'key' | 'token' | 'anonymous';
   readonly grants: readonly Grant[];
+  /** Of a key or a client, if it has one. */
+  readonly quota?: Quota | undefined;
+}
+
+/** What a quota can limit: the first three are enforced by each node, the others are sizes. */
+export const QUOTA_LIMITS = [
+  'requestsPerSecond',
+  'concurrentReads',
+  'concurrentWrites',
+  'bytes',
+  'rows',
+  'tables',
+] as const;
+export type QuotaLimit = (typeof QUOTA_LIMITS)[number];
+
+/** The limits of a key, a client or a database. Absent: no limit. */
+export type Quota = Readonly<Partial<Record<QuotaLimit, number>>>;
+
+export const SIZE_LIMITS = ['bytes', 'rows', 'tables'] as const;
+export type SizeLimit = (typeof SIZE_LIMITS)[number];
+
+export function limitsSize(quota: Quota | undefined): quota is Quota {
+  return quota !== undefined && SIZE_LIMITS.some((limit) => quota[limit] !== undefined);
 }
 
 const ROLE_NEEDED: Readonly<Record<Exclude<Permission, 'see'>, Role>> = {

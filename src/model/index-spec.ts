@@ -54,6 +54,8 @@ export interface IndexRequest {
   readonly name: string;
   readonly replace: boolean;
   readonly spec: IndexSpec;
+  /** Of vector indexes: the recall that searches without parameters shall have; the setting's when absent. */
+  readonly recallTarget?: number | undefined;
 }
 
 export interface IndexDescription {

@@ -46,6 +46,12 @@ export const LIMITS = {
     jsonBytesMax: bytes(16 * MiB, [KiB, GiB], 'Largest JSON body.'),
     unauthenticatedJsonBytesMax: bytes(MiB, [KiB, GiB], 'Largest JSON body read to find the credential inside it.'),
     jsonDepthMax: integer(64, [4, 1000], 'Deepest nesting of a JSON body.'),
+    jsonValuesMax: integer(
+      2_000_000,
+      [1000, 100_000_000],
+      'Most values, numbers of vectors included, in a JSON body; the more, the longer a request may hold up others.',
+    ),
+    jsonKeysMax: integer(10_000, [100, 1_000_000], 'Most keys of one object in a JSON body.'),
     headerBytesMax: bytes(32 * KiB, [4 * KiB, MiB], 'Largest sum of request headers.'),
     headersMax: integer(200, [16, 1000], 'Most headers of a request.'),
     requestsMax: integer(1024, [1, 65_536], 'Requests served at once, of all kinds.'),
@@ -60,6 +66,17 @@ export const LIMITS = {
     administrationMax: integer(16, [1, 65_536], 'Requests of administrators served at once.'),
     streamsMax: integer(128, [1, 65_536], 'Large replies sent at once; clients that take them slowly lose theirs.'),
     waitingMax: integer(256, [1, 65_536], 'Requests of one kind that may wait for a place.'),
+    reservedPercent: integer(
+      25,
+      [0, 90],
+      'Share of the places of each kind that one caller leaves to others, however much it sends.',
+    ),
+    slowReadsPerCallerMax: integer(
+      Math.max(2, availableParallelism()),
+      [1, 65_536],
+      'Reads of one caller that may take longer than 0.1 s at once while other callers are active; its next ones wait.',
+      'one for each processor, at least 2',
+    ),
     queueSeconds: seconds(
       1,
       [0, 60],
@@ -71,7 +88,11 @@ export const LIMITS = {
       'Memory for bodies that arrive; beyond it the senders are made to wait, and those who send nothing lose theirs.',
     ),
     connectionsMax: integer(4096, [1, 1_000_000], 'Connections held at once; more are closed.'),
-    rateRequestsPerSecond: integer(0, [0, 1_000_000], 'Requests per second and caller; 0 sets no rate.'),
+    rateRequestsPerSecond: integer(
+      0,
+      [0, 1_000_000],
+      'Requests per second and caller without a quota for it; 0 sets no rate. Each node counts.',
+    ),
     headersSeconds: seconds(30, [1, HOUR], 'Time in which the headers of a request must arrive.'),
     bodyIdleSeconds: seconds(60, [1, HOUR], 'Longest pause between two parts of a request body.'),
     bodyBytesPerSecondMin: bytes(256, [0, GiB], 'Slowest that a request body may arrive; 0 sets no bound.'),
@@ -120,9 +141,24 @@ export const LIMITS = {
       'Deepest nesting of what doubles the planning: coalesce, nvl, ifnull and the like.',
     ),
     listItemsMax: integer(200_000, [1, 2_000_000], 'Most items in the lists of an SQL expression.'),
+    growthMax: integer(
+      32,
+      [1, 1000],
+      'How many times as long as its columns a value may get that an SQL expression computes, as by concat and ||.',
+    ),
+    computedBytesMax: bytes(
+      64 * KiB,
+      [KiB, 64 * MiB],
+      'Most bytes that texts and lists of an SQL expression may add to a value that it computes for each row.',
+    ),
     fullTextDepthMax: integer(32, [1, 100], 'Deepest nesting of a full-text query.'),
     fullTextClausesMax: integer(256, [1, 10_000], 'Most clauses of a full-text query.'),
     fullTextCharactersMax: integer(65_536, [1, 1_000_000], 'Longest text of a full-text query.'),
+    fullTextCostMax: integer(
+      20_000,
+      [100, 10_000_000],
+      'Most that a full-text query may cost: 1 for each word and column, 3 with fuzziness 1, 25 with fuzziness 2.',
+    ),
     updatesMax: integer(512, [1, 10_000], 'Most fields that one update may set.'),
   },
   query: {
@@ -135,6 +171,29 @@ export const LIMITS = {
     efMax: integer(100_000, [1, 1_000_000], 'Largest search effort (ef).'),
     columnsMax: integer(4096, [1, 100_000], 'Most columns that a query may name.'),
     seconds: seconds(60, [1, HOUR], 'Time after which a query is stopped.'),
+    memoryBytesMax: bytes(
+      768 * MiB,
+      [MiB, TiB],
+      'Memory, by estimate, for all queries at once; small ones are not counted.',
+    ),
+    memoryPerCallerBytesMax: bytes(512 * MiB, [MiB, TiB], 'Memory, by estimate, for all queries of one caller.'),
+    memoryPerRequestBytesMax: bytes(
+      512 * MiB,
+      [MiB, TiB],
+      'Memory, by estimate, that one query may take; larger ones are refused at once.',
+    ),
+    memoryWaitSeconds: seconds(2, [0, 60], 'Longest wait of a query for memory.'),
+    residentBytesMax: bytes(
+      1536 * MiB,
+      [64 * MiB, 64 * TiB],
+      'Resident memory of the worker above which large queries run one at a time; raise it with engine.indexCacheBytes.',
+    ),
+    cacheBytes: bytes(
+      64 * MiB,
+      [0, TiB],
+      'Memory for results of queries, which answer the same query while the table does not change; 0 turns the cache off.',
+    ),
+    cachedResultBytesMax: bytes(256 * KiB, [KiB, GiB], 'Largest result that is cached.'),
   },
   metadata: {
     entriesMax: integer(1000, [1, 100_000], 'Most entries in the metadata of a field.'),
@@ -145,10 +204,16 @@ export const LIMITS = {
   engine: {
     openTablesMax: integer(512, [1, 100_000], 'Most tables kept open.'),
     queueWaitingMax: integer(1024, [1, 100_000], 'Most writes that wait for one table.'),
+    queueWaitingPerCallerMax: integer(768, [1, 100_000], 'Most writes of one caller that wait for one table.'),
     queueWaitSeconds: seconds(60, [1, HOUR], 'Longest wait of a write for its table.'),
     queueHoldSeconds: seconds(HOUR / 2, [10, 7 * DAY], 'Time after which a write that others wait for is stuck.'),
     writeAttemptsMax: integer(5, [1, 100], 'How often a write is tried when another writer was faster.'),
-    orphanedQueriesMax: integer(16, [1, 10_000], 'Queries that may keep running after their clients have gone.'),
+    orphanedQueriesMax: integer(64, [1, 10_000], 'Queries that may keep running after their clients have gone.'),
+    orphanedQueriesPerCallerMax: integer(
+      4,
+      [1, 10_000],
+      'Such queries of one caller; at this number only that caller is refused until one ends.',
+    ),
     bulkWritesMax: integer(
       Math.min(4, Math.max(2, availableParallelism())),
       [1, 1000],
@@ -174,7 +239,8 @@ export const LIMITS = {
     metadataCacheBytes: bytes(256 * MiB, [0, TiB], 'Memory for the cache of table metadata.'),
     mergeBytesMax: bytes(128 * MiB, [MiB, 2 * GiB], 'Largest body of a merge, which is held in memory.'),
     spoolBytesMax: bytes(64 * GiB, [MiB, 64 * TiB], 'Disk space for inserts that have not arrived whole yet.'),
-    uploadSessionsMax: integer(64, [1, 10_000], 'Multipart uploads open at once.'),
+    uploadSessionsMax: integer(256, [1, 10_000], 'Multipart uploads open at once.'),
+    uploadSessionsPerCallerMax: integer(64, [1, 10_000], 'Multipart uploads of one caller open at once.'),
     uploadPartsMax: integer(4096, [1, 100_000], 'Most parts of a multipart upload.'),
     uploadIdleSeconds: seconds(HOUR, [1, 30 * DAY], 'Time after which a forgotten multipart upload is dropped.'),
   },
@@ -186,11 +252,27 @@ export const LIMITS = {
     efConstructionMax: integer(4096, [1, 100_000], 'Most candidates (ef_construction) while a graph is built.'),
     tokenLengthMax: integer(65_536, [1, 1_000_000], 'Longest word that a full-text index may keep.'),
     ngramLengthMax: integer(32, [1, 256], 'Longest n-gram of a full-text index.'),
+    recallPercent: integer(
+      95,
+      [50, 99],
+      'Share of the exact neighbours that a vector search without parameters shall find; an index may have another.',
+    ),
+    tuningSeconds: seconds(
+      30,
+      [0, HOUR],
+      'Longest measurement of a vector index after its build, which takes up to a tenth of the build; 0: none.',
+    ),
+    tuningSecondsMin: seconds(
+      1.5,
+      [0, HOUR],
+      'What that measurement may take even after a quick build, and about half a second more on a busy machine.',
+    ),
   },
   jobs: {
     answerSeconds: seconds(30, [0, 280], 'How long a request waits for an index before it gets the job id instead.'),
     runningMax: integer(2, [1, 64], 'Jobs, such as index builds, that run at once.'),
-    waitingMax: integer(64, [0, 10_000], 'Jobs that wait for their turn; more are told to slow down.'),
+    waitingMax: integer(256, [0, 10_000], 'Jobs that wait for their turn; more are told to slow down.'),
+    waitingPerCallerMax: integer(64, [0, 10_000], 'Jobs of one caller that wait; callers take turns.'),
     waitSeconds: seconds(HOUR, [1, 7 * DAY], 'Longest wait of a job for its turn.'),
     keptMax: integer(
       1000,
@@ -251,6 +333,11 @@ export const LIMITS = {
   },
   access: {
     grantsMax: integer(100, [1, 10_000], 'Most grants that a key or a client is made with.'),
+    measureSeconds: integer(
+      2,
+      [1, 60],
+      'Longest wait for sizes of tables that a quota counts and that are not known yet.',
+    ),
   },
 };
 

@@ -29,6 +29,8 @@ export interface Query {
   readonly fastSearch: boolean;
   readonly orderBy?: readonly Order[];
   readonly withRowId: boolean;
+  /** Share of the exact neighbours to find, above 0; 1 compares every row. */
+  readonly recallTarget?: number;
 }
 
 export interface Order {

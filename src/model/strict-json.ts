@@ -1,8 +1,8 @@
 import { ServiceError, invalidInput } from '../errors/service-error.ts';
 import { quoteForMessage } from './identifier.ts';
 
-/** Objects, arrays and keys in one body. Millions of empty objects would keep the process busy for seconds. */
-const PARTS_MAX = 1_000_000;
+/** Objects, arrays and keys in one text. Millions of empty objects would keep the process busy for seconds. */
+export const PARTS_MAX = 1_000_000;
 
 interface JsonBounds {
   readonly depthMax: number;
@@ -50,7 +50,7 @@ function decodeUtf8(bytes: Uint8Array): string {
   }
 }
 
-function malformed(message: string, cause?: unknown): ServiceError {
+export function malformed(message: string, cause?: unknown): ServiceError {
   return invalidInput(message, 'Send one JSON object (RFC 8259) in UTF-8.', cause);
 }
 
@@ -63,7 +63,7 @@ function checkText(text: string, depthMax: number, what: string): void {
   let parts = 0;
   const countPart = (): void => {
     parts += 1;
-    if (parts > PARTS_MAX) throw invalidInput(`${what} has more than ${PARTS_MAX} objects, arrays and keys.`);
+    if (parts > PARTS_MAX) throw tooManyParts(what);
   };
   // Numbers make up most of a large body; the search skips them.
   const mark = /["{}[\]]/g;
@@ -82,11 +82,19 @@ function checkText(text: string, depthMax: number, what: string): void {
     } else if (character === '{' || character === '[') {
       countPart();
       open.push(character === '[' ? 'array' : 'empty object');
-      if (open.length > depthMax) throw invalidInput(`${what} is nested more than ${depthMax} deep.`);
+      if (open.length > depthMax) throw tooDeep(what, depthMax);
     } else {
       open.pop();
     }
   }
+}
+
+export function tooDeep(what: string, depthMax: number): ServiceError {
+  return invalidInput(`${what} is nested more than ${depthMax} deep.`);
+}
+
+export function tooManyParts(what: string): ServiceError {
+  return invalidInput(`${what} has more than ${PARTS_MAX} objects, arrays and keys.`);
 }
 
 const QUOTE = 0x22;
@@ -108,7 +116,12 @@ function findStringEnd(text: string, start: number): number | undefined {
 function readString(literal: string, what: string): string {
   if (!literal.includes('\\')) return literal.slice(1, -1);
   const value = String(JSON.parse(literal));
-  if (!/\p{Surrogate}/u.test(value)) return value;
+  requireWellFormed(value, what);
+  return value;
+}
+
+export function requireWellFormed(value: string, what: string): void {
+  if (!/\p{Surrogate}/u.test(value)) return;
   throw invalidInput(`${what} holds half of a surrogate pair.`, 'Send well-formed Unicode.');
 }
 
@@ -120,8 +133,15 @@ function hasColonAt(text: string, offset: number): boolean {
 }
 
 function addKey(holder: Set<string> | 'empty object', key: string): Set<string> {
-  if (key === '__proto__') throw invalidInput('The key "__proto__" is not allowed.');
-  if (holder === 'empty object') return new Set([key]);
-  if (holder.has(key)) throw invalidInput(`The key ${quoteForMessage(key)} is given twice.`);
+  if (holder === 'empty object') {
+    requireNewKey(key, false);
+    return new Set([key]);
+  }
+  requireNewKey(key, holder.has(key));
   return holder.add(key);
+}
+
+export function requireNewKey(key: string, isKnown: boolean): void {
+  if (key === '__proto__') throw invalidInput('The key "__proto__" is not allowed.');
+  if (isKnown) throw invalidInput(`The key ${quoteForMessage(key)} is given twice.`);
 }

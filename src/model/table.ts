@@ -1,4 +1,6 @@
+import type { Quota } from './access.ts';
 import type { TablePath } from './identifier.ts';
+import type { IndexTuning } from './tuning/search-tuning.ts';
 
 /** For requests that name no database. */
 export const DEFAULT_DATABASE = 'default';
@@ -11,6 +13,8 @@ export interface Database {
   readonly id: string;
   readonly name: string;
   readonly root: string;
+  /** If it has one. */
+  readonly quota?: Quota | undefined;
 }
 
 /** Whether a root is an address of an object store, not a folder. */
@@ -35,12 +39,16 @@ export interface TableRecord {
   readonly path: TablePath;
   readonly location: TableLocation;
   readonly properties: Readonly<Record<string, string>>;
+  /** The id of the caller. */
+  readonly createdBy?: string;
   /** Set during a write of several commits: readers see this version until the last one; a crash restores it. */
   readonly heldVersion: number | undefined;
   /** The branch of `heldVersion`; the main branch when absent. */
   readonly heldBranch?: string;
   /** On an object store: the version that readers of the main branch get. Absent: they ask the store. */
   readonly recordedVersion?: number | undefined;
+  /** Of its vector indexes; absent when there are none. */
+  readonly tunings?: readonly IndexTuning[];
   /** Only declared: the data may not exist, now or ever. */
   readonly isDeclared?: true;
 }
@@ -57,6 +65,13 @@ export interface TableState {
 export interface RecordedVersion {
   readonly tableId: string;
   readonly version: number;
+}
+
+/** Equal texts mean that a read returns the same rows, by any process and at any time. */
+export interface ContentIdentity {
+  readonly text: string;
+  /** The version that a read must have seen to be of this identity; `undefined`: the latest one. */
+  readonly version: number | undefined;
 }
 
 /** Whether the catalog named the directory: slug and id. If it is not listed, it is litter and not a user's table. */

@@ -208,6 +208,7 @@ export type Reply = ReplyFrame &
     | { readonly kind: 'value'; readonly value: unknown }
     | { readonly kind: 'text'; readonly text: string }
     | { readonly kind: 'empty' }
+    | { readonly kind: 'bytes'; readonly mediaType: string; readonly bytes: Uint8Array }
     /** Returning this decides the status (invariant 6): the first piece should be known to exist. */
     | { readonly kind: 'stream'; readonly mediaType: string; readonly pieces: AsyncIterable<Uint8Array> }
   );

@@ -1,6 +1,8 @@
 import { createClient, createKey, listClients, listKeys, revokeClient, revokeKey } from './access/credentials.ts';
 import { createDatabase, dropDatabase, listDatabases } from './access/databases.ts';
 import { createGrant, deleteGrant, listGrants } from './access/grants.ts';
+import { listQuotas, removeQuota, setQuota } from './access/quotas.ts';
+import { describeUsage } from './access/usage.ts';
 import { addColumns, alterColumns, dropColumns } from './columns/change-columns.ts';
 import { updateFieldMetadata, updateSchemaMetadata } from './columns/metadata.ts';
 import { deleteFromTable } from './data/delete-from-table.ts';
@@ -123,4 +125,8 @@ export const OPERATIONS: readonly Operation[] = [
   createGrant,
   listGrants,
   deleteGrant,
+  setQuota,
+  removeQuota,
+  listQuotas,
+  describeUsage,
 ];

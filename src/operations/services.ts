@@ -4,9 +4,13 @@ import type { Engine } from '../engine/engine.ts';
 import type { Jobs } from '../jobs/jobs.ts';
 import type { Maintenance } from '../maintenance/maintenance.ts';
 import type { Limits } from '../model/limits.ts';
+import type { SizeQuotas } from '../quotas/size-quotas.ts';
+import type { ResultCache } from '../result-cache/result-cache.ts';
 import type { SlowQueries } from '../slow-queries/slow-queries.ts';
 import type { CredentialVending } from '../storage/storages.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
+import type { FilterShares } from '../tuning/filter-shares.ts';
+import type { Tuner } from '../tuning/tuner.ts';
 import type { Writes } from '../writes/writes.ts';
 
 /** The nodes that serve the catalog; one where a single process does. */
@@ -20,11 +24,15 @@ export interface NodeList {
 
 export interface Services {
   readonly engine: Engine;
+  readonly resultCache: ResultCache;
   readonly catalog: Catalog;
   readonly nodes: NodeList;
   readonly jobs: Jobs;
   readonly maintenance: Maintenance;
+  readonly sizeQuotas: SizeQuotas;
   readonly slowQueries: SlowQueries;
+  readonly tuner: Tuner;
+  readonly filterShares: FilterShares;
   readonly telemetry: Telemetry;
   readonly writes: Writes;
   /** `undefined`: off. */

@@ -28,7 +28,8 @@ type FindingKind =
   | 'small-fragments'
   | 'cold-index'
   | 'every-partition'
-  | 'low-recall';
+  | 'low-recall'
+  | 'unknown-recall';
 
 /** `serious` costs most of the time or loses rows; `notable` costs some; `hint` is good to know. */
 export type Severity = 'serious' | 'notable' | 'hint';

@@ -1,6 +1,6 @@
 import type { PlanStep } from '../model/query.ts';
-import type { IndexContent } from '../wire/indexes.ts';
-import type { Evidence, Finding, Remedy, StepRules } from './advice.ts';
+import type { IndexContent, MeasuredSearchContent } from '../wire/indexes.ts';
+import type { Evidence, Finding, PlanContext, Remedy, Settings, StepRules } from './advice.ts';
 import { formatBytes, formatCount, formatRows, formatShare } from './format-figure.ts';
 import { figureOf, findBelow, isFetch, listSteps, namesOf, settingOf } from './plan-steps.ts';
 import { findDimension, findIndex, listColumns } from './table-facts.ts';
@@ -14,7 +14,7 @@ const RECALL_GOOD = 0.9;
 export const SEARCH_RULES: StepRules = {
   KNNVectorDistance: [findFullComparison, findRefinement],
   UnionExec: [findUnindexedRows],
-  ANNSubIndex: [findColdIndex, findEveryPartition, findLowRecall],
+  ANNSubIndex: [findColdIndex, findEveryPartition, findLowRecall, findMeasuredRecall],
 };
 
 export const TEXT_RULES: StepRules = { FlatMatchQuery: [findFlatTextSearch] };
@@ -72,7 +72,10 @@ function toOtherDistance(step: PlanStep, seen: string, index: IndexContent): Fin
 function findRefinement(step: PlanStep, { context, share }: Evidence): Finding | undefined {
   const factor = context.query.refine_factor ?? 0;
   const fetch = listSteps(step).find(isFetch);
-  if (factor < 2 || fetch === undefined || findBelow(step, 'ANNSubIndex') === undefined) return undefined;
+  const ann = findBelow(step, 'ANNSubIndex');
+  const measured = ann && findMeasured(ann, context);
+  if (measured !== undefined && factor <= (measured.refine_factor ?? 0)) return undefined;
+  if (factor < 2 || fetch === undefined || ann === undefined) return undefined;
   const spent = share(step) + share(fetch);
   if (factor <= REFINE_FACTOR_MANY && spent < 0.5) return undefined;
   return {
@@ -133,7 +136,8 @@ function findEveryPartition(step: PlanStep, { context }: Evidence): Finding | un
   const { searched, ranked } = partitionsOf(step);
   const isLowRecall = context.recall !== undefined && context.recall < RECALL_GOOD;
   // With a filter the engine searches partitions until it has enough rows.
-  if (ranked < PARTITIONS_MIN || searched < ranked || isLowRecall || context.query.filter !== undefined)
+  const isChosen = context.query.nprobes === undefined && findMeasured(step, context) !== undefined;
+  if (isChosen || ranked < PARTITIONS_MIN || searched < ranked || isLowRecall || context.query.filter !== undefined)
     return undefined;
   return {
     kind: 'every-partition',
@@ -168,6 +172,77 @@ function findLowRecall(step: PlanStep, { context }: Evidence): Finding | undefin
           : { refine_factor: Math.max(2, (query.refine_factor ?? 1) * 4) },
     },
   };
+}
+
+const MEASURED_ROWS_MIN = 1000;
+
+/** Where no exact search was compared with, what the server has measured tells whether rows are missed. */
+function findMeasuredRecall(step: PlanStep, { context }: Evidence): Finding | undefined {
+  if (context.recall !== undefined) return undefined;
+  const { query } = context;
+  const index = findListed(step, context);
+  if (index === undefined) return undefined;
+  const measured = findMeasured(step, context);
+  if (index.search === undefined || measured === undefined) {
+    return (index.num_indexed_rows ?? 0) < MEASURED_ROWS_MIN ? undefined : toUnknownRecall(step, index);
+  }
+  const { recall_target: target, advice } = index.search;
+  const isExplicit = query.nprobes !== undefined || query.refine_factor !== undefined || query.ef !== undefined;
+  const lacking = isExplicit ? findLacking(step, measured, query) : {};
+  if (Object.keys(lacking).length > 0) {
+    return {
+      kind: 'low-recall',
+      severity: 'notable',
+      title: 'The search tries less than the index needs',
+      seen: `The parameters of the search are below those that find ${formatShare(measured.recall)} of the exact neighbours.`,
+      why: 'Without parameters, a search uses those that the server has measured for the index.',
+      step,
+      remedy: { kind: 'set', settings: lacking },
+    };
+  }
+  if (measured.recall >= (query.recall_target ?? target)) return undefined;
+  return {
+    kind: 'low-recall',
+    severity: measured.recall < 0.5 ? 'serious' : 'notable',
+    title: 'The index misses rows that an exact search finds',
+    seen: `${formatShare(measured.recall)} of the exact neighbours were found when the index was measured; ${formatShare(query.recall_target ?? target)} are wanted.`,
+    why: advice ?? 'No parameters that were tried reach the target.',
+    step,
+    remedy: undefined,
+  };
+}
+
+function toUnknownRecall(step: PlanStep, { index_name: index }: IndexContent): Finding {
+  return {
+    kind: 'unknown-recall',
+    severity: 'hint',
+    title: 'How many rows the index misses is not known',
+    seen: `The recall of ${index} was not measured.`,
+    why: 'Maintenance measures the indexes of a table, and searches without parameters then use what reaches the target.',
+    step,
+    remedy: { kind: 'refresh-index', index },
+  };
+}
+
+/** Explicit parameters that are below the measured ones. */
+function findLacking(step: PlanStep, measured: MeasuredSearchContent, query: PlanContext['query']): Settings {
+  const { nprobes = 0, refine_factor: refine = 0 } = measured;
+  const { searched, ranked } = partitionsOf(step);
+  return {
+    ...(searched < Math.min(nprobes, ranked) ? { nprobes } : {}),
+    ...((query.refine_factor ?? 0) < refine ? { refine_factor: refine } : {}),
+  };
+}
+
+/** With a filter, those of the narrowest that were measured. */
+function findMeasured(step: PlanStep, context: PlanContext): MeasuredSearchContent | undefined {
+  const search = findListed(step, context)?.search;
+  return context.query.filter === undefined ? search : (search?.filtered.at(-1) ?? search);
+}
+
+function findListed(step: PlanStep, { indexes }: PlanContext): IndexContent | undefined {
+  const name = settingOf(step, 'name');
+  return indexes?.find((index) => index.index_name === name);
 }
 
 function partitionsOf(step: PlanStep): { readonly searched: number; readonly ranked: number } {

@@ -16,7 +16,8 @@ export interface Storage {
   /** Whether the root holds a directory of this name. */
   hasDirectory(name: string): Promise<boolean>;
 
-  watchVersions(location: TableLocation): Promise<VersionWatch>;
+  /** Of the main branch, or another. */
+  watchVersions(location: TableLocation, branch?: string): Promise<VersionWatch>;
   manifestPath(version: ManifestAddress): string;
   /** Moves the newest manifest of a table or a branch aside if a crash left it torn, and gives its version. */
   quarantineTornManifest(location: TableLocation, branch: string | undefined): number | undefined;
@@ -55,6 +56,8 @@ export interface Storage {
   measureManifest(path: string): Promise<number | undefined>;
   /** All files of a table, in bytes. */
   measureTable(location: TableLocation): Promise<number>;
+  /** Rows and data files of a version of the main branch, as its manifest has them. `undefined`: not recorded. */
+  measureVersion(location: TableLocation, version: number): Promise<VersionSize | undefined>;
   /** Removes files that a killed writer left under a temporary name, and gives how many. */
   sweepUnfinishedFiles(location: TableLocation, olderThanMilliseconds: number): Promise<number>;
 
@@ -64,6 +67,13 @@ export interface Storage {
   syncSince(location: TableLocation, sinceMilliseconds: number): Promise<void>;
   /** Drops the sync state of a table that was removed. */
   forget(location: TableLocation): void;
+}
+
+export interface VersionSize {
+  /** Without deleted ones. */
+  readonly rows: number;
+  /** Of data files: neither indexes nor what only earlier versions use. */
+  readonly bytes: number;
 }
 
 /** The files of a commit, as they are stored. */

@@ -37,6 +37,11 @@ interface Events {
   'unknown-fields-ignored': { operation: string; names: readonly string[] };
   /** Permissions of `principal` were changed by `caller`. */
   'access-changed': { caller: string; action: string; principal: string };
+  /** A request was refused because of a quota: of its caller, of its database, or of the creator of the table. */
+  'quota-exceeded': {
+    quota: 'requests_per_second' | 'concurrent_reads' | 'concurrent_writes' | 'bytes' | 'rows' | 'tables';
+    subject: 'caller' | 'database' | 'creator';
+  };
   /** `permission` is what the credentials allow on the files of the table, until `expiresAt`. */
   'credentials-vended': {
     requestId: string;
@@ -74,6 +79,15 @@ interface Events {
     milliseconds: number;
     /** How long writers of the table had to wait. */
     laneMilliseconds: number;
+  };
+  /** How well searches without parameters find the exact neighbours; `recalls` in the order of `TUNED_SHARES`. */
+  'index-tuned': {
+    table: string;
+    index: string;
+    indexType: string;
+    target: number;
+    recalls: readonly number[];
+    milliseconds: number;
   };
   /** `milliseconds` includes the wait in the queue, here and for an interrupted job. */
   'job-ended': { jobId: string; job: string; outcome: string; milliseconds: number };

@@ -102,3 +102,72 @@ export const ListDatabasesReply = Shape.replyBody({
   page_token: Shape.NextPageToken,
 });
 export type ListDatabasesReply = Type.Static<typeof ListDatabasesReply>;
+
+const quotaFields = {
+  requests_per_second: Type.Optional(
+    Type.Integer({ minimum: 1, description: 'Requests per second. Each node counts the requests that it gets.' }),
+  ),
+  concurrent_reads: Type.Optional(
+    Type.Integer({ minimum: 0, description: 'Reads in flight at once. Each node counts its own.' }),
+  ),
+  concurrent_writes: Type.Optional(
+    Type.Integer({ minimum: 0, description: 'Writes and uploads in flight at once. Each node counts its own.' }),
+  ),
+  bytes: Type.Optional(Type.Integer({ minimum: 0, description: 'Bytes of the latest versions of the tables.' })),
+  rows: Type.Optional(Type.Integer({ minimum: 0, description: 'Rows of the latest versions of the tables.' })),
+  tables: Type.Optional(Type.Integer({ minimum: 0, description: 'Tables.' })),
+};
+
+export const QuotaShape = Type.Object(quotaFields);
+export type QuotaShape = Type.Static<typeof QuotaShape>;
+
+const subjectFields = {
+  principal: Type.Optional(
+    Type.String({ minLength: 1, description: 'Whose quota: `key:<id>` or `client:<id>`. Or give `database`.' }),
+  ),
+  database: Type.Optional(
+    Type.String({ minLength: 1, description: 'The database whose quota it is. Or give `principal`.' }),
+  ),
+};
+
+export const SetQuotaBody = Shape.requestBodyWithoutId({ ...subjectFields, ...quotaFields });
+export type SetQuotaBody = Type.Static<typeof SetQuotaBody>;
+
+export const RemoveQuotaBody = Shape.requestBodyWithoutId({
+  ...subjectFields,
+  limits: Type.Optional(
+    Type.Array(Type.String(), {
+      minItems: 1,
+      description: 'The limits to remove, such as `rows`; all of them when absent.',
+    }),
+  ),
+});
+
+const GivenQuota = Type.Object({
+  principal: Shape.optionalText('Of the quota of a key or a client.'),
+  database: Shape.optionalText('Of the quota of a database.'),
+  quota: QuotaShape,
+});
+export type GivenQuota = Type.Static<typeof GivenQuota>;
+
+export const QuotaReply = Shape.replyBody({ ...GivenQuota.properties });
+
+export const ListQuotasReply = Shape.replyBody({ quotas: Type.Array(GivenQuota), page_token: Shape.NextPageToken });
+
+export const UsageBody = Shape.requestBodyWithoutId({
+  principal: Type.Optional(
+    Type.String({ minLength: 1, description: '`key:<id>` or `client:<id>`; the caller itself by default.' }),
+  ),
+  database: Type.Optional(Type.String({ minLength: 1, description: 'The database, in place of a principal.' })),
+});
+
+export const UsageReply = Shape.replyBody({
+  ...GivenQuota.properties,
+  usage: Type.Object({
+    bytes: Type.Integer({ description: 'Bytes of the latest versions of its tables.' }),
+    rows: Type.Integer({ description: 'Rows of the latest versions of its tables.' }),
+    tables: Type.Integer({ description: 'Tables, including declared ones.' }),
+    unmeasured_tables: Type.Integer({ description: 'Tables whose bytes and rows are not known yet.' }),
+  }),
+});
+export type UsageReply = Type.Static<typeof UsageReply>;

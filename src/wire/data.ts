@@ -70,6 +70,14 @@ export const QueryTableBody = Shape.requestBody({
   offset: Shape.optionalCount('Number of results to skip.'),
   order_by: Type.Optional(Type.Array(QueryOrder, { description: 'Field paths to sort by, the first one first.' })),
   prefilter: Shape.optionalFlag('Filter before the vector search (default) or after it.'),
+  recall_target: Type.Optional(
+    Type.Number({
+      exclusiveMinimum: 0,
+      maximum: 1,
+      description:
+        'Share of the exact neighbours to find, in place of that of the index; 1 compares every row. Explicit search parameters win.',
+    }),
+  ),
   refine_factor: Shape.optionalCount('Re-rank this many times `k` results with the exact vectors.'),
   vector_column: Type.Optional(Type.String({ minLength: 1, description: 'Field path of the vector field to search.' })),
   version: Type.Optional(Shape.Version),

@@ -3,11 +3,13 @@ import * as Shape from './shapes.ts';
 
 export const CreateIndexBody = Shape.requestBody({
   column: Type.String({ minLength: 1, description: 'Path of the field to index.' }),
-  index_type: Type.String({
-    minLength: 1,
-    description:
-      '`IVF_FLAT`, `IVF_PQ`, `IVF_RQ`, `IVF_HNSW_SQ`, `IVF_HNSW_PQ`, `BTREE`, `BITMAP`, `LABEL_LIST`, `FM` or `FTS`.',
-  }),
+  index_type: Type.Optional(
+    Type.String({
+      minLength: 1,
+      description:
+        '`IVF_FLAT`, `IVF_PQ`, `IVF_RQ`, `IVF_HNSW_SQ`, `IVF_HNSW_PQ`, `BTREE`, `BITMAP`, `LABEL_LIST`, `FM` or `FTS`; when absent, the server chooses.',
+    }),
+  ),
   name: Shape.optionalText('Name of the index; without one, the column followed by `_idx`.'),
   replace: Shape.optionalFlag('Replace an index of the same name on the same column (default), or refuse.'),
   branch: Type.Optional(Shape.Branch),
@@ -21,6 +23,13 @@ export const CreateIndexBody = Shape.requestBody({
   num_bits: Shape.optionalInteger('Of IVF_PQ: 4 or 8. Of IVF_RQ: 1 to 9.'),
   m: Shape.optionalInteger('Of HNSW indexes: neighbours of a vector in the graph.'),
   ef_construction: Shape.optionalInteger('Of HNSW indexes: candidates looked at while the graph is built.'),
+  recall_target: Type.Optional(
+    Type.Number({
+      exclusiveMinimum: 0,
+      maximum: 1,
+      description: 'Of vector indexes: share of the exact neighbours that searches without parameters shall find.',
+    }),
+  ),
   with_position: Shape.optionalFlag('Of full-text indexes: keep positions, which phrase queries need.'),
   base_tokenizer: Shape.optionalText('Of full-text indexes: `simple`, `whitespace`, `raw`, `ngram` or `icu`.'),
   language: Shape.optionalText('Of full-text indexes: language of stemming and of stop words.'),
@@ -39,12 +48,43 @@ export const CreateIndexBody = Shape.requestBody({
 });
 export type CreateIndexBody = Type.Static<typeof CreateIndexBody>;
 
+const measuredFields = {
+  share: Type.Number({ description: 'Share of the rows that pass the filter; 1 without a filter.' }),
+  recall: Type.Number({ description: 'Share of the exact neighbours that were found, from 0 to 1.' }),
+  latency_ms: Type.Number({ description: 'Time of one search when it was measured.' }),
+  nprobes: Shape.optionalCount('Partitions that are searched; with a filter, at least.'),
+  all_partitions: Shape.optionalFlag('Every partition is searched.'),
+  exact: Shape.optionalFlag('Every row is compared, because the index cannot reach the target.'),
+  refine_factor: Shape.optionalCount(),
+  ef: Shape.optionalCount(),
+};
+const MeasuredSearchContent = Type.Object(measuredFields);
+export type MeasuredSearchContent = Type.Static<typeof MeasuredSearchContent>;
+
+export const IndexSearch = Type.Object(
+  {
+    recall_target: Type.Number(),
+    ...measuredFields,
+    filtered: Type.Array(MeasuredSearchContent, {
+      description: 'The same for searches with a filter, the widest first.',
+    }),
+    tuned_at: Type.String({ description: 'Time of the measurement, RFC 3339.' }),
+    tuning_ms: Shape.count('What the measurement took.'),
+    advice: Shape.optionalText('What to do when the target was not reached.'),
+  },
+  { description: 'Of vector indexes: what searches without parameters use, for 10 results, and the measured recall.' },
+);
+export type IndexSearch = Type.Static<typeof IndexSearch>;
+
 export const CreateIndexReply = Shape.replyBody({
   index_name: Type.String(),
+  index_type: Shape.optionalText(),
+  index_type_reason: Shape.optionalText('Why the server chose this type, where none was named.'),
   job_id: Type.String({ description: 'The job that built the index, or still builds it (status 202).' }),
   job_state: Type.String({ description: '`DONE` or `IN_PROGRESS`.' }),
   version: Type.Optional(Shape.Version),
   transaction_id: Shape.optionalText(),
+  search: Type.Optional(IndexSearch),
 });
 export type CreateIndexReply = Type.Static<typeof CreateIndexReply>;
 
@@ -73,6 +113,7 @@ export const IndexContent = Type.Object({
   num_segments: Shape.optionalCount('Parts of the index.'),
   index_version: Shape.optionalCount('Version of the format of the index.'),
   index_details: Shape.optionalText('JSON text with what the index was built with.'),
+  search: Type.Optional(IndexSearch),
 });
 export type IndexContent = Type.Static<typeof IndexContent>;
 
@@ -92,6 +133,7 @@ export const IndexStatsReply = Shape.replyBody({
   num_unindexed_rows: Shape.count(),
   distance_type: Shape.optionalText('Of vector indexes.'),
   num_indices: Shape.optionalCount('Parts of the index.'),
+  search: Type.Optional(IndexSearch),
 });
 export type IndexStatsReply = Type.Static<typeof IndexStatsReply>;
 

@@ -3,12 +3,38 @@ import { isObject } from '../model/strict-json.ts';
 /** The LanceDB client writes query bodies in other forms than the contract. Every caller may send either. */
 export function toContractQuery(body: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return withoutUndefined<unknown>({
-    ...body,
+    ...withoutClientDefaults(body),
     vector: toContractVector(body['vector']),
     columns: toContractColumns(body['columns']),
     full_text_query: toContractFullText(body['full_text_query']),
     k: isUnlimited(body['k']) ? UNLIMITED : body['k'],
   });
+}
+
+const PROBE_FIELDS = ['nprobes', 'minimum_nprobes', 'maximum_nprobes'] as const;
+const PROBES_OF_CLIENT = 20;
+
+/** What a LanceDB client names in place of a target; `normal` is that of the index. */
+const APPROXIMATION_TARGETS: ReadonlyMap<unknown, number | undefined> = new Map([
+  ['fast', 0.8],
+  ['normal', undefined],
+  ['accurate', 0.99],
+]);
+
+/** A LanceDB client names 20 probes in each query, without being asked to: then the server chooses. */
+function withoutClientDefaults({ approx_mode: mode, ...body }: Readonly<Record<string, unknown>>) {
+  const isUnset =
+    PROBE_FIELDS.every((name) => body[name] === PROBES_OF_CLIENT) &&
+    body['ef'] === undefined &&
+    body['refine_factor'] === undefined;
+  const target = APPROXIMATION_TARGETS.get(mode);
+  return {
+    ...body,
+    ...(isUnset ? Object.fromEntries(PROBE_FIELDS.map((name) => [name, undefined])) : {}),
+    // An unknown one is left for the check of the shape.
+    ...(mode === undefined || APPROXIMATION_TARGETS.has(mode) ? {} : { approx_mode: mode }),
+    ...(target === undefined ? {} : { recall_target: body['recall_target'] ?? target }),
+  };
 }
 
 /** The query inside an explain request: the same forms; its null fields count as absent. */

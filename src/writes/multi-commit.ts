@@ -31,7 +31,9 @@ export class MultiCommitPipeline {
       async () =>
         new Promise<WriteResult>((resolve, reject) => {
           queues
-            .run(write.table.location, async () => engine.runBulk(async () => this.#write(write, resolve)))
+            .run(write.table.location, async () => engine.runBulk(async () => this.#write(write, resolve)), {
+              caller: write.request.caller,
+            })
             .then(resolve, reject);
         }),
     );

@@ -4,6 +4,7 @@ import type { OpenTable, PreparedCommit, WriteTarget } from '../engine/engine.ts
 import { NotOwner } from '../errors/not-owner.ts';
 import { ServiceError } from '../errors/service-error.ts';
 import type { EngineLimits } from '../model/limits.ts';
+import { MAIN_BRANCH } from '../model/table.ts';
 import type { TableRecord } from '../model/table.ts';
 import type { SyncScope } from '../storage/storage.ts';
 import type { Idempotency } from './idempotency/idempotency.ts';
@@ -55,10 +56,11 @@ export class WritePipeline {
 
   /** Steps 1 and 2: replay, enqueue. */
   async run<Outcome>(write: TableWrite<Outcome>): Promise<WriteResult> {
-    const { queues } = this.#parts;
+    const { queues, inDoubtWrites } = this.#parts;
+    const { takeovers } = inDoubtWrites;
     return runReplayable(this.#parts, write, async () => {
-      const member = new BatchMember(write);
-      const queued = { candidate: member, signal: () => write.request.signal() };
+      const member = new BatchMember(write, takeovers);
+      const queued = { candidate: member, caller: write.request.caller, signal: () => write.request.signal() };
       await queues.runBatch(write.table.location, async () => this.#runBatch(member), queued);
       return member.result;
     });
@@ -74,11 +76,26 @@ export class WritePipeline {
       await onStep('batch');
       batch = await takeBatch(first, queues, engine);
       queues.recordBatch(location, batch.length);
-      await this.#commit(batch);
+      const [next, ...others] = await this.#withoutReplayed(batch);
+      if (next !== undefined) await this.#commit([next, ...others]);
     } catch (error) {
       // Nothing has begun: from then on every failure is a value.
       for (const member of batch) member.settle(refuse(error));
     }
+  }
+
+  /** Step 1 again, for writes that came before this node knew what the former owner of the table had committed. */
+  async #withoutReplayed(batch: Batch): Promise<readonly BatchMember[]> {
+    const { inDoubtWrites, idempotency } = this.#parts;
+    await inDoubtWrites.own(batch[0].write.table);
+    if (batch.every(({ takeovers }) => takeovers === inDoubtWrites.takeovers)) return batch;
+    const open: BatchMember[] = [];
+    for (const member of batch) {
+      const replayed = await idempotency.findReplay(member.write.request).catch(refuse);
+      if (replayed === undefined) open.push(member);
+      else member.settle(replayed);
+    }
+    return open;
   }
 
   /**
@@ -296,6 +313,7 @@ const MISSING: OpenTable = {
     throw new Error('There is no table.');
   },
   version: async () => 0,
+  knownVersion: () => 0,
   schema: async () => ({ fields: [], metadata: new Map() }),
   moved: () => {},
   forget: () => {},
@@ -304,7 +322,7 @@ const MISSING: OpenTable = {
 /** Step 1 of any write: the result of the same request, if it was applied before; otherwise it is enqueued. */
 export async function runReplayable(
   { idempotency, onStep }: PipelineParts,
-  { request }: JournaledWrite,
+  { request, growth, branch }: JournaledWrite,
   enqueue: () => Promise<WriteResult>,
 ): Promise<WriteResult> {
   try {
@@ -312,6 +330,11 @@ export async function runReplayable(
       await onStep('replay');
       const replayed = await idempotency.findReplay(request);
       if (replayed !== undefined) return replayed;
+      // Branches count for no quota.
+      const isCounted = growth !== undefined && (branch === undefined || branch === MAIN_BRANCH);
+      if (isCounted && request.admit !== undefined) {
+        await request.admit(typeof growth === 'function' ? await growth() : growth);
+      }
       await onStep('enqueue');
       return enqueue();
     });

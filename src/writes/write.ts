@@ -14,8 +14,18 @@ export interface WriteRequest {
   readonly expectedVersion: number | undefined;
   /** Of caller, operation, address and body; the body has been read by the time that it is asked for. */
   digest(): string;
+  /** Refuses what a size quota does not allow. Asked when it is known that the request is no replay. Absent: no quota. */
+  readonly admit?: ((growth: Growth) => Promise<void>) | undefined;
   /** Fires when the client has gone before its reply was out. */
   signal(): AbortSignal;
+}
+
+/** What a write adds to its table, at most, for size quotas. */
+export interface Growth {
+  readonly rows: number;
+  readonly bytes: number;
+  /** All rows that the table has are replaced. */
+  readonly replacesAll?: boolean;
 }
 
 /** Fields of a reply, kept in the journal for a repeated request. */
@@ -38,6 +48,8 @@ export interface JournaledWrite {
   readonly recordedAs: string;
   /** Added to the table's properties by the transaction that records the write. */
   readonly properties?: Readonly<Record<string, string>> | undefined;
+  /** Absent: the table does not grow. A function is called only for a quota, and not for a replay. */
+  readonly growth?: Growth | (() => Promise<Growth>) | undefined;
 }
 
 interface WriteOf<Plan, Outcome> extends JournaledWrite {

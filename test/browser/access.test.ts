@@ -78,6 +78,37 @@ suite('access', { skip: noBrowser }, () => {
     await page.getByRole('row', { name: /nightly load/ }).waitFor();
   });
 
+  test('a quota is set, enforced, changed and removed, with bars of what is used', async () => {
+    const { page } = browser;
+    const insert = async (): Promise<number> => (await client.arrow('/v1/table/items/insert', sampleStream(5))).status;
+    await open('/quotas');
+    await page.getByText('There are no quotas.').waitFor();
+    await page.getByRole('button', { name: 'Set a quota' }).click();
+    await page.getByLabel('Of', { exact: true }).fill('database:default');
+    await page.getByLabel('Rows', { exact: true }).fill('1x');
+    await page.getByText('Enter a whole number.').waitFor();
+    await page.getByLabel('Rows', { exact: true }).fill('10');
+    await page.getByLabel('Requests per second').fill('5000');
+    await page.getByRole('button', { name: 'Set', exact: true }).click();
+    const row = page.getByRole('row', { name: /database:default/ });
+    assert.match(await row.innerText(), /10 of 10/);
+    assert.match(await row.innerText(), /per second/);
+    const bar = page.getByRole('progressbar', { name: 'rows of database:default' });
+    assert.equal(await bar.getAttribute('aria-valuenow'), '100');
+    await takePicture(page, 'access-quotas');
+    assert.equal(await insert(), 403);
+    await page.getByRole('button', { name: 'Change database:default' }).click();
+    await page.getByLabel('Rows', { exact: true }).fill('20');
+    await page.getByLabel('Requests per second').fill('');
+    await page.getByRole('button', { name: 'Set', exact: true }).click();
+    await row.getByText('10 of 20').waitFor();
+    assert.doesNotMatch(await row.innerText(), /per second/);
+    assert.equal(await insert(), 200);
+    await page.getByRole('button', { name: 'Remove database:default' }).click();
+    await page.getByRole('button', { name: 'Remove', exact: true }).click();
+    await page.getByText('There are no quotas.').waitFor();
+  });
+
   test('a key that is revoked, after a question, no longer works', async () => {
     const { page } = browser;
     await open('');
@@ -91,5 +122,30 @@ suite('access', { skip: noBrowser }, () => {
 
   test('nothing in the page complained', () => {
     assert.deepEqual(browser.complaints, []);
+  });
+
+  test('a caller who administers nothing sees its own limits and usage, an owner also those of the database', async () => {
+    const see = async (role: string, limits: object): Promise<readonly string[]> => {
+      const grants = [{ role, database: 'default' }];
+      const { json } = await client.post('/v1/access/key/create', { name: 'plain', grants });
+      assert.equal((await client.post('/v1/access/quota/set', { principal: json.principal, ...limits })).status, 200);
+      const own = await openConsole(json.key);
+      try {
+        const { page } = own;
+        await page.goto(`${server.url}/ui/#/access/quotas`);
+        await page.getByRole('row', { name: json.principal }).waitFor();
+        assert.equal(await page.getByRole('alert').count(), 0);
+        assert.equal(await page.getByRole('button', { name: /Set a quota|^Change|^Remove/ }).count(), 0);
+        return await page.getByRole('row').allInnerTexts();
+      } finally {
+        await own.close();
+      }
+    };
+    const [, mine = '', ...others] = await see('writer', { rows: 7, concurrent_reads: 3 });
+    assert.match(mine, /You\s+key:.*0 of 7.*3 reads at once/s);
+    assert.deepEqual(others, []);
+    await client.post('/v1/access/quota/set', { database: 'default', tables: 9 });
+    const [, , database = ''] = await see('owner', { rows: 7 });
+    assert.match(database, /database:default.*1 of 9/s);
   });
 });

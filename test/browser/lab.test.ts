@@ -19,7 +19,7 @@ let client: Client;
 
 suite('the lab', { skip: noBrowser }, () => {
   before(async () => {
-    server = await startServer({ flags: ['--maintenance-running-max=0'] });
+    server = await startServer({ flags: ['--maintenance-running-max=0', '--index-tuning-seconds-min=60'] });
     client = new Client(server.url);
     await client.arrow('/v1/table/stones/create', stones(ROWS));
     browser = await openConsole();

@@ -287,6 +287,23 @@ test('an index is built with progress, shows its coverage, and is dropped', { sk
   await card.waitFor({ state: 'detached' });
 });
 
+test(
+  'an index on vectors gets its type from the server, and shows its measured recall',
+  { skip: noBrowser },
+  async () => {
+    await open('?tab=indexes');
+    await page.getByRole('button', { name: 'Build an index' }).click();
+    await page.getByLabel('Column').selectOption('embedding');
+    await page.getByRole('button', { name: 'Build', exact: true }).click();
+    const card = page.getByRole('article', { name: 'embedding_idx' });
+    await card.getByText('IVF_FLAT').waitFor();
+    await card.getByText(/\d+ % recall with nprobes \d+/).waitFor();
+    await card.getByRole('button', { name: 'Drop embedding_idx' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Drop' }).click();
+    await card.waitFor({ state: 'detached' });
+  },
+);
+
 test('maintenance is run, paused and resumed', { skip: noBrowser }, async () => {
   await open('?tab=maintenance');
   await page.getByRole('button', { name: 'Pause' }).click();

@@ -5,8 +5,9 @@ import { Index, connect, rerankers } from '@lancedb/lancedb';
 import type { Connection, MergeInsertBuilder, Query, Table, VectorQuery } from '@lancedb/lancedb';
 import { Field, Int32, Schema } from 'apache-arrow';
 import { readEngineRelease } from '../../src/engine/native/engine-release.ts';
-import { ADMIN_KEY, startServer } from '../support/server.ts';
-import type { TestServer } from '../support/server.ts';
+import { ADMIN_KEY } from '../support/server.ts';
+import type { TestService } from '../support/server.ts';
+import { startService } from '../support/service.ts';
 
 /**
  * Every public method of the LanceDB client is in the list of the docs, and behaves against the service as the list says.
@@ -28,12 +29,12 @@ const INTERNAL: ReadonlySet<string> = new Set([
   'nativeExecute',
 ]);
 
-let server: TestServer;
+let server: TestService;
 let db: Connection;
 /** Has `id`, `text` with a full-text index, and `vector`. Only read. */
 let items: Table;
 before(async () => {
-  server = await startServer();
+  server = await startService();
   db = await open();
   items = await makeTable();
   await items.createIndex('text', { config: Index.fts({ withPosition: true }) });

@@ -39,11 +39,11 @@ before(async () => {
   server = await ContractServer.start();
   const made = await server.table({ id: 'documents', stream: documents() });
   embedded = await server.embedded(made);
-  for (const column of ['title', 'body']) {
-    await embedded.createIndex(column, { config: Index.fts({ withPosition: true }) });
-  }
   connection = await connect('db://default', { apiKey: ADMIN_KEY, hostOverride: server.url });
   remote = await connection.openTable('documents');
+  for (const column of ['title', 'body']) {
+    await remote.createIndex(column, { config: Index.fts({ withPosition: true }) });
+  }
 });
 after(async () => {
   connection.close();

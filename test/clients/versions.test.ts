@@ -5,16 +5,17 @@ import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { connect } from '@lancedb/lancedb';
 import type { Connection, Table } from '@lancedb/lancedb';
-import { ADMIN_KEY, startServer } from '../support/server.ts';
-import type { TestServer } from '../support/server.ts';
+import { ADMIN_KEY } from '../support/server.ts';
+import type { TestService } from '../support/server.ts';
+import { startService } from '../support/service.ts';
 
 /** The unmodified client twice: over the service, and embedded. Whatever is done, both must tell the same. */
-let server: TestServer;
+let server: TestService;
 let folder: string;
 let remote: Connection;
 let embedded: Connection;
 before(async () => {
-  server = await startServer();
+  server = await startService();
   folder = await mkdtemp(join(tmpdir(), 'tiltyard-embedded-'));
   remote = await connect('db://default', { apiKey: ADMIN_KEY, hostOverride: server.url });
   embedded = await connect(folder, { readConsistencyInterval: 0 });

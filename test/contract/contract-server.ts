@@ -11,8 +11,8 @@ import type { Grant, Role } from '../../src/model/access.ts';
 import { sampleStream } from '../support/arrow-tables.ts';
 import { Client } from '../support/client.ts';
 import type { Answer, ClientOptions } from '../support/client.ts';
-import { startServer } from '../support/server.ts';
 import type { TestServerOptions } from '../support/server.ts';
+import { startService } from '../support/service.ts';
 
 /** A table that a test has made. */
 export interface MadeTable {
@@ -59,7 +59,7 @@ export class ContractServer {
   }
 
   static async start(options: TestServerOptions = {}): Promise<ContractServer> {
-    const server = await startServer(options);
+    const server = await startService(options);
     const catalog = await openConfiguredCatalog(server.config);
     return new ContractServer({ ...server, catalog, close: async () => server.close() });
   }

@@ -3,6 +3,7 @@ import { readdir, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
+import { isRead } from '../../src/arrow/results/result-framing.ts';
 import type { Optimization, OptimizeRequest } from '../../src/engine/engine.ts';
 import { parseFieldPath } from '../../src/model/field-path.ts';
 import { locationUri } from '../../src/model/table.ts';
@@ -60,6 +61,7 @@ test('a result that is still being read pins its version; when it is over or lef
   assert.equal(await pinned(), 1);
   for await (const file of first.files) assert.ok(file.length > 0);
   assert.equal(await pinned(), 1);
+  assert.ok(!isRead(second.files));
   await second.files[Symbol.asyncIterator]().return?.();
   assert.equal(await pinned(), Infinity);
 });

@@ -37,10 +37,12 @@ export const ARROW_LIMITS: ArrowLimits = {
 export const ENGINE_LIMITS: EngineLimits = {
   openTablesMax: 16,
   queueWaitingMax: 64,
+  queueWaitingPerCallerMax: 64,
   queueWaitSeconds: 30,
   queueHoldSeconds: 600,
   writeAttemptsMax: 5,
   orphanedQueriesMax: 16,
+  orphanedQueriesPerCallerMax: 8,
   bulkWritesMax: 4,
   threadNice: 0,
   updateGroupMax: 64,
@@ -54,6 +56,7 @@ export const ENGINE_LIMITS: EngineLimits = {
   mergeBytesMax: 16 * MiB,
   spoolBytesMax: 256 * MiB,
   uploadSessionsMax: 4,
+  uploadSessionsPerCallerMax: 4,
   uploadPartsMax: 8,
   uploadIdleSeconds: 60,
 };

@@ -49,6 +49,27 @@ describe('guardFullText', () => {
     );
   });
 
+  it('counts what words cost, fuzzy ones more, and says what to lower', () => {
+    const words = (count: number): string => Array.from({ length: count }, (_, word) => `word${word}s`).join(' ');
+    const refusedFrom = (count: number, change: Partial<Match>): void => {
+      guardFullText(match({ terms: words(count - 1), ...change }), sqlLimits);
+      const refused = match({ terms: words(count), ...change });
+      assert.match(message(refused), /^full_text_query costs more than 20000, .* has \d+ words/);
+    };
+    const limits = { ...sqlLimits, fullTextCharactersMax: 1_000_000 };
+    guardFullText(match({ terms: words(20_000), fuzziness: 0 }), limits);
+    assert.throws(() => guardFullText(match({ terms: words(20_001), fuzziness: 0 }), limits), /costs more than/);
+    refusedFrom(6651, { fuzziness: 1, maxExpansions: 50 });
+    refusedFrom(799, { fuzziness: 2, maxExpansions: 50 });
+    refusedFrom(799, { fuzziness: undefined, maxExpansions: 50 });
+    refusedFrom(761, { fuzziness: 2, maxExpansions: 1000 });
+    guardFullText(match({ terms: 'it is an ox or so '.repeat(500), fuzziness: undefined }), sqlLimits);
+    const columns = Array.from({ length: 200 }, (_, column): [string] => [`c${column}`]);
+    assert.match(message({ kind: 'text', terms: words(101), columns }), /costs more than 20000/);
+    const clause = match({ terms: words(300), fuzziness: 2, maxExpansions: 50 });
+    assert.match(message(boolean({ should: [clause, clause, clause] })), /counted up to .*should\[2\]/);
+  });
+
   for (const [title, change, field] of [
     ['an infinite boost', { boost: Number.POSITIVE_INFINITY }, 'boost'],
     ['a boost that is no number', { boost: Number.NaN }, 'boost'],

@@ -6,9 +6,12 @@ export const sqlLimits: SqlLimits = {
   depthMax: 24,
   coalesceDepthMax: 6,
   listItemsMax: 200_000,
+  growthMax: 32,
+  computedBytesMax: 65_536,
   fullTextDepthMax: 32,
   fullTextClausesMax: 256,
   fullTextCharactersMax: 65_536,
+  fullTextCostMax: 20_000,
   updatesMax: 100,
 };
 
@@ -22,6 +25,13 @@ export const queryLimits: QueryLimits = {
   efMax: 10_000,
   columnsMax: 2000,
   seconds: 60,
+  memoryBytesMax: 2 ** 30,
+  memoryPerCallerBytesMax: 2 ** 29,
+  memoryPerRequestBytesMax: 2 ** 29,
+  memoryWaitSeconds: 1,
+  residentBytesMax: 2 ** 40,
+  cacheBytes: 0,
+  cachedResultBytesMax: 65_536,
 };
 
 export const metadataLimits: MetadataLimits = {

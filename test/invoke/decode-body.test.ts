@@ -26,6 +26,11 @@ const cases: readonly (readonly [shape: Type.TSchema, body: Record<string, unkno
   [query, { prefilter: 'true' }, 'prefilter must be boolean.'],
   [query, { vector: { single_vector: [1, '2'] } }, 'vector.single_vector[1] must be number.'],
   [query, { vector: { single_vector: [Number.POSITIVE_INFINITY] } }, 'vector.single_vector[0] must be number.'],
+  [query, { vector: [1, 2] }, 'vector must be object.'],
+  [query, { vector: { multi_vector: [[1], [2, [3]]] } }, 'vector.multi_vector[1][1] must be number.'],
+  [query, { filter: {} }, 'filter must be string.'],
+  [query, { columns: { column_aliases: { a: 'x', b: [1] } } }, 'columns.column_aliases.b must be string.'],
+  [metadata, { updates: [{ path: 'a', metadata: { x: [] } }] }, 'updates[0].metadata.x must be string or null.'],
   [query, { vector_column: '' }, 'vector_column is empty.'],
   [query, { columns: { column_names: [''] } }, 'columns.column_names[0] is empty.'],
   [metadata, { updates: [{}] }, 'updates[0] lacks the fields path, metadata.'],
@@ -39,6 +44,37 @@ for (const [shape, body, message] of cases) {
     assert.equal(refusal.message, message);
   });
 }
+
+/** Counts how many items of a list are looked at. */
+function counted(items: readonly unknown[]): { readonly items: unknown[]; readonly reads: () => number } {
+  let reads = 0;
+  const get = (target: unknown[], key: string | symbol): unknown => {
+    if (typeof key === 'string' && /^\d+$/.test(key)) reads += 1;
+    return Reflect.get(target, key);
+  };
+  return { items: new Proxy([...items], { get }), reads: () => reads };
+}
+
+test('stops at the first wrong item of a list', () => {
+  const wrong = counted([1, 2, ...Array<string>(100_000).fill('1')]);
+  const refusal = refusalOf(() => checkShape(query, { vector: { single_vector: wrong.items } }, true));
+  assert.equal(refusal.message, 'vector.single_vector[2] must be number.');
+  assert.ok(wrong.reads() < 100, `${wrong.reads()} reads`);
+});
+
+test('looks at no more than a few of very many unknown fields', () => {
+  const body = Object.fromEntries(Array.from({ length: 100_000 }, (_, key) => [`k${key}`, 1]));
+  let reads = 0;
+  const proxy = new Proxy(body, {
+    get: (target, key) => {
+      reads += 1;
+      return Reflect.get(target, key);
+    },
+  });
+  const refusal = refusalOf(() => checkShape(query, proxy, false));
+  assert.equal(refusal.message, 'The field "k0" is not known in the body.');
+  assert.ok(reads < 1000, `${reads} reads`);
+});
 
 test('names an unknown field and its parent', () => {
   const unknown = (body: Record<string, unknown>): string => refusalOf(() => checkShape(update, body, false)).message;

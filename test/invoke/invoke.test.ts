@@ -9,6 +9,8 @@ import type { Input, InvokeDependencies } from '../../src/invoke/invoke.ts';
 import type { Caller, Role } from '../../src/model/access.ts';
 import type { Operation, Reply } from '../../src/operations/operation.ts';
 import { OPERATIONS } from '../../src/operations/registry.ts';
+import { SizeQuotas } from '../../src/quotas/size-quotas.ts';
+import type { Engine } from '../../src/engine/engine.ts';
 import type { Services } from '../../src/operations/services.ts';
 import { createTable, temporaryCatalog } from '../catalog/temporary-catalog.ts';
 import { testLimits } from '../support/limits.ts';
@@ -21,7 +23,9 @@ interface FrontEnd extends InvokeDependencies {
 async function createFrontEnd(context: TestContext): Promise<FrontEnd> {
   const { catalog } = await temporaryCatalog(context);
   const telemetry = { emit: () => undefined };
-  const services = { catalog, telemetry, limits: testLimits(), now: Date.now } as unknown as Services;
+  const { engine } = {} as { engine: Engine };
+  const sizeQuotas = new SizeQuotas({ catalog, engine, telemetry, measureSeconds: 1 });
+  const services = { catalog, telemetry, sizeQuotas, limits: testLimits(), now: Date.now } as unknown as Services;
   const writeGate = new WriteGate(() => undefined);
   return {
     services,
@@ -36,6 +40,7 @@ async function createFrontEnd(context: TestContext): Promise<FrontEnd> {
 }
 
 const INPUT: Omit<Input, 'body'> = {
+  arrivedAt: Infinity,
   requestId: 'r1',
   dialect: 'lance',
   delimiter: '$',

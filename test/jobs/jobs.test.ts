@@ -5,7 +5,14 @@ import { Jobs } from '../../src/jobs/jobs.ts';
 import type { EnterPhase, NewJob, JobsSettings } from '../../src/jobs/jobs.ts';
 import type { TelemetryEvent } from '../../src/telemetry/events.ts';
 
-const LIMITS = { answerSeconds: 1, runningMax: 2, waitingMax: 2, waitSeconds: 3600, keptMax: 2 };
+const LIMITS = {
+  answerSeconds: 1,
+  runningMax: 2,
+  waitingMax: 2,
+  waitingPerCallerMax: 2,
+  waitSeconds: 3600,
+  keptMax: 2,
+};
 
 function openJobs(limits: Partial<JobsSettings['limits']> = {}) {
   let ids = 0;
@@ -263,3 +270,30 @@ async function refusalOf(work: () => Promise<unknown>): Promise<ServiceError> {
   assert.ok(error instanceof ServiceError, `not a refusal: ${String(error)}`);
   return error;
 }
+
+suite('jobs of several callers', () => {
+  const of = (caller: string, name: string): NewJob => ({ ...subject(name), caller });
+
+  test('are bounded for each caller first, so that one cannot fill the queue for others', () => {
+    const { jobs } = openJobs({ runningMax: 1, waitingMax: 4, waitingPerCallerMax: 2 });
+    for (const name of ['a1', 'a2', 'a3']) jobs.start(of('ann', name), held().work);
+    assert.throws(() => jobs.start(of('ann', 'a4'), held().work), /2 jobs of this caller are already waiting/);
+    for (const name of ['b1', 'b2']) jobs.start(of('bob', name), held().work);
+    assert.throws(() => jobs.start(of('cid', 'c1'), held().work), /4 jobs are already waiting/);
+    jobs.close();
+  });
+
+  test('take turns, whoever came with more', async () => {
+    const { jobs } = openJobs({ runningMax: 1, waitingMax: 10, waitingPerCallerMax: 10 });
+    const order: string[] = [];
+    const outcomes = ['a1', 'a2', 'a3', 'a4', 'b1', 'b2', 'c1'].map(async (name) => {
+      const caller = name.charAt(0);
+      return jobs.start(of(caller, name), async () => {
+        order.push(name);
+        return {};
+      }).outcome;
+    });
+    await Promise.all(outcomes);
+    assert.deepEqual(order, ['a1', 'a2', 'b1', 'c1', 'a3', 'b2', 'a4']);
+  });
+});

@@ -9,7 +9,14 @@ import type { TelemetryEvent } from '../../src/telemetry/events.ts';
 import { openNode, temporaryFile } from '../catalog/temporary-catalog.ts';
 import { eventually } from '../support/eventually.ts';
 
-const LIMITS = { answerSeconds: 1, runningMax: 1, waitingMax: 2, waitSeconds: 3600, keptMax: 5 };
+const LIMITS = {
+  answerSeconds: 1,
+  runningMax: 1,
+  waitingMax: 2,
+  waitingPerCallerMax: 2,
+  waitSeconds: 3600,
+  keptMax: 5,
+};
 const LEASE = { leaseMilliseconds: 60_000, name: 'machine', address: 'http://node', release: '1.2.3' };
 const CATALOG_MILLISECONDS = 200;
 

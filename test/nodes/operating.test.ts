@@ -157,7 +157,7 @@ suite('two nodes', { skip }, () => {
     }
     await eventually(async () => node.isReady());
     await eventually(async () => node.log.some(({ event }) => event === 'node-lapsed'));
-    assert.equal((await metrics(1)).value('tiltyard_node_lapses_total'), 1);
+    assert.ok((await metrics(1)).value('tiltyard_node_lapses_total') >= 1);
   });
 
   test('show what a crash did: a silent node, and the table that the other took over', async () => {

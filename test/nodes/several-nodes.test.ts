@@ -56,6 +56,22 @@ suite('three nodes on one catalog and one store', { skip }, () => {
     }
   });
 
+  test('a result that one node has cached is not given out after a write through another', async () => {
+    const table = await createOwned('cached');
+    const read = async (client: Client) => {
+      const answer = await client.post(`${table}/query`, { k: 1, filter: 'id = 3' }, { accept: 'application/json' });
+      return { price: ok(answer).rows[0].price, cache: answer.headers.get('cache-status') };
+    };
+    for (const [round, writer] of clients.entries()) {
+      for (const reader of clients) {
+        const { price } = await read(reader);
+        assert.deepEqual(await read(reader), { price, cache: 'tiltyard; hit' });
+      }
+      ok(await writer.post(`${table}/update`, { updates: [['price', String(round)]] }));
+      for (const reader of clients) assert.equal((await read(reader)).price, round);
+    }
+  });
+
   test('every kind of write is forwarded to the owner of the table', async () => {
     const table = await createOwned('forwarded');
     const [, b, c] = clients;
@@ -162,6 +178,25 @@ suite('three nodes on one catalog and one store', { skip }, () => {
     assert.equal(await count(clients[0], table), 13);
     const changed = await clients[2].post(`${table}/count_rows`, { predicate: 'id >= 1000' });
     assert.equal(ok(changed), 0);
+  });
+
+  test('a write without a key that its node could not record is not applied twice when it is sent again', async () => {
+    const table = await createOwned('unrecorded');
+    const body = { updates: [['id', 'id + 1000']] };
+    const held = cluster.store.faults.hold({ method: 'PUT', path: /unrecorded.*_versions/ });
+    const first = clients[0].post(`${table}/update`, body);
+    await held.reached;
+    cluster.node(0).toCatalog.cut();
+    held.release();
+    assert.equal((await first).status, 503);
+    const again = ok(await clients[1].post(`${table}/update`, body));
+    assert.equal(again.updated_rows, 11);
+    cluster.node(0).toCatalog.resume();
+    assert.equal(ok(await clients[2].post(`${table}/count_rows`, { predicate: 'id >= 1000' })), 11);
+    assert.equal(ok(await clients[2].post(`${table}/count_rows`, { predicate: 'id >= 2000' })), 0);
+    ok(await clients[2].post(`${table}/update`, body));
+    assert.equal(ok(await clients[1].post(`${table}/count_rows`, { predicate: 'id >= 2000' })), 11);
+    await eventually(async () => cluster.node(0).isReady());
   });
 
   test('the tables of a node that shuts down are written by others without a failure', async () => {

@@ -23,8 +23,8 @@ export class AnalysedTable {
     this.#client = new Client(server.url);
   }
 
-  static async start(rows: number): Promise<AnalysedTable> {
-    const table = new AnalysedTable(await startServer({ flags: ['--maintenance-running-max=0'] }));
+  static async start(rows: number, flags: readonly string[] = []): Promise<AnalysedTable> {
+    const table = new AnalysedTable(await startServer({ flags: ['--maintenance-running-max=0', ...flags] }));
     await table.#require(table.#client.arrow('/v1/table/items/create', rowStream(rows)));
     return table;
   }

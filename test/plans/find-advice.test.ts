@@ -96,12 +96,29 @@ suite('of a table with indexes', () => {
   });
   after(async () => table.close());
 
-  test('a cold index is a finding of the first search only', async () => {
-    const query = { vector: VECTOR, k: 5, nprobes: 4, columns: ID };
-    const { remedy, seen } = await find('cold-index', query);
-    assert.deepEqual(remedy, { kind: 'prewarm-index', index: 'vec_idx' });
-    assert.match(seen, /partitions were loaded: [\d.]+ [KM]iB in \d+ reads/);
-    assert.deepEqual(await kinds(query), []);
+  test('a search without parameters has no finding where the measured recall reaches the target', async () => {
+    assert.deepEqual(await kinds({ vector: VECTOR, k: 5, columns: ID }), []);
+  });
+
+  test('a search with less effort than the index needs is told which parameters it lacks', async () => {
+    const { remedy, seen } = await find('low-recall', { vector: VECTOR, k: 5, refine_factor: 1, columns: ID });
+    assert.match(seen, /below those that find (?:9\d|100) % of the exact neighbours/);
+    assert.ok(remedy?.kind === 'set' && (remedy.settings.refine_factor ?? 0) > 1, JSON.stringify(remedy));
+  });
+
+  test('an index that misses its target is a finding of every search, also of one without parameters', async () => {
+    const query = { vector: VECTOR, k: 5, columns: ID };
+    const context = await table.context(query);
+    const indexes = context.indexes?.map((index) =>
+      index.search === undefined
+        ? index
+        : { ...index, search: { ...index.search, recall: 0.4, advice: 'Build anew.' } },
+    );
+    const findings = findAdvice(await table.analyze(query), { ...context, ...(indexes && { indexes }) });
+    assert.deepEqual(
+      findings.map(({ kind, severity, why }) => [kind, severity, why]),
+      [['low-recall', 'serious', 'Build anew.']],
+    );
   });
 
   test('a filter on an indexed column has no finding; on a calculation it cannot use the index', async () => {
@@ -141,6 +158,22 @@ suite('of a table with indexes', () => {
     };
     assert.deepEqual((await advice(1))?.remedy, { kind: 'set', settings: { nprobes: 4 } });
     assert.deepEqual((await advice(16))?.remedy, { kind: 'set', settings: { refine_factor: 4 } });
+  });
+});
+
+suite('of a table whose index was not measured', () => {
+  before(async () => {
+    table = await AnalysedTable.start(ROWS, ['--index-tuning-seconds=0']);
+    await table.index({ column: 'vec', index_type: 'IVF_PQ', num_partitions: 16, num_sub_vectors: 4 });
+  });
+  after(async () => table.close());
+
+  test('a cold index is a finding of the first search only', async () => {
+    const query = { vector: VECTOR, k: 5, nprobes: 4, columns: ID };
+    const { remedy, seen } = await find('cold-index', query);
+    assert.deepEqual(remedy, { kind: 'prewarm-index', index: 'vec_idx' });
+    assert.match(seen, /partitions were loaded: [\d.]+ [KM]iB in \d+ reads/);
+    assert.deepEqual(await kinds(query), ['unknown-recall']);
   });
 });
 

@@ -24,11 +24,13 @@ export class ClusterNode {
   /** What other nodes send to this one. */
   readonly fromPeers: TcpProxy;
   readonly #options: NodeOptions;
+  readonly #env: Record<string, string>;
   readonly #pastLog: LogEvent[] = [];
   #process: ServerProcess | undefined;
 
   private constructor(options: NodeOptions, parts: Pick<ClusterNode, 'port' | 'toCatalog' | 'toStore' | 'fromPeers'>) {
     this.#options = options;
+    this.#env = { ...options.env };
     this.port = parts.port;
     this.toCatalog = parts.toCatalog;
     this.toStore = parts.toStore;
@@ -60,14 +62,15 @@ export class ClusterNode {
     return this.#process !== undefined;
   }
 
-  /** On the same folder and port as before; resolves when it is ready. */
-  async start(): Promise<void> {
-    const { folder, flags, env, catalogUrl, storageOptions } = this.#options;
+  /** On the same folder and port as before, with these variables from now on; resolves when it is ready. */
+  async start(env: Readonly<Record<string, string>> = {}): Promise<void> {
+    Object.assign(this.#env, env);
+    const { folder, flags, catalogUrl, storageOptions } = this.#options;
     const catalog = new URL(catalogUrl);
     catalog.port = String(this.toCatalog.port);
     const store = JSON.stringify({ ...storageOptions, aws_endpoint: this.toStore.url });
     const started = await startServerProcess(folder, [...flags, `--port=${this.port}`], {
-      ...env,
+      ...this.#env,
       TILTYARD_CATALOG_URL: catalog.toString(),
       TILTYARD_NODE_URL: this.fromPeers.url,
       TILTYARD_STORAGE_OPTIONS: store,

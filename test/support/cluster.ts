@@ -25,15 +25,19 @@ const NODE_SECRET = 'test-secret-of-all-nodes-of-a-cluster';
 export class Cluster {
   readonly nodes: readonly ClusterNode[];
   readonly postgres: TestPostgres;
+  /** The address of the catalog, past the proxies of the nodes. */
+  readonly catalogUrl: string;
   readonly store: S3Emulator;
+  readonly root = ROOT;
   /** A plain TCP load balancer: connections go to each node in turn. */
   readonly balancer: TcpProxy;
   /** A further node in a folder of this name, with another storage root; not started yet, and closed by the test. */
   readonly openNode: (name: string, root: string) => Promise<ClusterNode>;
 
-  private constructor(parts: Pick<Cluster, 'nodes' | 'postgres' | 'store' | 'balancer' | 'openNode'>) {
+  private constructor(parts: Pick<Cluster, 'nodes' | 'postgres' | 'catalogUrl' | 'store' | 'balancer' | 'openNode'>) {
     this.nodes = parts.nodes;
     this.postgres = parts.postgres;
+    this.catalogUrl = parts.catalogUrl;
     this.store = parts.store;
     this.balancer = parts.balancer;
     this.openNode = parts.openNode;
@@ -60,13 +64,10 @@ export class Cluster {
         },
       });
     const start = async (): Promise<Cluster> => {
-      for (let index = 0; index < count; index += 1) {
-        const node = await openNode(`node${index}`, ROOT);
-        nodes.push(node);
-        await node.start();
-      }
+      for (let index = 0; index < count; index += 1) nodes.push(await openNode(`node${index}`, ROOT));
       const balancer = await TcpProxy.start(...nodes.map(({ port }) => port));
-      return new Cluster({ nodes, postgres, store, balancer, openNode });
+      for (const node of nodes) await node.start({ TILTYARD_AUTH_ISSUER_URL: `${balancer.url}/oauth` });
+      return new Cluster({ nodes, postgres, catalogUrl, store, balancer, openNode });
     };
     return start().catch(async (error: unknown) => {
       await Promise.all(nodes.map(async (node) => node.close()));

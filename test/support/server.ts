@@ -11,12 +11,16 @@ import { S3Emulator } from './s3/s3-emulator.ts';
 
 export const ADMIN_KEY = 'test-administrator-key-of-enough-length';
 
-export interface TestServer {
+/** A service that is reached over HTTP: one process, or several nodes. */
+export interface TestService {
   readonly url: string;
   readonly config: Config;
   readonly folder: string;
-  readonly app: App;
   close(): Promise<void>;
+}
+
+export interface TestServer extends TestService {
+  readonly app: App;
 }
 
 export interface TestServerOptions {
@@ -75,7 +79,7 @@ async function startStore({ flags = [], folder }: TestServerOptions) {
   return { flags: ['--storage-root=s3://tables/root', options], close: () => emulator.close() };
 }
 
-function requireTestConfig(folder: string, options: TestServerOptions): Config {
+export function requireTestConfig(folder: string, options: TestServerOptions): Config {
   const flags = options.flags ?? [];
   const quiet = flags.some((flag) => flag.startsWith('--log-level=')) ? [] : ['--log-level=error'];
   const loaded = loadConfig({

@@ -1,3 +1,4 @@
+import { mkdir, writeFile } from 'node:fs/promises';
 import { seededRandom } from '../../test/support/arrow-fixtures.ts';
 import type { Campaign, Figure, Trust } from '../campaign.ts';
 import { atLeast, none, info } from '../campaign.ts';
@@ -60,6 +61,8 @@ export async function checkHistories(
       seen.actions += history.length;
       if (!isLinearizable(history)) {
         seen.violations += 1;
+        await mkdir('trust/results', { recursive: true });
+        await writeFile(`trust/results/violation-${seed}-${key}.json`, JSON.stringify(history, undefined, 1));
         trust.blame('violation', `seed ${seed}, key ${key}: ${JSON.stringify(history)}`);
       }
       for (const [bug, apply] of Object.entries(SEEDED_BUGS)) {

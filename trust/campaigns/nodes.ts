@@ -14,11 +14,14 @@ import { measureGap, measureHop, measureWarmRead } from './nodes/availability.ts
 import type { Rig } from './nodes/availability.ts';
 import type { NodesTally } from './nodes/exchange.ts';
 import { FaultLanes } from './nodes/fault-lanes.ts';
+import { measureSharedCommits } from './nodes/shared-commits.ts';
 import { runUnderFaults } from './nodes/under-faults.ts';
 import { raceForNames } from './races.ts';
 
 const NODES = 3;
 const CONTENDERS = 9;
+/** That insert into one table at once. */
+const CLIENTS = 16;
 /** Of the time that it has; the rest is for the last comparison. */
 const TIME_SHARE = 0.9;
 
@@ -67,6 +70,7 @@ async function measure(trust: Trust, rig: Rig): Promise<readonly Figure[]> {
   const owner = new HttpClient(rig.cluster.node(0).fromPeers.url, trust.scanner, { 'x-api-key': TRUST_KEY });
   const hop = await measureHop(rig, { count: trust.size(200, 30), owner });
   owner.close();
+  const inserts = await measureSharedCommits(rig, { clients: CLIENTS, inserts: trust.size(40, 5) });
   const gaps = { kill: [0], drain: [0], others: [0] };
   for (let trial = 0; trial < trials; trial += 1) {
     for (const how of ['drain', 'kill'] as const) {
@@ -87,6 +91,11 @@ async function measure(trust: Trust, rig: Rig): Promise<readonly Figure[]> {
     info('local write, p50', hop.localMilliseconds, 'ms'),
     info('forwarded write, p50', hop.forwardedMilliseconds, 'ms'),
     onQuietMachine(atMost('forwarding adds, p50', hop.forwardedMilliseconds - hop.localMilliseconds, 5, 'ms')),
+    info('inserts per second of one client, store with 20 ms latency', inserts.onePerSecond),
+    info(`inserts per second of ${CLIENTS} clients into one table`, inserts.manyPerSecond),
+    onQuietMachine(
+      atLeast(`inserts of ${CLIENTS} clients against one`, inserts.manyPerSecond / inserts.onePerSecond, 7, '×'),
+    ),
     none('metadata requests to the store, per warm read', warm.metadataRequests),
     atMost('catalog queries, per warm read', warm.statements, 1),
   ];

@@ -5,11 +5,13 @@ import { go, toHash } from '../router.ts';
 import type { ViewProps } from '../router.ts';
 import { CredentialsTab } from './credentials-tab.tsx';
 import { GrantsTab } from './grants-tab.tsx';
+import { QuotasTab } from './quotas-tab.tsx';
 
 const TABS = [
   ['keys', 'Keys'],
   ['clients', 'OAuth clients'],
   ['grants', 'Grants'],
+  ['quotas', 'Quotas'],
 ] as const;
 
 export function AccessView({ route, session }: ViewProps): JSX.Element {
@@ -31,6 +33,7 @@ export function AccessView({ route, session }: ViewProps): JSX.Element {
       {shown === 'keys' ? <CredentialsTab key="key" kind="key" {...given} /> : null}
       {shown === 'clients' ? <CredentialsTab key="client" kind="client" {...given} /> : null}
       {shown === 'grants' ? <GrantsTab {...given} /> : null}
+      {shown === 'quotas' ? <QuotasTab {...given} /> : null}
     </div>
   );
 }

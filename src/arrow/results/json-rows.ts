@@ -7,26 +7,29 @@ import { EXTENSION_NAME_KEY } from '../schema/schema-rules.ts';
 import { bytesReader, isValid, readColumns, readDictionaryColumn } from './result-columns.ts';
 import type { ResultColumn } from './result-columns.ts';
 import { dictionaryIdOf, readResultFile, rowsOf } from './result-file.ts';
-import type { ResultFiles } from './result-framing.ts';
+import type { Framing } from './result-framing.ts';
 
 /** Text is sent in pieces of about this many characters. */
 const PIECE_CHARACTERS = 65_536;
 
-export async function* writeLines({ files }: ResultFiles): AsyncGenerator<Uint8Array> {
-  for await (const file of files) yield* writePieces(file, (row) => `${row}\n`);
+/** One JSON object per line. */
+export function jsonLines(): Framing {
+  return { begin: () => [], add: (file) => writePieces(file, (row) => `${row}\n`), end: () => [] };
 }
 
 /** One JSON document: `{"rows": […]}`. */
-export async function* writeDocument({ files }: ResultFiles): AsyncGenerator<Uint8Array> {
+export function jsonDocument(): Framing {
   let separator = '{"rows":[';
-  for await (const file of files) {
-    yield* writePieces(file, (row) => {
-      const text = separator + row;
-      separator = ',';
-      return text;
-    });
-  }
-  yield Buffer.from(separator === ',' ? ']}' : '{"rows":[]}');
+  const format = (row: string): string => {
+    const text = separator + row;
+    separator = ',';
+    return text;
+  };
+  return {
+    begin: () => [],
+    add: (file) => writePieces(file, format),
+    end: () => [Buffer.from(separator === ',' ? ']}' : '{"rows":[]}')],
+  };
 }
 
 function* writePieces(file: Buffer, format: (row: string) => string): Generator<Uint8Array> {

@@ -1,6 +1,6 @@
 import { childFields } from '../../model/schema.ts';
 import type { DataType, Field } from '../../model/schema.ts';
-import { hasBit, offsetBytes, readOffset, requireFixedWidth } from '../format/column-layout.ts';
+import { VIEW_BYTES, hasBit, offsetBytes, readOffset, requireFixedWidth } from '../format/column-layout.ts';
 import { readBatchHeader } from '../format/message-header.ts';
 import type { MessageHeader } from '../format/message-header.ts';
 import { BatchBuffers } from '../stream/batch-buffers.ts';
@@ -46,11 +46,26 @@ export function isValid({ validity }: ResultColumn, row: number): boolean {
 export function bytesReader({ type, buffers }: ResultColumn): (row: number) => Buffer {
   const [first = Buffer.alloc(0), data = Buffer.alloc(0)] = buffers;
   if (type.kind === 'utf8' || type.kind === 'binary') {
+    if (type.layout === 'view') return viewReader(first, buffers);
     const width = offsetBytes(type);
     return (row) => data.subarray(readOffset(first, row, width), readOffset(first, row + 1, width));
   }
   const bytes = requireFixedWidth(type);
   return (row) => first.subarray(bytes * row, bytes * (row + 1));
+}
+
+/** A view ends with the text itself if it is short, else with a prefix of it, the number of its buffer and its position there. */
+export const SHORT_BYTES = 12;
+
+function viewReader(views: Buffer, buffers: readonly Buffer[]): (row: number) => Buffer {
+  return (row) => {
+    const at = VIEW_BYTES * row;
+    const length = views.readUInt32LE(at);
+    if (length <= SHORT_BYTES) return views.subarray(at + 4, at + 4 + length);
+    const start = views.readUInt32LE(at + 12);
+    // The views themselves are the first buffer.
+    return (buffers[1 + views.readUInt32LE(at + 8)] ?? Buffer.alloc(0)).subarray(start, start + length);
+  };
 }
 
 function readColumn(field: Field, batch: BatchBuffers): ResultColumn {
@@ -60,14 +75,14 @@ function readColumn(field: Field, batch: BatchBuffers): ResultColumn {
   const bits = batch.nextBuffer().stored;
   const validity = nullCount === 0 || bits.length === 0 ? undefined : bits;
   const unread = `holds a column of the kind ${type.kind} in a layout that is not read`;
-  const count = bufferCount(type) ?? batch.header.flatbuffer.refuse(unread);
+  const count = bufferCount(type, batch) ?? batch.header.flatbuffer.refuse(unread);
   const buffers = Array.from({ length: count }, () => batch.nextBuffer().stored);
   const children = childFields(type).map((child) => readColumn(child, batch));
   return { field, type, length, validity, buffers, children };
 }
 
 /** `undefined` for layouts that the engine never returns: it converts them when it writes. */
-function bufferCount(type: DataType): number | undefined {
+function bufferCount(type: DataType, batch: BatchBuffers): number | undefined {
   switch (type.kind) {
     case 'struct':
     case 'fixed-size-list':
@@ -76,7 +91,7 @@ function bufferCount(type: DataType): number | undefined {
       return type.layout === 'plain' || type.layout === 'large' ? 1 : undefined;
     case 'utf8':
     case 'binary':
-      return type.layout === 'view' ? undefined : 2;
+      return type.layout === 'view' ? 1 + batch.nextVariadicCount() : 2;
     case 'union':
     case 'run-end-encoded':
       return undefined;

@@ -1,5 +1,6 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createFooter, END_OF_STREAM, FILE_START } from '../format/footer.ts';
-import type { Block } from '../format/footer.ts';
+import type { Block, SchemaMessage } from '../format/footer.ts';
 import { DictionaryMerge } from './dictionary-merge.ts';
 import { dictionaryIdOf, readResultFile } from './result-file.ts';
 import type { ResultMessage } from './result-file.ts';
@@ -8,44 +9,118 @@ import type { ResultMessage } from './result-file.ts';
 export interface ResultFiles {
   /** A file with the schema of the result; its batches, if it has any, are not part of the result. */
   readonly head: Buffer;
-  readonly files: AsyncIterable<Buffer>;
+  /** An array when all are read. */
+  readonly files: readonly Buffer[] | AsyncIterable<Buffer>;
+}
+
+export function isRead(files: ResultFiles['files']): files is readonly Buffer[] {
+  return Array.isArray(files);
+}
+
+/** Reads a result of no more than that many bytes to its end; a larger one remains to be read. */
+export async function readSmall({ head, files }: ResultFiles, bytesMax: number): Promise<ResultFiles> {
+  if (isRead(files) && files.reduce((sum, { length }) => sum + length, 0) <= bytesMax) return { head, files };
+  const rest = isRead(files) ? iterate(files) : files[Symbol.asyncIterator]();
+  const read: Buffer[] = [];
+  for (let bytes = 0; bytes <= bytesMax;) {
+    const next = await rest.next();
+    if (next.done === true) return { head, files: read };
+    read.push(next.value);
+    bytes += next.value.length;
+  }
+  return { head, files: continueReading(read, rest) };
+}
+
+async function* iterate(files: readonly Buffer[]): AsyncGenerator<Buffer> {
+  yield* files;
+}
+
+function continueReading(read: Buffer[], rest: AsyncIterator<Buffer>): AsyncIterable<Buffer> {
+  const next = async (): Promise<IteratorResult<Buffer>> => {
+    const value = read.shift();
+    return value === undefined ? rest.next() : { done: false, value };
+  };
+  const leave = async (): Promise<IteratorResult<Buffer>> => {
+    await rest.return?.();
+    return { done: true, value: undefined };
+  };
+  return { [Symbol.asyncIterator]: () => ({ next, return: leave }) };
+}
+
+/** Turns the files of one result into one reply. Each step gives the bytes that are ready. */
+export interface Framing {
+  begin(head: Buffer): Iterable<Uint8Array>;
+  add(file: Buffer): Iterable<Uint8Array>;
+  end(): Iterable<Uint8Array>;
+}
+
+/** A megabyte of vectors takes a tenth of a second to write as text: after this long, other requests get their turn. */
+const TURN_MILLISECONDS = 5;
+
+export async function* frame(framing: Framing, { head, files }: ResultFiles): AsyncGenerator<Uint8Array> {
+  yield* framing.begin(head);
+  for await (const file of files) {
+    let turnAt = performance.now() + TURN_MILLISECONDS;
+    for (const piece of framing.add(file)) {
+      yield piece;
+      if (performance.now() < turnAt) continue;
+      await nextTurn();
+      turnAt = performance.now() + TURN_MILLISECONDS;
+    }
+  }
+  yield* framing.end();
+}
+
+/** The same at once, for a result that is read. */
+export function frameWhole(framing: Framing, head: Buffer, files: readonly Buffer[]): Buffer {
+  const pieces = [...framing.begin(head)];
+  for (const file of files) pieces.push(...framing.add(file));
+  pieces.push(...framing.end());
+  return Buffer.concat(pieces);
 }
 
 /** One Arrow IPC stream. Nothing is decoded: the engine's messages are sent unchanged. */
-export async function* frameAsStream({ head, files }: ResultFiles): AsyncGenerator<Uint8Array> {
-  yield readResultFile(head).schema.framed;
+export function arrowStream(): Framing {
   const sent = new Map<number, Buffer>();
-  for await (const file of files) {
-    const { dictionaries, batches } = readResultFile(file);
-    for (const { header, bytes } of dictionaries) {
-      // A dictionary replaces the one before it, so an unchanged one is not sent again.
-      const id = dictionaryIdOf(header);
-      if (sent.get(id)?.equals(bytes) === true) continue;
-      sent.set(id, bytes);
-      yield bytes;
-    }
-    for (const batch of batches) yield batch.bytes;
-  }
-  yield END_OF_STREAM;
+  return {
+    begin: (head) => [readResultFile(head).schema.framed],
+    *add(file) {
+      const { dictionaries, batches } = readResultFile(file);
+      for (const { header, bytes } of dictionaries) {
+        // A dictionary replaces the one before it, so an unchanged one is not sent again.
+        const id = dictionaryIdOf(header);
+        if (sent.get(id)?.equals(bytes) === true) continue;
+        sent.set(id, bytes);
+        yield bytes;
+      }
+      for (const batch of batches) yield batch.bytes;
+    },
+    end: () => [END_OF_STREAM],
+  };
 }
 
-export async function* frameAsFile({ head, files }: ResultFiles): AsyncGenerator<Uint8Array> {
-  const { schema } = readResultFile(head);
+export function arrowFile(): Framing {
   const blocks = { dictionaries: [] as Block[], batches: [] as Block[] };
-  let offset = FILE_START.length + schema.framed.length;
+  let schema: SchemaMessage;
+  let merge: DictionaryMerge;
+  let offset = FILE_START.length;
   const add = (list: Block[], { bytes, metadataBytes }: Pick<ResultMessage, 'bytes' | 'metadataBytes'>): Buffer => {
     list.push({ offset, metadataBytes, bodyBytes: bytes.length - metadataBytes });
     offset += bytes.length;
     return bytes;
   };
-  const merge = new DictionaryMerge(schema);
-  yield FILE_START;
-  yield schema.framed;
-  for await (const file of files) {
-    const { dictionaries, batches } = readResultFile(file);
-    for (const added of dictionaries.flatMap((each) => merge.add(each))) yield add(blocks.dictionaries, added);
-    for (const batch of batches) yield add(blocks.batches, merge.rewrite(batch));
-  }
-  yield END_OF_STREAM;
-  yield createFooter({ schema, ...blocks });
+  return {
+    begin(head) {
+      ({ schema } = readResultFile(head));
+      merge = new DictionaryMerge(schema);
+      offset += schema.framed.length;
+      return [FILE_START, schema.framed];
+    },
+    *add(file) {
+      const { dictionaries, batches } = readResultFile(file);
+      for (const added of dictionaries.flatMap((each) => merge.add(each))) yield add(blocks.dictionaries, added);
+      for (const batch of batches) yield add(blocks.batches, merge.rewrite(batch));
+    },
+    end: () => [END_OF_STREAM, createFooter({ schema, ...blocks })],
+  };
 }

@@ -13,6 +13,14 @@ interface TokenOutcome {
   readonly failure?: unknown;
 }
 
+interface TokenRequest {
+  readonly path: string;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  /** Of the client. */
+  readonly address: string;
+}
+
 export type TokenEndpoint = ReturnType<typeof createTokenEndpoint>;
 
 /**
@@ -21,15 +29,18 @@ export type TokenEndpoint = ReturnType<typeof createTokenEndpoint>;
  */
 export function createTokenEndpoint(settings: TokenEndpointSettings, catalog: CredentialCatalog, clock: () => number) {
   const outcomes = new WeakMap<IncomingMessage, TokenOutcome>();
+  const addresses = new WeakMap<IncomingMessage, string>();
+  const addressOf = (request: IncomingMessage): string => addresses.get(request) ?? '';
   const failures = new FailedAttempts(settings.failuresPerMinuteMax);
   /** The keys of a provider are fixed, so other keys need another provider. */
   const toHandler = oncePerKeys(async (keys) => {
     const { createProvider } = await import('./token-provider.ts');
-    return observe(createProvider({ settings, keys, catalog, failures, clock }), outcomes).callback();
+    return observe(createProvider({ settings, keys, catalog, failures, addressOf, clock }), outcomes).callback();
   });
   return {
     /** Sends the reply itself. The URL of the request does not matter: the path in the library is given. */
-    async answer(path: string, request: IncomingMessage, response: ServerResponse): Promise<TokenOutcome> {
+    async answer({ path, request, response, address }: TokenRequest): Promise<TokenOutcome> {
+      addresses.set(request, address);
       const handle = await toHandler(await catalog.signingKeys.list());
       Object.assign(request, { url: path });
       await handle(request, response);

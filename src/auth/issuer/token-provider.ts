@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import { Provider, errors } from 'oidc-provider';
 import type { Context } from 'oidc-provider';
 import { ServiceError } from '../../errors/service-error.ts';
@@ -21,6 +22,8 @@ interface ProviderParts {
   readonly keys: readonly SigningKeyText[];
   readonly catalog: CredentialCatalog;
   readonly failures: FailedAttempts;
+  /** Where a request came from, behind trusted proxies too. */
+  readonly addressOf: (request: IncomingMessage) => string;
   readonly clock: () => number;
 }
 
@@ -113,11 +116,11 @@ const CLIENT_ID_CHARACTERS_MAX = 64;
 
 async function findClient(parts: ProviderParts, id: string): Promise<object | undefined> {
   if (id.length > CLIENT_ID_CHARACTERS_MAX) return undefined;
-  const waitSeconds = parts.failures.waitSeconds(sourceOf(id));
+  const waitSeconds = parts.failures.waitSeconds(sourceOf(parts, id));
   if (waitSeconds > 0) throw later(TOO_MANY_REQUESTS, waitSeconds);
   const client = await available(async () => parts.catalog.clients.find(id));
   if (client === undefined || isExpired(client, parts.clock())) {
-    parts.failures.fail(sourceOf(id));
+    parts.failures.fail(sourceOf(parts, id));
     return undefined;
   }
   return {
@@ -133,7 +136,7 @@ async function findClient(parts: ProviderParts, id: string): Promise<object | un
 
 async function isSecret(parts: ProviderParts, id: string, actual: string): Promise<boolean> {
   const isRight = await available(async () => parts.catalog.clients.matches(id, digestSecret(actual)));
-  if (!isRight) parts.failures.fail(sourceOf(id));
+  if (!isRight) parts.failures.fail(sourceOf(parts, id));
   return isRight;
 }
 
@@ -141,8 +144,9 @@ async function isSecret(parts: ProviderParts, id: string, actual: string): Promi
  * Failures are counted by address and client: by address alone one broken client would lock out all others behind the
  * same proxy, by client alone a stranger could lock it out.
  */
-function sourceOf(clientId: string): string {
-  return `${Provider.ctx?.req.socket.remoteAddress ?? ''} ${clientId}`;
+function sourceOf({ addressOf }: ProviderParts, clientId: string): string {
+  const { ctx } = Provider;
+  return `${ctx === undefined ? '' : addressOf(ctx.req)} ${clientId}`;
 }
 
 /** An unavailable catalog is not the client's fault, and needs no stack in the log. */

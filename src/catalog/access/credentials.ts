@@ -1,11 +1,12 @@
 import { timingSafeEqual } from 'node:crypto';
 import { invalidInput } from '../../errors/service-error.ts';
-import type { Grant } from '../../model/access.ts';
+import type { Grant, Quota } from '../../model/access.ts';
 import type { CatalogContext } from '../context.ts';
 import { createId } from '../ids.ts';
 import type { CredentialRow, GrantRow } from '../schema/rows.ts';
 import { eachPart } from '../store.ts';
 import type { Sql } from '../store.ts';
+import { readQuota } from './quotas.ts';
 import { insertGrants, readGrants, refuseLastAdministrator, requireDatabases, toGrants } from './grants.ts';
 
 /** Never with the digest. Times are in milliseconds since 1970. */
@@ -16,6 +17,8 @@ export interface CredentialRecord {
   readonly expiresAt?: number;
   readonly revokedAt?: number;
   readonly grants: readonly Grant[];
+  /** Not in lists. */
+  readonly quota?: Quota;
 }
 
 interface NewCredential extends Pick<CredentialRecord, 'name' | 'grants'> {
@@ -48,7 +51,10 @@ export function createCredentialStore({ read, write, caches, now }: CatalogConte
   const load = async (column: 'id' | 'digest', value: string): Promise<CredentialRecord | undefined> =>
     read(async (sql) => {
       const row = await selectValid(sql, kind).where(column, '=', value).executeTakeFirst();
-      return row && toRecord(row, await readGrants(sql, kind.prefix + row.id));
+      if (row === undefined) return undefined;
+      const record = toRecord(row, await readGrants(sql, kind.prefix + row.id));
+      const quota = await readQuota(sql, kind.prefix + row.id);
+      return quota === undefined ? record : { ...record, quota };
     });
   return {
     async create(credential: NewCredential): Promise<CredentialRecord> {

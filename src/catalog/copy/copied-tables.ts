@@ -21,6 +21,7 @@ export const TABLES: Readonly<Record<keyof CatalogTables, CopiedTable | typeof N
   oauthClients: { key: ['id'] },
   signingKeys: { key: ['id'] },
   grants: { key: ['principal', 'databaseName', 'path', 'role'] },
+  quotas: { key: ['subject'] },
   // Epochs are those of leases, which are not copied: every new lease is later than 0.
   journal: { key: ['id'], reset: { epoch: 0 } },
   transactions: { key: ['id'] },

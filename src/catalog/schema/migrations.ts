@@ -17,6 +17,8 @@ const MIGRATIONS: readonly Migration[] = [
   renameJournalStates,
   createNodes,
   createJobs,
+  createQuotas,
+  async (sql) => addColumns(sql, 'tables', ['tunings text']),
 ];
 export const MIGRATIONS_COUNT = MIGRATIONS.length;
 export const APPLIED = 'migrations_applied';
@@ -185,6 +187,16 @@ async function createJobs(sql: Sql, text: BinaryText): Promise<void> {
   )`.execute(sql);
   await statement`create index jobs_created on jobs (created_at)`.execute(sql);
   await statement`create index jobs_open on jobs (node_id) where ended_at is null`.execute(sql);
+}
+
+/** Quotas, and the sizes of tables that are compared with them. */
+async function createQuotas(sql: Sql, text: BinaryText): Promise<void> {
+  await statement`create table quotas (
+    subject ${text} primary key not null, requests_per_second bigint, concurrent_reads bigint,
+    concurrent_writes bigint, "bytes" bigint, "rows" bigint, "tables" bigint
+  )`.execute(sql);
+  await addColumns(sql, 'tables', ['stored_rows bigint', 'stored_bytes bigint']);
+  await statement`create index tables_created_by on tables (created_by)`.execute(sql);
 }
 
 async function addColumns(sql: Sql, table: string, columns: readonly string[]): Promise<void> {

@@ -1,4 +1,4 @@
-import type { Role } from '../../model/access.ts';
+import type { QuotaLimit, Role } from '../../model/access.ts';
 import type { Database } from '../../model/table.ts';
 
 /**
@@ -7,13 +7,14 @@ import type { Database } from '../../model/table.ts';
  */
 export interface CatalogTables {
   readonly settings: { readonly name: string; readonly value: string };
-  readonly databases: Database & { readonly createdAt: number };
+  readonly databases: Pick<Database, 'id' | 'name' | 'root'> & { readonly createdAt: number };
   readonly namespaces: NamespaceRow;
   readonly tables: TableRow;
   readonly apiKeys: CredentialRow;
   readonly oauthClients: CredentialRow;
   readonly signingKeys: SigningKeyRow;
   readonly grants: GrantRow;
+  readonly quotas: QuotaRow;
   readonly heads: HeadRow;
   readonly jobs: JobRow;
   readonly journal: JournalRow;
@@ -54,6 +55,11 @@ export interface TableRow extends LocationRow {
   readonly createdAt: number;
   /** The process that creates it, while it is reserved; `null` where only one process serves. */
   readonly nodeId: string | null;
+  /** As last measured for a quota; `null`: not measured. */
+  readonly storedRows: number | null;
+  readonly storedBytes: number | null;
+  /** What was measured of its vector indexes; `null`: nothing. */
+  readonly tunings: string | null;
 }
 
 export interface LocationRow {
@@ -88,6 +94,11 @@ export interface GrantRow {
   readonly databaseName: string;
   readonly path: string;
   readonly role: Role;
+}
+
+export interface QuotaRow extends Readonly<Record<QuotaLimit, number | null>> {
+  /** `key:<id>`, `client:<id>` or `database:<id>`. */
+  readonly subject: string;
 }
 
 export interface TransactionRow {

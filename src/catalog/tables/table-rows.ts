@@ -3,6 +3,7 @@ import { formatPath, nameOf, quoteForMessage } from '../../model/identifier.ts';
 import type { TablePath } from '../../model/identifier.ts';
 import type { TableLocation, TableRecord } from '../../model/table.ts';
 import { locationUri } from '../../model/table.ts';
+import type { IndexTuning } from '../../model/tuning/search-tuning.ts';
 import { toPathText, toTablePath } from '../path-text.ts';
 import type { LocationRow, TableRow } from '../schema/rows.ts';
 import { toStorageDirectory } from '../storage-roots.ts';
@@ -16,8 +17,10 @@ export function toTableRecord(row: TableRow, roots: StorageRoots): TableRecord {
     path: toTablePath(row.path),
     location: toLocation(row, roots),
     properties: toProperties(row.properties),
+    createdBy: row.createdBy,
     heldVersion: row.heldVersion ?? undefined,
     ...(row.heldBranch === null ? {} : { heldBranch: row.heldBranch }),
+    ...(row.tunings === null ? {} : { tunings: toTunings(row.tunings) }),
     ...(row.state === 'declared' ? { isDeclared: true } : {}),
   };
 }
@@ -53,6 +56,27 @@ export function toProperties(text: string): Readonly<Record<string, string>> {
   return properties;
 }
 
+function toTunings(text: string): readonly IndexTuning[] {
+  // Only ever written by `saveTuning`.
+  const tunings: readonly IndexTuning[] = JSON.parse(text);
+  return tunings;
+}
+
+/** Replaces what is known of indexes by `tuning`; `undefined` removes it. */
+export async function saveTuning(
+  sql: Sql,
+  tableId: string,
+  isReplaced: (tuning: IndexTuning) => boolean,
+  tuning: IndexTuning | undefined,
+): Promise<void> {
+  const row = await visibleTables(sql).where('id', '=', tableId).executeTakeFirst();
+  if (row === undefined) return;
+  const others = toTunings(row.tunings ?? '[]').filter((each) => !isReplaced(each));
+  const all = tuning === undefined ? others : [...others, tuning];
+  const tunings = all.length === 0 ? null : JSON.stringify(all);
+  await sql.updateTable('tables').set({ tunings }).where('id', '=', tableId).execute();
+}
+
 /** Published and declared tables. */
 export function visibleTables(sql: Sql) {
   return sql.selectFrom('tables').selectAll().where('state', '!=', 'reserved');
@@ -63,7 +87,10 @@ export async function findVisible(sql: Sql, databaseId: string, path: TablePath)
   return tables.where('path', '=', toPathText(path)).executeTakeFirst();
 }
 
-type OtherColumns = Omit<TableRow, keyof LocationRow | 'properties' | 'heldVersion' | 'heldBranch' | 'nodeId'>;
+type OtherColumns = Omit<
+  TableRow,
+  keyof LocationRow | 'properties' | 'heldVersion' | 'heldBranch' | 'nodeId' | 'storedRows' | 'storedBytes' | 'tunings'
+>;
 
 export interface NewTableRow extends OtherColumns {
   readonly location: TableLocation;
@@ -73,8 +100,14 @@ export interface NewTableRow extends OtherColumns {
 
 export function toTableRow(table: NewTableRow, roots: StorageRoots): TableRow {
   const { location, properties = {}, nodeId = null, ...columns } = table;
-  const held = { heldVersion: null, heldBranch: null };
-  return { ...columns, nodeId, ...toLocationColumns(location, roots), properties: JSON.stringify(properties), ...held };
+  const unset = { heldVersion: null, heldBranch: null, storedRows: null, storedBytes: null, tunings: null };
+  return {
+    ...columns,
+    nodeId,
+    ...toLocationColumns(location, roots),
+    properties: JSON.stringify(properties),
+    ...unset,
+  };
 }
 
 /** Refuses a path that is taken. From now on the path no longer leads to a table that was renamed from it. */

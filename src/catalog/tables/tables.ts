@@ -1,6 +1,7 @@
 import type { NamespacePath, TablePath } from '../../model/identifier.ts';
 import { isObjectRoot } from '../../model/table.ts';
 import type { TableRecord } from '../../model/table.ts';
+import type { IndexTuning } from '../../model/tuning/search-tuning.ts';
 import type { CatalogContext } from '../context.ts';
 import { createHeadStore } from '../nodes/heads.ts';
 import { requireNamespaceId } from '../namespaces/namespace-rows.ts';
@@ -12,7 +13,7 @@ import type { FoundTable } from './adoption.ts';
 import { createDeclarationStore } from './declarations.ts';
 import { createLifecycleStore } from './lifecycle.ts';
 import { createReservationStore } from './reservations.ts';
-import { findVisible, releaseVersion, toTableRecord, visibleTables } from './table-rows.ts';
+import { findVisible, releaseVersion, saveTuning, toTableRecord, visibleTables } from './table-rows.ts';
 
 interface TablePage {
   readonly databaseId: string;
@@ -35,11 +36,13 @@ export function createTableStore(context: CatalogContext) {
     ...createDeclarationStore(context),
     ...createLifecycleStore(context),
 
-    async find(databaseId: string, path: TablePath): Promise<TableRecord | undefined> {
-      const table = await cache.find(pathKey(databaseId, path), async () => {
+    /** As of `since`, the moment at which a request arrived; by default, as of now. */
+    async find(databaseId: string, path: TablePath, since?: number): Promise<TableRecord | undefined> {
+      const load = async (): Promise<TableRecord | undefined> => {
         const row = await read(async (sql) => findVisible(sql, databaseId, path));
         return row && toTableRecord(row, roots);
-      });
+      };
+      const table = await cache.find(pathKey(databaseId, path), load, since);
       if (table === undefined || !isObjectRoot(table.location.root)) return table;
       return { ...table, recordedVersion: await heads.find(table.id) };
     },
@@ -66,6 +69,23 @@ export function createTableStore(context: CatalogContext) {
     /** Readers see the latest version again. */
     async release(tableId: string): Promise<void> {
       await write(async (sql) => releaseVersion(sql, tableId));
+    },
+
+    async saveTuning(tableId: string, tuning: IndexTuning): Promise<void> {
+      const { index, branch } = tuning;
+      await write(async (sql) =>
+        saveTuning(sql, tableId, (each) => each.index === index && each.branch === branch, tuning),
+      );
+    },
+
+    async removeTuning(tableId: string, index: string, branch: string | undefined): Promise<void> {
+      await write(async (sql) =>
+        saveTuning(sql, tableId, (each) => each.index === index && each.branch === branch, undefined),
+      );
+    },
+
+    async removeTuningsOfBranch(tableId: string, branch: string): Promise<void> {
+      await write(async (sql) => saveTuning(sql, tableId, (each) => each.branch === branch, undefined));
     },
 
     /** Publishes found tables, except at a known path or location, and creates missing namespaces. Gives how many are new. */

@@ -11,7 +11,7 @@ import { findDimension, listColumns } from '../../plans/table-facts.ts';
 import type { QueryTableBody } from '../../wire/data.ts';
 import { defineTableCommand } from '../client-command.ts';
 import { EXIT, UsageError } from '../command.ts';
-import { readNumber } from '../options.ts';
+import { readNumber, readRecall } from '../options.ts';
 import type { Given, Option } from '../options.ts';
 import { STATE_OPTIONS, readState } from '../session.ts';
 import type { Session, TableSession } from '../session.ts';
@@ -45,6 +45,7 @@ export const QUERY_OPTIONS: readonly Option[] = [
   { name: 'nprobes', value: 'N', help: 'partitions of the vector index to search' },
   { name: 'refine-factor', value: 'N', help: 're-rank this many times the limit with exact vectors' },
   { name: 'ef', value: 'N', help: 'effort of an HNSW index' },
+  { name: 'recall', value: 'N', help: 'share of the exact neighbours to find, such as 0.99; 1 compares every row' },
   { name: 'no-index', help: 'search every row, not the vector index' },
   { name: 'fast', help: 'search only rows that are in the index' },
   { name: 'postfilter', help: 'filter after the vector search' },
@@ -100,6 +101,7 @@ export async function readQuery(session: TableSession): Promise<QueryTableBody> 
       nprobes: readNumber(given, 'nprobes', 1),
       refine_factor: readNumber(given, 'refine-factor', 1),
       ef: readNumber(given, 'ef', 1),
+      recall_target: readRecall(given),
       with_row_id: given.has('with-row-id') || undefined,
       bypass_vector_index: given.has('no-index') || undefined,
       fast_search: given.has('fast') || undefined,

@@ -1,4 +1,4 @@
-import { formatBytes, formatCount } from '../../plans/format-figure.ts';
+import { formatBytes, formatCount, formatShare } from '../../plans/format-figure.ts';
 import type { IndexContent } from '../../wire/indexes.ts';
 import type { SchemaJson, TypeJson } from '../../wire/schema/schema-json.ts';
 import { drawTable } from './draw-table.ts';
@@ -49,7 +49,15 @@ function notesOf({ nullable, metadata }: FieldJson): string {
   return [...(nullable ? [] : ['not null']), ...pairs].join('  ');
 }
 
-const INDEX_HEADS = ['index', 'type', 'columns', { number: 'rows' }, { number: 'not yet in it' }, { number: 'size' }];
+const INDEX_HEADS = [
+  'index',
+  'type',
+  'columns',
+  { number: 'rows' },
+  { number: 'not yet in it' },
+  { number: 'size' },
+  { number: 'recall' },
+];
 
 export function drawIndexes(indexes: readonly IndexContent[], canvas: Canvas): string {
   const rows = indexes.map((index) => [
@@ -59,6 +67,7 @@ export function drawIndexes(indexes: readonly IndexContent[], canvas: Canvas): s
     index.num_indexed_rows === undefined ? '' : formatCount(index.num_indexed_rows),
     index.num_unindexed_rows === undefined ? '' : formatCount(index.num_unindexed_rows),
     index.size_bytes === undefined ? '' : formatBytes(index.size_bytes),
+    index.search === undefined ? '' : formatShare(index.search.recall),
   ]);
   return rows.length === 0 ? '' : drawTable(INDEX_HEADS, rows, canvas);
 }

@@ -1,11 +1,11 @@
 import { defined } from '../../client/api-client.ts';
 import { dropIndex, indexStats, listIndexes, startIndex } from '../../client/tables.ts';
-import { formatBytes, formatCount } from '../../plans/format-figure.ts';
-import type { CreateIndexBody } from '../../wire/indexes.ts';
+import { formatBytes, formatCount, formatShare } from '../../plans/format-figure.ts';
+import type { CreateIndexBody, IndexSearch, IndexStatsReply, MeasuredSearchContent } from '../../wire/indexes.ts';
 import { defineTableCommand } from '../client-command.ts';
-import { EXIT, UsageError } from '../command.ts';
+import { EXIT } from '../command.ts';
 import type { Command } from '../command.ts';
-import { readNumber } from '../options.ts';
+import { readNumber, readRecall } from '../options.ts';
 import type { Given, Option } from '../options.ts';
 import { BRANCH_OPTION, STATE_OPTIONS, followJob, readBranch, readState, showPath } from '../session.ts';
 import { drawIndexes } from '../show/draw-schema.ts';
@@ -16,7 +16,7 @@ import { countOf } from '../show/text.ts';
 const TYPES = 'IVF_FLAT, IVF_PQ, IVF_RQ, IVF_HNSW_SQ, IVF_HNSW_PQ, BTREE, BITMAP, LABEL_LIST, FM or FTS';
 
 const CREATE_OPTIONS: readonly Option[] = [
-  { name: 'type', value: 'TYPE', help: TYPES },
+  { name: 'type', value: 'TYPE', help: `${TYPES}; without one, the server chooses` },
   { name: 'name', value: 'NAME', help: 'name of the index; the column followed by _idx when absent' },
   { name: 'distance', value: 'TYPE', help: 'of vectors: l2, cosine, dot or hamming' },
   { name: 'num-partitions', value: 'N', help: 'of vectors: how many partitions' },
@@ -24,6 +24,7 @@ const CREATE_OPTIONS: readonly Option[] = [
   { name: 'num-bits', value: 'N', help: 'of IVF_PQ: 4 or 8; of IVF_RQ: 1 to 9' },
   { name: 'm', value: 'N', help: 'of HNSW: neighbours of a vector' },
   { name: 'ef-construction', value: 'N', help: 'of HNSW: candidates looked at while it is built' },
+  { name: 'recall', value: 'N', help: 'of vectors: share of the exact neighbours to find, such as 0.95' },
   { name: 'language', value: 'NAME', help: 'of full text: language of stems and stop words' },
   { name: 'tokenizer', value: 'NAME', help: 'of full text: simple, whitespace, raw, ngram or icu' },
   { name: 'with-position', help: 'of full text: keep positions, which phrases need' },
@@ -39,6 +40,7 @@ export const indexCommands: readonly Command[] = [
     summary: 'build an index on a column, and wait for it',
     options: CREATE_OPTIONS,
     examples: [
+      'index create orders city',
       'index create orders city --type BTREE',
       'index create pictures vector --type IVF_PQ --distance cosine --num-partitions 256',
       'index create notes body --type FTS --language English --with-position',
@@ -51,7 +53,9 @@ export const indexCommands: readonly Command[] = [
       const job = await followJob(session, id, `building ${name}`);
       if (job === undefined) return EXIT.failed;
       const stats = await indexStats(client, table, name, readBranch(given));
-      const text = `${name}: ${stats.index_type} on ${showPath(table)}, ${countOf(stats.num_indexed_rows, 'row')}\n`;
+      const built = `${name}: ${stats.index_type} on ${showPath(table)}, ${countOf(stats.num_indexed_rows, 'row')}`;
+      const why = reply.index_type_reason === undefined ? '' : `Chosen because ${reply.index_type_reason}.\n`;
+      const text = `${built}\n${why}${describeSearch(stats)}`;
       return { reply: { ...reply, job_state: job.job_state, ...job.result }, text };
     },
   }),
@@ -89,6 +93,7 @@ export const indexCommands: readonly Command[] = [
       if (stats.distance_type !== undefined) pairs.push(['distance', stats.distance_type]);
       if (stats.num_indices !== undefined) pairs.push(['parts', formatCount(stats.num_indices)]);
       if (size !== undefined) pairs.push(['size', formatBytes(size)]);
+      if (stats.search !== undefined) pairs.push(...searchPairs(stats.search));
       return { reply: stats, text: drawPairs(pairs, canvas) };
     },
   }),
@@ -105,13 +110,50 @@ export const indexCommands: readonly Command[] = [
   }),
 ];
 
+const UNMEASURED = 'Recall is not measured: that needs 1,000 rows or more, and one vector in each row.\n';
+
+function describeSearch({ index_type: type, search }: Pick<IndexStatsReply, 'index_type' | 'search'>): string {
+  if (search === undefined) return type.startsWith('IVF_') ? UNMEASURED : '';
+  const advice = search.advice === undefined ? '' : `${search.advice}\n`;
+  return `Searches find ${formatShare(search.recall)} of the exact neighbours with ${parametersOf(search)}.\n${advice}`;
+}
+
+function searchPairs({ advice, filtered, ...search }: IndexSearch): Pair[] {
+  return [
+    [
+      'recall',
+      `${formatShare(search.recall)} with ${parametersOf(search)} (target ${formatShare(search.recall_target)})`,
+    ],
+    ...filtered.map((each): Pair => {
+      return [`with a ${formatShare(each.share)} filter`, `${formatShare(each.recall)} with ${parametersOf(each)}`];
+    }),
+    ['measured', search.tuned_at],
+    ...(advice === undefined ? [] : [['advice', advice] as Pair]),
+  ];
+}
+
+function parametersOf({
+  nprobes,
+  all_partitions: isAll,
+  exact,
+  refine_factor: refine,
+  ef,
+}: MeasuredSearchContent): string {
+  if (exact === true) return 'an exact search';
+  const words = [
+    isAll === true ? 'all partitions' : `nprobes ${nprobes ?? 'of the engine'}`,
+    ...(refine === undefined ? [] : [`refine_factor ${refine}`]),
+    ...(ef === undefined ? [] : [`ef ${ef}`]),
+  ];
+  return words.join(', ');
+}
+
 function readIndex(given: Given, column: string): CreateIndexBody {
-  const type = given.value('type');
-  if (type === undefined) throw new UsageError(`Say which index with --type: ${TYPES}.`);
   return {
     column,
-    index_type: type.toUpperCase(),
     ...defined({
+      index_type: given.value('type')?.toUpperCase(),
+      recall_target: readRecall(given),
       name: given.value('name'),
       distance_type: given.value('distance'),
       language: given.value('language'),

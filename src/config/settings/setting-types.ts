@@ -106,9 +106,22 @@ export function choice<C extends string>(fallback: C, choices: readonly C[], hel
   return { type: 'choice', default: fallback, range, help, read, show: String };
 }
 
-export function list(fallback: readonly string[], help: string): Setting<readonly string[]> {
+export function list(
+  fallback: readonly string[],
+  help: string,
+  rule: TextRule = (given) => ({ value: given }),
+): Setting<readonly string[]> {
   const range = 'texts, separated by commas';
-  return { type: 'list', default: fallback, range, help, read: readList, show: showList };
+  const read = (raw: unknown): Reading<readonly string[]> => {
+    const parts = readList(raw);
+    if ('faults' in parts) return parts;
+    const faults = parts.value.flatMap((part) => {
+      const reading = rule(part);
+      return 'faults' in reading ? reading.faults : [];
+    });
+    return faults.length > 0 ? { faults } : parts;
+  };
+  return { type: 'list', default: fallback, range, help, read, show: showList };
 }
 
 function readList(raw: unknown): Reading<readonly string[]> {

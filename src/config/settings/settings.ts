@@ -20,6 +20,11 @@ export const SERVICE_SETTINGS = {
     help: 'Names in front of this host name choose the database: sales.SUFFIX is the database sales.',
     rule: Rule.readHostSuffix,
   }),
+  'http.trustedProxies': list(
+    [],
+    'Proxies, such as 10.0.0.0/8, whose X-Forwarded-For or Forwarded names the client.',
+    Rule.readNetwork,
+  ),
   'tls.cert': path({ default: undefined, help: 'PEM file with the certificate chain; needs tls.key.' }),
   'tls.key': path({ default: undefined, help: 'PEM file with the private key; needs tls.cert.' }),
   adminKey: secret(

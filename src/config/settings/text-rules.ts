@@ -15,6 +15,15 @@ export function readHost(text: string): Reading<string> {
   return isIP(text) !== 0 || isHostName(text) ? { value: text } : mustBe('a host name or an IP address', text);
 }
 
+/** An address, or a network such as `10.0.0.0/8`. */
+export function readNetwork(text: string): Reading<string> {
+  const [address = '', prefix = '0', ...rest] = text.split('/');
+  const bits = isIP(address) === 4 ? 32 : 128;
+  const isPrefix = /^\d{1,3}$/.test(prefix) && Number(prefix) <= bits;
+  const isNetwork = isIP(address) !== 0 && isPrefix && rest.length === 0;
+  return isNetwork ? { value: text } : mustBe('an IP address, or a network such as 10.0.0.0/8', text);
+}
+
 /** In lower case and without the dot in front, as host names are compared. */
 export function readHostSuffix(text: string): Reading<string> {
   const suffix = text.replace(/^\./, '').toLowerCase();

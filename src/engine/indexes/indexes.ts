@@ -11,6 +11,8 @@ import { readSchema, readVersion } from '../tables/table-handle.ts';
 import type { WriteTarget } from '../tables/table-handle.ts';
 import { fitIndex } from './index-fit.ts';
 import { toIndexDescription, toIndexStatistics, toNativeIndex } from './native-index.ts';
+import { openSample } from './search-sample.ts';
+import type { SampleRequest } from './search-sample.ts';
 
 export interface IndexCommit {
   readonly version: number;
@@ -25,6 +27,8 @@ export function createIndexesEngine(parts: EngineParts) {
         await fitRequest(native, request);
       }),
     openBuild: async (target: WriteTarget) => openBuild(parts, target),
+    /** To be closed by the caller. */
+    openSample: async (target: WriteTarget, request: SampleRequest) => openSample(parts, target, request),
     list: async (state: TableState) => tables.use(state, async ({ native }) => listIndexes(native)),
     findStatistics: async (state: TableState, name: string) =>
       tables.use(state, async ({ native }) => {

@@ -2,14 +2,15 @@ import type { Analysis, Query } from '../../model/query.ts';
 import type { TableLocation, TableState } from '../../model/table.ts';
 import { engineCall } from '../native/engine-errors.ts';
 import type { NativeQuery } from '../native/native.ts';
-import { QueryDeadline } from '../native/query-deadline.ts';
 import type { QueryTimeout } from '../native/query-deadline.ts';
 import type { EngineParts } from '../parts.ts';
+import { buildLegs } from '../queries/hybrid-legs.ts';
 import { buildQuery, isHybrid, planQuery, requireOneSearch } from '../queries/native-query.ts';
-import { runToEnd } from '../queries/result-batches.ts';
+import { reserveMemory, runToEnd } from '../queries/result-batches.ts';
+import { runOnce } from '../queries/query-run.ts';
 import type { OpenTable } from '../tables/table-handle.ts';
 import { toFailureCheck } from '../workarounds/silent-failures.ts';
-import { analyzeHybrid, buildLegs, describeFusion } from './hybrid-analysis.ts';
+import { analyzeHybrid, describeFusion } from './hybrid-analysis.ts';
 import { parseExplanation, parsePlan, redactPlan } from './plan-text.ts';
 
 /** The plan of a query, which is not run. */
@@ -43,20 +44,21 @@ export async function analyzeQuery(
   query: Query,
   timeout?: QueryTimeout,
 ): Promise<Analysis> {
-  const { native, tables, querySeconds: seconds, orphans } = parts;
-  const deadline = new QueryDeadline(seconds, orphans, timeout);
+  const { tables, querySeconds: seconds } = parts;
   // A native query runs only once, so it is built anew for each run.
   const analyze = async (build: () => NativeQuery): Promise<Analysis> => {
     const text = redactPlan(await engineCall(async () => build().analyzePlan()), state.location);
     return { text, root: parsePlan(text) };
   };
-  const work = tables.use(state, async (table) => {
-    const plan = await planQuery(parts, table, query);
-    if (isHybrid(plan)) return analyzeHybrid({ native, table: table.native, plan, seconds, analyze });
-    const analysis = await analyze(() => buildQuery(table.native, plan));
-    const check = toFailureCheck(query, analysis.text);
-    if (check !== undefined) await runToEnd(() => buildQuery(table.native, { ...plan, query: check }), seconds);
-    return analysis;
-  });
-  return deadline.wait(work);
+  return runOnce(parts, timeout, async ({ lease }) =>
+    tables.use(state, async (table) => {
+      const plan = await planQuery(parts, table, query);
+      const batchRows = await reserveMemory(parts, table.native, plan, lease);
+      if (isHybrid(plan)) return analyzeHybrid({ table: table.native, plan, batchRows, analyze });
+      const analysis = await analyze(() => buildQuery(table.native, plan));
+      const check = toFailureCheck(query, analysis.text);
+      if (check !== undefined) await runToEnd(() => buildQuery(table.native, { ...plan, query: check }), seconds);
+      return analysis;
+    }),
+  );
 }

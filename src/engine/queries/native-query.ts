@@ -88,8 +88,8 @@ function toEmptyScan(plan: QueryPlan): QueryPlan {
 export function buildVectorSearch(table: NativeTable, plan: QueryPlan, column: VectorColumn): NativeVectorQuery {
   const { query } = plan;
   const [first = [], ...others] = query.vectors;
-  const native = table.query().nearestTo(Float32Array.from(first));
-  for (const vector of others) native.addQueryVector(Float32Array.from(vector));
+  const native = table.query().nearestTo(new Float32Array(first));
+  for (const vector of others) native.addQueryVector(new Float32Array(vector));
   native.column(searchColumn(column.path));
   if (!query.prefilter) native.postfilter();
   if (query.distanceType !== undefined) native.distanceType(query.distanceType);
@@ -136,7 +136,7 @@ export function hidesRowId(query: Query): boolean {
 /** Columns that the engine adds to those of the table. */
 const ADDED_COLUMNS: ReadonlySet<string> = new Set(['_rowid', '_rowaddr', '_rowoffset', '_distance', '_score']);
 
-function requireColumn(schema: Schema, path: FieldPath): void {
+export function requireColumn(schema: Schema, path: FieldPath): void {
   if (!isAdded(path)) requireField(schema, path);
 }
 

@@ -1,69 +1,86 @@
-import { findFixedWidth } from '../../arrow/format/column-layout.ts';
-import { resolveField } from '../../model/field-path.ts';
-import type { Query } from '../../model/query.ts';
-import type { DataType, Schema } from '../../model/schema.ts';
 import { engineCall } from '../native/engine-errors.ts';
+import type { GuardedSql } from '../../model/query.ts';
 import type { NativeQuery, NativeTable } from '../native/native.ts';
+import type { EngineParts } from '../parts.ts';
+import type { OpenTable } from '../tables/table-handle.ts';
 import type { QueryPlan } from './native-query.ts';
+import {
+  FEW_ROWS,
+  estimateFilter,
+  estimateMemory,
+  fixedRowBytes,
+  isLongFilter,
+  mayBeLarge,
+  resultRowBytes,
+  tooLongFilter,
+  tooMuchMemory,
+} from './query-memory.ts';
+import type { TableSize } from './query-memory.ts';
+import type { ReadLease } from './read-memory.ts';
 
 const ROWS_MAX = 8192;
 const ROWS_UNKNOWN = 1024;
-/** Results of so few rows are small, however wide the rows are. */
-const FEW_ROWS = 16;
 
-/** The rows in a batch of about that many bytes. The engine limits batches by rows only. */
-export async function chooseBatchRows(table: NativeTable, plan: QueryPlan, batchBytes: number): Promise<number> {
-  const { query, schema } = plan;
-  if (query.k !== undefined && query.k <= FEW_ROWS) {
-    // A search also reads in batches of this size: small ones make it ten times slower.
-    return plan.vectorColumn === undefined && plan.search === undefined ? ROWS_UNKNOWN : ROWS_MAX;
-  }
-  const rowBytes = knownRowBytes(query, schema) ?? (await averageRowBytes(table));
-  if (rowBytes === undefined) return ROWS_UNKNOWN;
-  return Math.min(Math.max(Math.floor(batchBytes / Math.max(rowBytes, 1)), 1), ROWS_MAX);
+/**
+ * Reserves the memory that a query will take, or refuses it, and returns the rows of its batches. The engine limits batches
+ * by rows only, and holds several of them. Small queries reserve nothing.
+ */
+export async function reserveMemory(
+  { limits, memory }: Pick<EngineParts, 'limits' | 'memory'>,
+  table: NativeTable,
+  plan: QueryPlan,
+  lease: ReadLease,
+): Promise<number> {
+  const isLarge = mayBeLarge(plan);
+  const { k = Infinity } = plan.query;
+  // A search also reads in batches of this size: small ones make it ten times slower.
+  const fewRows = plan.vectorColumn === undefined && plan.search === undefined ? ROWS_UNKNOWN : ROWS_MAX;
+  if (!isLarge && k <= FEW_ROWS) return fewRows;
+  const fixed = fixedRowBytes(plan.query, plan.schema);
+  if (!isLarge && fixed !== undefined) return rowsIn(limits.resultBatchBytes, fixed);
+
+  const size = await readSize(table);
+  const batchRows = k <= FEW_ROWS ? fewRows : chooseBatchRows(plan, size, limits.resultBatchBytes);
+  const estimate = estimateMemory(plan, size, batchRows);
+  const { memoryPerRequestBytesMax } = memory.limits;
+  if (estimate.bytes > memoryPerRequestBytesMax) throw tooMuchMemory(plan, estimate, memoryPerRequestBytesMax);
+  if (estimate.bytes >= UNCOUNTED_BYTES) await lease.reserve(estimate.bytes, estimate.heldRows * estimate.rowBytes);
+  return batchRows;
 }
 
-/** `undefined` when there are texts, lists, or expressions of any type. */
-function knownRowBytes({ projection }: Query, schema: Schema): number | undefined {
-  if (projection?.kind === 'aliases') return undefined;
-  const types =
-    projection === undefined
-      ? schema.fields.map(({ type }) => type)
-      : projection.paths.map((path) => resolveField(schema, path)?.type ?? ROW_NUMBER);
-  return sum(types.map(valueBytes));
+/** For counting, which holds no rows. */
+export async function reserveForFilter(
+  { memory }: Pick<EngineParts, 'memory'>,
+  table: OpenTable,
+  filter: GuardedSql,
+  lease: ReadLease,
+): Promise<void> {
+  if (!isLongFilter(filter)) return;
+  const bytes = estimateFilter(filter, await table.schema(), await readSize(table.native));
+  const { memoryPerRequestBytesMax } = memory.limits;
+  if (bytes > memoryPerRequestBytesMax) throw tooLongFilter(bytes, memoryPerRequestBytesMax);
+  if (bytes >= UNCOUNTED_BYTES) await lease.reserve(bytes, 0);
 }
 
-/** Of columns that the engine adds. */
-const ROW_NUMBER: DataType = { kind: 'int', bits: 64, signed: false };
-
-function valueBytes(type: DataType): number | undefined {
-  switch (type.kind) {
-    case 'null':
-    case 'bool':
-      return 1;
-    case 'struct':
-      return sum(type.children.map((child) => valueBytes(child.type)));
-    case 'fixed-size-list': {
-      const item = valueBytes(type.item.type);
-      return item === undefined ? undefined : item * type.length;
-    }
-    case 'interval':
-      return 16;
-    default:
-      return findFixedWidth(type);
-  }
-}
-
-function sum(values: readonly (number | undefined)[]): number | undefined {
-  return values.reduce((total, value) => (total === undefined || value === undefined ? undefined : total + value), 0);
-}
-
+/** Below this, counting would only make small queries wait for large ones. */
+const UNCOUNTED_BYTES = 8 * 1024 * 1024;
 /** Stored rows are compressed, and may be far smaller than those that are sent. */
 const VARIABLE_ROW_BYTES_MIN = 2048;
 
-async function averageRowBytes(table: NativeTable): Promise<number | undefined> {
+function chooseBatchRows(plan: QueryPlan, size: TableSize, batchBytes: number): number {
+  const fixed = fixedRowBytes(plan.query, plan.schema);
+  if (fixed !== undefined) return rowsIn(batchBytes, fixed);
+  if (size.rows === 0) return ROWS_UNKNOWN;
+  return rowsIn(batchBytes, Math.max(resultRowBytes(plan, size), VARIABLE_ROW_BYTES_MIN));
+}
+
+function rowsIn(batchBytes: number, rowBytes: number): number {
+  return Math.min(Math.max(Math.floor(batchBytes / Math.max(rowBytes, 1)), 1), ROWS_MAX);
+}
+
+export async function readSize(table: NativeTable): Promise<TableSize> {
   const { totalBytes, numRows } = await engineCall(async () => table.stats());
-  return numRows === 0 ? undefined : Math.max(totalBytes / numRows, VARIABLE_ROW_BYTES_MIN);
+  return { rows: numRows, bytes: totalBytes };
 }
 
 /** Runs a query for its effect or its failure; the rows are dropped. */

@@ -1,37 +1,44 @@
+import { isRead } from '../../arrow/results/result-framing.ts';
 import type { GuardedSql, Query } from '../../model/query.ts';
 import type { TableState } from '../../model/table.ts';
 import { engineCall } from '../native/engine-errors.ts';
-import { QueryDeadline } from '../native/query-deadline.ts';
 import type { QueryTimeout } from '../native/query-deadline.ts';
 import type { EngineParts } from '../parts.ts';
 import { explainQuery } from '../plans/query-plans.ts';
+import { beginRun, leaseFiles, runOnce, waitFor } from './query-run.ts';
+import { reserveForFilter } from './result-batches.ts';
 import { startQuery } from './run-query.ts';
 
 /** Reads rows. */
 export function createRowsEngine(parts: EngineParts) {
-  const { tables, readers, querySeconds, orphans } = parts;
+  const { tables, readers } = parts;
   return {
     /** Resolves with the first batch and the version that is read; the rest is read as the caller asks for it. */
     async query(state: TableState, query: Query, timeout: QueryTimeout) {
-      const deadline = new QueryDeadline(querySeconds, orphans, timeout);
-      const work = tables.useAtVersion(state, async (table) => startQuery(parts, deadline, table, query));
-      const { value, version } = await deadline.wait(work);
-      return { ...value, files: readers.track(state.location, version, value.files), version };
+      const run = beginRun(parts, timeout);
+      const work = tables.useAtVersion(state, async (table) => startQuery(parts, run, table, query));
+      const { value, version } = await waitFor(run, work);
+      const { head, files } = value;
+      if (!isRead(files))
+        return { head, version, files: leaseFiles(run, readers.track(state.location, version, files)) };
+      run.lease.close();
+      return { head, version, files };
     },
+    /** As `OpenTables.identify`. */
+    identify: (state: TableState) => tables.identify(state),
     async count(state: TableState, predicate: GuardedSql | undefined, timeout: QueryTimeout) {
-      const deadline = new QueryDeadline(querySeconds, orphans, timeout);
-      const work = tables.useAtVersion(state, async (table) =>
-        engineCall(async () => table.native.countRows(predicate ?? null)),
-      );
-      const { value, version } = await deadline.wait(work);
-      return { rows: value, version };
+      return runOnce(parts, timeout, async ({ lease }) => {
+        const { value: rows, version } = await tables.useAtVersion(state, async (table) => {
+          if (predicate !== undefined) await reserveForFilter(parts, table, predicate, lease);
+          return engineCall(async () => table.native.countRows(predicate ?? null));
+        });
+        return { rows, version };
+      });
     },
     async explain(state: TableState, query: Query, verbose: boolean, timeout: QueryTimeout) {
-      const deadline = new QueryDeadline(querySeconds, orphans, timeout);
-      const work = tables.use(state, async (table) =>
-        explainQuery(parts, table, query, { location: state.location, verbose }),
+      return runOnce(parts, timeout, async () =>
+        tables.use(state, async (table) => explainQuery(parts, table, query, { location: state.location, verbose })),
       );
-      return deadline.wait(work);
     },
   };
 }

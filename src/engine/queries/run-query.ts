@@ -1,6 +1,5 @@
 import { countResultRows, hideLastColumn } from '../../arrow/results/result-file.ts';
 import type { ResultFiles } from '../../arrow/results/result-framing.ts';
-import { sqlFieldReference } from '../../model/field-path.ts';
 import type { Query } from '../../model/query.ts';
 import { engineCall } from '../native/engine-errors.ts';
 import type { NativeBatches, NativeQuery, NativeTable } from '../native/native.ts';
@@ -8,88 +7,88 @@ import type { QueryDeadline } from '../native/query-deadline.ts';
 import type { EngineParts } from '../parts.ts';
 import type { OpenTable } from '../tables/table-handle.ts';
 import { buildQuery, hidesRowId, isHybrid, planQuery, requireOneSearch } from './native-query.ts';
+import { chooseColumns, returnsRowId, runHybrid } from './hybrid-query.ts';
 import type { QueryPlan } from './native-query.ts';
-import { chooseBatchRows } from './result-batches.ts';
+import type { QueryRun } from './query-run.ts';
+import { reserveMemory } from './result-batches.ts';
 
 /**
  * Starts a query and waits for its first batch: a failure must show before the first byte of the reply is sent. The rest
- * is pulled batch by batch; the table may be closed meanwhile.
+ * is read batch by batch; the table may be closed meanwhile.
  */
 export async function startQuery(
   parts: EngineParts,
-  deadline: QueryDeadline,
+  { deadline, lease }: QueryRun,
   table: OpenTable,
   query: Query,
 ): Promise<ResultFiles> {
   const plan = await planQuery(parts, table, query);
   if (query.k === 0) return toEmptyResult(table.native, plan);
-  const batchRows = await chooseBatchRows(table.native, plan, parts.limits.resultBatchBytes);
+  const batchRows = await reserveMemory(parts, table.native, plan, lease);
+  if (isHybrid(plan)) return (await runHybrid(table.native, plan, batchRows)) ?? toEmptyResult(table.native, plan);
   // The engine's own timeout would count the time that the reader takes.
-  const batches = await engineCall(async () => build(table.native, plan).execute(batchRows, null));
+  const batches = await engineCall(async () => buildQuery(table.native, plan).execute(batchRows, null));
   const first = await engineCall(async () => batches.next());
-  if (first === null || (isHybrid(plan) && countResultRows(first) === 0)) return toEmptyResult(table.native, plan);
-  return shown(plan, { head: first, files: pull(first, batches, deadline) });
+  const rows = first === null ? 0 : countResultRows(first);
+  if (first === null) return toEmptyResult(table.native, plan);
+  const show = hidesRowId(query) ? hideLastColumn : asIs;
+  const head = show(first);
+  return { head, files: isLast(plan, rows) ? [head] : readAhead(head, batches, { deadline, show }) };
 }
 
-function build(table: NativeTable, plan: QueryPlan): NativeQuery {
-  const native = buildQuery(table, plan);
-  if (!isHybrid(plan)) return native;
-  requireOneSearch(plan);
-  // Without a reranker of the caller's, the engine fuses by reciprocal rank.
-  native.fullTextSearch(plan.search);
-  return native;
+/** No batch follows one with all rows that the query asks for: several vectors are as many searches for k rows each. */
+function isLast({ query }: QueryPlan, rows: number): boolean {
+  return query.k !== undefined && rows >= query.k * Math.max(1, query.vectors.length);
 }
 
-async function* pull(first: Buffer, batches: NativeBatches, deadline: QueryDeadline): AsyncGenerator<Buffer> {
-  for (let file: Buffer | null = first; file !== null;) {
-    yield file;
-    file = await deadline.wait(engineCall(async () => batches.next()));
-  }
+const asIs = (file: Buffer): Buffer => file;
+
+interface Reading {
+  readonly deadline: QueryDeadline;
+  readonly show: (file: Buffer) => Buffer;
+}
+
+/** The engine reads a batch while the reader takes the one before. */
+function readAhead(first: Buffer, batches: NativeBatches, { deadline, show }: Reading): AsyncIterable<Buffer> {
+  const read = async (): Promise<Buffer | null> => engineCall(async () => batches.next());
+  let pending: Promise<Buffer | null> | undefined;
+  return {
+    [Symbol.asyncIterator]: () => ({
+      async next() {
+        const file = pending === undefined ? first : await deadline.wait(pending);
+        if (file === null) return { done: true, value: undefined };
+        const value = pending === undefined ? first : show(file);
+        pending = read();
+        // Its failure is met by the next call, if there is one.
+        pending.catch(() => {});
+        return { done: false, value };
+      },
+      async return() {
+        if (pending !== undefined) deadline.leave(pending);
+        return { done: true, value: undefined };
+      },
+    }),
+  };
 }
 
 /** The engine returns no batch when there are no rows, so the schema is read. */
 async function toEmptyResult(table: NativeTable, plan: QueryPlan): Promise<ResultFiles> {
-  const head = await engineCall(async () => buildSchemaQuery(table, plan).outputSchema());
-  return shown(plan, { head, files: noFiles() });
+  const { query, hidesLast } = buildSchemaQuery(table, plan);
+  const schema = await engineCall(async () => query.outputSchema());
+  return { head: hidesLast ? hideLastColumn(schema) : schema, files: [] };
 }
 
-async function* noFiles(): AsyncGenerator<Buffer> {}
+interface SchemaQuery {
+  readonly query: NativeQuery;
+  readonly hidesLast: boolean;
+}
 
-function buildSchemaQuery(table: NativeTable, plan: QueryPlan): NativeQuery {
+function buildSchemaQuery(table: NativeTable, plan: QueryPlan): SchemaQuery {
   // A search for no neighbours is refused, and has the same schema as one for one.
   const wanted = { ...plan, query: { ...plan.query, k: Math.max(plan.query.k ?? 1, 1) } };
-  if (!isHybrid(wanted)) return build(table, wanted);
+  if (!isHybrid(wanted)) return { query: buildQuery(table, wanted), hidesLast: hidesRowId(plan.query) };
   requireOneSearch(wanted);
-  return buildFusedSchema(table, plan);
-}
-
-/** The engine does not report the schema of a fused search, so this builds a scan with the same schema. */
-function buildFusedSchema(table: NativeTable, { query, schema }: QueryPlan): NativeQuery {
-  const { projection = { kind: 'names', paths: schema.fields.map(({ name }) => [name] as const) } as const } = query;
-  const columns: [string, string][] =
-    projection.kind === 'aliases'
-      ? projection.columns.map(([alias, expression]) => [alias, expression])
-      : projection.paths.map((path) => [path.join('.'), sqlFieldReference(path)]);
-  const rowId: [string, string][] = query.withRowId ? [['_rowid', '_rowid']] : [];
-  const native = table.query();
-  native.select([
-    ...columns.filter(([name]) => !ADDED_BY_FUSION.has(name)),
-    ['_score', 'CAST(NULL AS FLOAT)'],
-    ...rowId,
-    ['_relevance_score', 'CAST(0 AS FLOAT)'],
-  ]);
-  return native;
-}
-
-const ADDED_BY_FUSION: ReadonlySet<string> = new Set(['_score', '_rowid', '_distance', '_relevance_score']);
-
-/** Removes the row id where only the engine needed it. */
-function shown(plan: QueryPlan, { head, files }: ResultFiles): ResultFiles {
-  if (!hidesRowId(plan.query)) return { head, files };
-  // The first file is also the head: it must not lose a column twice.
-  return { head: hideLastColumn(Buffer.from(head)), files: mapFiles(files) };
-}
-
-async function* mapFiles(files: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  for await (const file of files) yield hideLastColumn(file);
+  const query = table.query();
+  query.select([...chooseColumns(wanted)]);
+  return { query, hidesLast: !returnsRowId(wanted) };
 }

@@ -84,7 +84,7 @@ function findVectors(field: Field, path: FieldPath): readonly Candidate[] {
 }
 
 /** Signed bytes are left out: the engine stores such vectors, but has no distance for them. */
-function findVectorType(type: DataType): VectorType | undefined {
+export function findVectorType(type: DataType): VectorType | undefined {
   if (type.kind === 'list') {
     const inner = findVectorType(type.item.type);
     return inner === undefined || inner.isMultiVector ? undefined : { ...inner, isMultiVector: true };

@@ -2,7 +2,8 @@ import { LRUCache } from 'lru-cache';
 import { ServiceError } from '../../errors/service-error.ts';
 import { branchNotFound } from '../../model/refusals.ts';
 import { MAIN_BRANCH, branchKey, locationKey } from '../../model/table.ts';
-import type { TableLocation } from '../../model/table.ts';
+import type { ContentIdentity, TableLocation } from '../../model/table.ts';
+import type { VersionWatch } from '../../storage/storage.ts';
 import type { Storages } from '../../storage/storages.ts';
 import type { Connections } from '../native/connections.ts';
 import { engineCall } from '../native/engine-errors.ts';
@@ -29,6 +30,7 @@ export class OpenTables {
   readonly #connections: Connections;
   readonly #shared: LRUCache<string, Promise<SharedTable>>;
   readonly #recorded: RecordedTables;
+  readonly #watches: LRUCache<string, VersionWatch>;
   /** The versions at which readers of the latest are held, while a write takes several commits. */
   readonly #held = new Map<string, number>();
   #hits = 0;
@@ -37,6 +39,7 @@ export class OpenTables {
   constructor(connections: Connections, settings: RecordedSettings) {
     this.#connections = connections;
     this.#shared = new LRUCache({ max: settings.openTablesMax, dispose: retireSoon });
+    this.#watches = new LRUCache({ max: settings.openTablesMax });
     this.#recorded = new RecordedTables(connections, settings);
   }
 
@@ -65,12 +68,36 @@ export class OpenTables {
   /** Also returns the version that the work saw. The work may run twice. */
   async useAtVersion<Value>(ref: TableRef, work: Work<Value>): Promise<{ value: Value; version: number }> {
     const found = await this.use(ref, async (table) => {
-      const { version, value } = await workAtVersion(table, work);
-      return version === (await readVersion(table.native)) ? { value, version } : undefined;
+      const version = await versionNow(table);
+      const value = await work(table);
+      // A handle only moves forward: one that is at the same version has not moved.
+      return version === (await versionNow(table)) ? { value, version } : undefined;
     });
+    if (found !== undefined) return found;
     // While writers move the shared handle, it is not known what the work saw; a private one stays.
     const version = this.#versionFor(ref) ?? ref.recorded?.version;
-    return found ?? this.usePrivate({ ...ref, version }, async (table) => workAtVersion(table, work));
+    return this.usePrivate({ ...ref, version }, async (table) => ({
+      version: await versionNow(table),
+      value: await work(table),
+    }));
+  }
+
+  /**
+   * Identifies what a read would see now. `undefined` where only the engine could tell, and for a moment after a commit: a
+   * stamp that is not settled may be that of the next commit too.
+   */
+  identify(ref: TableRef): ContentIdentity | undefined | Promise<ContentIdentity | undefined> {
+    const key = branchKey(ref.location, ref.branch);
+    const watch = this.#watches.get(key);
+    if (watch !== undefined) return this.#identify(ref, watch);
+    const { location, branch } = ref;
+    return this.storages
+      .of(location.root)
+      .watchVersions(location, branch)
+      .then((opened) => {
+        this.#watches.set(key, opened);
+        return this.#identify(ref, opened);
+      });
   }
 
   async describe(ref: TableRef) {
@@ -81,7 +108,7 @@ export class OpenTables {
   async usePrivate<Value>(ref: TableRef, work: Work<Value>): Promise<Value> {
     const native = await this.openPrivate(ref);
     try {
-      return await work(toOpenTable(native));
+      return await work(toOpenTable(native, ref.version));
     } finally {
       native.close();
     }
@@ -165,6 +192,17 @@ export class OpenTables {
     this.#shared.clear();
   }
 
+  #identify(ref: TableRef, watch: VersionWatch): ContentIdentity | undefined {
+    const version = this.#versionFor(ref);
+    const { recorded } = ref;
+    // A head never goes back, and a table that is created again has another id.
+    if (recorded !== undefined && version === undefined) {
+      return { text: `${recorded.tableId}:${recorded.version}`, version: recorded.version };
+    }
+    const stamp = watch.read();
+    return stamp?.isSettled === true ? { text: `${stamp.text}:${version ?? ''}`, version } : undefined;
+  }
+
   #versionFor({ location, branch, version }: TableRef): number | undefined {
     return version ?? this.#held.get(branchKey(location, branch));
   }
@@ -232,9 +270,8 @@ function retireSoon(opening: Promise<SharedTable>): void {
   );
 }
 
-async function workAtVersion<Value>(table: OpenTable, work: Work<Value>): Promise<{ value: Value; version: number }> {
-  const version = await readVersion(table.native);
-  return { version, value: await work(table) };
+async function versionNow(table: OpenTable): Promise<number> {
+  return table.knownVersion() ?? readVersion(table.native);
 }
 
 async function checkoutOrClose(native: NativeTable, version: number): Promise<void> {

@@ -114,6 +114,10 @@ class RecordedTable extends CountedHandle implements OpenTable {
     return this.#version;
   }
 
+  knownVersion(): number | undefined {
+    return this.#moving === undefined ? this.#version : undefined;
+  }
+
   async schema(): Promise<Schema> {
     this.#schema ??= readSchema(this.native);
     return this.#schema;

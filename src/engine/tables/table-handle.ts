@@ -15,6 +15,8 @@ export type TableRef = Pick<TableState, 'location'> & Partial<TableState>;
 export interface OpenTable {
   readonly native: NativeTable;
   version(): Promise<number>;
+  /** The version that a read sees now, where that is certain without asking the engine. */
+  knownVersion(): number | undefined;
   schema(): Promise<Schema>;
   /** To be called after a write of rows through `native`, with the version that it committed. */
   moved(version: number): void;
@@ -22,11 +24,12 @@ export interface OpenTable {
   forget(): void;
 }
 
-/** A private handle, which remembers nothing. */
-export function toOpenTable(native: NativeTable): OpenTable {
+/** A private handle, which remembers nothing. At a version of the caller's choice it never moves. */
+export function toOpenTable(native: NativeTable, version: number | undefined): OpenTable {
   return {
     native,
     version: async () => readVersion(native),
+    knownVersion: () => version,
     schema: async () => readSchema(native),
     moved: () => {},
     forget: () => {},
@@ -126,6 +129,11 @@ export class SharedTable extends CountedHandle implements OpenTable {
   /** The handle moves only by `refresh` and by writes, and both record the version that they reached. */
   async version(): Promise<number> {
     return this.#reached?.version ?? readVersion(this.native);
+  }
+
+  /** While the folder has no later version, no write and no refresh can have moved the handle beyond this one. */
+  knownVersion(): number | undefined {
+    return this.#isLatest() ? this.#reached?.version : undefined;
   }
 
   async schema(): Promise<Schema> {

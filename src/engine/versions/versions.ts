@@ -1,6 +1,7 @@
 import { ServiceError, invalidInput } from '../../errors/service-error.ts';
 import { MAIN_BRANCH } from '../../model/table.ts';
 import type { TableLocation, TableState } from '../../model/table.ts';
+import type { VersionSize } from '../../storage/storage.ts';
 import { engineCall } from '../native/engine-errors.ts';
 import type { EngineParts } from '../parts.ts';
 import type { OpenTables } from '../tables/open-tables.ts';
@@ -35,9 +36,24 @@ export function createVersionsEngine({ tables, storages }: EngineParts) {
       storages.of(location.root).measureManifest(manifestPath),
     remove: async (target: WriteTarget, ranges: readonly VersionRange[]) => removeVersions(tables, target, ranges),
     stats: async (state: TableState) => tables.use(state, async ({ native }) => engineCall(async () => native.stats())),
+    /** Rows and bytes of the data files. */
+    size: async (state: TableState) => readSize(tables, state),
     ...createTags(tables),
     ...createBranches(tables),
   };
+}
+
+async function readSize(tables: OpenTables, state: TableState): Promise<VersionSize & { readonly version: number }> {
+  const { location } = state;
+  return tables.use(state, async ({ native }) => {
+    const storage = tables.storages.of(location.root);
+    const version = await readVersion(native);
+    const size = await storage.measureVersion(location, version);
+    if (size !== undefined) return { ...size, version };
+    // Manifests of older engines have no sizes; the engine looks at each file.
+    const { numRows, totalBytes } = await engineCall(async () => native.stats());
+    return { rows: numRows, bytes: totalBytes, version };
+  });
 }
 
 async function listVersions(tables: OpenTables, { location, branch, version: at }: TableRef) {

@@ -1,6 +1,6 @@
 import { quoteForMessage } from '../../model/identifier.ts';
 import { refuseAt } from './refusal.ts';
-import { isSymbol, isWord, readTokens } from './tokenizer.ts';
+import { isSymbol, isWord, splitItems } from './tokenizer.ts';
 import type { SqlToken } from './tokenizer.ts';
 
 const TWO_LISTS = /\bin\b[^]*\bin\b/i;
@@ -12,9 +12,8 @@ const CASTS = new Set(['CAST', 'TRY_CAST']);
  * such as `a NOT IN (1) OR a NOT IN (2)`. The engine's optimizer replaces them with "false" and "true" even where the
  * value is null, and would select, change or delete rows that the condition does not select.
  */
-export function refuseContradictoryLists(text: string, isFilter: boolean): void {
+export function refuseContradictoryLists(text: string, tokens: readonly SqlToken[], isFilter: boolean): void {
   if (!TWO_LISTS.test(text)) return;
-  const tokens = [...readTokens(text)];
   if (isFilter && !distinguishesNull(tokens)) return;
   const lists = findLists(tokens);
   for (const [at, list] of lists.entries()) {
@@ -59,7 +58,8 @@ interface List {
   /** Without parentheses and casts. */
   readonly operand: string;
   readonly isNegated: boolean;
-  readonly items: readonly string[];
+  /** Read when another list has the same operand. */
+  readonly items: () => ReadonlySet<string>;
   readonly levels: readonly Level[];
 }
 
@@ -78,7 +78,8 @@ function findLists(tokens: readonly SqlToken[]): readonly List[] {
     } else if (isWord(token, 'IN')) {
       const isNegated = isWord(tokens[at - 1], 'NOT');
       const operand = nameOperand(tokens.slice(level.valueStart, isNegated ? at - 1 : at));
-      const items = readItems(tokens, at + 1);
+      let read: ReadonlySet<string> | undefined;
+      const items = (): ReadonlySet<string> => (read ??= readItems(tokens, at + 1));
       lists.push({ offset: token.start, operand, isNegated, items, levels: [...levels, level] });
     } else {
       const change = changeAfter(token, tokens[at + 1], level);
@@ -113,17 +114,26 @@ function nameOperand(tokens: readonly SqlToken[]): string {
     .join(' ');
 }
 
-function readItems(tokens: readonly SqlToken[], opening: number): readonly string[] {
-  const items: string[] = [''];
+function readItems(tokens: readonly SqlToken[], opening: number): ReadonlySet<string> {
+  const items = new Set<string>();
+  let item = '';
   let depth = 0;
-  for (const token of tokens.slice(opening)) {
+  for (let at = opening; at < tokens.length; at += 1) {
+    const token = tokens[at];
+    if (token === undefined) break;
     if (isSymbol(token, '(')) depth += 1;
     if (isSymbol(token, ')')) depth -= 1;
-    if (depth === 0) return items;
-    if (depth === 1 && isSymbol(token, ',')) items.push('');
-    else if (depth > 1 || !isSymbol(token, '(')) items.push(`${items.pop() ?? ''}${token.text} `);
+    if (depth === 0) break;
+    if (token.kind === 'items' && depth === 1) {
+      for (const literal of splitItems(token)) items.add(literal.startsWith('-') ? `- ${literal.slice(1)}` : literal);
+    } else if (depth === 1 && isSymbol(token, ',')) {
+      items.add(item);
+      item = '';
+    } else if (depth > 1 || !isSymbol(token, '(')) {
+      item += item === '' ? token.text : ` ${token.text}`;
+    }
   }
-  return items;
+  return items.add(item);
 }
 
 /** Joined by AND where not both are negated, or by OR where both are. */
@@ -137,9 +147,19 @@ function isContradiction(one: List, other: List): boolean {
   const [isFirstNot, isSecondNot] = [isNegatedFrom(one, depth), isNegatedFrom(other, depth)];
   if (isFirstNot !== isSecondNot) {
     const [kept, taken] = isFirstNot ? [other, one] : [one, other];
-    return isSameTerm && kept.items.every((item) => taken.items.includes(item));
+    return isSameTerm && includesAll(taken.items(), kept.items());
   }
-  return isSameTerm !== isFirstNot && !one.items.some((item) => other.items.includes(item));
+  return isSameTerm !== isFirstNot && !overlap(one.items(), other.items());
+}
+
+function includesAll(items: ReadonlySet<string>, searched: ReadonlySet<string>): boolean {
+  for (const item of searched) if (!items.has(item)) return false;
+  return true;
+}
+
+function overlap(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean {
+  for (const item of one) if (other.has(item)) return true;
+  return false;
 }
 
 /** The depth of the innermost bracket around both. */

@@ -2,6 +2,7 @@ import type { SqlLimits } from '../../model/limits.ts';
 import { refuseAt } from './refusal.ts';
 import type { SqlRefusal } from './refusal.ts';
 import type { SqlScope } from './scope.ts';
+import type { SqlToken } from './tokenizer.ts';
 
 const NAMES_PER_OPERATOR = 4;
 /** Text without doubled planning always fits. */
@@ -52,6 +53,11 @@ export class CostBudget {
     if (this.#listItems >= listItemsMax) throw tooMany(offset, `${listItemsMax} list items`);
     if (scope.rule === undefined || scope.rule.isList === true || scope.itemsDone < operatorsMax) return;
     throw refuseAt(offset, `a function has more than ${operatorsMax} arguments`, 'Give many values with make_array.');
+  }
+
+  spendItems(scope: SqlScope, { count = 0, start }: SqlToken): void {
+    this.#listItems += count - 1;
+    this.spendItem(scope, start);
   }
 
   checkDepth(scope: SqlScope, offset: number): void {

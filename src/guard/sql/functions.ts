@@ -1,5 +1,23 @@
 import { named } from './keywords.ts';
 
+/**
+ * How wide a result is, relative to all arguments together: a factor, or a rule of `applyRule`. `greatest`: one of the
+ * arguments; `list`: all of them, each in its own slot; `separator`: the first between the others; `join`: the second
+ * between the items of the first; `repeat`, `pad`: as often as the second says; `replace`: the third for the second;
+ * `groups`: a copy for each group of a pattern; `type`: as wide as the named type.
+ */
+export type ResultGrowth =
+  | number
+  | 'greatest'
+  | 'list'
+  | 'separator'
+  | 'join'
+  | 'repeat'
+  | 'pad'
+  | 'replace'
+  | 'groups'
+  | 'type';
+
 /** How a function may be called. Names are matched in lower case, quoted or not. */
 export interface FunctionRule {
   /** The reason why every call is refused. */
@@ -12,10 +30,14 @@ export interface FunctionRule {
   readonly charactersMax: number;
   /** The result may be many times as long as the arguments: refused inside another such function. */
   readonly multiplies?: boolean;
+  /** 1 unless given. */
+  readonly growth?: ResultGrowth;
   /** Takes as many arguments as a list has items. */
   readonly isList?: boolean;
-  /** The position, from 1, of an argument that must be a text literal. */
-  readonly literalArgument?: number;
+  /** The position, from 1, of an argument that must be a text literal; or several. */
+  readonly literalArgument?: number | readonly number[];
+  /** The position, from 1, of an argument that must be a plain whole number, at most `COUNT_MAX`. */
+  readonly countArgument?: number;
   /** The largest number in that literal. */
   readonly literalNumberMax?: number;
   /** Allowed once in that literal, because each occurrence multiplies the work. */
@@ -26,6 +48,8 @@ export interface FunctionRule {
   readonly separators?: ReadonlySet<string>;
   readonly leadingWords?: ReadonlySet<string>;
   readonly isCast?: boolean;
+  /** Has another value in each row. */
+  readonly isVolatile?: boolean;
 }
 
 export function functionRule(name: string): FunctionRule {
@@ -33,15 +57,38 @@ export function functionRule(name: string): FunctionRule {
   return RULES.get(key) ?? (LINEAR_FUNCTIONS.has(key) ? LINEAR : UNKNOWN);
 }
 
+/** Functions whose value is another one each time, or a second later. Some are written without parentheses. */
+export const VOLATILE_FUNCTIONS =
+  'now today current_date current_time current_timestamp localtime localtimestamp random rand uuid gen_random_uuid';
+
+const VOLATILE_NAME = new RegExp(`\\b(?:${VOLATILE_FUNCTIONS.replaceAll(' ', '|')})\\b`, 'i');
+
+/** Whether an expression may give different values for the same rows. A text or a column of such a name counts too. */
+export function mayBeVolatile(sql: string): boolean {
+  return VOLATILE_NAME.test(sql);
+}
+
 const USUAL_CHARACTERS_MAX = 65_536;
 const QUADRATIC_CHARACTERS_MAX = 4096;
 const MULTIPLYING_CHARACTERS_MAX = 256;
 const FIXED_SIZE_MAX = 65_536;
+/** Longer padding is a mistake or an attack; the growth of the value is bounded besides. */
+export const COUNT_MAX = 10_000;
 
 const LINEAR: FunctionRule = { doublings: 0, charactersMax: USUAL_CHARACTERS_MAX };
 
 /** The engine plans aliases and special syntax twice per level, and 24 levels hang it: unknown functions count as such. */
-const UNKNOWN: FunctionRule = { doublings: 1, charactersMax: USUAL_CHARACTERS_MAX };
+const ALIAS: FunctionRule = { doublings: 1, charactersMax: USUAL_CHARACTERS_MAX };
+
+/** More than formats of dates and the like let a value grow. */
+const UNKNOWN: FunctionRule = { ...ALIAS, growth: 8 };
+
+const ALIASES = `array_cat array_empty array_extract array_indexof array_push_back array_push_front ceil char_length
+  current_date current_time current_timestamp datepart datetrunc element_at empty floor length list_any_value list_append
+  list_cat list_concat list_dims list_distinct list_element list_empty list_except list_extract list_indexof
+  list_intersect list_length list_max list_min list_ndims list_pop_back list_pop_front list_position list_prepend
+  list_push_back list_push_front list_remove list_remove_all list_remove_n list_reverse list_slice list_sort list_union
+  map_entries map_extract map_keys map_values pow row today`;
 
 /** Functions, without aliases, whose planning cost does not depend on their depth; a test checks it on the engine. */
 export const LINEAR_FUNCTIONS: ReadonlySet<string> = new Set(
@@ -63,14 +110,12 @@ const REFUSED: readonly (readonly [reason: string, hint: string, names: string])
   [
     TOO_LONG,
     'Send the value itself.',
-    `repeat lpad rpad overlay array_repeat list_repeat array_resize list_resize range generate_series gen_series gen_range
-    space`,
+    'overlay array_resize list_resize range generate_series gen_series gen_range space',
   ],
   [
     TOO_LONG,
     'Compute the new values in the client, or use translate for single characters.',
-    `replace regexp_replace array_replace array_replace_n array_replace_all list_replace list_replace_n
-    list_replace_all`,
+    'regexp_replace array_replace array_replace_n array_replace_all list_replace list_replace_n list_replace_all',
   ],
   [
     AGGREGATE,
@@ -95,34 +140,81 @@ const jsonPath: FunctionRule = {
   ...quadratic,
   literalArgument: 2,
   literalOnce: '**',
+  growth: 8,
   hint: "Give the path as one text with at most one **, such as '$.a.b'.",
 };
 const joining: FunctionRule = { doublings: 1, charactersMax: MULTIPLYING_CHARACTERS_MAX, multiplies: true };
 const wide: FunctionRule = { doublings: 0, charactersMax: Number.POSITIVE_INFINITY };
 const wideAlias: FunctionRule = { ...wide, doublings: 1 };
-const list: FunctionRule = { ...wide, isList: true };
+const list: FunctionRule = { ...wide, isList: true, growth: 'list' };
+const counted: FunctionRule = {
+  ...ALIAS,
+  countArgument: 2,
+  argumentsMin: 2,
+  argumentsMax: 3,
+  hint: `Give the count as a plain whole number from 0 to ${COUNT_MAX}.`,
+};
 
 function special(words: string, rule: Partial<FunctionRule> = {}): FunctionRule {
-  return { ...UNKNOWN, separators: new Set(words.split(' ')), ...rule };
+  return { ...ALIAS, separators: new Set(words.split(' ')), ...rule };
+}
+
+function rules(names: string, rule: FunctionRule): readonly (readonly [string, FunctionRule])[] {
+  return named(names, rule);
 }
 
 const RULES: ReadonlyMap<string, FunctionRule> = new Map<string, FunctionRule>([
-  ...REFUSED.flatMap(([refused, hint, names]) => named(names, { ...LINEAR, refused, hint })),
-  ...named('levenshtein strpos contains_tokens find_in_set', quadratic),
-  ...named('instr position substr_index substring_index', quadraticAlias),
-  ...named('regexp_like regexp_match regexp_count regexp_instr', pattern),
-  ...named('json_extract json_extract_with_type json_exists json_array_contains json_array_length', jsonPath),
-  ...named('concat_ws array_to_string array_join list_to_string list_join', joining),
-  ...named('array_has array_has_any array_append array_concat concat named_struct struct', wide),
-  ...named('list_has list_has_any list_contains array_contains arrays_overlap coalesce nvl nvl2 ifnull', wideAlias),
+  ...REFUSED.flatMap(([refused, hint, names]) => rules(names, { ...LINEAR, refused, hint })),
+  ...rules('levenshtein strpos contains_tokens find_in_set', quadratic),
+  ...rules('instr position substr_index substring_index', quadraticAlias),
+  ...rules('regexp_like regexp_count regexp_instr', pattern),
+  ['regexp_match', { ...pattern, growth: 'groups' }],
+  ...rules('json_extract json_extract_with_type json_exists json_array_contains json_array_length', jsonPath),
+  ['concat_ws', { ...joining, growth: 'separator' }],
+  ...rules('array_to_string array_join list_to_string list_join', {
+    ...joining,
+    growth: 'join',
+    literalArgument: [2, 3],
+    hint: 'Give the separator as one text between single quotes.',
+  }),
+  ...rules('lpad rpad', { ...counted, growth: 'pad' }),
+  ...rules('repeat array_repeat list_repeat', { ...counted, growth: 'repeat', argumentsMax: 2 }),
+  [
+    'replace',
+    {
+      ...ALIAS,
+      growth: 'replace',
+      literalArgument: [2, 3],
+      argumentsMin: 3,
+      argumentsMax: 3,
+      hint: 'Give what is replaced, at least one character, and its replacement as texts between single quotes.',
+    },
+  ],
+  ...rules('array_has array_has_any', { ...wide, growth: 0 }),
+  ...rules('array_concat concat', wide),
+  ...rules('random uuid', { ...LINEAR, isVolatile: true }),
+  ...rules('array_append named_struct struct', { ...wide, growth: 'list' }),
+  ...rules('list_has list_has_any list_contains array_contains arrays_overlap', { ...wideAlias, growth: 0 }),
+  ...rules('coalesce nvl nvl2 ifnull', { ...wideAlias, growth: 'greatest' }),
+  ...rules('greatest least nullif', { ...LINEAR, growth: 'greatest' }),
+  // The largest growth of a character in UTF-8.
+  ...rules('upper lower initcap', { ...LINEAR, growth: 3 }),
+  ['translate', { ...LINEAR, growth: 4 }],
+  ['encode', { ...LINEAR, growth: 2 }],
+  ...rules('array_positions', { ...LINEAR, growth: 8 }),
+  // Every character may become an item.
+  ['string_to_array', { ...LINEAR, growth: 17 }],
+  ...rules('list_positions', { ...ALIAS, growth: 8 }),
+  ...rules('string_to_list', { ...ALIAS, growth: 17 }),
+  ...rules(ALIASES, ALIAS),
   ['make_array', list],
   ['make_list', { ...list, doublings: 1 }],
-  ['map', { ...UNKNOWN, doublings: 2 }],
+  ['map', { ...ALIAS, doublings: 2, growth: 'list' }],
   ['extract', special('FROM')],
   ['substring', special('FROM FOR')],
   ['substr', special('FROM FOR')],
   ['trim', special('FROM', { leadingWords: new Set(['BOTH', 'LEADING', 'TRAILING']) })],
-  ...named('cast try_cast safe_cast', { ...UNKNOWN, isCast: true }),
+  ...rules('cast try_cast safe_cast', { ...ALIAS, isCast: true }),
   // With fewer arguments these two make the engine panic; is_valid ignores all but the first.
   ['is_valid', { ...LINEAR, argumentsMin: 1, argumentsMax: 1, hint: 'Give one field.' }],
   ['get_field', { ...LINEAR, argumentsMin: 2, hint: 'Give a struct and the name of a field as text.' }],
@@ -130,6 +222,7 @@ const RULES: ReadonlyMap<string, FunctionRule> = new Map<string, FunctionRule>([
     'arrow_cast',
     {
       ...wide,
+      growth: 'type',
       literalArgument: 2,
       literalNumberMax: FIXED_SIZE_MAX,
       argumentsMin: 2,

@@ -1,10 +1,14 @@
 import type { SqlLimits } from '../../model/limits.ts';
 import type { GuardedSql } from '../../model/query.ts';
+import { quoteForMessage } from '../../model/identifier.ts';
 import { refuseContradictoryLists } from './contradictory-lists.ts';
+import { measureGrowth } from './growth.ts';
+import type { Growth } from './growth.ts';
 import { SqlParser } from './parser.ts';
 import { SqlRefusal, invalidSql, refuseAt } from './refusal.ts';
 import type { SqlUse } from './refusal.ts';
-import { readTokens } from './tokenizer.ts';
+import { TokenReader } from './tokenizer.ts';
+import type { SqlToken } from './tokenizer.ts';
 
 /**
  * Lets a text through to the engine only when all of it is one expression within the limits. The result is in
@@ -13,10 +17,9 @@ import { readTokens } from './tokenizer.ts';
 export function guardSql(text: string, use: SqlUse, limits: SqlLimits): GuardedSql {
   try {
     checkText(text, limits);
-    const parser = new SqlParser(limits);
-    for (const token of readTokens(text)) parser.read(token);
-    parser.finish(text.length);
-    refuseContradictoryLists(text, use.name === 'filter' || use.name === 'predicate');
+    const tokens = parse(text, limits);
+    refuseContradictoryLists(text, tokens, use.name === 'filter' || use.name === 'predicate');
+    refuseGrowth(tokens, use, limits);
   } catch (error) {
     if (error instanceof SqlRefusal) throw invalidSql(error, text, use);
     throw error;
@@ -25,18 +28,67 @@ export function guardSql(text: string, use: SqlUse, limits: SqlLimits): GuardedS
   return `(${text})` as GuardedSql;
 }
 
-const LITERALS: ReadonlySet<string> = new Set(['string', 'number', 'hex']);
+function parse(text: string, limits: SqlLimits): readonly SqlToken[] {
+  const reader = new TokenReader(text);
+  const parser = new SqlParser(limits);
+  const tokens: SqlToken[] = [];
+  for (let token = reader.next(false); token !== undefined; token = reader.next(parser.isAtItem)) {
+    parser.read(token);
+    tokens.push(token);
+  }
+  parser.finish(text.length);
+  return tokens;
+}
+
+const LITERALS: ReadonlySet<string> = new Set(['string', 'number', 'hex', 'items']);
+const LIST_STARTS: ReadonlySet<string> = new Set(['(', '[', ',']);
 
 /** Replaces every literal with a question mark: logs show the query without the values of rows. */
 export function maskLiterals(sql: GuardedSql): string {
   const parts: string[] = [];
   let end = 0;
-  for (const token of readTokens(sql)) {
+  const reader = new TokenReader(sql);
+  let isAtItem = false;
+  for (let token = reader.next(false); token !== undefined; token = reader.next(isAtItem)) {
+    isAtItem = token.kind === 'symbol' && LIST_STARTS.has(token.text);
     if (!LITERALS.has(token.kind)) continue;
-    parts.push(sql.slice(end, token.start), '?');
+    parts.push(sql.slice(end, token.start), token.kind === 'items' ? '?, ' : '?');
     end = token.end;
   }
   return [...parts, sql.slice(end)].join('').replaceAll(/\?(?:\s*,\s*\?)+/g, '?, …');
+}
+
+/** Of a list of one-digit numbers: texts and lists that are only compared, or set by an update, may have any length. */
+const BYTES_PER_CHARACTER = 8;
+
+/** The engine computes an expression for thousands of rows at once: a long value for each would take all memory. */
+function refuseGrowth(
+  tokens: readonly SqlToken[],
+  { name }: SqlUse,
+  { growthMax, charactersMax, computedBytesMax }: SqlLimits,
+): void {
+  const growth = measureGrowth(tokens);
+  const constantBytesMax = Math.max(computedBytesMax, charactersMax * BYTES_PER_CHARACTER);
+  const bytesMax = name === 'expression' ? constantBytesMax : computedBytesMax;
+  if (growth.factor > growthMax) {
+    const { name: by, offset } = growth.by.factor;
+    const reason = `${quoteForMessage(by)} makes values up to ${Math.ceil(growth.factor)} times as long as a column`;
+    const hint = `Name the same column less often, or lower a count: at most ${growthMax} times is possible.`;
+    throw refuseAt(offset, reason, hint);
+  }
+  if (growth.bytes > bytesMax) throw tooLong(growth.by.bytes, growth.bytes, bytesMax);
+  if (growth.constantBytes > constantBytesMax) {
+    throw tooLong(growth.by.constantBytes, growth.constantBytes, constantBytesMax);
+  }
+}
+
+function tooLong({ name, offset }: Growth['by']['bytes'], bytes: number, bytesMax: number): SqlRefusal {
+  const reason = `${quoteForMessage(name)} makes values of up to ${Math.ceil(bytes)} bytes out of literals`;
+  return refuseAt(
+    offset,
+    reason,
+    `Give shorter texts and lists, and lower counts: at most ${bytesMax} bytes are possible.`,
+  );
 }
 
 function checkText(text: string, limits: SqlLimits): void {

@@ -42,7 +42,13 @@ export class SqlParser {
     this.#scopes = new ScopeStack(this.#budget);
   }
 
+  /** Whether plain literals of a list may come next. */
+  get isAtItem(): boolean {
+    return this.#expected === 'value' && this.#scope.isAtItem;
+  }
+
   read(token: SqlToken): void {
+    if (token.kind === 'items') return this.#readItems(token);
     const isInterval = this.#isInterval;
     this.#isInterval = false;
     if (token.kind === 'symbol') this.#readSymbol(token);
@@ -60,6 +66,15 @@ export class SqlParser {
 
   get #scope(): SqlScope {
     return this.#scopes.inner;
+  }
+
+  /** As if each literal and its comma were read by itself. */
+  #readItems(token: SqlToken): void {
+    this.#isCallable = false;
+    this.#isInterval = false;
+    this.#budget.spendItems(this.#scope, token);
+    this.#scope.addItems(token);
+    this.#previous = token;
   }
 
   #readSymbol(token: SqlToken): void {

@@ -1,6 +1,6 @@
 import { quoteForMessage } from '../../model/identifier.ts';
 import type { CostBudget } from './cost-budget.ts';
-import { functionRule } from './functions.ts';
+import { COUNT_MAX, functionRule } from './functions.ts';
 import type { FunctionRule } from './functions.ts';
 import { refuseAt } from './refusal.ts';
 import { SqlScope } from './scope.ts';
@@ -103,9 +103,10 @@ function checkCallable(name: SqlToken, rule: FunctionRule, scopes: readonly SqlS
 
 /** Runs at the end of each argument, before it is counted. */
 function checkArgument({ rule, itemsDone, onlyToken: literal, name }: SqlScope, offset: number): void {
-  if (rule?.literalArgument !== itemsDone + 1) return;
+  if (rule?.countArgument === itemsDone + 1) checkCount(literal, { name, offset, hint: rule.hint ?? '' });
+  if (rule === undefined || ![rule.literalArgument].flat().includes(itemsDone + 1)) return;
   const { hint = '', literalNumberMax = Number.POSITIVE_INFINITY, literalOnce } = rule;
-  if (literal?.kind !== 'string') {
+  if (literal?.kind !== 'string' || (rule.growth === 'replace' && itemsDone === 1 && literal.text === "''")) {
     throw refuseAt(offset, `an argument of ${quoteForMessage(name)} is not a plain text`, hint);
   }
   const numbers = literal.text.match(/\d+/g) ?? [];
@@ -114,6 +115,24 @@ function checkArgument({ rule, itemsDone, onlyToken: literal, name }: SqlScope, 
   }
   if (literalOnce !== undefined && literal.text.split(literalOnce).length > 2) {
     throw refuseAt(literal.start, `the text holds ${literalOnce} more than once`, hint);
+  }
+}
+
+/** With a count that a row decides, a value could have any length. */
+function checkCount(
+  literal: SqlToken | undefined,
+  { name, offset, hint }: { name: string; offset: number; hint: string },
+): void {
+  const called = quoteForMessage(name);
+  if (literal?.kind !== 'number' || !/^\d+$/.test(literal.text)) {
+    throw refuseAt(
+      offset,
+      `the count of ${called}, which decides how long the value gets, is not a plain number`,
+      hint,
+    );
+  }
+  if (Number(literal.text) > COUNT_MAX) {
+    throw refuseAt(literal.start, `the count of ${called} is larger than ${COUNT_MAX}`, hint);
   }
 }
 

@@ -48,6 +48,12 @@ export class SqlScope {
     return this.itemsDone === 0 && this.#itemTokens === 0;
   }
 
+  /** At the start of an item of a list that may be long. */
+  get isAtItem(): boolean {
+    const isList = this.kind === 'in-list' || this.kind === 'array' || this.rule?.isList === true;
+    return isList && this.#itemTokens === 0 && this.signs === 0 && this.negations === 0;
+  }
+
   /** The token of the current item, if it has only one. */
   get onlyToken(): SqlToken | undefined {
     return this.#itemTokens === 1 ? this.#lastToken : undefined;
@@ -57,6 +63,11 @@ export class SqlScope {
     this.#itemTokens += 1;
     this.#lastToken = token;
     this.#clause.characters += token.end - token.start;
+  }
+
+  addItems({ text, count = 0 }: SqlToken): void {
+    this.#total.characters += text.length;
+    this.itemsDone += count;
   }
 
   addParts(count: number): void {

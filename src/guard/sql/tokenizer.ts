@@ -1,12 +1,14 @@
 import { UNKNOWN_OPERATOR, refuseAt } from './refusal.ts';
 import type { Fault, SqlRefusal } from './refusal.ts';
 
-/** `text` is the word, the name without its quotes, the symbol, or the literal as written. */
+/** `text` is the word, the name without its quotes, the symbol, or the literal or the items as written. */
 export interface SqlToken {
-  readonly kind: 'word' | 'quoted-name' | 'number' | 'string' | 'hex' | 'symbol';
+  readonly kind: 'word' | 'quoted-name' | 'number' | 'string' | 'hex' | 'symbol' | 'items';
   readonly text: string;
   readonly start: number;
   readonly end: number;
+  /** Of `items`. */
+  readonly count?: number;
 }
 
 const OPERATOR_SYMBOLS: ReadonlySet<string> = new Set('+ - * / % = == != <> < > <= >= || :: & | ^'.split(' '));
@@ -33,12 +35,58 @@ export function* readTokens(text: string): Generator<SqlToken, void> {
   }
 }
 
+/** Reads tokens one by one, for a reader that knows where the items of a list may come. */
+export class TokenReader {
+  readonly #text: string;
+  #offset: number;
+
+  constructor(text: string) {
+    this.#text = text;
+    this.#offset = skipSpace(text, 0);
+  }
+
+  /** With `atItem`, plain literals that each have a comma after them are one token: a list may hold 200,000. */
+  next(atItem: boolean): SqlToken | undefined {
+    if (this.#offset >= this.#text.length) return undefined;
+    const items = atItem ? readItems(this.#text, this.#offset) : undefined;
+    const token = items ?? readToken(this.#text, this.#offset);
+    this.#offset = skipSpace(this.#text, token.end);
+    return token;
+  }
+}
+
+/** The texts of the literals in a token of `items`. */
+export function* splitItems({ text }: SqlToken): Generator<string, void> {
+  let start = 0;
+  ITEM.lastIndex = 0;
+  while (ITEM.test(text)) {
+    const end = ITEM.lastIndex;
+    yield text.slice(start, text.lastIndexOf(',', end)).trimEnd();
+    start = end;
+    ITEM.lastIndex = end;
+  }
+}
+
 export function isWord(token: SqlToken | undefined, word: string): boolean {
   return token?.kind === 'word' && token.text.toUpperCase() === word;
 }
 
 export function isSymbol(token: SqlToken | undefined, symbol: string): boolean {
   return token?.kind === 'symbol' && token.text === symbol;
+}
+
+/** A number, or a text without quotes in it, and its comma. */
+const ITEM = /(?:-?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|'[^']*')[ \t\r\n]*,[ \t\r\n]*/y;
+
+function readItems(text: string, start: number): SqlToken | undefined {
+  let count = 0;
+  let end = start;
+  ITEM.lastIndex = start;
+  while (ITEM.test(text)) {
+    count += 1;
+    end = ITEM.lastIndex;
+  }
+  return count === 0 ? undefined : { kind: 'items', text: text.slice(start, end), start, end, count };
 }
 
 function readToken(text: string, start: number): SqlToken {

@@ -49,18 +49,21 @@ export class AdmissionControl {
     const { limits } = options;
     this.#options = options;
     this.#allBusy = busyWith(`${limits.requestsMax} requests`);
+    const pool = (work: WorkClass, slotsMax: number, slowMax = Infinity): SlotPool =>
+      new SlotPool({ work, slotsMax, slowMax, reservedPercent: limits.reservedPercent, now: options.now });
     this.#pools = {
-      read: new SlotPool('read', limits.readsMax, 'reads'),
-      write: new SlotPool('write', limits.writesMax, 'writes'),
-      ingest: new SlotPool('ingest', limits.uploadsMax, 'uploads'),
-      admin: new SlotPool('admin', limits.administrationMax, 'requests of administrators'),
+      read: pool('read', limits.readsMax, limits.slowReadsPerCallerMax),
+      write: pool('write', limits.writesMax),
+      ingest: pool('ingest', limits.uploadsMax),
+      admin: pool('admin', limits.administrationMax),
     };
   }
 
   /** Synchronous while a slot is free. */
   enter(request: AdmissionRequest): ReleaseSlot | Promise<ReleaseSlot> {
     const pool = this.#pools[request.work];
-    if (pool.waiting.length === 0 && this.#hasSlot(pool)) return this.#start(pool);
+    // None of those that wait could start: each release starts all that can.
+    if (this.#hasSlot(pool) && pool.mayStart(request.caller)) return this.#start(pool, request.caller);
     this.#options.onFull?.(request.work);
     this.#requireQueueSpace(pool, request.caller);
     return this.#wait(pool, request);
@@ -69,7 +72,8 @@ export class AdmissionControl {
   /** The refusal that one more request would get at once, asked before any work is done for it. Counts as a refusal. */
   findRefusal({ work, caller }: Pick<AdmissionRequest, 'work' | 'caller'>): ServiceError | undefined {
     const pool = this.#pools[work];
-    return pool.waiting.length > 0 && this.#isOverloaded(pool, caller) ? this.#refuse(pool) : undefined;
+    if (pool.waiting.length === 0 || (this.#hasSlot(pool) && pool.mayStart(caller))) return undefined;
+    return this.#isOverloaded(pool, caller) ? this.#refuse(pool, caller) : undefined;
   }
 
   /** `refused` counts since the start, including requests that waited in vain. */
@@ -82,16 +86,15 @@ export class AdmissionControl {
     return pool.running < pool.slotsMax && this.#running < this.#options.limits.requestsMax;
   }
 
-  #start(pool: SlotPool): ReleaseSlot {
-    const startedAt = this.#options.now();
-    pool.running += 1;
+  #start(pool: SlotPool, caller: string): ReleaseSlot {
+    const started = pool.start(caller);
     this.#running += 1;
     let isReleased = false;
     return () => {
       if (isReleased) return;
       isReleased = true;
-      pool.rate?.observe(this.#options.now(), startedAt, pool);
-      pool.running -= 1;
+      pool.rate?.observe(this.#options.now(), started.at, pool);
+      pool.end(caller, started);
       this.#running -= 1;
       this.#startWaiting();
       if (pool.waiting.length === 0) pool.fullSince = undefined;
@@ -101,9 +104,10 @@ export class AdmissionControl {
 
   /** When the queue is full, the caller with most requests in it loses its newest. */
   #requireQueueSpace(pool: SlotPool, caller: string): void {
-    if (this.#isOverloaded(pool, caller)) throw this.#refuse(pool);
+    if (this.#isOverloaded(pool, caller)) throw this.#refuse(pool, caller);
     if (pool.waiting.length < this.#options.limits.waitingMax) return;
-    pool.waiting.newestOfLongest(caller)?.refuse(this.#refuse(pool));
+    const dropped = pool.waiting.newestOfLongest(caller);
+    dropped?.refuse(this.#refuse(pool, dropped.caller));
   }
 
   #isOverloaded(pool: SlotPool, caller: string): boolean {
@@ -138,7 +142,7 @@ export class AdmissionControl {
       };
       const onClientLeft = (): void =>
         entry.refuse(new ServiceError('ServiceUnavailable', 'The caller left before its turn came.'));
-      const timer = setTimeout(() => entry.refuse(this.#refuse(pool)), limits.queueSeconds * 1000);
+      const timer = setTimeout(() => entry.refuse(this.#refuse(pool, caller)), limits.queueSeconds * 1000);
       pool.waiting.add(entry);
       pool.fullSince ??= entry.since;
       clientLeft.addEventListener('abort', onClientLeft, { once: true });
@@ -152,16 +156,17 @@ export class AdmissionControl {
       const work = WORK_CLASSES[this.#nextClass % WORK_CLASSES.length] ?? 'read';
       this.#nextClass += 1;
       const pool = this.#pools[work];
-      const next = this.#hasSlot(pool) ? pool.waiting.take() : undefined;
+      const next = this.#hasSlot(pool) ? pool.waiting.take(pool.mayStart) : undefined;
       if (next === undefined) continue;
-      next.start(this.#start(pool));
+      next.start(this.#start(pool, next.caller));
       idle = -1;
     }
   }
 
-  #refuse(pool: SlotPool): ServiceError {
+  #refuse(pool: SlotPool, caller: string): ServiceError {
     pool.refused += 1;
-    return pool.running < pool.slotsMax ? this.#allBusy : pool.busy;
+    if (pool.running >= pool.slotsMax) return pool.busy;
+    return pool.mayStart(caller) ? this.#allBusy : pool.callerBusy;
   }
 }
 
@@ -178,18 +183,36 @@ export function toWorkClass({ body, permission }: Pick<Operation, 'body' | 'perm
 }
 
 /** Created once: under overload, the stack trace of an error costs more than the rest of the refusal. */
-function busyWith(what: string): ServiceError {
+function busyWith(what: string, of = ''): ServiceError {
   return new ServiceError(
     'ServiceUnavailable',
-    `The service is already busy with ${what}, the most that it takes at once.`,
+    `The service is already busy with ${what}, the most ${of}that it takes at once.`,
     { hint: 'Try again after the time in Retry-After.', retryAfterSeconds: 1 },
   );
 }
+
+interface Started {
+  readonly at: number;
+}
+
+interface SlotPoolOptions {
+  readonly work: WorkClass;
+  readonly slotsMax: number;
+  readonly slowMax: number;
+  readonly reservedPercent: number;
+  readonly now: () => number;
+}
+
+/** A request that runs for longer is slow. */
+const SLOW_MILLISECONDS = 100;
+/** For so long after its last request a caller counts as active. */
+const ACTIVE_MILLISECONDS = 1000;
 
 class SlotPool {
   readonly work: WorkClass;
   readonly slotsMax: number;
   readonly busy: ServiceError;
+  readonly callerBusy: ServiceError;
   /** Not for uploads: how long they run depends on their senders. */
   readonly rate: ServiceRate | undefined;
   readonly waiting = new FairQueue();
@@ -197,14 +220,74 @@ class SlotPool {
   fullSince: number | undefined;
   running = 0;
   refused = 0;
+  readonly #options: SlotPoolOptions;
+  /** Of one caller. The others are a reserve: a newcomer is not stuck behind slow requests of one caller. */
+  readonly #perCallerMax: number;
+  /** By caller, oldest first; none is empty. */
+  readonly #runningOf = new Map<string, Set<Started>>();
+  /** The caller of the last start, and the one before it that was another. */
+  #lastCaller = { caller: '', at: -Infinity };
+  #otherCaller = { caller: '', at: -Infinity };
 
-  constructor(work: WorkClass, slotsMax: number, what: string) {
+  constructor(options: SlotPoolOptions) {
+    const { work, slotsMax, reservedPercent } = options;
+    this.#options = options;
     this.work = work;
     this.slotsMax = slotsMax;
-    this.busy = busyWith(`${slotsMax} ${what}`);
+    this.#perCallerMax = slotsMax - Math.floor((slotsMax * reservedPercent) / 100);
+    this.busy = busyWith(`${slotsMax} ${CLASS_NAMES[work]}`);
+    this.callerBusy = busyWith(`${CLASS_NAMES[work]} of this caller`, 'of one caller ');
     this.rate = work === 'ingest' ? undefined : new ServiceRate();
   }
+
+  /** As far as the caller's own requests are concerned. */
+  readonly mayStart = (caller: string): boolean => {
+    const own = this.#runningOf.get(caller);
+    if (own === undefined || own.size < Math.min(this.#options.slowMax, this.#perCallerMax)) return true;
+    return own.size < this.#perCallerMax && (!this.#hasOthers(caller) || this.#countSlow(own) < this.#options.slowMax);
+  };
+
+  start(caller: string): Started {
+    const started = { at: this.#options.now() };
+    this.running += 1;
+    const own = this.#runningOf.get(caller);
+    if (own === undefined) this.#runningOf.set(caller, new Set([started]));
+    else own.add(started);
+    if (this.#lastCaller.caller !== caller) this.#otherCaller = this.#lastCaller;
+    this.#lastCaller = { caller, at: started.at };
+    return started;
+  }
+
+  end(caller: string, started: Started): void {
+    this.running -= 1;
+    const own = this.#runningOf.get(caller);
+    own?.delete(started);
+    if (own?.size === 0) this.#runningOf.delete(caller);
+  }
+
+  #hasOthers(caller: string): boolean {
+    if (this.#runningOf.size > 1) return true;
+    const other = this.#lastCaller.caller === caller ? this.#otherCaller : this.#lastCaller;
+    return this.#options.now() - other.at < ACTIVE_MILLISECONDS;
+  }
+
+  #countSlow(own: ReadonlySet<Started>): number {
+    const slowSince = this.#options.now() - SLOW_MILLISECONDS;
+    let count = 0;
+    for (const { at } of own) {
+      if (at > slowSince) break;
+      count += 1;
+    }
+    return count;
+  }
 }
+
+const CLASS_NAMES: Readonly<Record<WorkClass, string>> = {
+  read: 'reads',
+  write: 'writes',
+  ingest: 'uploads',
+  admin: 'requests of administrators',
+};
 
 const SMOOTHING = 0.1;
 /** One request of several minutes must not make the next hundred look hopeless. */

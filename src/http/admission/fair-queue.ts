@@ -26,15 +26,17 @@ export class FairQueue {
     this.#length += 1;
   }
 
-  take(): Waiting | undefined {
-    const first = this.#callers.entries().next();
-    if (first.done === true) return undefined;
-    const [caller, own] = first.value;
-    const entry = own.shift();
-    this.#callers.delete(caller);
-    if (own.length > 0) this.#callers.set(caller, own);
-    this.#length -= 1;
-    return entry;
+  /** The next one of a caller that may go on. */
+  take(mayStart: (caller: string) => boolean): Waiting | undefined {
+    for (const [caller, own] of this.#callers) {
+      if (!mayStart(caller)) continue;
+      const entry = own.shift();
+      this.#callers.delete(caller);
+      if (own.length > 0) this.#callers.set(caller, own);
+      this.#length -= 1;
+      return entry;
+    }
+    return undefined;
   }
 
   remove(entry: Waiting): void {

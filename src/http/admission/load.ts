@@ -3,7 +3,8 @@ import type { Limits } from '../../model/limits.ts';
 import { AdmissionControl } from './admission-control.ts';
 import { InFlight } from './in-flight.ts';
 import { MemoryBudget } from './memory-budget.ts';
-import { RateLimit } from './rate-limit.ts';
+import { QuotaControl } from './quota-control.ts';
+import type { QuotaRefusal } from './quota-control.ts';
 import { SlowClients } from './slow-clients.ts';
 
 /** The load of the service and its bounds. */
@@ -12,13 +13,17 @@ export type Load = ReturnType<typeof createLoad>;
 /** How many times longer than a JSON body an upload waits for memory. */
 const UPLOAD_WAIT_FACTOR = 10;
 
-export function createLoad({ http: limits, arrow }: Pick<Limits, 'http' | 'arrow'>) {
+export function createLoad(
+  { http: limits, arrow }: Pick<Limits, 'http' | 'arrow'>,
+  onQuotaRefusal?: (refusal: QuotaRefusal) => void,
+) {
   const { bufferedBytesMax: bytesMax, bodyIdleSeconds: waitSeconds, slowSeconds: graceSeconds } = limits;
+  const { rateRequestsPerSecond: requestsPerSecond } = limits;
   const slowSenders = new SlowClients(graceSeconds);
   return {
     /** Requests that are being handled, including those that wait. */
     inFlight: new InFlight(),
-    rateLimit: new RateLimit(limits.rateRequestsPerSecond),
+    quotas: new QuotaControl({ requestsPerSecond, ...(onQuotaRefusal && { onRefusal: onQuotaRefusal }) }),
     admission: new AdmissionControl({
       limits,
       now: () => performance.now(),

@@ -6,32 +6,31 @@ interface Bucket {
   filledAt: number;
 }
 
-/** A token bucket per caller that holds one second's worth of requests. A rate of 0 turns the limit off. */
+/** Token buckets that hold one second's worth of requests. */
 export class RateLimit {
-  readonly #requestsPerSecond: number;
   readonly #now: () => number;
   readonly #buckets: LRUCache<string, Bucket>;
 
-  constructor(requestsPerSecond: number, { callersMax: max = 10_000, now = (): number => performance.now() } = {}) {
-    this.#requestsPerSecond = requestsPerSecond;
+  constructor({ subjectsMax: max = 10_000, now = (): number => performance.now() } = {}) {
     this.#now = now;
     this.#buckets = new LRUCache({ max });
   }
 
-  take(callerId: string): void {
-    const rate = this.#requestsPerSecond;
-    if (rate === 0) return;
+  /** Gives how many more requests may follow at once, or refuses with the message. */
+  take(subject: string, requestsPerSecond: number, message: string): number {
     const now = this.#now();
-    const bucket = this.#buckets.get(callerId) ?? { tokens: rate, filledAt: now };
-    bucket.tokens = Math.min(rate, bucket.tokens + ((now - bucket.filledAt) / 1000) * rate);
+    const bucket = this.#buckets.get(subject) ?? { tokens: requestsPerSecond, filledAt: now };
+    const added = ((now - bucket.filledAt) / 1000) * requestsPerSecond;
+    bucket.tokens = Math.min(requestsPerSecond, bucket.tokens + added);
     bucket.filledAt = now;
-    this.#buckets.set(callerId, bucket);
+    this.#buckets.set(subject, bucket);
     if (bucket.tokens < 1) {
-      throw new ServiceError('Throttling', `This caller sends more than ${rate} requests a second.`, {
+      throw new ServiceError('Throttling', message, {
         hint: 'Slow down and try again after the time in Retry-After.',
         retryAfterSeconds: 1,
       });
     }
     bucket.tokens -= 1;
+    return Math.floor(bucket.tokens);
   }
 }

@@ -3,11 +3,13 @@ import type { TokenEndpoint } from '../../auth/issuer/token-endpoint.ts';
 import type { HttpDependencies } from '../handle-request.ts';
 import { commonHeaders } from '../reply/reply.ts';
 import { discardRest } from '../request/body.ts';
+import { createClientAddress } from '../request/client-address.ts';
 import { RequestContext } from '../request-context.ts';
 
 export interface TokenRouteSettings extends HttpDependencies {
   readonly tokenEndpoint: TokenEndpoint | undefined;
   readonly basePath: string;
+  readonly trustedProxies: readonly string[];
   /** Below the base path. */
   readonly tokenEndpointPath: string;
 }
@@ -23,6 +25,7 @@ const ROUTES = [
 export function mountTokenEndpoint(server: FastifyInstance, settings: TokenRouteSettings): void {
   const { tokenEndpoint, tokenEndpointPath, basePath } = settings;
   if (tokenEndpoint === undefined) return;
+  const addressOf = createClientAddress(settings.trustedProxies);
   for (const { route, method, path } of ROUTES) {
     const operation = { id: `oauth_${route}`, path: `${tokenEndpointPath}${path}` };
     server.route({
@@ -35,7 +38,9 @@ export function mountTokenEndpoint(server: FastifyInstance, settings: TokenRoute
         if (settings.isDraining()) response.setHeader('connection', 'close');
         response.once('prefinish', () => discardRest(message));
         const context = new RequestContext({ message, response, requestId, operation, dialect: 'lance' }, settings);
-        await answer(context, path, tokenEndpoint, settings.limits.http.bodyIdleSeconds);
+        await answer(context, settings.limits.http.bodyIdleSeconds, async () =>
+          tokenEndpoint.answer({ path, request: message, response, address: addressOf(message) }),
+        );
       },
     });
   }
@@ -43,16 +48,15 @@ export function mountTokenEndpoint(server: FastifyInstance, settings: TokenRoute
 
 async function answer(
   context: RequestContext,
-  path: string,
-  endpoint: TokenEndpoint,
   bodySeconds: number,
+  send: () => ReturnType<TokenEndpoint['answer']>,
 ): Promise<void> {
   const { message, response } = context;
   // The library waits for a body without any time-out.
   const timer = setTimeout(() => message.destroy(), bodySeconds * 1000);
   let cause: unknown;
   try {
-    const { client, failure } = await endpoint.answer(path, message, response);
+    const { client, failure } = await send();
     if (client !== undefined) context.caller = `client:${client}`;
     cause = failure;
   } catch (error) {

@@ -5,7 +5,7 @@ import { LANCEDB_PROTOCOL } from '../dialects.ts';
 export interface HttpReply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string | AsyncIterable<Uint8Array>;
+  readonly body: string | Uint8Array | AsyncIterable<Uint8Array>;
   readonly response?: Reply['response'];
 }
 
@@ -13,6 +13,9 @@ export type TextReply = HttpReply & { readonly body: string };
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 const TEXT_TYPE = 'text/plain; charset=utf-8';
+
+/** Has neither a body nor headers that describe one. */
+export const NOT_MODIFIED = 304;
 
 /** Headers of every reply. */
 export function commonHeaders(requestId: string): Record<string, string> {
@@ -25,8 +28,9 @@ export function commonHeaders(requestId: string): Record<string, string> {
 }
 
 export function toHttpReply(reply: Reply, requestId: string): HttpReply {
-  const headers = { ...commonHeaders(requestId), ...reply.headers, 'content-type': contentType(reply) };
   const { status = 200, response } = reply;
+  const type = status === NOT_MODIFIED ? {} : { 'content-type': contentType(reply) };
+  const headers = { ...commonHeaders(requestId), ...reply.headers, ...type };
   return { status, headers, body: toBody(reply, headers), ...(response === undefined ? {} : { response }) };
 }
 
@@ -35,7 +39,7 @@ export function toJsonReply(status: number, headers: Readonly<Record<string, str
 }
 
 function contentType(reply: Reply): string {
-  if (reply.kind === 'stream') return reply.mediaType;
+  if (reply.kind === 'stream' || reply.kind === 'bytes') return reply.mediaType;
   if (reply.kind === 'object' && reply.mediaType !== undefined) return `${reply.mediaType}; charset=utf-8`;
   return reply.kind === 'object' || reply.kind === 'value' ? JSON_TYPE : TEXT_TYPE;
 }
@@ -48,6 +52,8 @@ function toBody(reply: Reply, headers: HttpReply['headers']): HttpReply['body'] 
       return JSON.stringify(reply.value);
     case 'text':
       return reply.text;
+    case 'bytes':
+      return reply.bytes;
     case 'stream':
       return reply.pieces;
     case 'empty':

@@ -5,6 +5,7 @@ import type { Services } from '../../operations/services.ts';
 import type { Load } from '../admission/load.ts';
 import { discardRest } from '../request/body.ts';
 import type { RequestContext } from '../request-context.ts';
+import { NOT_MODIFIED } from './reply.ts';
 import type { HttpReply } from './reply.ts';
 
 export interface SendDependencies {
@@ -29,8 +30,9 @@ const WHOLE_BYTES_MAX = 64 * 1024;
 
 /** Until this has resolved, a failure can still become an error reply. */
 export async function bufferReply(reply: HttpReply, http: SendDependencies): Promise<WholeReply | StreamedReply> {
-  if (typeof reply.body === 'string') return { ...reply, body: reply.body };
-  const body = await buffer(reply.body);
+  const { body: given } = reply;
+  if (typeof given === 'string') return { ...reply, body: given };
+  const body = given instanceof Uint8Array ? asStream(given) : await buffer(given);
   if (body instanceof Uint8Array) return { ...reply, body };
   await requireStreamSlot(body, http);
   return { ...reply, body };
@@ -54,6 +56,12 @@ export async function buffer(pieces: AsyncIterable<Uint8Array>): Promise<Buffer 
   return { first, rest };
 }
 
+/** A slow client must not keep a large reply in memory for ever. */
+function asStream(bytes: Uint8Array): Uint8Array | StreamBody {
+  if (bytes.length <= WHOLE_BYTES_MAX) return bytes;
+  return { first: [bytes], rest: { next: async () => ({ done: true, value: undefined }) } };
+}
+
 /** Evicts a client that reads its reply slowly, if one more would be too many. */
 async function requireStreamSlot(body: StreamBody, { load, limits }: SendDependencies): Promise<void> {
   const { streamsMax } = limits.http;
@@ -66,7 +74,7 @@ async function requireStreamSlot(body: StreamBody, { load, limits }: SendDepende
 }
 
 export function sendWhole(context: RequestContext, reply: WholeReply, http: SendDependencies): void {
-  writeHead(context, reply, http, Buffer.byteLength(reply.body));
+  writeHead(context, reply, http, reply.status === NOT_MODIFIED ? undefined : Buffer.byteLength(reply.body));
   context.response.end(reply.body);
 }
 

@@ -6,6 +6,7 @@ import { isObject, parseStrictJson } from '../../model/strict-json.ts';
 import { UNCOUNTED_BYTES } from '../admission/memory-budget.ts';
 import type { MemoryLease } from '../admission/memory-budget.ts';
 import type { TrackedClient } from '../admission/slow-clients.ts';
+import { parseLargeJson } from './large-json.ts';
 
 interface BodyOptions {
   readonly limits: Pick<HttpLimits, 'bodyIdleSeconds' | 'bodyBytesPerSecondMin'>;
@@ -24,6 +25,9 @@ interface JsonBodyOptions {
   readonly keep: (bytes: Uint8Array) => void;
 }
 
+/** Up to here `JSON.parse` is faster, and done within a few milliseconds. */
+const LARGE_BYTES_MIN = 64 * 1024;
+
 export const ARROW_STREAM = 'application/vnd.apache.arrow.stream';
 
 /** The parsed JSON body; an absent body and the literal `null` are both an empty object, as some clients send them. */
@@ -35,7 +39,11 @@ export async function readJsonBody(
   const bytes = await readWhole(message, options);
   options.keep(bytes);
   if (bytes.length === 0) return {};
-  const value = parseStrictJson(bytes, { depthMax: options.limits.jsonDepthMax });
+  const { jsonDepthMax: depthMax, jsonValuesMax: valuesMax, jsonKeysMax: keysMax } = options.limits;
+  const isLarge = bytes.length > LARGE_BYTES_MIN;
+  const value = isLarge
+    ? await parseLargeJson(bytes, { depthMax, valuesMax, keysMax })
+    : parseStrictJson(bytes, { depthMax });
   if (value === null) return {};
   if (!isObject(value)) throw invalidInput('The body is not a JSON object.');
   return value;

@@ -8,7 +8,7 @@ import { readDataType } from '../../wire/schema/read-data-type.ts';
 import { toTypeJson } from '../../wire/schema/schema-json.ts';
 import { defineTableOperation, json } from '../operation.ts';
 import { requireEntries } from '../shared/parameters.ts';
-import { runWrite } from '../shared/write-reply.ts';
+import { SOME_BYTES, runWrite } from '../shared/write-reply.ts';
 
 export const addColumns = defineTableOperation({
   id: 'alter_table_add_columns',
@@ -25,7 +25,7 @@ export const addColumns = defineTableOperation({
     if (computation !== undefined) throw notOffered('A function behind a column');
     const columns = entries.map((entry, index) => toNewColumn(entry, `new_columns[${index}]`, limits.sql));
     const plan = services.engine.commits.addColumns(columns, limits.arrow.columnsMax);
-    return runWrite(request, services, { branch, plan });
+    return runWrite(request, services, { branch, plan, growth: SOME_BYTES });
   },
 });
 
@@ -41,7 +41,10 @@ export const alterColumns = defineTableOperation({
     const { branch, alterations: entries } = request.body;
     requireEntries('alterations', entries.length, { maximum: services.limits.sql.updatesMax });
     const alterations = entries.map((entry, index) => toAlteration(entry, `alterations[${index}]`));
-    return runWrite(request, services, { branch, plan: services.engine.commits.alterColumns(alterations) });
+    const plan = services.engine.commits.alterColumns(alterations);
+    // Only another type writes the column anew.
+    const isRewritten = alterations.some(({ typeJson }) => typeJson !== undefined);
+    return runWrite(request, services, { branch, plan, growth: isRewritten ? SOME_BYTES : undefined });
   },
 });
 

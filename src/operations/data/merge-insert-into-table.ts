@@ -34,6 +34,8 @@ export const mergeInsertIntoTable = defineTableOperation({
       return await runWrite({ ...request, table: filled.table }, services, {
         branch,
         plan: services.engine.commits.merge({ schema, chunk }, settings),
+        // Rows that match are not new ones; only the engine finds out which do.
+        growth: { rows: settings.insertNew ? chunk.rows : 0, bytes: chunk.file.length },
         // The commit does not tell how many rows were deleted because none matched them.
         rule: { from: settings.deleteOthers ? 'nothing' : 'upsert' },
         toFields: toCounts,

@@ -8,6 +8,7 @@ import type { Reply, ReplyShape, TableRequest } from '../operation.ts';
 import { toTableState } from '../shared/table-state.ts';
 import { chooseMediaType } from './media-type.ts';
 import { readQuery, readQueryTimeout } from './read-query.ts';
+import { tuneQuery } from './tuned-query.ts';
 
 const PLAN_MEDIA_TYPE = 'application/vnd.tiltyard.plan+json';
 
@@ -31,10 +32,12 @@ export const explainPlan = defineTableOperation({
     const mediaType = chooseMediaType(request.header('accept'), OFFERED);
     requireSameTable(request);
     const branch = readBranch(body);
-    const query = readQuery(body.query, services.limits);
+    const given = readQuery(body.query, services.limits);
     const state = toTableState(table, { branch, version: body.query.version });
+    const timeout = readQueryTimeout(request);
+    const query = await tuneQuery({ table, state, query: given, timeout }, services);
     const { rows } = services.engine;
-    const analysis = await rows.explain(state, query, body.verbose ?? false, readQueryTimeout(request));
+    const analysis = await rows.explain(state, query, body.verbose ?? false, timeout);
     return toPlanReply(mediaType, analysis);
   },
 });
@@ -49,9 +52,10 @@ export const analyzePlan = defineTableOperation({
   async run(request, services) {
     const { body, table } = request;
     const mediaType = chooseMediaType(request.header('accept'), OFFERED);
-    const query = readQuery(body, services.limits);
     const state = toTableState(table, body);
-    return toPlanReply(mediaType, await services.engine.analyzeQuery(state, query, readQueryTimeout(request)));
+    const timeout = readQueryTimeout(request);
+    const query = await tuneQuery({ table, state, query: readQuery(body, services.limits), timeout }, services);
+    return toPlanReply(mediaType, await services.engine.analyzeQuery(state, query, timeout));
   },
 });
 

@@ -1,13 +1,15 @@
 import { Type } from 'typebox';
-import { writeDocument, writeLines } from '../../arrow/results/json-rows.ts';
-import { frameAsFile, frameAsStream } from '../../arrow/results/result-framing.ts';
-import type { ResultFiles } from '../../arrow/results/result-framing.ts';
+import { jsonDocument, jsonLines } from '../../arrow/results/json-rows.ts';
+import { arrowFile, arrowStream, frame, frameWhole, isRead } from '../../arrow/results/result-framing.ts';
+import type { Framing, ResultFiles } from '../../arrow/results/result-framing.ts';
 import { CountRowsBody, QueryTableBody, RowsReply } from '../../wire/data.ts';
 import { toContractQuery } from '../../wire/query-forms.ts';
 import { defineTableOperation, json } from '../operation.ts';
 import { toTableState } from '../shared/table-state.ts';
+import { VERSION_HEADER, replyToQuery } from './cached-query.ts';
 import { chooseMediaType } from './media-type.ts';
 import { readQuery, readQueryTimeout, readSql } from './read-query.ts';
+import { isTunable, tuneQuery } from './tuned-query.ts';
 import { toFilterShape, toQueryShape, watchQuery } from './watch-query.ts';
 
 const ARROW_FILE = 'application/vnd.apache.arrow.file';
@@ -16,9 +18,6 @@ const NDJSON = 'application/x-ndjson';
 const OFFERED = [ARROW_FILE, ARROW_STREAM, 'application/json', NDJSON] as const;
 
 const Bytes = Type.String({ format: 'binary' });
-
-/** Tells the LanceDB client which version it has seen; from then on it asks for no older one. */
-const VERSION_HEADER = 'x-lancedb-version';
 
 export const queryTable = defineTableOperation({
   id: 'query_table',
@@ -34,14 +33,21 @@ export const queryTable = defineTableOperation({
   ],
   async run(request, services) {
     const mediaType = chooseMediaType(request.header('accept'), OFFERED);
-    const query = readQuery(request.body, services.limits);
-    const state = toTableState(request.table, request.body);
+    const { table } = request;
+    const given = readQuery(request.body, services.limits);
+    const state = toTableState(table, request.body);
+    const timeout = () => readQueryTimeout(request);
+    // Whatever the server chooses for the caller is chosen here: what is executed is the key of its cached result.
+    const query = isTunable(given, table)
+      ? await tuneQuery({ table, state, query: given, timeout: timeout() }, services)
+      : given;
     const watched = { request, shape: () => toQueryShape(query), rerun: { state, query } };
-    const rows = await watchQuery(watched, services, async () =>
-      services.engine.rows.query(state, query, readQueryTimeout(request)),
-    );
-    const headers = { [VERSION_HEADER]: String(rows.version) };
-    return { kind: 'stream', mediaType, pieces: toPieces(mediaType, rows), headers };
+    const execute = async () =>
+      watchQuery(watched, services, async () => services.engine.rows.query(state, query, timeout()));
+    return replyToQuery(request, { state, query, mediaType }, services, {
+      execute,
+      frame: (rows) => frameRows(mediaType, rows),
+    });
   },
 });
 
@@ -64,15 +70,22 @@ export const countRows = defineTableOperation({
   },
 });
 
-function toPieces(mediaType: string, rows: ResultFiles): AsyncIterable<Uint8Array> {
+function frameRows(mediaType: string, { head, files }: ResultFiles) {
+  const framing = toFraming(mediaType);
+  return isRead(files)
+    ? ({ kind: 'bytes', mediaType, bytes: frameWhole(framing, head, files) } as const)
+    : ({ kind: 'stream', mediaType, pieces: frame(framing, { head, files }) } as const);
+}
+
+function toFraming(mediaType: string): Framing {
   switch (mediaType) {
     case ARROW_STREAM:
-      return frameAsStream(rows);
+      return arrowStream();
     case 'application/json':
-      return writeDocument(rows);
+      return jsonDocument();
     case NDJSON:
-      return writeLines(rows);
+      return jsonLines();
     default:
-      return frameAsFile(rows);
+      return arrowFile();
   }
 }

@@ -33,6 +33,7 @@ export function readQuery(body: QueryTableBody, limits: Limits): Query {
     // With 0 the engine chooses by the number of results.
     ef: readCount(body.ef, 'ef', efMax) || undefined,
     refineFactor: readCount(body.refine_factor, 'refine_factor', refineFactorMax),
+    recallTarget: body.recall_target,
     lowerBound: readBound(body.lower_bound, 'lower_bound'),
     upperBound: readBound(body.upper_bound, 'upper_bound'),
   };
@@ -47,10 +48,10 @@ export function readSql(name: Clause, text: string | undefined, limits: SqlLimit
 }
 
 /** How long the caller says that it waits; the service's own limit holds as well. */
-export function readQueryTimeout(request: Pick<RequestFacts, 'header' | 'signal'>) {
+export function readQueryTimeout(request: Pick<RequestFacts, 'header' | 'signal' | 'caller'>) {
   const text = request.header('x-request-timeout-ms') ?? '';
   const seconds = /^\d{1,12}$/.test(text) && Number(text) > 0 ? Number(text) / 1000 : undefined;
-  return { seconds, signal: request.signal() };
+  return { seconds, signal: request.signal(), caller: request.caller.id };
 }
 
 function readVectors(body: QueryTableBody, limits: QueryLimits): readonly (readonly number[])[] {

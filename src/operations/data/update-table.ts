@@ -5,7 +5,7 @@ import type { SqlLimits } from '../../model/limits.ts';
 import { UpdateTableBody, UpdateTableReply } from '../../wire/data.ts';
 import { defineTableOperation, json } from '../operation.ts';
 import { requireEntries } from '../shared/parameters.ts';
-import { describeWrite, replyToWrite } from '../shared/write-reply.ts';
+import { SOME_BYTES, describeWrite, replyToWrite } from '../shared/write-reply.ts';
 import { readSql } from './read-query.ts';
 
 export const updateTable = defineTableOperation({
@@ -28,6 +28,7 @@ export const updateTable = defineTableOperation({
       ...describeWrite(request, body.branch),
       plan: services.engine.commits.update(target, { assignments, predicate }),
       properties: body.properties,
+      growth: SOME_BYTES,
       rule: { from: 'added-rows', names: ['updated_rows', 'rows_updated'] },
       toFields: ({ rowsUpdated }) => ({ updated_rows: rowsUpdated, rows_updated: rowsUpdated }),
     });

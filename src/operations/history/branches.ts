@@ -4,7 +4,7 @@ import { ChangeReply } from '../../wire/history/versions.ts';
 import { ListBody, ListQuery } from '../../wire/shapes.ts';
 import { defineTableOperation, json, objectReply } from '../operation.ts';
 import { cutPage, readPage, withNext } from '../shared/pages.ts';
-import { runChange } from '../shared/record-commit.ts';
+import { orReport, runChange } from '../shared/record-commit.ts';
 import { toTableState } from '../shared/table-state.ts';
 
 export const listBranches = defineTableOperation({
@@ -54,10 +54,16 @@ export const deleteBranch = defineTableOperation({
   replies: [json(ChangeReply, 'The record of the change.')],
   statuses: [409],
   async run(request, services) {
-    const { location } = request.table;
+    const { id, location, tunings } = request.table;
     const branch = request.body.name;
     return runChange(request, services, async () => {
-      return { version: await services.engine.versions.removeBranch(location, branch), branch };
+      const version = await services.engine.versions.removeBranch(location, branch);
+      if (tunings?.some((each) => each.branch === branch) === true) {
+        await orReport('parameters of an index', services, async () =>
+          services.catalog.tables.removeTuningsOfBranch(id, branch),
+        );
+      }
+      return { version, branch };
     });
   },
 });

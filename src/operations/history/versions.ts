@@ -70,7 +70,9 @@ export const restoreTable = defineTableOperation({
   async run(request, services) {
     const { table, body } = request;
     const plan = services.engine.commits.restore({ location: table.location, branch: body.branch }, body.version);
-    return runWrite(request, services, { branch: body.branch, plan });
+    const restored = { location: table.location, branch: undefined, version: body.version };
+    const growth = async () => ({ ...(await services.engine.versions.size(restored)), replacesAll: true });
+    return runWrite(request, services, { branch: body.branch, plan, growth });
   },
 });
 

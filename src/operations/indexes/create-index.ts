@@ -1,14 +1,20 @@
+import type { EnterPhase } from '../../jobs/jobs.ts';
 import { formatFieldPath } from '../../model/field-path.ts';
 import type { IndexRequest } from '../../model/index-spec.ts';
 import { isObjectRoot, locationKey } from '../../model/table.ts';
+import type { IndexTuning } from '../../model/tuning/search-tuning.ts';
 import { CreateIndexBody, CreateIndexReply } from '../../wire/indexes.ts';
 import { defineTableOperation, json, objectReply } from '../operation.ts';
 import type { Operation, Reply, TableRequest } from '../operation.ts';
 import type { Services } from '../services.ts';
+import { readBranch } from '../shared/table-state.ts';
 import { orReport, recordCommit, toCommitEntry } from '../shared/record-commit.ts';
 import { replyToJob } from '../shared/job-reply.ts';
+import { chooseIndex } from './choose-index.ts';
+import type { ChosenIndex } from './choose-index.ts';
 import { readIndexRequest } from './read-index.ts';
 import type { IndexKinds } from './read-index.ts';
+import { toSearchContent } from './search-content.ts';
 
 export const createIndex = defineCreate('all', {
   id: 'create_table_index',
@@ -37,20 +43,58 @@ type CreateIndexRequest = TableRequest<CreateIndexBody>;
 
 async function buildIndex(request: CreateIndexRequest, services: Services, kinds: IndexKinds): Promise<Reply> {
   const { branch } = request.body;
-  const index = readIndexRequest(request, kinds, services.limits.index);
+  const chosen = request.body.index_type === undefined ? await chooseIndex(request, services) : undefined;
+  const body = { ...request.body, index_type: request.body.index_type ?? chosen?.type ?? '' };
+  const index = readIndexRequest({ ...request, body }, kinds, services.limits.index);
   const target = { location: request.table.location, branch };
   await services.engine.indexes.check(target, index);
 
-  const job = services.jobs.start(toSubject(request, index), async (enter) => {
+  const job = services.jobs.start(toSubject(request, index, chosen), async (enter) => {
+    const startedAt = performance.now();
     const { version } = await services.writes.background.buildIndex(target, index, enter);
+    const buildMilliseconds = performance.now() - startedAt;
     const entry = { ...toCommitEntry(request, version), operation: 'create_table_index', branch };
     const transactionId = await recordCommit(request, services, entry);
     if (transactionId === undefined && branch === undefined) await showVersion(request, services, version);
-    return { version, transaction_id: transactionId };
+    const tuning = await tuneIndex(request, services, { index, buildMilliseconds, enter });
+    return { version, transaction_id: transactionId, ...(tuning && { search: toSearchContent(tuning) }) };
   });
   return replyToJob(job, request, services, (progress, result) =>
-    objectReply<typeof CreateIndexReply>({ index_name: index.name, ...progress, ...result }),
+    objectReply<typeof CreateIndexReply>({
+      index_name: index.name,
+      index_type: index.spec.type,
+      index_type_reason: chosen?.reason,
+      ...progress,
+      ...result,
+    }),
   );
+}
+
+interface BuiltIndex {
+  readonly index: IndexRequest;
+  readonly buildMilliseconds: number;
+  readonly enter: EnterPhase;
+}
+
+/** The index is there already: nothing that goes wrong here makes its build a failure. */
+async function tuneIndex(
+  { table, body }: CreateIndexRequest,
+  { tuner }: Services,
+  { index, buildMilliseconds, enter }: BuiltIndex,
+): Promise<IndexTuning | undefined> {
+  if (index.spec.kind !== 'vector') return undefined;
+  try {
+    await enter('measuring');
+  } catch {
+    // Cancelled, but too late to stop the build.
+    return undefined;
+  }
+  return tuner.tune(table, {
+    index: index.name,
+    branch: readBranch(body),
+    target: index.recallTarget,
+    buildMilliseconds,
+  });
 }
 
 /** After a takeover this node cannot record the commit; the index is there all the same. */
@@ -59,7 +103,11 @@ async function showVersion({ table }: CreateIndexRequest, services: Services, ve
   await orReport('version of an index', services, async () => services.catalog.heads.advance(table.id, version));
 }
 
-function toSubject({ table, body, caller, database, requestId }: CreateIndexRequest, index: IndexRequest) {
+function toSubject(
+  { table, body, caller, database, requestId }: CreateIndexRequest,
+  index: IndexRequest,
+  chosen: ChosenIndex | undefined,
+) {
   return {
     kind: 'create_index',
     databaseId: database.id,
@@ -73,6 +121,7 @@ function toSubject({ table, body, caller, database, requestId }: CreateIndexRequ
       column: formatFieldPath(index.column),
       index_name: index.name,
       index_type: index.spec.type,
+      ...(chosen === undefined ? {} : { index_type_reason: chosen.reason }),
       branch: body.branch,
     },
   };

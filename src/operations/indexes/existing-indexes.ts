@@ -3,6 +3,9 @@ import { requireInteger } from '../../guard/numbers.ts';
 import { parseFieldPath } from '../../model/field-path.ts';
 import { quoteForMessage } from '../../model/identifier.ts';
 import type { IndexDescription } from '../../model/index-spec.ts';
+import { findTuning } from '../../model/tuning/search-tuning.ts';
+import { MAIN_BRANCH } from '../../model/table.ts';
+import type { TableRecord } from '../../model/table.ts';
 import {
   DropIndexBody,
   DropIndexReply,
@@ -14,15 +17,17 @@ import {
   PrewarmReply,
   StateQuery,
 } from '../../wire/indexes.ts';
-import type { IndexContent } from '../../wire/indexes.ts';
+import type { IndexContent, IndexSearch } from '../../wire/indexes.ts';
 import { BranchQuery } from '../../wire/shapes.ts';
 import type { Sent } from '../../wire/shapes.ts';
 import { defineTableOperation, json, objectReply } from '../operation.ts';
 import type { Dialect, TableRequest } from '../operation.ts';
 import { cutPage, readPageSize } from '../shared/pages.ts';
+import { orReport } from '../shared/record-commit.ts';
 import { readState, toTableState } from '../shared/table-state.ts';
 import { runWrite } from '../shared/write-reply.ts';
 import { isKnownToLanceDbClient } from './read-index.ts';
+import { toSearchContent } from './search-content.ts';
 
 export const listIndices = defineTableOperation({
   id: 'list_table_indices',
@@ -33,13 +38,17 @@ export const listIndices = defineTableOperation({
   replies: [json(ListIndicesReply, 'The indexes, by name.')],
   async run({ table, body, dialect }, services) {
     const limit = readPageSize(body.limit, services);
-    const all = await services.engine.indexes.list(toTableState(table, body));
+    const state = toTableState(table, body);
+    const all = await services.engine.indexes.list(state);
     const rest = all
       .filter((index) => isShown(index, dialect))
       .filter(({ name }) => body.page_token === undefined || name > body.page_token)
       .toSorted((one, other) => (one.name < other.name ? -1 : 1));
     const { entries, page_token } = cutPage(rest, limit, ({ name }) => name);
-    return objectReply<typeof ListIndicesReply>({ indexes: entries.map(toIndexContent), page_token });
+    return objectReply<typeof ListIndicesReply>({
+      indexes: entries.map((index) => toIndexContent(index, table, state.branch)),
+      page_token,
+    });
   },
 });
 
@@ -65,6 +74,7 @@ export const describeIndexStats = defineTableOperation({
       num_unindexed_rows: statistics.unindexedRows,
       distance_type: statistics.distanceType,
       num_indices: statistics.indices,
+      search: findSearch(request.table, { name, type: statistics.type }, state.branch),
     });
   },
 });
@@ -112,8 +122,17 @@ export const dropIndex = defineTableOperation({
   query: BranchQuery,
   replies: [json(DropIndexReply, 'The version without the index.')],
   async run(request, services) {
-    const plan = services.engine.commits.dropIndex(readIndexName(request));
-    return runWrite(request, services, { branch: readState(request).branch, plan });
+    const name = readIndexName(request);
+    const { branch } = readState(request);
+    const reply = await runWrite(request, services, { branch, plan: services.engine.commits.dropIndex(name) });
+    const { table } = request;
+    const own = isMain(branch) ? undefined : branch;
+    if (findTuning(table.tunings, name, own) !== undefined) {
+      await orReport('parameters of an index', services, async () =>
+        services.catalog.tables.removeTuning(table.id, name, own),
+      );
+    }
+    return reply;
   },
 });
 
@@ -122,7 +141,7 @@ function isShown({ columns, type }: IndexDescription, dialect: Dialect): boolean
   return dialect === 'lance' || (columns.length > 0 && isKnownToLanceDbClient(type));
 }
 
-function toIndexContent(index: IndexDescription): Sent<IndexContent> {
+function toIndexContent(index: IndexDescription, table: TableRecord, branch: string | undefined): Sent<IndexContent> {
   return {
     index_name: index.name,
     index_uuid: index.uuid ?? '',
@@ -137,6 +156,7 @@ function toIndexContent(index: IndexDescription): Sent<IndexContent> {
     num_segments: index.segments,
     index_version: index.formatVersion,
     index_details: index.details,
+    search: findSearch(table, index, branch),
   };
 }
 
@@ -150,4 +170,18 @@ function readIndexName({ params, body }: TableRequest<{ readonly index_name?: st
     `The index in the address is ${quoteForMessage(inAddress)}, in the body ${quoteForMessage(inBody)}.`,
     'They must agree.',
   );
+}
+
+/** A branch has the indexes of the main branch until it builds others. */
+function findSearch(
+  { tunings }: TableRecord,
+  { name, type }: Pick<IndexDescription, 'name' | 'type'>,
+  branch: string | undefined,
+): Sent<IndexSearch> | undefined {
+  const tuning = findTuning(tunings, name, branch) ?? findTuning(tunings, name, undefined);
+  return tuning?.indexType === type ? toSearchContent(tuning) : undefined;
+}
+
+function isMain(branch: string | undefined): boolean {
+  return branch === undefined || branch === MAIN_BRANCH;
 }

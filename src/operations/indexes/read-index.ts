@@ -26,7 +26,8 @@ import type { TableRequest } from '../operation.ts';
 
 export type IndexKinds = 'all' | 'scalar';
 
-type CreateIndexRequest = Pick<TableRequest<CreateIndexBody>, 'body' | 'dialect'>;
+type NamedIndexBody = CreateIndexBody & { readonly index_type: string };
+type CreateIndexRequest = Pick<TableRequest<NamedIndexBody>, 'body' | 'dialect'>;
 
 export function readIndexRequest({ body, dialect }: CreateIndexRequest, kinds: IndexKinds, limits: IndexLimits) {
   const column = parseFieldPath(body.column);
@@ -37,7 +38,8 @@ export function readIndexRequest({ body, dialect }: CreateIndexRequest, kinds: I
   if (dialect === 'lance') refuseForeignParameters(body, type);
   const name = body.name ?? `${formatFieldPath(column)}_idx`;
   checkIndexName(name);
-  return { column, name, replace: body.replace ?? true, spec: readSpec(body, type, limits) };
+  const spec = readSpec(body, type, limits);
+  return { column, name, replace: body.replace ?? true, spec, recallTarget: body.recall_target };
 }
 
 function readSpec(body: CreateIndexBody, type: IndexType, limits: IndexLimits): IndexSpec {
@@ -153,6 +155,7 @@ const PARTITIONS: readonly Parameter[] = [
   'target_partition_size',
   'sample_rate',
   'max_iterations',
+  'recall_target',
 ];
 const QUANTIZER: readonly Parameter[] = ['num_sub_vectors', 'num_bits'];
 const GRAPH: readonly Parameter[] = ['m', 'ef_construction'];

@@ -1,6 +1,9 @@
-import type { Fields, SucceededWrite, TableWrite, WriteResult } from '../../writes/writes.ts';
+import type { Fields, Growth, SucceededWrite, TableWrite, WriteResult } from '../../writes/writes.ts';
 import type { Reply, TableRequest } from '../operation.ts';
 import type { Services } from '../services.ts';
+
+/** Of a write that may need more bytes, how many is not known before: refused once a quota is used up. */
+export const SOME_BYTES: Growth = { rows: 0, bytes: 1 };
 
 type WriteSource = Pick<TableRequest, 'table' | 'write'>;
 

@@ -23,6 +23,7 @@ export const cloneTable = defineNewTableOperation({
     const { caller, database, path, body } = request;
     const source = await requireSource(request, services);
     const state = await readSourceState(source, body, services);
+    if (request.write.admit !== undefined) await request.write.admit(await services.engine.versions.size(state));
     const wanted = { databaseId: database.id, path, root: database.root, caller: caller.id };
     const reservation = await services.catalog.tables.reserve(wanted);
     const version = await orDiscard(reservation, services, async () =>

@@ -90,6 +90,11 @@ export async function publishData(
   if (reservation.fills !== undefined) {
     await orDiscard(reservation, services, async () => refuseFilled(request, services));
   }
+  const { admit } = request.write;
+  if (admit !== undefined) {
+    const state = { location: reservation.location, branch: undefined, version };
+    await orDiscard(reservation, services, async () => admit(await services.engine.versions.size(state)));
+  }
   const completes = isKept ? services.writes.toCompleted(request.write, fields) : undefined;
   const entry = { ...toCommitEntry(request, version), operation: 'create_table', properties, completes };
   const transactionId = await publish(reservation, entry, services);

@@ -27,8 +27,12 @@ export const registerTable = defineNewTableOperation({
     const location = await services.engine.lifecycle.locate(database.root, body.location);
     await requireUnowned(request, location, services);
 
-    const { version } = await services.engine.describeTable({ location, branch: undefined, version: undefined });
+    const state = { location, branch: undefined, version: undefined };
+    const { version } = await services.engine.describeTable(state);
     await services.engine.lifecycle.refuseForeignFiles(location, version);
+    if (request.write.admit !== undefined) {
+      await request.write.admit({ ...(await services.engine.versions.size(state)), replacesAll: mode === 'overwrite' });
+    }
     const { transactionId } = await services.catalog.tables.register(
       { databaseId: database.id, path, location, properties, replaces: mode === 'overwrite' },
       toCommitEntry(request, version),

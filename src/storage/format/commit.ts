@@ -1,6 +1,6 @@
 import type { Commit } from '../../model/table.ts';
-import type { InspectedCommit } from '../storage.ts';
-import { countRows, listIndexNames, listWrittenFiles } from './fragments.ts';
+import type { InspectedCommit, VersionSize } from '../storage.ts';
+import { countDataBytes, countRows, listIndexNames, listWrittenFiles } from './fragments.ts';
 import type { WrittenFile } from './fragments.ts';
 import { findTransactionSection, readManifest } from './manifest.ts';
 import type { Message } from './protobuf.ts';
@@ -31,6 +31,14 @@ export async function readCommit(
 /** All fragments of a version. */
 export function readFragments(file: Buffer): readonly Message[] {
   return readManifest(file).messages(FRAGMENTS_FIELD);
+}
+
+/** `undefined` in manifests of older engines. */
+export function readVersionSize(file: Buffer): VersionSize | undefined {
+  const fragments = readFragments(file);
+  const rows = countRows(fragments);
+  const bytes = countDataBytes(fragments);
+  return rows === undefined || bytes === undefined ? undefined : { rows, bytes };
 }
 
 /** A commit, and the files that it added. */

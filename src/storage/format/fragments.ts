@@ -22,7 +22,13 @@ export function countRows(fragments: readonly Message[]): number | undefined {
   return physical === undefined || deleted === undefined ? undefined : physical - deleted;
 }
 
-/** Neither a fragment nor a deletion file is empty: 0 stands for a number that was not written. */
+/** Of all data files. `undefined` when an old engine left a size out. */
+export function countDataBytes(fragments: readonly Message[]): number | undefined {
+  const files = fragments.flatMap((fragment) => fragment.messages(FRAGMENT.dataFiles));
+  return sum(files.map((file) => file.number(DATA_FILE.bytes)));
+}
+
+/** Neither a fragment nor a file is empty: 0 stands for a number that was not written. */
 function sum(counts: readonly number[]): number | undefined {
   return counts.includes(0) ? undefined : counts.reduce((total, count) => total + count, 0);
 }

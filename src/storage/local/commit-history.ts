@@ -1,10 +1,10 @@
 import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Commit } from '../../model/table.ts';
-import { readCommit, readWrittenCommit } from '../format/commit.ts';
+import { readCommit, readVersionSize, readWrittenCommit } from '../format/commit.ts';
 import type { WrittenFile } from '../format/fragments.ts';
 import { VERSIONS, toManifestsAfter } from '../format/layout.ts';
-import type { InspectedCommit } from '../storage.ts';
+import type { InspectedCommit, VersionSize } from '../storage.ts';
 import { isMissing } from '../sync/file-sync.ts';
 import { inspectFile, readManifestFile } from './manifest-file.ts';
 
@@ -40,6 +40,11 @@ export function inspectCommit(folder: string, version: number): InspectedCommit 
   if (commit === undefined) return undefined;
   const { files, ...inspected } = commit;
   return { ...inspected, isIntact: files.every((written) => isWhole(folder, written)) };
+}
+
+export function measureVersion(folder: string, version: number): VersionSize | undefined {
+  const file = readManifestFile(folder, version);
+  return file === undefined ? undefined : readVersionSize(file);
 }
 
 function isWhole(folder: string, { path, bytes, ending = '' }: WrittenFile): boolean {

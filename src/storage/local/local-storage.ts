@@ -8,7 +8,7 @@ import type { RefFile, Storage } from '../storage.ts';
 import { measureFolder, sweepUnfinished } from '../sync/folder-tree.ts';
 import type { TableSync } from '../sync/table-sync.ts';
 import { cloneVersion } from './clone-version.ts';
-import { inspectCommit, readCommitsAfter } from './commit-history.ts';
+import { inspectCommit, measureVersion, readCommitsAfter } from './commit-history.ts';
 import {
   branchFolder,
   ensureRootFolder,
@@ -18,7 +18,7 @@ import {
   tableFolder,
 } from './folders.ts';
 import { measureManifest, quarantineTornManifest, refuseForeignFiles, removeManifests } from './manifest-file.ts';
-import { watchVersions } from './version-watch.ts';
+import { BLIND, watchVersions } from './version-watch.ts';
 
 /** A root on a local disk: what the engine does not do, or does not expose, is done on its files. */
 export function createLocalStorage(root: string, sync: TableSync): Storage {
@@ -35,7 +35,7 @@ export function createLocalStorage(root: string, sync: TableSync): Storage {
     requireRoot: async () => requireRootFolder(root),
     requirePlainDirectory: async (segments) => requirePlainDirectory(root, segments),
     hasDirectory: async (name) => existsSync(join(root, name)),
-    watchVersions: async (location) => watchVersions(folderOf(location)),
+    watchVersions: async (location, branch) => onBranch(location, branch, watchVersions) ?? BLIND,
     manifestPath,
     quarantineTornManifest: (location, branch) => onBranch(location, branch, quarantineTornManifest),
     readCommits: async (location, branch, afterVersion) =>
@@ -53,6 +53,7 @@ export function createLocalStorage(root: string, sync: TableSync): Storage {
     removeManifests,
     measureManifest,
     measureTable: async (location) => measureFolder(folderOf(location)),
+    measureVersion: async (location, version) => measureVersion(folderOf(location), version),
     sweepUnfinishedFiles: async (location, olderThanMilliseconds) =>
       sweepUnfinished(folderOf(location), olderThanMilliseconds),
     beginSync: async (location) => sync.begin(folderOf(location)),

@@ -5,7 +5,7 @@ import { manifestName } from '../format/manifest.ts';
 import type { Stamp, VersionWatch } from '../storage.ts';
 
 /** No proof: every read asks the engine. */
-const BLIND: VersionWatch = { read: () => undefined, has: () => false };
+export const BLIND: VersionWatch = { read: () => undefined, has: () => false };
 
 export async function watchVersions(table: string): Promise<VersionWatch> {
   if (!(await isLocalFileSystem(dirname(table)))) return BLIND;

@@ -1,6 +1,7 @@
 import { ServiceError } from '../../errors/service-error.ts';
 import { locationUri } from '../../model/table.ts';
 import type { TableLocation } from '../../model/table.ts';
+import { readVersionSize } from '../format/commit.ts';
 import { branchPath, manifestPath, readRef, refPath } from '../format/layout.ts';
 import { requireOwnFiles } from '../format/manifest.ts';
 import { cloneUnsupported } from '../storage.ts';
@@ -67,6 +68,10 @@ export function createObjectStorage(root: string, stores: ObjectStores): Storage
       let bytes = 0;
       for await (const object of store.list(`${pathOf(location)}/`)) bytes += object.bytes;
       return bytes;
+    },
+    async measureVersion(location, version) {
+      const manifest = await findManifest(store, pathOf(location), version);
+      return manifest === undefined ? undefined : readVersionSize(manifest.file);
     },
     sweepUnfinishedFiles: async (location, olderThanMilliseconds) =>
       store.removeUnfinished(`${pathOf(location)}/`, Date.now() - olderThanMilliseconds),

@@ -35,6 +35,7 @@ const LEVELS: Readonly<Partial<Record<EventKind, LogLevel>>> = {
   'connections-refused': 'warn',
   'requests-refused': 'warn',
   'unknown-fields-ignored': 'debug',
+  'quota-exceeded': 'debug',
   'job-ended': 'debug',
 };
 

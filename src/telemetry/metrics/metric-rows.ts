@@ -23,6 +23,12 @@ export type ForwardFailure = (typeof FORWARD_FAILURES)[number];
 export const COUNTERS = {
   requests: counter('tiltyard_requests_total', 'Requests that were answered.', 'operation', 'status', 'dialect'),
   refusals: counter('tiltyard_refusals_total', 'Requests that were not answered as asked, by kind of error.', 'kind'),
+  quotaRefusals: counter(
+    'tiltyard_quota_refusals_total',
+    'Requests that were refused because of a quota: which limit, and whose.',
+    'quota',
+    'subject',
+  ),
   bytesIn: counter('tiltyard_request_bytes_total', 'Bytes of request bodies.', 'operation'),
   bytesOut: counter('tiltyard_reply_bytes_total', 'Bytes of reply bodies.', 'operation'),
   slowQueries: counter(
@@ -107,6 +113,13 @@ export const HISTOGRAMS = {
     'tiltyard_update_group_members',
     'Updates of one table that ran as one, counted for each such run.',
   ),
+  indexRecall: histogram(
+    [0.5, 0.8, 0.9, 0.95, 0.98, 0.99, 1],
+    'tiltyard_index_recall',
+    'Measured recall of vector indexes with the parameters that were chosen; share is that of rows that pass a filter.',
+    'index_type',
+    'share',
+  ),
   eventLoopDelay: histogram(
     [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
     'tiltyard_event_loop_delay_seconds',
@@ -132,8 +145,12 @@ export const READINGS = {
   admissionRunning: gauge('tiltyard_admission_running', 'Requests that have a place, by kind of work.', 'work'),
   admissionWaiting: gauge('tiltyard_admission_waiting', 'Requests that wait for a place, by kind of work.', 'work'),
   admissionRefused: counter('tiltyard_admission_refused_total', 'Requests for which there was no place.', 'work'),
-  budgetUsed: gauge('tiltyard_budget_used_bytes', 'Memory that bodies of requests take, by kind of body.', 'budget'),
-  budgetMax: gauge('tiltyard_budget_max_bytes', 'Memory that they may take before senders must wait.', 'budget'),
+  budgetUsed: gauge(
+    'tiltyard_budget_used_bytes',
+    'Memory that bodies of requests take, and queries (read) by estimate.',
+    'budget',
+  ),
+  budgetMax: gauge('tiltyard_budget_max_bytes', 'Memory that they may take before requests must wait.', 'budget'),
   queuesRunning: gauge('tiltyard_write_lanes_running', 'Tables that are being written.'),
   queuesWaiting: gauge('tiltyard_write_lanes_waiting', 'Writes that wait for their turn at a table.'),
   openTables: gauge('tiltyard_open_tables', 'Tables that are kept open.'),
@@ -145,6 +162,14 @@ export const READINGS = {
   orphanedQueries: gauge('tiltyard_engine_abandoned_queries', 'Queries that still run after their clients have gone.'),
   lookupEntries: gauge('tiltyard_lookup_cache_entries', 'What the catalog remembers of lookups.'),
   lookups: counter('tiltyard_lookups_total', 'Lookups in the catalog: remembered (hit), or read (miss).', 'outcome'),
+  cachedResults: gauge('tiltyard_result_cache_entries', 'Results of queries that are cached.'),
+  cachedResultBytes: gauge('tiltyard_result_cache_bytes', 'Memory that cached results take, of query.cacheBytes.'),
+  cachedResultLookups: counter(
+    'tiltyard_result_cache_lookups_total',
+    'Queries answered from the cache (hit), executed because it had no result (miss), or that it cannot serve (bypass).',
+    'outcome',
+  ),
+  cachedResultEvictions: counter('tiltyard_result_cache_evictions_total', 'Cached results that made room for others.'),
   catalogTransactions: counter('tiltyard_catalog_transactions_total', 'Transactions that the catalog committed.'),
   syncs: counter('tiltyard_syncs_total', 'Syncs to disk: of files and folders of tables, and of the catalog.', 'of'),
   nodes: gauge(

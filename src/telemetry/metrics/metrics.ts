@@ -1,4 +1,5 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { TUNED_SHARES } from '../../model/tuning/search-tuning.ts';
 import type { EventOf, TelemetryEvent } from '../events.ts';
 import { COUNTERS, FORWARD_FAILURES, HISTOGRAMS, READINGS } from './metric-rows.ts';
 import type { ForwardFailure, MetricRow, Readings } from './metric-rows.ts';
@@ -32,6 +33,9 @@ export class Metrics {
         break;
       case 'requests-refused':
         this.#countRequests(event, event.count);
+        break;
+      case 'quota-exceeded':
+        counters.quotaRefusals.inc({ quota: event.quota, subject: event.subject });
         break;
       case 'unknown-fields-ignored':
         counters.unknownFields.inc({ operation: event.operation }, event.names.length);
@@ -67,6 +71,12 @@ export class Metrics {
       case 'job-ended':
         counters.jobs.inc({ job: event.job, outcome: event.outcome });
         this.#histograms.jobSeconds.observe({ job: event.job }, event.milliseconds / 1000);
+        break;
+      case 'index-tuned':
+        for (const [at, recall] of event.recalls.entries()) {
+          const share = String(TUNED_SHARES[at]);
+          this.#histograms.indexRecall.observe({ index_type: event.indexType, share }, recall);
+        }
         break;
       case 'maintenance-done':
         counters.maintenanceRuns.inc({ outcome: event.isLost ? 'lost' : 'done' });

@@ -90,9 +90,8 @@ export class Idempotency {
   endInDoubt(id: string, committed: JournalEntry | undefined, isOwn: boolean): void {
     this.#inDoubt.delete(id);
     if (committed === undefined || committed.key !== undefined) return;
-    // Only its marks prove that a former process never began the response.
-    const isUnanswered = isOwn || this.#responses.isOfGeneration(committed);
-    if (isUnanswered) this.#responses.addUnanswered(committed.digest, toReplayed(committed));
+    if (isOwn || this.#responses.isUnanswered(committed))
+      this.#responses.addUnanswered(committed.digest, toReplayed(committed));
   }
 
   async #findByKey(caller: string, key: string): Promise<JournalEntry | undefined> {

@@ -7,7 +7,7 @@ import type { ResponseMarks } from './response-marks.ts';
 
 export interface ResponsesParts {
   readonly journal: Journal;
-  /** Absent where several nodes serve: a write counts as answered once it is recorded, and is never replayed without a key. */
+  /** Absent where several nodes serve: a write counts as answered once its node has recorded it. */
   readonly marks: ResponseMarks | undefined;
   readonly limits: JournalLimits;
   /** Milliseconds since 1970. */
@@ -59,8 +59,13 @@ export class Responses {
     return marks.generation;
   }
 
-  isOfGeneration({ generation }: Pick<JournalEntry, 'generation'>): boolean {
-    return generation !== undefined && generation === this.#parts.marks?.generation;
+  /**
+   * Whether no response was begun for an entry that its process left pending. Responses follow the record, which
+   * PostgreSQL keeps; SQLite may lose it with the power, so there only the marks prove it.
+   */
+  isUnanswered({ generation }: Pick<JournalEntry, 'generation'>): boolean {
+    const { marks } = this.#parts;
+    return marks === undefined || (generation !== undefined && generation === marks.generation);
   }
 
   /** Keeps the result of a write without a key until its response is marked or released. False: there is none to keep. */

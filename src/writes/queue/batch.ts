@@ -6,11 +6,14 @@ import type { TableWrite, WriteResult } from '../write.ts';
 /** A write in the queue of its table; the batch that it runs in settles its result. */
 export class BatchMember {
   readonly write: TableWrite<unknown>;
+  /** How many takeovers this node had made when the write was looked for among those to replay. */
+  readonly takeovers: number;
   readonly result: Promise<WriteResult>;
   settle: (result: WriteResult) => void = () => {};
 
-  constructor(write: TableWrite<unknown>) {
+  constructor(write: TableWrite<unknown>, takeovers = 0) {
     this.write = write;
+    this.takeovers = takeovers;
     this.result = new Promise((resolve) => {
       this.settle = resolve;
     });

@@ -6,7 +6,7 @@ import type { TableLocation } from '../../model/table.ts';
 
 export type QueueLimits = Pick<
   EngineLimits,
-  'queueWaitingMax' | 'queueWaitSeconds' | 'queueHoldSeconds' | 'batchGatherMilliseconds'
+  'queueWaitingMax' | 'queueWaitingPerCallerMax' | 'queueWaitSeconds' | 'queueHoldSeconds' | 'batchGatherMilliseconds'
 >;
 
 interface Queued {
@@ -16,12 +16,15 @@ interface Queued {
   readonly candidate?: object;
   /** Fires when the client has gone; asked for only when the write has to wait. A write that has begun goes on. */
   readonly signal?: () => AbortSignal;
+  /** Whose write it is; absent for work of the service. */
+  readonly caller?: string;
 }
 
 type Start = 'alone' | 'in batch';
 
 interface Waiter {
   readonly candidate: object | undefined;
+  readonly caller: string | undefined;
   readonly start: (how: Start) => void;
   /** Ends the time limit of the wait, and the watch for the client's disconnect. */
   readonly stop: () => void;
@@ -61,7 +64,7 @@ export class WriteQueues {
   async run<Value>(
     location: TableLocation,
     work: () => Promise<Value>,
-    options: Pick<Queued, 'isNext'> = {},
+    options: Pick<Queued, 'isNext' | 'caller'> = {},
   ): Promise<Value> {
     const key = locationKey(location);
     await this.#enter(key, options);
@@ -76,7 +79,7 @@ export class WriteQueues {
   async runBatch(
     location: TableLocation,
     work: () => Promise<void>,
-    queued: Required<Pick<Queued, 'candidate' | 'signal'>>,
+    queued: Required<Pick<Queued, 'candidate' | 'signal' | 'caller'>>,
   ): Promise<void> {
     const key = locationKey(location);
     const how = await this.#enter(key, queued);
@@ -157,17 +160,15 @@ export class WriteQueues {
     return candidate;
   }
 
-  async #enter(key: string, { candidate, signal, isNext = false }: Queued): Promise<Start> {
+  async #enter(key: string, { candidate, signal, caller, isNext = false }: Queued): Promise<Start> {
     const queue = this.#queues.get(key);
     if (queue === undefined) {
       this.#queues.set(key, { startedAt: performance.now(), waiting: [], onArrival: () => {} });
       return 'alone';
     }
     const { waiting } = queue;
-    const { queueWaitingMax, queueWaitSeconds } = this.#limits;
-    if (waiting.length >= queueWaitingMax && !isNext) {
-      throw overloaded(`${queueWaitingMax} writes are already waiting for this table.`);
-    }
+    const { queueWaitSeconds } = this.#limits;
+    if (!isNext) this.#requireSpace(waiting, caller);
     const gone = signal?.();
     return new Promise((resolve, reject) => {
       const giveUp = (error: ServiceError): void => {
@@ -184,13 +185,25 @@ export class WriteQueues {
         clearTimeout(timer);
         gone?.removeEventListener('abort', onGone);
       };
-      const waiter: Waiter = { candidate, start: resolve, stop };
+      const waiter: Waiter = { candidate, caller, start: resolve, stop };
       if (isNext) waiting.unshift(waiter);
       else waiting.push(waiter);
       gone?.addEventListener('abort', onGone, { once: true });
       if (gone?.aborted === true) onGone();
       else queue.onArrival();
     });
+  }
+
+  /** A caller is refused before the queue is full, so that others still get in. */
+  #requireSpace(waiting: readonly Waiter[], caller: string | undefined): void {
+    const { queueWaitingMax, queueWaitingPerCallerMax } = this.#limits;
+    if (waiting.length >= queueWaitingMax) {
+      throw overloaded(`${queueWaitingMax} writes are already waiting for this table.`);
+    }
+    if (caller === undefined || waiting.length < queueWaitingPerCallerMax) return;
+    const own = waiting.filter((each) => each.caller === caller).length;
+    if (own < queueWaitingPerCallerMax) return;
+    throw overloaded(`${own} writes of this caller are already waiting for this table.`);
   }
 
   #leave(key: string): void {

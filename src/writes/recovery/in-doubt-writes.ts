@@ -54,9 +54,15 @@ export class InDoubtWrites {
   #isClosed = false;
   /** One loop at a time: a write that another loop has resolved must not be resolved again. */
   #isResolving = false;
+  #takeovers = 0;
 
   constructor(parts: InDoubtParts) {
     this.#parts = parts;
+  }
+
+  /** Tables whose former owner had left writes pending, which this node has ended. */
+  get takeovers(): number {
+    return this.#takeovers;
   }
 
   /** They are verified in the background until they are resolved. */
@@ -123,6 +129,7 @@ export class InDoubtWrites {
     const pending = (await journal.pending(table.id)).filter(({ epoch }) => epoch < ownership.epoch);
     for (const entries of byBranch(pending)) await this.#resolveInQueue(table, entries, ownership);
     coordination.settle(table.id);
+    this.#takeovers += 1;
     return ownership;
   }
 
@@ -268,7 +275,9 @@ export class InDoubtWrites {
     if (entry?.state === 'pending') return;
     const isOwn = this.#inDoubt.get(id)?.isOwn === true;
     this.#inDoubt.delete(id);
-    this.#parts.idempotency.endInDoubt(id, entry, isOwn);
+    // The node that has taken the table over answers the same request.
+    const owner = entry && (await this.#parts.coordination.locate({ id: entry.tableId }));
+    this.#parts.idempotency.endInDoubt(id, owner === undefined ? entry : undefined, isOwn);
   }
 
   #forget(id: string): void {

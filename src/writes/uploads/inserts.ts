@@ -5,7 +5,7 @@ import type { AppendedRows, Engine, WriteTarget } from '../../engine/engine.ts';
 import type { Schema } from '../../model/schema.ts';
 import type { MultiCommitPipeline } from '../multi-commit.ts';
 import type { Spool, SpooledChunk } from './spool.ts';
-import type { Fields, JournaledWrite, WriteResult } from '../write.ts';
+import type { Fields, Growth, JournaledWrite, WriteResult } from '../write.ts';
 import type { WritePipeline } from '../write-pipeline.ts';
 
 export type InsertMode = 'append' | 'overwrite';
@@ -76,7 +76,11 @@ export class Inserts {
       mode === 'append' || schema === undefined
         ? engine.commits.longAppend({ location, branch }, { schemas, source })
         : engine.commits.longOverwrite({ location, branch, schema, source, storageOptions });
-    return multiCommit.run({ ...write, plan });
+    const growth = measureChunks(
+      parts.flatMap(({ chunks }) => chunks),
+      mode,
+    );
+    return multiCommit.run({ ...write, plan, growth });
   }
 
   async #insertChunk(write: RowsWrite, schema: Schema, source: ChunkSource): Promise<WriteResult> {
@@ -88,6 +92,12 @@ export class Inserts {
       mode === 'append'
         ? engine.commits.append({ schema, chunk })
         : engine.commits.overwrite({ location: table.location, branch, schema, source, storageOptions });
-    return pipeline.run({ ...write, plan, rule: { from: 'nothing' } });
+    const growth = { rows: chunk.rows, bytes: chunk.file.length, replacesAll: mode === 'overwrite' };
+    return pipeline.run({ ...write, plan, growth, rule: { from: 'nothing' } });
   }
+}
+
+function measureChunks(chunks: readonly Pick<SpooledChunk, 'rows' | 'bytes'>[], mode: InsertMode): Growth {
+  const sum = (field: 'rows' | 'bytes'): number => chunks.reduce((total, chunk) => total + chunk[field], 0);
+  return { rows: sum('rows'), bytes: sum('bytes'), replacesAll: mode === 'overwrite' };
 }

@@ -23,7 +23,10 @@ export interface PartOptions {
 }
 
 export interface UploadSettings {
-  readonly limits: Pick<EngineLimits, 'uploadSessionsMax' | 'uploadPartsMax' | 'uploadIdleSeconds'>;
+  readonly limits: Pick<
+    EngineLimits,
+    'uploadSessionsMax' | 'uploadSessionsPerCallerMax' | 'uploadPartsMax' | 'uploadIdleSeconds'
+  >;
   readonly inserts: Pick<Inserts, 'receivePart' | 'insertParts'>;
   readonly spool: Pick<Spool, 'remove'>;
   readonly idempotency: Pick<Idempotency, 'findReplay'>;
@@ -60,14 +63,11 @@ export class Uploads {
   async begin({ owner, target }: Omit<UploadKey, 'id'>): Promise<string> {
     await this.expire();
     const { limits, now } = this.#settings;
-    const { uploadSessionsMax } = limits;
+    const { uploadSessionsMax, uploadSessionsPerCallerMax } = limits;
     const running = [...this.#sessions.values()].filter(({ state }) => state === 'open' || state === 'completing');
-    if (running.length >= uploadSessionsMax) {
-      throw new ServiceError('ServiceUnavailable', `${uploadSessionsMax} uploads are already open.`, {
-        hint: 'Complete or abort one, or try again later.',
-        retryAfterSeconds: 5,
-      });
-    }
+    const own = running.filter((session) => session.owner === owner).length;
+    if (own >= uploadSessionsPerCallerMax) throw tooMany(`${own} uploads of this caller`);
+    if (running.length >= uploadSessionsMax) throw tooMany(`${running.length} uploads`);
     const id = randomUUID();
     const tableKey = branchKey(target.location, target.branch);
     this.#sessions.set(id, { owner, tableKey, parts: new Map(), state: 'open', arriving: 0, touchedAt: now() });
@@ -181,6 +181,13 @@ export class Uploads {
     session.touchedAt = this.#settings.now();
     return session;
   }
+}
+
+function tooMany(what: string): ServiceError {
+  return new ServiceError('ServiceUnavailable', `${what} are already open.`, {
+    hint: 'Complete or abort one, or try again later.',
+    retryAfterSeconds: 5,
+  });
 }
 
 function notOpen(state: Session['state']): ServiceError {

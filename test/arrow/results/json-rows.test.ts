@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
-import { writeLines } from '../../../src/arrow/results/json-rows.ts';
+import { jsonLines } from '../../../src/arrow/results/json-rows.ts';
+import { frame } from '../../../src/arrow/results/result-framing.ts';
 import { expectedTables, fixtureStream, whole } from '../../support/arrow-fixtures.ts';
 import { loadStream } from '../support/load-stream.ts';
 import { NativeEngine } from '../support/native-engine.ts';
@@ -43,6 +44,19 @@ suite('JSON rows', () => {
       table[0],
       '{"long":9223372036854775807,"least":-9223372036854775808,"decimal":12345678901234567890.12,"small":-0.05,"wide":-1234567890123456789012345678901234567890.5,"x":1}',
     );
+  });
+
+  test('have texts and bytes that the engine returns as views, short and long, and nulls', async () => {
+    const long = 'a text of more than twelve bytes, ä';
+    const { table } = await loadSql({
+      short: `left('${long}', 3)`,
+      long: `arrow_cast('${long}', 'Utf8View')`,
+      empty: "arrow_cast('', 'Utf8View')",
+      none: "arrow_cast(NULL, 'Utf8View')",
+      bytes: "arrow_cast(arrow_cast('more than twelve bytes', 'Binary'), 'BinaryView')",
+    });
+    const bytes = Buffer.from('more than twelve bytes').toString('base64');
+    assert.deepEqual(JSON.parse(table[0] ?? ''), { short: 'a t', long, empty: '', none: null, bytes, x: 1 });
   });
 
   test('have moments with all digits of their unit, before 1970 too, and a Z where there is a zone', async () => {
@@ -95,7 +109,7 @@ async function writeTable(
     for (let file = await batches.next(); file !== null; file = await batches.next()) yield file;
   }
   let text = '';
-  for await (const piece of writeLines({ head: Buffer.alloc(0), files: files() }))
+  for await (const piece of frame(jsonLines(), { head: Buffer.alloc(0), files: files() }))
     text += Buffer.from(piece).toString();
   return text.split('\n').slice(0, -1);
 }

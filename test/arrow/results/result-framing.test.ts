@@ -14,8 +14,8 @@ import {
 } from 'apache-arrow';
 import fc from 'fast-check';
 import { ServiceError } from '../../../src/errors/service-error.ts';
-import { writeDocument, writeLines } from '../../../src/arrow/results/json-rows.ts';
-import { frameAsFile, frameAsStream } from '../../../src/arrow/results/result-framing.ts';
+import { jsonDocument, jsonLines } from '../../../src/arrow/results/json-rows.ts';
+import { arrowFile, arrowStream, frame, frameWhole } from '../../../src/arrow/results/result-framing.ts';
 import type { ResultFiles } from '../../../src/arrow/results/result-framing.ts';
 import { expectedTables, fixtureStream, whole } from '../../support/arrow-fixtures.ts';
 import { loadStream } from '../support/load-stream.ts';
@@ -101,11 +101,11 @@ suite('batches of one result', () => {
       const wanted = batches.flat();
       // A batch without rows has no dictionary in the Arrow project's files, and the engine makes none.
       const files = () => batches.filter((batch) => batch.length > 0).map(toFile);
-      assert.deepEqual(readRows(await collect(frameAsStream(toResult(files())))), wanted);
-      assert.deepEqual(readRows(await collect(frameAsFile(toResult(files())))), wanted);
-      const document: unknown = JSON.parse((await collect(writeDocument(toResult(files())))).toString());
+      assert.deepEqual(readRows(await collect(frame(arrowStream(), toResult(files())))), wanted);
+      assert.deepEqual(readRows(await collect(frame(arrowFile(), toResult(files())))), wanted);
+      const document: unknown = JSON.parse((await collect(frame(jsonDocument(), toResult(files())))).toString());
       assert.deepEqual(document, { rows: wanted });
-      const lines = (await collect(writeLines(toResult(files())))).toString().split('\n').slice(0, -1);
+      const lines = (await collect(frame(jsonLines(), toResult(files())))).toString().split('\n').slice(0, -1);
       assert.deepEqual(
         lines.map((line): unknown => JSON.parse(line)),
         wanted,
@@ -114,16 +114,24 @@ suite('batches of one result', () => {
     await fc.assert(property, { numRuns: 60 });
   });
 
+  test('that are all read become the same bytes at once as one by one', async () => {
+    const files = () => [1, 2].map((id) => toFile([{ id, text: 'x', word: WORDS[id] ?? '' }]));
+    for (const framing of [arrowStream, arrowFile, jsonDocument, jsonLines]) {
+      const streamed = await collect(frame(framing(), toResult(files())));
+      assert.ok(frameWhole(framing(), EMPTY, files()).equals(streamed));
+    }
+  });
+
   test('become a file whose footer gives the position of every batch', async () => {
     const batches = [0, 1, 2].map((id) => toFile([{ id, text: 'x', word: WORDS[id] ?? '' }]));
-    const table = tableFromIPC(await collect(frameAsFile(toResult(batches))));
+    const table = tableFromIPC(await collect(frame(arrowFile(), toResult(batches))));
     assert.equal(table.batches.length, 3);
     assert.deepEqual([...(table.getChild('word') ?? [])], ['a', 'b', 'c']);
   });
 
   test('without any batch become a stream and a file of the schema alone', async () => {
-    for (const frame of [frameAsStream, frameAsFile]) {
-      const table = tableFromIPC(await collect(frame(toResult([]))));
+    for (const framing of [arrowStream, arrowFile]) {
+      const table = tableFromIPC(await collect(frame(framing(), toResult([]))));
       assert.equal(table.numRows, 0);
       assert.deepEqual(table.schema.names, ['id', 'text', 'word']);
     }
@@ -142,7 +150,7 @@ suite('batches of one result', () => {
         closed = true;
       }
     }
-    const pieces = frameAsFile({ head: EMPTY, files: files() });
+    const pieces = frame(arrowFile(), { head: EMPTY, files: files() });
     for (let piece = 0; piece < 6; piece += 1) await pieces.next();
     assert.ok(pulled <= 5, String(pulled));
     await pieces.return(undefined);
@@ -153,17 +161,18 @@ suite('batches of one result', () => {
     const files = Array.from({ length: 20 }, (_unused, file) =>
       toFile(Array.from({ length: 10 }, (_word, row) => ({ id: row, text: null, word: `${file} ${row}` }))),
     );
-    assert.equal(readRows(await collect(frameAsStream(toResult(files)))).length, 200);
+    assert.equal(readRows(await collect(frame(arrowStream(), toResult(files)))).length, 200);
     await assert.rejects(
-      collect(frameAsFile(toResult(files))),
+      collect(frame(arrowFile(), toResult(files))),
       (error) => error instanceof ServiceError && error.kind === 'Unsupported' && error.message.includes('"word"'),
     );
   });
 
   test('that are cut short are an error, never a shorter result', async () => {
     const file = toFile([{ id: 1, text: 'x', word: 'a' }]);
-    for (const frame of [frameAsStream, frameAsFile, writeDocument, writeLines]) {
-      await assert.rejects(collect(frame({ head: file, files: fromArray([file.subarray(0, 300)]) })), ServiceError);
+    for (const framing of [arrowStream, arrowFile, jsonDocument, jsonLines]) {
+      const result = { head: file, files: fromArray([file.subarray(0, 300)]) };
+      await assert.rejects(collect(frame(framing(), result)), ServiceError);
     }
   });
 });
@@ -183,8 +192,8 @@ suite('a table of every type', () => {
   for (const name of names) {
     test(`${name} comes out of the engine as a file and as a stream that hold the same rows`, async () => {
       const { table, rows: count } = await loadStream(engine, whole(fixtureStream(name)));
-      const file = await collect(frameAsFile(await query(table)));
-      const stream = await collect(frameAsStream(await query(table)));
+      const file = await collect(frame(arrowFile(), await query(table)));
+      const stream = await collect(frame(arrowStream(), await query(table)));
       if (!UNREADABLE.has(name)) {
         for (const bytes of [file, stream]) assert.equal(tableFromIPC(bytes).numRows, count);
       }
@@ -201,4 +210,17 @@ suite('a table of every type', () => {
     for (let file = await batches.next(); file !== null; file = await batches.next()) files.push(file);
     return { head: files[0] ?? (await table.query().outputSchema()), files: fromArray(files) };
   }
+});
+
+test('a long text leaves the event loop to others while it is written', async () => {
+  const file = asFile(new Table({ x: vectorFromArray(Float64Array.from({ length: 500_000 }, Math.random)) }));
+  let turns = 0;
+  const count = (): void => {
+    turns += 1;
+    next = setImmediate(count);
+  };
+  let next = setImmediate(count);
+  for await (const _piece of frame(jsonLines(), { head: file, files: [file] }));
+  clearImmediate(next);
+  assert.ok(turns >= 3, `${turns} turns`);
 });

@@ -34,6 +34,8 @@ export async function fillCatalog(catalog: Catalog): Promise<void> {
     grants: [{ role: 'writer', database: 'default', path: ['z'] }],
   });
   await grants.add('token:https://id.example.com#ada', { role: 'reader', database: 'default', path: ['z', 'a'] });
+  await catalog.quotas.set(`database:${databaseId}`, { rows: 10, requestsPerSecond: 5 });
+  await catalog.sizes.set(published.id, { rows: 3, bytes: 400 }, 1);
   await signingKeys.rotate({ id: 's1', jwk: '{"kty":"OKP"}' });
   await signingKeys.rotate({ id: 's2', jwk: '{"kty":"EC"}' });
 

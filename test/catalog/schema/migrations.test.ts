@@ -12,6 +12,7 @@ import {
   temporaryCatalog,
   temporaryFile,
 } from '../temporary-catalog.ts';
+import { toSchemaSix } from '../../support/former-catalog.ts';
 
 test('an empty file becomes a catalog', async (context) => {
   const file = await temporaryFile(context);
@@ -30,6 +31,7 @@ test('an empty file becomes a catalog', async (context) => {
     'namespaces',
     'nodes',
     'oauth_clients',
+    'quotas',
     'releases',
     'removals',
     'renames',
@@ -72,7 +74,7 @@ test('several processes that start at once on an empty file all succeed', async 
   const file = await temporaryFile(context);
   const children = Array.from({ length: 4 }, () => startChild(context, 'open', [file]));
   assert.deepEqual(await Promise.all(children.map(nextMessage)), ['open', 'open', 'open', 'open']);
-  assert.equal(tableNames(file).length, 17);
+  assert.equal(tableNames(file).length, 18);
 });
 
 test('the journal of the release before is taken over', async (context) => {
@@ -120,11 +122,7 @@ interface FormerTables {
 /** As schema 6 had it: a write that was begun, one of several commits, and one that was committed. */
 function writeFormerJournal(file: string, { databaseId, tableId, heldId }: FormerTables): void {
   const former = new Database(file);
-  for (const column of ['epoch', 'generation', 'expected']) former.exec(`alter table journal drop column ${column}`);
-  for (const table of ['nodes', 'leases', 'heads', 'jobs']) former.exec(`drop table ${table}`);
-  former.exec('drop index journal_pending');
-  former.exec('alter table tables drop column node_id');
-  former.exec("update settings set value = '6' where name = 'migrations_applied'");
+  toSchemaSix(former);
   const insert = former.prepare(`insert into journal
     (id, caller, digest, idempotency_key, operation, database_id, table_id, table_path, branch, base_version,
      request_id, state, since, version, transaction_id, outcome, bound_version)

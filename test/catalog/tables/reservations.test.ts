@@ -33,6 +33,7 @@ test('a reserved table is not to be seen, a published one is', async (context) =
     path: ['orders'],
     location: reservation.location,
     properties: { owner: 'sales' },
+    createdBy: 'key:k',
     heldVersion: undefined,
   };
   assert.deepEqual(await tables.find(database.id, path), table);

@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { sampleStream } from '../../support/arrow-tables.ts';
 import { Client } from '../../support/client.ts';
 import { requireToken } from '../../support/own-clients.ts';
 import { runCli } from '../../support/run-cli.ts';
@@ -113,4 +114,52 @@ test('changes the key that signs, and lists keys without the keys', async () => 
   await run('signing-key', 'rotate', '--forget-earlier');
   const left = await run('signing-key', 'list');
   assert.match(left.out, /^\S+ {2}signs +\S+\n$/);
+});
+
+test('sets, lists and removes quotas, and shows the usage of a running server', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'tiltyard-cli-quotas-'));
+  t.after(async () => rm(folder, { recursive: true, force: true }));
+  const quotaCli = async (...argv: readonly string[]): Promise<Outcome> => runCli([...argv, '--data', folder]);
+  const quotaJson = async (...argv: readonly string[]): Promise<any> => {
+    const { code, out, err } = await quotaCli(...argv, '--json');
+    assert.equal(code, 0, err);
+    return JSON.parse(out);
+  };
+  await quotaCli('database', 'create', 'metered');
+  const key = await quotaJson('key', 'create', 'metered', '--role=admin');
+  const principal = `key:${key.id}`;
+  const set = await quotaJson('quota', 'set', 'database:metered', '--rows', '5', '--tables=1');
+  assert.deepEqual(set, { subject: 'database:metered', quota: { rows: 5, tables: 1 } });
+  await quotaJson('quota', 'set', principal, '--requests-per-second', '1000');
+  await quotaJson('quota', 'set', 'database:metered', '--bytes=1048576');
+  assert.deepEqual(await quotaJson('quota', 'list'), [
+    { subject: 'database:metered', quota: { bytes: 1_048_576, rows: 5, tables: 1 } },
+    { subject: principal, quota: { requests_per_second: 1000 } },
+  ]);
+  assert.match((await quotaCli('quota', 'list')).out, /^database:metered {2}bytes 1 MiB, rows 5, tables 1$/m);
+  const server = await startServer({ folder });
+  t.after(async () => server.close());
+  const client = new Client(server.url, { key: key.key, headers: { 'x-service-database': 'metered' } });
+  assert.equal((await client.arrow('/v1/table/a/create', sampleStream(5))).status, 200);
+  assert.equal((await client.arrow('/v1/table/a/insert', sampleStream(1))).status, 403);
+  const usage = await runCli(['usage', 'database:metered', '--server', server.url, '--key', key.key]);
+  assert.match(usage.out, /^rows +5 +5$/m, usage.err);
+  assert.match(usage.out, /^tables +1 +1$/m);
+  const own = await runCli(['usage', '--server', server.url, '--key', key.key]);
+  assert.match(own.out, /^requests per second +1.000$/m, own.err);
+  assert.equal((await quotaCli('quota', 'remove', 'database:metered', 'rows', 'bytes')).code, 0);
+  assert.equal((await quotaCli('quota', 'remove', 'database:metered', 'rows')).code, 1);
+  assert.equal((await client.arrow('/v1/table/a/insert', sampleStream(1))).status, 200);
+  assert.match((await quotaCli('quota', 'remove', principal)).err, /now has no quota/);
+  for (const wrong of [
+    ['set', 'database:metered'],
+    ['set', 'metered', '--rows=1'],
+    ['set', 'database:metered', '--rows=x'],
+    ['set', 'database:none', '--rows=1'],
+    ['remove', 'database:metered', 'row'],
+    ['remove'],
+  ]) {
+    assert.equal((await quotaCli('quota', ...wrong)).code, 2, wrong.join(' '));
+  }
+  assert.equal((await quotaCli('quota', 'set', 'key:none', '--rows=1')).code, 5);
 });

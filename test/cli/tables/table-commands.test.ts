@@ -129,6 +129,8 @@ test('finds rows by vector, by the vector of a row, with expressions, offset and
   assert.equal(near.rows[0].id, 7);
   const like = await json('query', 'orders', '--like', '9', '-k', '1', '--select', 'id', '--with-row-id');
   assert.deepEqual([like.rows[0].id, like.rows[0]._rowid], [9, 9]);
+  const exact = await json('query', 'orders', '--like', '9', '-k', '1', '--select', 'id', '--recall', '1');
+  assert.equal(exact.rows[0].id, 9);
   const [sum] = (await json('query', 'orders', '--select', "total=concat(name, '!')", '--select', 'id', '-k1')).rows;
   assert.deepEqual(sum, { total: 'name 0!', id: 0 });
   assert.equal((await json('query', 'orders', '--limit', 'all', '--offset', '10')).rows.length, 390);
@@ -140,6 +142,7 @@ test('refuses malformed queries, and marks the position in the SQL', async () =>
     [['--vector', '[1]', '--like', '1'], /--vector or --like, not both/],
     [['--like', 'x'], /--like must be a row id/],
     [['--like', '123456'], /no row with the id 123456/],
+    [['--like', '1', '--recall', '2'], /--recall is 2; give a share above 0 and up to 1/],
     [['--limit', '-1'], /--limit must be a whole number from 0 on/],
     [['--select', 'a,,b'], /empty name/],
     [['--at', 'tag', '--branch', 'b'], /A tag names a branch itself/],
@@ -223,11 +226,15 @@ test('builds, lists, measures and drops indexes', async () => {
   assert.match(built.out, /^id_idx: BTREE on orders, 398 rows\n$/);
   const [index] = (await json('index', 'list', 'orders')).indexes;
   assert.deepEqual([index.index_name, index.num_indexed_rows], ['id_idx', 398]);
-  assert.match(await done('index', 'list', 'orders'), /^id_idx +BTREE +id +398 +0 +[\d.]+ KiB$/m);
+  assert.match(await done('index', 'list', 'orders'), /^id_idx +BTREE +id +398 +0 +[\d.]+ KiB *$/m);
   assert.match(await done('index', 'stats', 'orders', 'id_idx'), /^rows +398$/m);
+  const chosen = await run(['index', 'create', 'orders', 'price', '--name', 'price_chosen'], {
+    status: () => undefined,
+  });
+  assert.match(chosen.out, /^price_chosen: BTREE on orders, .* rows?\nChosen because .* different values\.\n$/);
   const started = await json('index', 'create', 'orders', 'name', '--type', 'FTS', '--no-wait');
   assert.ok(started.job_id.length > 0);
-  assert.equal((await run(['index', 'create', 'orders', 'id'])).code, 2);
+  assert.equal((await run(['index', 'create', 'orders', 'id', '--recall', '2'])).code, 2);
   const refused = await run(['index', 'create', 'orders', 'name', '--type', 'IVF_PQ']);
   assert.equal(refused.code, 1);
   assert.match(await done('index', 'drop', 'orders', 'id_idx'), /^The index id_idx of orders is dropped/);

@@ -52,7 +52,14 @@ const OF_TABLE: Readonly<Record<string, string>> = {
 };
 
 /** For administrators alone; their own tests say what they show. */
-const OF_ADMINISTRATION = ['list_keys', 'list_clients', 'list_grants', 'list_slow_queries', 'list_nodes'];
+const OF_ADMINISTRATION = [
+  'list_keys',
+  'list_clients',
+  'list_grants',
+  'list_quotas',
+  'list_slow_queries',
+  'list_nodes',
+];
 
 test('every listing that the service offers is asked here', () => {
   const listings = OPERATIONS.map(({ id }) => id).filter((id) => id.startsWith('list_'));

@@ -192,6 +192,33 @@ suite('the token endpoint', () => {
 });
 
 suite('failed attempts', () => {
+  test('behind a trusted proxy count for the address that the proxy names, not for all behind it', async (t) => {
+    const flags = ['--auth-failures-per-minute-max=3', '--http-trusted-proxies=127.0.0.1,10.0.0.0/8'];
+    const proxied = await ContractServer.start({ flags });
+    t.after(async () => proxied.close());
+    const { id, secret } = await makeClient(proxied.catalog);
+    const ask = async (given: string, headers: Readonly<Record<string, string>>) =>
+      (await askToken(proxied.url, { client_id: id, client_secret: given }, headers)).status;
+    const attacker = { 'x-forwarded-for': '203.0.113.9, 10.1.2.3' };
+    for (let attempt = 0; attempt < 3; attempt += 1) assert.equal(await ask('wrong', attacker), 401);
+    assert.equal(await ask(secret, attacker), 429);
+    assert.equal(await ask(secret, { 'x-forwarded-for': '203.0.113.10' }), 200);
+    assert.equal(await ask(secret, { forwarded: 'for="[2001:db8::1]:4711";proto=https' }), 200);
+    // What the client itself wrote stands further left.
+    assert.equal(await ask(secret, { 'x-forwarded-for': '203.0.113.10, 203.0.113.9' }), 429);
+  });
+
+  test('of a peer that is no trusted proxy count for its own address, whatever it claims', async (t) => {
+    const strict = await ContractServer.start({ flags: ['--auth-failures-per-minute-max=3'] });
+    t.after(async () => strict.close());
+    const { id, secret } = await makeClient(strict.catalog);
+    for (let attempt = 0; attempt < 3; attempt += 1) {
+      const headers = { 'x-forwarded-for': `203.0.113.${attempt}` };
+      assert.equal((await askToken(strict.url, { client_id: id, client_secret: 'wrong' }, headers)).status, 401);
+    }
+    assert.equal((await askToken(strict.url, { client_id: id, client_secret: secret })).status, 429);
+  });
+
   test('of one client from one address are bounded; other clients do not notice', async (t) => {
     const strict = await ContractServer.start({ flags: ['--auth-failures-per-minute-max=3'] });
     t.after(async () => strict.close());

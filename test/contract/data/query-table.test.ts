@@ -171,7 +171,54 @@ suite('a query', () => {
     const found = await ids(body);
     assert.equal(found.length, 3);
     assert.ok(found.includes(5) && found.includes(7), String(found));
-    assert.deepEqual((await columns(body)).slice(-2), ['_score:Float32', '_relevance_score:Float32']);
+    assert.deepEqual((await columns(body)).slice(-3), [
+      '_distance:Float32',
+      '_score:Float32',
+      '_relevance_score:Float32',
+    ]);
+  });
+
+  test('by vector and words tells the distance and the score of each row, in every form and dialect', async () => {
+    const search = { k: 4, with_row_id: true, columns: { column_names: ['id'] } };
+    const vector = { vector: { single_vector: [5, 5.1, 5.2, 5.3] } };
+    const words = { full_text_query: { string_query: { query: '7', columns: ['body'] } } };
+    const rows = async (body: object): Promise<readonly FoundRow[]> => {
+      const answer = await server.admin.post(`${documents.at}/query`, body, { accept: 'application/json' });
+      assert.equal(answer.status, 200, answer.text);
+      return answer.json.rows;
+    };
+    const [near, worded] = [await rows({ ...search, ...vector }), await rows({ ...search, ...words })];
+    const distances = new Map(near.map((row) => [row.id, row._distance]));
+    const scores = new Map(worded.map((row) => [row.id, row._score]));
+    const fused = await rows({ ...search, ...vector, ...words });
+    assert.deepEqual(new Set(fused.map(({ id }) => id)), new Set([5, 4, 6, 7]));
+    for (const { id, _distance, _score } of fused) {
+      assert.equal(_distance, distances.get(id) ?? null, `distance of ${id}`);
+      assert.equal(_score, scores.get(id) ?? null, `score of ${id}`);
+    }
+    assert.ok(fused.find(({ id }) => id === 7)?._score);
+
+    const names = ['id', '_distance', '_score', '_rowid', '_relevance_score'];
+    for (const path of [`${documents.at}/query`, `${documents.at}/query/`]) {
+      for (const accept of [FILE, STREAM]) {
+        const { bytes } = await find(path, { ...search, ...vector, ...words }, { accept });
+        const table = tableFromIPC(bytes);
+        assert.deepEqual(
+          table.schema.fields.map(({ name }) => name),
+          names,
+        );
+        assert.deepEqual(
+          [...(table.getChild('_score') ?? [])],
+          fused.map(({ _score }) => (_score === null ? null : Math.fround(_score))),
+        );
+      }
+    }
+    const lines = await server.admin.post(
+      `${documents.at}/query`,
+      { ...search, ...vector, ...words },
+      { accept: 'application/x-ndjson' },
+    );
+    assert.equal(lines.text, fused.map((row) => `${JSON.stringify(row)}\n`).join(''));
   });
 
   test('for several vectors tells which one each row is near to', async () => {
@@ -289,6 +336,12 @@ suite('a query', () => {
   });
 });
 
+interface FoundRow {
+  readonly id: number;
+  readonly _distance: number | null;
+  readonly _score: number | null;
+}
+
 async function prices(table: MadeTable, body: object): Promise<readonly number[]> {
   const answer = await server.admin.post(`${table.at}/query`, body, { accept: 'application/json' });
   assert.equal(answer.status, 200, answer.text);
@@ -309,7 +362,7 @@ suite('a query that finds nothing', () => {
     'words and k of 0': [{ k: 0, full_text_query: words }, ['_score:Float32']],
     hybrid: [
       { ...none, k: 3, vector, full_text_query: words, with_row_id: true },
-      ['_score:Float32', '_rowid:Uint64', '_relevance_score:Float32'],
+      ['_distance:Float32', '_score:Float32', '_rowid:Uint64', '_relevance_score:Float32'],
     ],
     'k of 0': [{ k: 0 }, []],
   };

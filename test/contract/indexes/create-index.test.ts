@@ -69,6 +69,50 @@ async function listed(made = table): Promise<ReadonlyMap<string, any>> {
   return new Map(answer.json.indexes.map((index: { index_name: string }) => [index.index_name, index]));
 }
 
+suite('create_index without a type', () => {
+  const chosen: readonly (readonly [column: string, type: string, reason: RegExp])[] = [
+    ['vec', 'IVF_FLAT', /fit into the index cache/],
+    ['bits', 'IVF_FLAT', /bytes/],
+    ['id', 'BTREE', /300 different values/],
+    ['word', 'BTREE', /different values/],
+    ['tags', 'LABEL_LIST', /lists/],
+  ];
+  for (const [column, type, reason] of chosen) {
+    test(`chooses ${type} for ${column}, and says why`, async () => {
+      const { json } = await created({ column, name: `chosen_${column}` });
+      assert.equal(json.index_type, type);
+      assert.match(json.index_type_reason, reason);
+      assert.equal((await listed()).get(`chosen_${column}`).index_type, type);
+    });
+  }
+
+  test('chooses full text for texts of several words, and a bitmap for few different values', async () => {
+    const made = await server.table({
+      stream: streamOf({
+        note: { type: new Utf8(), values: count(300).map((row) => `some words of a longer note ${row}`) },
+        colour: { type: new Utf8(), values: count(300).map((row) => `colour ${row % 3}`) },
+      }),
+    });
+    assert.equal((await created({ column: 'note' }, made)).json.index_type, 'FTS');
+    assert.equal((await created({ column: 'colour' }, made)).json.index_type, 'BITMAP');
+    assert.equal(
+      (await created({ column: 'colour', with_position: true, name: 'words' }, made)).json.index_type,
+      'FTS',
+    );
+  });
+
+  test('refuses a column that does not exist, and one whose type has no index', async () => {
+    assertRefused(await create({ column: 'nothing' }), columnNotFound);
+    const nested = await server.table({ stream: nestedStream() });
+    assertRefused(await create({ column: 'place' }, nested), badRequest(/"place"/));
+  });
+
+  test('is refused as a scalar index on vectors', async () => {
+    const answer = await server.admin.post(`${table.at}/create_scalar_index`, { column: 'vec' });
+    assertRefused(answer, badRequest(/not a scalar index/));
+  });
+});
+
 suite('create_index succeeds', () => {
   const kinds: readonly (readonly [type: string, column: string, parameters: object])[] = [
     ['IVF_FLAT', 'vec', { distance_type: 'cosine', num_partitions: 4, sample_rate: 64, max_iterations: 10 }],

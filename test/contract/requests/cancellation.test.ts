@@ -71,6 +71,19 @@ for (const [what, operation, body] of [
   });
 }
 
+test('queries that one caller left lock only that caller out', async (t) => {
+  const [server, { at }] = await start(t, ['--engine-orphaned-queries-per-caller-max=2']);
+  const other = await server.caller('reader');
+  for (const left of [1, 2]) {
+    await askAndLeave(server, `${at}/count_rows`, { predicate: SLOW }, { tiltyard_admission_running: 1 });
+    await becomes(server, { tiltyard_admission_running: 0, tiltyard_engine_abandoned_queries: left });
+  }
+  const refused = await server.admin.post(`${at}/count_rows`, {});
+  assertRefused(refused, { ...BUSY, detail: /2 queries of this caller .* still running/ });
+  assert.equal((await other.post(`${at}/count_rows`, {})).text, '60000');
+  await eventually(async () => (await server.admin.post(`${at}/count_rows`, {})).status === 200);
+});
+
 test('a deadline of the caller ends its query at once, with 503', async (t) => {
   const [server, { at }] = await start(t, []);
   const answer = await server.admin.post(`${at}/count_rows`, { predicate: SLOW }, { 'x-request-timeout-ms': '100' });

@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { chooseBatchRows } from '../../../src/engine/queries/result-batches.ts';
+import { reserveMemory } from '../../../src/engine/queries/result-batches.ts';
 import type { QueryPlan } from '../../../src/engine/queries/native-query.ts';
+import { ReadMemory } from '../../../src/engine/queries/read-memory.ts';
 import { readEngineRelease } from '../../../src/engine/native/engine-release.ts';
 import type { NativeTable } from '../../../src/engine/native/native.ts';
 import type { Query } from '../../../src/model/query.ts';
 import type { DataType, Field } from '../../../src/model/schema.ts';
+import { queryLimits } from '../../guard/limits.ts';
+import { ENGINE_LIMITS } from '../test-engine.ts';
 
 const KIBIBYTE = 1024;
 const FLOAT: DataType = { kind: 'float', bits: 32 };
@@ -40,7 +43,9 @@ async function choose(
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Nothing but the statistics is asked for.
   const table = { stats: async () => stored } as unknown as NativeTable;
   const plan = { query: whole, schema: SCHEMA, vectorColumn, search: undefined, release: readEngineRelease() };
-  return chooseBatchRows(table, plan, 64 * KIBIBYTE);
+  const memory = new ReadMemory(queryLimits);
+  const limits = { ...ENGINE_LIMITS, resultBatchBytes: 64 * KIBIBYTE };
+  return reserveMemory({ limits, memory }, table, plan, memory.lease('ann'));
 }
 
 test('fills a batch with rows of a known width', async () => {
@@ -50,7 +55,8 @@ test('fills a batch with rows of a known width', async () => {
 
 test('uses the average of stored rows where there is text, with a lower bound', async () => {
   const stored = (rowBytes: number) => ({ totalBytes: 100 * rowBytes, numRows: 100 });
-  assert.equal(await choose({}, stored(8 * KIBIBYTE)), 8);
+  // Of those 8 KiB, 1 KiB is the vector and the id; text is stored in a third of its size.
+  assert.equal(await choose({}, stored(8 * KIBIBYTE)), 2);
   assert.equal(await choose({}, stored(100 * KIBIBYTE)), 1);
   assert.equal(await choose({}, stored(1)), 32);
   assert.equal(await choose({}), 1024);

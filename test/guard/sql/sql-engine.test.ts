@@ -87,7 +87,9 @@ describe('guarded SQL in the engine', () => {
         nest(`(${name}(`, core, ', flag) IS NULL)', 12),
       ]);
       const answers = await engine.values(
-        texts.flatMap((text) => passesGuard(text) ?? []),
+        texts.flatMap(
+          (text) => passesGuard(text, { ...sqlLimits, growthMax: Infinity, computedBytesMax: Infinity }) ?? [],
+        ),
         BOUND_MILLISECONDS,
       );
       const unknown = answers.some((answer) => answer.kind === 'error' && /Invalid function/.test(answer.message));
@@ -103,13 +105,13 @@ describe('guarded SQL in the engine', () => {
   }
 });
 
-function guard(text: string): string {
-  return guardSql(text, { name: 'filter', field: 'filter' }, sqlLimits);
+function guard(text: string, limits = sqlLimits): string {
+  return guardSql(text, { name: 'filter', field: 'filter' }, limits);
 }
 
-function passesGuard(text: string): string | undefined {
+function passesGuard(text: string, limits = sqlLimits): string | undefined {
   try {
-    return guard(text);
+    return guard(text, limits);
   } catch {
     return undefined;
   }

@@ -170,7 +170,7 @@ test('lets as many wait as the service rate allows', async () => {
 });
 
 test('a burst after a slow request may still wait, one request per slot', async () => {
-  const gate = open({ readsMax: 4, queueSeconds: 1 });
+  const gate = open({ readsMax: 4, queueSeconds: 1, reservedPercent: 0 });
   const slow = gate.take('read');
   gate.now = 60_000;
   slow();
@@ -269,4 +269,63 @@ test('classifies reads, writes, uploads and administration', () => {
   assert.deepEqual(['update_table', 'drop_table'].map(classOf), ['write', 'write']);
   assert.deepEqual(['create_table', 'insert_into_table'].map(classOf), ['ingest', 'ingest']);
   assert.equal(toWorkClass({ permission: 'administer', body: { kind: 'none' } }), 'admin');
+});
+
+test('keeps slots free for others, however much one caller sends', async () => {
+  const gate = open({ readsMax: 8, reservedPercent: 25 });
+  const releases = Array.from({ length: 6 }, () => gate.take('read', 'much'));
+  const waiting = [gate.queue('read', 'much', 'much 7'), gate.queue('read', 'much', 'much 8')];
+  // Slots are free, and not for this caller.
+  const other = gate.take('read', 'little');
+  assert.equal(gate.admission.findRefusal({ work: 'read', caller: 'little' }), undefined);
+  other();
+  assert.deepEqual(gate.started, []);
+  releases[0]?.();
+  await waiting[0];
+  assert.deepEqual(gate.started, ['much 7']);
+  assert.deepEqual(gate.admission.counts('read'), { running: 6, waiting: 1, refused: 0 });
+  gate.take('read', 'little');
+  gate.take('read', 'another');
+  releases[1]?.();
+  await waiting[1];
+});
+
+test('a newcomer is not refused for the queue of a caller that waits for its own slots', async () => {
+  const gate = open({ readsMax: 4, reservedPercent: 25, queueSeconds: 1 });
+  const slow = Array.from({ length: 3 }, () => gate.take('read', 'much'));
+  const waiting = Array.from({ length: 4 }, async () => refused(gate.queue('read', 'much')));
+  // Each of these took so long that one more in the queue would be hopeless.
+  gate.now += 60_000;
+  assert.notEqual(gate.admission.findRefusal({ work: 'read', caller: 'much' }), undefined);
+  assert.equal(gate.admission.findRefusal({ work: 'read', caller: 'little' }), undefined);
+  gate.take('read', 'little')();
+  const [first] = await Promise.all(waiting);
+  assert.match(first?.message ?? '', /busy with reads of this caller, the most of one caller/);
+  for (const release of slow) release();
+});
+
+test('while others are active, a caller with slow reads starts no more, and others do', async () => {
+  const gate = open({ readsMax: 16, slowReadsPerCallerMax: 2 });
+  const slow = [gate.take('read', 'much'), gate.take('read', 'much')];
+  gate.now = 5000;
+  // Alone, it may use all that it has.
+  gate.take('read', 'much')();
+  const other = gate.take('read', 'little');
+  const waiting = gate.queue('read', 'much');
+  gate.take('read', 'little')();
+  other();
+  assert.deepEqual(gate.started, []);
+  slow[0]?.();
+  (await waiting)();
+  assert.deepEqual(gate.started, ['much']);
+  // Long after the last request of another caller, it is alone again.
+  gate.now = 20_000;
+  const many = Array.from({ length: 4 }, () => gate.take('read', 'much'));
+  assert.equal(many.length, 4);
+});
+
+test('any number of quick reads of a caller start beside others', () => {
+  const gate = open({ readsMax: 16, slowReadsPerCallerMax: 2 });
+  gate.take('read', 'little');
+  for (let count = 0; count < 8; count += 1) gate.take('read', 'much');
 });

@@ -3,13 +3,16 @@ import { test } from 'node:test';
 import { RateLimit } from '../../../src/http/admission/rate-limit.ts';
 import { refusalOf } from '../../support/refusal.ts';
 
-function rateAt(requestsPerSecond: number, callersMax = 100) {
+const MESSAGE = 'Too many requests.';
+
+function rateAt(requestsPerSecond: number, subjectsMax = 100) {
   const clock = { milliseconds: 0 };
-  const rate = new RateLimit(requestsPerSecond, { callersMax, now: () => clock.milliseconds });
+  const limit = new RateLimit({ subjectsMax, now: () => clock.milliseconds });
+  const rate = { take: (caller: string) => limit.take(caller, requestsPerSecond, MESSAGE) };
   const taken = (caller: string): number => {
     for (let count = 0; ; count += 1) {
       try {
-        rate.take(caller);
+        assert.ok(rate.take(caller) < requestsPerSecond);
       } catch {
         return count;
       }
@@ -25,7 +28,7 @@ test('takes one second of requests at once, and refuses the next', () => {
   assert.equal(refusal.kind, 'Throttling');
   assert.equal(refusal.traits.code, 21);
   assert.equal(refusal.retryAfterSeconds, 1);
-  assert.equal(refusal.message, 'This caller sends more than 5 requests a second.');
+  assert.equal(refusal.message, MESSAGE);
 });
 
 test('gives back what the time that passed is worth, and never more than a second', () => {
@@ -63,7 +66,15 @@ test('bounds the number of callers, and evicts the least recently used', () => {
   assert.equal(taken('b'), 1);
 });
 
-test('sets no rate when it is 0', () => {
-  const { rate } = rateAt(0);
-  for (let count = 0; count < 10_000; count += 1) rate.take('a');
+test('says how many more requests may follow at once', () => {
+  const { clock, rate } = rateAt(3);
+  assert.deepEqual([rate.take('a'), rate.take('a'), rate.take('a')], [2, 1, 0]);
+  clock.milliseconds += 1000;
+  assert.equal(rate.take('a'), 2);
+});
+
+test('follows a rate that was changed', () => {
+  const limit = new RateLimit({ now: () => 0 });
+  assert.equal(limit.take('a', 100, MESSAGE), 99);
+  assert.equal(limit.take('a', 2, MESSAGE), 1);
 });

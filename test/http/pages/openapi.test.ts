@@ -125,7 +125,7 @@ test('names only security schemes that it describes', () => {
 
 test('writes schemas in the words of JSON Schema 2020-12', () => {
   const known = new Set(
-    'type properties required additionalProperties items prefixItems minItems maxItems anyOf minimum maximum minLength maxLength pattern description format const enum $ref'.split(
+    'type properties required additionalProperties items prefixItems minItems maxItems anyOf minimum maximum exclusiveMinimum minLength maxLength pattern description format const enum $ref'.split(
       ' ',
     ),
   );

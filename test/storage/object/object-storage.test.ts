@@ -45,6 +45,23 @@ test('the commits of a table are read from its manifests', { skip: NO_OBJECT_STO
   assert.deepEqual(await storage.readCommits({ ...location, directory: 'missing' }, undefined, 0), []);
 });
 
+test('the size of a version is that of its data files, and its rows without deleted ones', async (t) => {
+  if (NO_OBJECT_STORES !== false) return t.skip(NO_OBJECT_STORES);
+  const { emulator, storage, location, fixture } = await openScene(t);
+  const bytesOf = (path: string): number => emulator.objects.get(path)?.content.length ?? 0;
+  const files = emulator.objects.paths('bucket/root/table.lance/data/');
+  assert.equal(files.length, 2);
+  const [first, second] = [await storage.measureVersion(location, 1), await storage.measureVersion(location, 2)];
+  assert.deepEqual([first?.rows, second?.rows], [20, 20]);
+  assert.ok(files.some((path) => bytesOf(path) === first?.bytes));
+  // The first file still has the rows that were updated or deleted.
+  const total = files.reduce((sum, path) => sum + bytesOf(path), 0);
+  assert.equal(second?.bytes, total);
+  assert.deepEqual(await storage.measureVersion(location, 3), { rows: 10, bytes: total });
+  assert.deepEqual(await fixture.engine.versions.size(fixture.state()), { rows: 10, bytes: total, version: 3 });
+  assert.equal(await storage.measureVersion(location, 4), undefined);
+});
+
 test('a list of commits ends at the first old version', { skip: NO_OBJECT_STORES }, async (t) => {
   const { emulator, storage, location } = await openScene(t);
   for (let version = 10; version < 3000; version += 1) {

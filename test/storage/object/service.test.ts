@@ -58,6 +58,52 @@ async function idsOf(name: string, more: object = {}): Promise<readonly number[]
 }
 
 suite('on an object store', () => {
+  test('an insert past a size quota is refused and writes nothing', { skip: NO_OBJECT_STORES }, async () => {
+    await create('limited');
+    const { usage } = await call('access/usage', { database: 'default' });
+    const limits = { rows: usage.rows + 5, bytes: usage.bytes + 100_000 };
+    await call('access/quota/set', { database: 'default', ...limits });
+    const insert = async (rows: number): Promise<Answer> =>
+      client.arrow('/v1/table/limited/insert', sampleStream(rows));
+    const objects = emulator.objects.paths('tables/');
+    const refused = await insert(6);
+    assert.equal(refused.status, 403, refused.text);
+    assert.match(refused.json.detail, new RegExp(`allows ${limits.rows} rows: ${usage.rows} are used.* adds 6`));
+    assert.deepEqual(emulator.objects.paths('tables/'), objects);
+    assert.equal((await insert(5)).status, 200);
+    const after = (await call('access/usage', { database: 'default' })).usage;
+    assert.equal(after.rows, limits.rows);
+    const { location } = await call('table/limited/describe');
+    const data = emulator.objects.paths(`${location.slice('s3://'.length)}/data/`);
+    assert.equal(data.length, 2);
+    const added = data.map((path) => emulator.objects.get(path)?.content.length ?? 0);
+    assert.ok(added.includes(after.bytes - usage.bytes), `${after.bytes - usage.bytes} of ${String(added)}`);
+    await call('access/quota/remove', { database: 'default' });
+    await call('table/limited/drop');
+  });
+
+  test('a query that is sent again is cached until the table changes', { skip: NO_OBJECT_STORES }, async () => {
+    await create('cached');
+    const body = { k: 1000, columns: { column_names: ['id'] } };
+    const status = async (): Promise<string | null> =>
+      (await client.post('/v1/table/cached/query', body, { accept: 'application/json' })).headers.get('cache-status');
+    for (let round = 0; round < 3; round += 1) {
+      const known = await idsOf('cached');
+      assert.equal(await status(), 'tiltyard; hit');
+      await call('table/cached/update', { updates: [['id', 'id + 100']] });
+      assert.deepEqual(
+        await idsOf('cached'),
+        known.map((id) => id + 100),
+      );
+    }
+    await call('table/cached/restore', { version: 1 });
+    const [least] = await idsOf('cached');
+    assert.equal(least, 0);
+    await call('table/cached/drop');
+    assert.equal((await client.arrow('/v1/table/cached/create', sampleStream(3))).status, 200);
+    assert.equal((await idsOf('cached')).length, 3);
+  });
+
   test('tables are created, filled, changed, read and dropped', { skip: NO_OBJECT_STORES }, async () => {
     const { location } = await create('items');
     assert.ok(location.startsWith(`${ROOT}/items-`), location);

@@ -4,7 +4,13 @@ import { ServiceError } from '../../../src/errors/service-error.ts';
 import type { TableLocation } from '../../../src/model/table.ts';
 import { WriteQueues } from '../../../src/writes/queue/write-queues.ts';
 
-const LIMITS = { queueWaitingMax: 8, queueWaitSeconds: 60, queueHoldSeconds: 60, batchGatherMilliseconds: 0 };
+const LIMITS = {
+  queueWaitingMax: 8,
+  queueWaitingPerCallerMax: 8,
+  queueWaitSeconds: 60,
+  queueHoldSeconds: 60,
+  batchGatherMilliseconds: 0,
+};
 
 function toPlace(directory: string): TableLocation {
   return { kind: 'listed', root: '/data', directory };
@@ -58,7 +64,7 @@ async function enter(
     await work?.();
     candidate.settle(`${name} ran`);
   };
-  await queues.runBatch(toPlace('a'), runAlone, { candidate, signal });
+  await queues.runBatch(toPlace('a'), runAlone, { candidate, signal, caller: 'ann' });
   return candidate.result;
 }
 
@@ -300,4 +306,25 @@ suite('gathering', () => {
     off.recordBatch(toPlace('a'), 3);
     assert.ok((await gather(off)) < 100);
   });
+});
+
+test('refuses one more write of a caller with many in the queue, and takes those of others', async () => {
+  const queues = new WriteQueues({ ...LIMITS, queueWaitingPerCallerMax: 2 });
+  const gate = new Gate();
+  const order: string[] = [];
+  const write = async (caller: string): Promise<void> =>
+    queues.run(
+      toPlace('a'),
+      async () => {
+        await gate.passed;
+        order.push(caller);
+      },
+      { caller },
+    );
+  const begun = ['ann', 'ann', 'ann'].map(write);
+  await assert.rejects(write('ann'), /2 writes of this caller are already waiting/);
+  begun.push(write('bob'), write('bob'));
+  gate.open();
+  await Promise.all(begun);
+  assert.deepEqual(order, ['ann', 'ann', 'ann', 'bob', 'bob']);
 });

@@ -11,6 +11,7 @@ import { sampleStream } from '../../support/arrow-tables.ts';
 import type { Answer } from '../../support/client.ts';
 import { DiskGate } from '../../support/disk-gate.ts';
 import { eventually } from '../../support/eventually.ts';
+import { toSchemaSix } from '../../support/former-catalog.ts';
 import { ContractServer } from '../../contract/contract-server.ts';
 import type { MadeTable } from '../../contract/contract-server.ts';
 
@@ -208,14 +209,8 @@ suite('a kill of the release before', () => {
   /** The journal as its schema had it. */
   function toFormerRelease(folder: string): void {
     const catalog = new Database(join(folder, 'tiltyard.db'));
-    for (const column of ['epoch', 'generation', 'expected']) {
-      catalog.exec(`alter table journal drop column ${column}`);
-    }
-    for (const table of ['nodes', 'leases', 'heads', 'jobs']) catalog.exec(`drop table ${table}`);
-    catalog.exec('drop index journal_pending');
-    catalog.exec('alter table tables drop column node_id');
+    toSchemaSix(catalog);
     catalog.exec("update journal set state = 'begun' where state = 'pending'");
-    catalog.exec("update settings set value = '6' where name = 'migrations_applied'");
     catalog.close();
   }
 

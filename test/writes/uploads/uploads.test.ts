@@ -40,7 +40,13 @@ function openUploads(limits = {}) {
   const discarded: string[] = [];
   const inserted = { paths: [] as (readonly string[])[], result: OUTCOME };
   const uploads = new Uploads({
-    limits: { uploadSessionsMax: 2, uploadPartsMax: 3, uploadIdleSeconds: 10, ...limits },
+    limits: {
+      uploadSessionsMax: 2,
+      uploadSessionsPerCallerMax: 2,
+      uploadPartsMax: 3,
+      uploadIdleSeconds: 10,
+      ...limits,
+    },
     inserts: {
       receivePart: async (_target, { schema }) => {
         const path = schema.metadata.get('path') ?? '';
@@ -221,4 +227,15 @@ test('one that nobody touches is dropped with its data; one that a part is arriv
   assert.deepEqual(discarded, ['one']);
   await assert.rejects(uploads.complete(forgotten, WRITE), refusal('InvalidInput', /no such upload/));
   assert.deepEqual(await uploads.complete(busy, WRITE), OUTCOME);
+});
+
+test('bounds the uploads of each caller first, so that one cannot take those of others', async () => {
+  const { uploads, begin } = openUploads({ uploadSessionsMax: 3, uploadSessionsPerCallerMax: 2 });
+  const first = await begin();
+  await begin();
+  await assert.rejects(begin(), /2 uploads of this caller are already open/);
+  await uploads.begin({ owner: 'bob', target: TARGET });
+  await assert.rejects(uploads.begin({ owner: 'cid', target: TARGET }), /3 uploads are already open/);
+  await uploads.abort(first);
+  await begin();
 });

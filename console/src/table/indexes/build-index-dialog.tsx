@@ -19,6 +19,8 @@ interface BuildIndexDialogProps {
 
 type Values = Readonly<Record<string, string>>;
 
+const AUTOMATIC = { value: '', label: 'Automatic' };
+
 /** The type of the column determines the offered index types and parameters. */
 export function BuildIndexDialog({ table, onStarted, onClose }: BuildIndexDialogProps): JSX.Element {
   const client = useClient();
@@ -29,20 +31,19 @@ export function BuildIndexDialog({ table, onStarted, onClose }: BuildIndexDialog
   const [values, setValues] = useState<Values>({});
   const field = fields.find(({ path }) => path === column)?.field;
   const kinds = field === undefined ? [] : kindsFor(field);
-  const kind = kinds.find((each) => each.type === type) ?? kinds[0];
+  const kind = kinds.find((each) => each.type === type);
   const start = async (): Promise<void> => {
-    if (kind === undefined) return;
     const reply = await startIndex(client, table.path, {
       column,
-      index_type: kind.type,
+      ...(kind === undefined ? {} : { index_type: kind.type }),
       ...(name.trim() === '' ? {} : { name: name.trim() }),
       ...(table.at.branch === undefined ? {} : { branch: table.at.branch }),
-      ...toParameters(kind, values),
+      ...(kind === undefined ? {} : toParameters(kind, values)),
     });
     onStarted({ id: reply.job_id, name: reply.index_name });
   };
   return (
-    <FormDialog title="Build an index" action="Build" isReady={kind !== undefined} onSubmit={start} onClose={onClose}>
+    <FormDialog title="Build an index" action="Build" isReady={field !== undefined} onSubmit={start} onClose={onClose}>
       <SelectField
         label="Column"
         value={column}
@@ -52,9 +53,9 @@ export function BuildIndexDialog({ table, onStarted, onClose }: BuildIndexDialog
       <SelectField
         label="Kind"
         value={kind?.type ?? ''}
-        options={kinds.map((each) => ({ value: each.type, label: each.label }))}
+        options={[AUTOMATIC, ...kinds.map((each) => ({ value: each.type, label: each.label }))]}
         onChange={setType}
-        hint={kind?.meaning}
+        hint={kind?.meaning ?? 'The server chooses by the type of the column and what is in it.'}
       />
       <TextField label="Name" value={name} onChange={setName} placeholder={`${column}_idx`} />
       {kind === undefined || kind.parameters.length === 0 ? null : (

@@ -1,7 +1,8 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { dropIndex, listIndexes } from '../../../../src/client/tables.ts';
-import type { IndexContent } from '../../../../src/wire/indexes.ts';
+import { formatShare } from '../../../../src/plans/format-figure.ts';
+import type { IndexContent, IndexSearch } from '../../../../src/wire/indexes.ts';
 import { useClient } from '../../api.ts';
 import { Button } from '../../parts/button.tsx';
 import { ConfirmDialog } from '../../parts/dialog.tsx';
@@ -117,6 +118,7 @@ function IndexCard({ index, onDrop }: IndexCardProps): JSX.Element {
           {missing === 0 ? '' : `, ${formatCount(missing)} not yet`}
         </p>
       </div>
+      {index.search === undefined ? null : <MeasuredSearch name={index.index_name} search={index.search} />}
       <p class="hint">
         {index.size_bytes === undefined ? '' : `${formatBytes(index.size_bytes)} · `}
         {index.created_at === undefined ? '' : `built ${formatAgo(Date.parse(index.created_at))}`}
@@ -126,4 +128,37 @@ function IndexCard({ index, onDrop }: IndexCardProps): JSX.Element {
       </p>
     </article>
   );
+}
+
+interface MeasuredSearchProps {
+  readonly name: string;
+  readonly search: IndexSearch;
+}
+
+/** What searches without parameters find. */
+function MeasuredSearch({ name, search }: MeasuredSearchProps): JSX.Element {
+  const { recall, recall_target: target, advice, filtered } = search;
+  const narrowest = filtered.at(-1);
+  return (
+    <div>
+      <Meter label={`Recall of ${name}`} share={recall} kind={recall >= target ? 'good' : 'warn'} />
+      <p class="hint">
+        {formatShare(recall)} recall with {parametersOf(search)}
+        {narrowest === undefined
+          ? ''
+          : `; ${formatShare(narrowest.recall)} when ${formatShare(narrowest.share)} of the rows pass a filter`}
+      </p>
+      {advice === undefined ? null : <p class="hint">{advice}</p>}
+    </div>
+  );
+}
+
+function parametersOf({ nprobes, all_partitions: isAll, exact, refine_factor: refine, ef }: IndexSearch): string {
+  if (exact === true) return 'an exact search';
+  const words = [
+    isAll === true ? 'all partitions' : `nprobes ${nprobes ?? 'automatic'}`,
+    ...(refine === undefined ? [] : [`refine_factor ${refine}`]),
+    ...(ef === undefined ? [] : [`ef ${ef}`]),
+  ];
+  return words.join(', ');
 }

@@ -1,0 +1,31 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { DIMENSION, randomNumbers } from '../../data.ts';
+import { jsonRequest } from '../../http-client.ts';
+import type { BareClient } from '../../http-client.ts';
+import { BENCH_KEY } from '../../server-process.ts';
+import { expectSuccess } from '../scenario.ts';
+
+/** The engine's own default, given explicitly: without it, the server would choose for recall. */
+const PROBES = 20;
+
+export function makeVectors(count: number, seed: number): readonly Float32Array[] {
+  const random = randomNumbers(seed);
+  return Array.from({ length: count }, () => Float32Array.from({ length: DIMENSION }, () => random() * 2 - 1));
+}
+
+export function queryRequest(table: string, body: object): Buffer {
+  return jsonRequest(`/v1/table/${table}/query`, BENCH_KEY, body);
+}
+
+/** The ten nearest rows. */
+export function searchRequest(table: string, vector: Float32Array): Buffer {
+  return queryRequest(table, { vector: { single_vector: [...vector] }, k: 10, nprobes: PROBES });
+}
+
+/** A long build is answered with 202; then wait for its index. */
+export async function buildIndex(client: BareClient, table: string, index: object): Promise<void> {
+  const status = await client.send(jsonRequest(`/v1/table/${table}/create_index`, BENCH_KEY, index));
+  if (status !== 202) return expectSuccess(status);
+  const list = jsonRequest(`/v1/table/${table}/index/vec_idx/stats`, BENCH_KEY, {});
+  while ((await client.send(list)) !== 200) await sleep(500);
+}

@@ -1,0 +1,254 @@
+import type { DataType } from '../../model/schema.ts';
+import { BatchWriter } from '../format/batch-writer.ts';
+import type { FramedBatch } from '../format/batch-writer.ts';
+import { VIEW_BYTES, hasBit, offsetBytes, readOffset, requireFixedWidth } from '../format/column-layout.ts';
+import { createFooter, END_OF_STREAM, FILE_START } from '../format/footer.ts';
+import type { Block, SchemaMessage } from '../format/footer.ts';
+import { readResultSchema } from '../schema/schema-reader.ts';
+import { SHORT_BYTES, bytesReader, isValid, readColumns } from './result-columns.ts';
+import type { ResultColumn } from './result-columns.ts';
+import { readResultFile, rowsOf } from './result-file.ts';
+import type { ResultMessage } from './result-file.ts';
+
+/** Consecutive rows of one of the sources. */
+export interface RowRange {
+  readonly source: number;
+  readonly start: number;
+  readonly count: number;
+}
+
+/** Values of a column of 32-bit numbers; `undefined` is null. */
+export type FloatValues = readonly (number | undefined)[];
+
+/** Copies rows of several results of one schema, in any order, into new ones. */
+export class RowPicker {
+  readonly #files: readonly Buffer[];
+  readonly #sources: readonly (readonly ResultColumn[])[];
+
+  /** Each file holds one batch, as the engine returns it. */
+  constructor(files: readonly Buffer[]) {
+    this.#files = files;
+    this.#sources = files.map((bytes) => {
+      const { schema, batches } = readResultFile(bytes);
+      const { fields } = readResultSchema(schema).schema;
+      return batches.flatMap(({ header, body }) => readColumns(header, header.table, fields, body));
+    });
+  }
+
+  /** Files have separate dictionaries, so rows with such columns can only be copied together when they are of one file. */
+  get hasDictionaries(): boolean {
+    return this.#files.some((bytes) => readResultFile(bytes).dictionaries.length > 0);
+  }
+
+  /** One file with these rows. The values of some columns are replaced, by their names. */
+  pick(ranges: readonly RowRange[], replaced: ReadonlyMap<string, FloatValues>): Buffer {
+    const [{ source } = { source: 0 }] = ranges;
+    const columns = this.#sources[source] ?? [];
+    const target = new BatchWriter();
+    for (const [index, { field }] of columns.entries()) {
+      const values = replaced.get(field.name);
+      if (values === undefined) pickColumn(columnsAt(this.#sources, index), ranges, target);
+      else addFloats(values, target);
+    }
+    const { schema, dictionaries } = readResultFile(this.#files[source] ?? Buffer.alloc(0));
+    const batch = target.toMessage(countRows(ranges), schema.version);
+    return toFile(schema, dictionaries, batch);
+  }
+}
+
+function toFile(schema: SchemaMessage, dictionaries: readonly ResultMessage[], batch: FramedBatch): Buffer {
+  let offset = FILE_START.length + schema.framed.length;
+  const toBlock = ({ bytes, metadataBytes }: FramedBatch): Block => {
+    const block = { offset, metadataBytes, bodyBytes: bytes.length - metadataBytes };
+    offset += bytes.length;
+    return block;
+  };
+  const footer = createFooter({ schema, dictionaries: dictionaries.map(toBlock), batches: [toBlock(batch)] });
+  const messages = [...dictionaries, batch].map(({ bytes }) => bytes);
+  return Buffer.concat([FILE_START, schema.framed, ...messages, END_OF_STREAM, footer]);
+}
+
+/** The bytes of a column of fixed width, such as row ids, of every batch of a file. */
+export function readFixedColumn(file: Buffer, name: string): { readonly rows: number; readonly values: Buffer } {
+  const { schema, batches } = readResultFile(file);
+  const { fields } = readResultSchema(schema).schema;
+  const values = batches.flatMap(({ header, body }) => {
+    const column = readColumns(header, header.table, fields, body).find(({ field }) => field.name === name);
+    return column?.buffers[0]?.subarray(0, column.length * requireFixedWidth(column.type)) ?? [];
+  });
+  const rows = batches.reduce((sum, { header }) => sum + rowsOf(header), 0);
+  return { rows, values: values.length === 1 && values[0] !== undefined ? values[0] : Buffer.concat(values) };
+}
+
+/** The same column of every source. */
+function columnsAt(sources: readonly (readonly ResultColumn[])[], index: number): readonly ResultColumn[] {
+  return sources.flatMap((columns) => columns[index] ?? []);
+}
+
+function pickColumn(columns: readonly ResultColumn[], ranges: readonly RowRange[], target: BatchWriter): void {
+  const type = columns[0]?.type ?? { kind: 'null' };
+  const rows = countRows(ranges);
+  if (type.kind === 'null') return target.addNode(rows, rows);
+  addValidity(columns, ranges, target);
+  const childRanges = addValues(type, columns, ranges, target);
+  const children = columns[0]?.children ?? [];
+  for (const index of children.keys()) {
+    pickColumn(
+      columnsAt(
+        columns.map((column) => column.children),
+        index,
+      ),
+      childRanges,
+      target,
+    );
+  }
+}
+
+function addValidity(columns: readonly ResultColumn[], ranges: readonly RowRange[], target: BatchWriter): void {
+  const rows = countRows(ranges);
+  const bits = toBitmap(rows, ranges, (source, row) => isValid(at(columns, source), row));
+  target.addNode(rows, rows - bits.set);
+  target.addBuffer(bits.set === rows ? Buffer.alloc(0) : bits.bitmap);
+}
+
+/** Returns the rows of the children that belong to the picked ones. */
+function addValues(
+  type: DataType,
+  columns: readonly ResultColumn[],
+  ranges: readonly RowRange[],
+  target: BatchWriter,
+): readonly RowRange[] {
+  switch (type.kind) {
+    case 'struct':
+      return ranges;
+    case 'fixed-size-list':
+      return multiply(ranges, type.length);
+    case 'bool': {
+      const isSet = (source: number, row: number): boolean => hasBit(bufferOf(columns, source, 0), row);
+      target.addBuffer(toBitmap(countRows(ranges), ranges, isSet).bitmap);
+      return [];
+    }
+    case 'list':
+    case 'map':
+      return addOffsets(offsetBytes(type.kind === 'list' ? type : { layout: 'plain' }), columns, ranges, target);
+    case 'utf8':
+    case 'binary':
+      if (type.layout === 'view') {
+        addViews(columns, ranges, target);
+        return [];
+      }
+      target.addBuffer(copyBytes(columns, 1, addOffsets(offsetBytes(type), columns, ranges, target)));
+      return [];
+    default:
+      target.addBuffer(copyBytes(columns, 0, multiply(ranges, widthOf(type))));
+      return [];
+  }
+}
+
+/** Returns what the offsets refer to: bytes, or rows of a child. */
+function addOffsets(
+  width: 4 | 8,
+  columns: readonly ResultColumn[],
+  ranges: readonly RowRange[],
+  target: BatchWriter,
+): readonly RowRange[] {
+  const offsets = Buffer.alloc(width * (countRows(ranges) + 1));
+  const items: RowRange[] = [];
+  let [row, end] = [0, 0];
+  for (const { source, start, count } of ranges) {
+    if (count === 0) continue;
+    const stored = bufferOf(columns, source, 0);
+    const first = readOffset(stored, start, width);
+    const shift = end - first;
+    for (let index = start + 1; index <= start + count; index += 1) {
+      end = readOffset(stored, index, width) + shift;
+      row += 1;
+      if (width === 4) offsets.writeInt32LE(end, 4 * row);
+      else offsets.writeBigInt64LE(BigInt(end), 8 * row);
+    }
+    items.push({ source, start: first, count: end - shift - first });
+  }
+  target.addBuffer(offsets);
+  return items;
+}
+
+/** All texts that do not fit into their views go into one buffer. */
+function addViews(columns: readonly ResultColumn[], ranges: readonly RowRange[], target: BatchWriter): void {
+  const views = Buffer.alloc(VIEW_BYTES * countRows(ranges));
+  const readers = columns.map(bytesReader);
+  const data: Buffer[] = [];
+  let [view, dataBytes] = [0, 0];
+  for (const { source, start, count } of ranges) {
+    for (let row = start; row < start + count; row += 1, view += VIEW_BYTES) {
+      const text = isValid(at(columns, source), row) ? readers[source]?.(row) : undefined;
+      if (text === undefined) continue;
+      views.writeUInt32LE(text.length, view);
+      // The text if it is short, else its prefix, the number of the buffer, which is 0, and the position there.
+      text.copy(views, view + 4, 0, text.length <= SHORT_BYTES ? text.length : 4);
+      if (text.length <= SHORT_BYTES) continue;
+      views.writeUInt32LE(dataBytes, view + 12);
+      data.push(text);
+      dataBytes += text.length;
+    }
+  }
+  target.addBuffer(views);
+  target.addBuffer(Buffer.concat(data));
+  target.addVariadicCount(1);
+}
+
+function copyBytes(columns: readonly ResultColumn[], buffer: number, ranges: readonly RowRange[]): Buffer {
+  // Zeros remain where a writer left out the values of nulls at the end.
+  const target = Buffer.alloc(countRows(ranges));
+  let end = 0;
+  for (const { source, start, count } of ranges) {
+    bufferOf(columns, source, buffer).copy(target, end, start, start + count);
+    end += count;
+  }
+  return target;
+}
+
+function toBitmap(rows: number, ranges: readonly RowRange[], isSet: (source: number, row: number) => boolean) {
+  const bitmap = Buffer.alloc(Math.ceil(rows / 8));
+  let [index, set] = [0, 0];
+  for (const { source, start, count } of ranges) {
+    for (let row = start; row < start + count; row += 1, index += 1) {
+      if (!isSet(source, row)) continue;
+      bitmap.writeUInt8((bitmap[index >> 3] ?? 0) | (1 << (index & 7)), index >> 3);
+      set += 1;
+    }
+  }
+  return { bitmap, set };
+}
+
+function addFloats(values: FloatValues, target: BatchWriter): void {
+  const ranges = [{ source: 0, start: 0, count: values.length }];
+  const { bitmap, set } = toBitmap(values.length, ranges, (_, row) => values[row] !== undefined);
+  target.addNode(values.length, values.length - set);
+  target.addBuffer(set === values.length ? Buffer.alloc(0) : bitmap);
+  target.addBuffer(Buffer.from(Float32Array.from(values, (value) => value ?? 0).buffer));
+}
+
+const INTERVAL_BYTES = { 'year-month': 4, 'day-time': 8, 'month-day-nano': 16 } as const;
+
+function widthOf(type: DataType): number {
+  if (type.kind === 'interval') return INTERVAL_BYTES[type.unit];
+  return requireFixedWidth(type.kind === 'dictionary' ? type.index : type);
+}
+
+function multiply(ranges: readonly RowRange[], factor: number): readonly RowRange[] {
+  return ranges.map(({ source, start, count }) => ({ source, start: start * factor, count: count * factor }));
+}
+
+function countRows(ranges: readonly RowRange[]): number {
+  return ranges.reduce((sum, { count }) => sum + count, 0);
+}
+
+function at(columns: readonly ResultColumn[], source: number): ResultColumn {
+  const column = columns[source];
+  if (column === undefined) throw new RangeError(`a result has no source ${source}`);
+  return column;
+}
+
+function bufferOf(columns: readonly ResultColumn[], source: number, index: number): Buffer {
+  return at(columns, source).buffers[index] ?? Buffer.alloc(0);
+}

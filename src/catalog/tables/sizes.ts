@@ -1,0 +1,102 @@
+import { sql as statement } from 'kysely';
+import type { TableRecord } from '../../model/table.ts';
+import type { CatalogContext } from '../context.ts';
+import type { Sql } from '../store.ts';
+import { toTableRecord } from './table-rows.ts';
+
+/** Of the latest version of a table. */
+export interface StoredSize {
+  readonly rows: number;
+  readonly bytes: number;
+}
+
+/** Of all tables of a database, or of those that a key or a client created. */
+export interface Usage extends StoredSize {
+  readonly tables: number;
+  /** Tables whose sizes are not in the sums yet. */
+  readonly unmeasured: number;
+}
+
+interface SizePage {
+  readonly after?: string | undefined;
+  readonly unmeasuredOnly: boolean;
+  readonly limit: number;
+}
+
+/** Sizes of tables, as far as quotas need them: written after each write to a table that a size quota counts. */
+export function createSizeStore({ read, group, roots }: CatalogContext) {
+  return {
+    /** Without tables that are being created. */
+    async usage(subject: string): Promise<Usage> {
+      return read(async (sql) => {
+        const { rows } = await statement<Usage>`
+          select count(*) as tables, cast(coalesce(sum(stored_rows), 0) as bigint) as "rows",
+            cast(coalesce(sum(stored_bytes), 0) as bigint) as "bytes",
+            cast(coalesce(sum(case when stored_rows is null and state = 'published' then 1 else 0 end), 0) as bigint)
+              as unmeasured
+          from tables where state <> 'reserved' and ${ownedBy(subject)}`.execute(sql);
+        const [usage] = rows;
+        if (usage === undefined) throw new Error('A sum has no row.');
+        return usage;
+      });
+    },
+
+    /** By id, from the one after `after` on. */
+    async list(subject: string, { after = '', unmeasuredOnly, limit }: SizePage): Promise<readonly TableRecord[]> {
+      const rows = await read(async (sql) =>
+        sql
+          .selectFrom('tables')
+          .selectAll()
+          .where(ownedBy(subject))
+          .where('id', '>', after)
+          .where('state', '=', 'published')
+          .$if(unmeasuredOnly, (tables) => tables.where('storedRows', 'is', null))
+          .orderBy('id')
+          .limit(limit)
+          .execute(),
+      );
+      return rows.map((row) => toTableRecord(row, roots));
+    },
+
+    async find(tableId: string): Promise<StoredSize | undefined> {
+      const row = await read(async (sql) =>
+        sql
+          .selectFrom('tables')
+          .select(['storedRows', 'storedBytes'])
+          .where('id', '=', tableId)
+          .where('storedRows', 'is not', null)
+          .executeTakeFirst(),
+      );
+      return row && { rows: row.storedRows ?? 0, bytes: row.storedBytes ?? 0 };
+    },
+
+    /**
+     * Of this version, unless a later one is recorded: the node that wrote it sets its size. After a power loss the size
+     * may be an earlier one, until the next write to the table.
+     */
+    async set(tableId: string, { rows: storedRows, bytes: storedBytes }: StoredSize, version: number): Promise<void> {
+      await group.run({
+        run: async (sql) => {
+          const table = sql.updateTable('tables').set({ storedRows, storedBytes }).where('id', '=', tableId);
+          const later = sql.selectFrom('heads').select('version').where('tableId', '=', tableId);
+          const isLatest = table.where((where) => where.not(where.exists(later.where('version', '>', version))));
+          await isLatest.execute();
+        },
+        changesLookups: false,
+        isDurable: false,
+      });
+    },
+  };
+}
+
+/** The sizes of its tables are measured again. */
+export async function forgetSizes(sql: Sql, subject: string): Promise<void> {
+  await sql.updateTable('tables').set({ storedRows: null, storedBytes: null }).where(ownedBy(subject)).execute();
+}
+
+function ownedBy(subject: string) {
+  const database = subject.startsWith('database:') ? subject.slice('database:'.length) : undefined;
+  return database === undefined
+    ? statement<boolean>`created_by = ${subject}`
+    : statement<boolean>`database_id = ${database}`;
+}

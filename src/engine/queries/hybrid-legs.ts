@@ -1,0 +1,94 @@
+import { readFixedColumn } from '../../arrow/results/row-picker.ts';
+import { engineCall } from '../native/engine-errors.ts';
+import type { NativeQuery, NativeTable } from '../native/native.ts';
+import { buildScan, buildVectorSearch } from './native-query.ts';
+import type { HybridPlan, QueryPlan } from './native-query.ts';
+import { fuseByRank } from './rank-fusion.ts';
+import type { FusedRow, RankedRow } from './rank-fusion.ts';
+
+/** The engine's own limit of a search. */
+export const ROWS_DEFAULT = 10;
+
+interface FusedRanks {
+  readonly rows: readonly FusedRow[];
+  readonly vectorRows: number;
+  readonly textRows: number;
+  readonly fusionNanoseconds: number;
+}
+
+export async function searchLegs(table: NativeTable, plan: HybridPlan, batchRows: number): Promise<FusedRanks> {
+  const legs = buildLegs(table, plan);
+  // Both are waited for: a query must not end while a part of it still runs.
+  const [vector, text] = await Promise.allSettled([
+    readLeg(legs.vector(), '_distance', batchRows),
+    readLeg(legs.text(), '_score', batchRows).then(async (rows) => filterAfter(table, plan, rows, batchRows)),
+  ]);
+  if (vector.status === 'rejected') throw vector.reason;
+  if (text.status === 'rejected') throw text.reason;
+  const startedAt = process.hrtime.bigint();
+  const rows = fuseByRank(vector.value, text.value).slice(0, plan.query.k ?? ROWS_DEFAULT);
+  const fusionNanoseconds = Number(process.hrtime.bigint() - startedAt);
+  return { rows, vectorRows: vector.value.length, textRows: text.value.length, fusionNanoseconds };
+}
+
+/** `offset` and `k` apply to each leg; the fused rows are limited to `k` once more. */
+export function buildLegs(table: NativeTable, plan: HybridPlan) {
+  const toLeg = (measure: '_distance' | '_score'): QueryPlan => {
+    const projection = { kind: 'names', paths: [['_rowid'], [measure]] } as const;
+    return { ...plan, query: { ...plan.query, projection, withRowId: false } };
+  };
+  return {
+    vector: () => buildVectorSearch(table, toLeg('_distance'), plan.vectorColumn),
+    text: () => buildScan(table, toTextLeg(toLeg('_score'))),
+  };
+}
+
+/**
+ * Only in a vector search can the engine filter afterwards. So a full-text search finds the rows that the offset would skip
+ * too, and is filtered and shortened when it has ended.
+ */
+function toTextLeg(leg: QueryPlan): QueryPlan {
+  if (!isFilteredAfter(leg)) return leg;
+  const { filter: _unused, ...query } = leg.query;
+  return { ...leg, query: { ...query, k: (query.k ?? ROWS_DEFAULT) + (query.offset ?? 0), offset: 0 } };
+}
+
+function isFilteredAfter({ query: { filter, prefilter } }: QueryPlan): boolean {
+  return filter !== undefined && !prefilter;
+}
+
+/** As the engine does for a vector search: the offset counts rows that match. */
+async function filterAfter(
+  table: NativeTable,
+  plan: HybridPlan,
+  rows: readonly RankedRow[],
+  batchRows: number,
+): Promise<readonly RankedRow[]> {
+  if (!isFilteredAfter(plan) || rows.length === 0) return rows;
+  const { filter, offset = 0 } = plan.query;
+  const query = table.takeRowIds(rows.map(({ id }) => id));
+  query.select([
+    ['_rowid', '_rowid'],
+    ['matches', `CAST((${filter}) IS TRUE AS FLOAT)`],
+  ]);
+  const matches = new Map((await readLeg(query, 'matches', batchRows)).map(({ id, value }) => [id, value === 1]));
+  return rows.filter(({ id }) => matches.get(id) === true).slice(offset);
+}
+
+async function readLeg(
+  query: Pick<NativeQuery, 'execute'>,
+  measure: string,
+  batchRows: number,
+): Promise<readonly RankedRow[]> {
+  const rows: RankedRow[] = [];
+  const batches = await engineCall(async () => query.execute(batchRows, null));
+  for (;;) {
+    const file = await engineCall(async () => batches.next());
+    if (file === null) return rows;
+    const ids = readFixedColumn(file, '_rowid');
+    const { values } = readFixedColumn(file, measure);
+    for (let row = 0; row < ids.rows; row += 1) {
+      rows.push({ id: ids.values.readBigUInt64LE(8 * row), value: values.readFloatLE(4 * row) });
+    }
+  }
+}

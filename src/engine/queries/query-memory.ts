@@ -1,0 +1,215 @@
+import { findFixedWidth } from '../../arrow/format/column-layout.ts';
+import { invalidInput } from '../../errors/service-error.ts';
+import type { ServiceError } from '../../errors/service-error.ts';
+import { measureGrowth } from '../../guard/sql/growth.ts';
+import { readTokens } from '../../guard/sql/tokenizer.ts';
+import { resolveField } from '../../model/field-path.ts';
+import type { GuardedSql, Query } from '../../model/query.ts';
+import type { DataType, Schema } from '../../model/schema.ts';
+import type { QueryPlan } from './native-query.ts';
+import { BATCHES_AHEAD } from './read-memory.ts';
+
+/** Of a table, as the engine's statistics have it: stored, so compressed. */
+export interface TableSize {
+  readonly rows: number;
+  readonly bytes: number;
+}
+
+export interface MemoryEstimate {
+  /** The peak inside the engine and of what it has returned. */
+  readonly bytes: number;
+  /** Of one row of the result. */
+  readonly rowBytes: number;
+  /** Rows that the engine keeps until it returns them; 0 for a scan, whose rows pass through. */
+  readonly heldRows: number;
+  readonly heldBytes: number;
+}
+
+const MiB = 1024 * 1024;
+
+/** A query that holds less is not counted, and not even looked at. */
+const SMALL_ROWS = 1024;
+const SMALL_ROW_BYTES = 8 * 1024;
+/** Results of so few rows are small, however wide the rows are. */
+export const FEW_ROWS = 16;
+const SMALL_FILTER_CHARACTERS = 4096;
+/** The engine's own limit of a vector search. */
+const NEIGHBOURS_DEFAULT = 10;
+
+/**
+ * Measured on the engine: 10 × 60,000 rows of 800 bytes take 2.6 times their size, 100 × 600 take 3.2; sorted rows 3.3;
+ * of 100 × 60,000 rows with an integer, 90 bytes each.
+ */
+const HELD_FACTOR = 3;
+const HELD_ROW_BYTES = 100;
+/** A search by vector and text keeps both lists of row ids, the rows that it reads, and those that it returns. */
+const FUSED_FACTOR = 2.5;
+/** `LANCE_DEFAULT_IO_BUFFER_SIZE`, as the engine is loaded. */
+const READ_AHEAD_BYTES = 32 * MiB;
+/** A list of 100,000 numbers, 690,000 characters, takes 113 MB. */
+const BYTES_PER_FILTER_CHARACTER = 170;
+/** Rows that a filter computes at once. */
+const FILTER_ROWS = 8192;
+/** Texts are stored at a third to a half of their size. */
+const DECODED_FACTOR = 3;
+
+/** False for the many small queries, at the cost of a few comparisons. Those without known widths have statistics read. */
+export function mayBeLarge({ query, schema, vectorColumn, search }: QueryPlan): boolean {
+  if (isLongFilter(query.filter)) return true;
+  const { k = vectorColumn === undefined ? Infinity : NEIGHBOURS_DEFAULT, offset = 0, projection } = query;
+  const searches = vectorColumn?.isMultiVector === true ? 1 : Math.max(1, query.vectors.length);
+  const isSearch = vectorColumn !== undefined || search !== undefined;
+  if (k <= FEW_ROWS && searches * (k + (isSearch || query.orderBy ? offset : 0)) <= FEW_ROWS) return false;
+  if (searches * (k + offset) * Math.max(1, query.refineFactor ?? 1) > SMALL_ROWS) return true;
+  if (projection?.kind === 'aliases') return true;
+  return (fixedRowBytes(query, schema) ?? Infinity) > SMALL_ROW_BYTES;
+}
+
+/** Of a query that ran with batches of that many rows. */
+export function estimateMemory(plan: QueryPlan, size: TableSize, batchRows: number): MemoryEstimate {
+  const { query, vectorColumn, search } = plan;
+  const rowBytes = resultRowBytes(plan, size);
+  const heldRows = countHeldRows(plan, size.rows);
+  const factor = vectorColumn !== undefined && search !== undefined ? FUSED_FACTOR : 1;
+  const heldBytes = heldRows * factor * (HELD_FACTOR * rowBytes + HELD_ROW_BYTES);
+  const refinedRows = Math.min((query.k ?? NEIGHBOURS_DEFAULT) * (query.refineFactor ?? 0), size.rows);
+  const vectorBytes = (query.vectors[0]?.length ?? 0) * Float32Array.BYTES_PER_ELEMENT;
+  const refinedBytes = query.vectors.length * refinedRows * vectorBytes;
+  const readBytes = Math.min(DECODED_FACTOR * size.bytes, READ_AHEAD_BYTES);
+  const passingBytes = Math.min(size.rows, query.k ?? Infinity, BATCHES_AHEAD * batchRows) * rowBytes;
+  const bytes = heldBytes + refinedBytes + readBytes + passingBytes + filterBytes(query.filter, plan.schema, size);
+  return { bytes: Math.ceil(bytes), rowBytes, heldRows, heldBytes };
+}
+
+/** For counting, which returns no rows. */
+export function estimateFilter(filter: GuardedSql, schema: Schema, size: TableSize): number {
+  return Math.ceil(Math.min(DECODED_FACTOR * size.bytes, READ_AHEAD_BYTES) + filterBytes(filter, schema, size));
+}
+
+export function isLongFilter(filter: GuardedSql | undefined): boolean {
+  return filter !== undefined && filter.length > SMALL_FILTER_CHARACTERS;
+}
+
+/** Rows of a search, and rows in order, are kept until the last of them is known. */
+function countHeldRows({ query, vectorColumn, search }: QueryPlan, tableRows: number): number {
+  const { k, offset = 0, orderBy } = query;
+  if (vectorColumn !== undefined) {
+    const searches = vectorColumn.isMultiVector ? 1 : query.vectors.length;
+    return searches * Math.min((k ?? NEIGHBOURS_DEFAULT) + offset, tableRows);
+  }
+  if (search === undefined && orderBy === undefined) return 0;
+  return Math.min((k ?? (search === undefined ? Infinity : NEIGHBOURS_DEFAULT)) + offset, tableRows);
+}
+
+function filterBytes(filter: GuardedSql | undefined, schema: Schema, size: TableSize): number {
+  if (filter === undefined || !isLongFilter(filter)) return 0;
+  // What literals add to a computed value is bounded by the guard.
+  const computed = Math.min(FILTER_ROWS, size.rows) * expressionBytes(filter, schema, size);
+  return filter.length * BYTES_PER_FILTER_CHARACTER + computed;
+}
+
+/** Of one row of the result: exact for columns of fixed width, else by the size of the stored rows. */
+export function resultRowBytes({ query, schema }: Pick<QueryPlan, 'query' | 'schema'>, size: TableSize): number {
+  const { projection } = query;
+  if (projection?.kind === 'aliases') {
+    return sum(projection.columns.map(([, expression]) => expressionBytes(expression, schema, size)));
+  }
+  const fields =
+    projection === undefined ? schema.fields : projection.paths.flatMap((path) => resolveField(schema, path) ?? []);
+  const variable = fields.some(({ type }) => fixedBytes(type) === undefined) ? variableBytes(schema, size) : 0;
+  return sum(fields.map(({ type }) => fixedBytes(type) ?? 0)) + variable + ADDED_BYTES;
+}
+
+/** Distance, score, row id and index of the query vector. */
+const ADDED_BYTES = 32;
+
+/** The longest value that an expression computes for a row. */
+function expressionBytes(expression: GuardedSql, schema: Schema, size: TableSize): number {
+  const text = expression.toLowerCase();
+  const named = schema.fields.filter(({ name }) => text.includes(name.toLowerCase()));
+  const columns = sum(named.map(({ type }) => fixedBytes(type) ?? variableBytes(schema, size)));
+  const { factor, bytes } = measureGrowth(readTokens(expression));
+  return factor * columns + bytes;
+}
+
+/** What columns of variable width take in a row, all of them together: nothing tells them apart. */
+function variableBytes(schema: Schema, { rows, bytes }: TableSize): number {
+  if (rows === 0) return 0;
+  const fixed = sum(schema.fields.map(({ type }) => fixedBytes(type) ?? 0));
+  return Math.max((bytes / rows - fixed) * DECODED_FACTOR, VARIABLE_BYTES_MIN);
+}
+
+const VARIABLE_BYTES_MIN = 64;
+
+/** `undefined` when there are texts, lists, or expressions of any type. */
+export function fixedRowBytes({ projection }: Query, schema: Schema): number | undefined {
+  if (projection?.kind === 'aliases') return undefined;
+  let total = 0;
+  const types =
+    projection === undefined
+      ? schema.fields.map(({ type }) => type)
+      : projection.paths.map((path) => resolveField(schema, path)?.type ?? ROW_NUMBER);
+  for (const type of types) {
+    const width = fixedBytes(type);
+    if (width === undefined) return undefined;
+    total += width;
+  }
+  return total;
+}
+
+/** Of columns that the engine adds. */
+const ROW_NUMBER: DataType = { kind: 'int', bits: 64, signed: false };
+
+function fixedBytes(type: DataType): number | undefined {
+  switch (type.kind) {
+    case 'null':
+    case 'bool':
+      return 1;
+    case 'struct': {
+      const widths = type.children.map((child) => fixedBytes(child.type));
+      return widths.includes(undefined) ? undefined : sum(widths.map((width) => width ?? 0));
+    }
+    case 'fixed-size-list': {
+      const item = fixedBytes(type.item.type);
+      return item === undefined ? undefined : item * type.length;
+    }
+    case 'interval':
+      return 16;
+    default:
+      return findFixedWidth(type);
+  }
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}
+
+/** Says which value to lower, and to what. */
+export function tooMuchMemory(plan: QueryPlan, estimate: MemoryEstimate, bytesMax: number): ServiceError {
+  return refuse(estimate.bytes, bytesMax, adviseLess(plan, estimate, bytesMax));
+}
+
+export function tooLongFilter(bytes: number, bytesMax: number): ServiceError {
+  return refuse(bytes, bytesMax, SHORTER_FILTER);
+}
+
+const SHORTER_FILTER = 'Send a shorter filter, for example a long list of values in several queries.';
+
+function refuse(bytes: number, bytesMax: number, hint: string): ServiceError {
+  const [needed, allowed] = [bytes, bytesMax].map((size) => `${Math.ceil(size / MiB).toLocaleString('en-US')} MiB`);
+  return invalidInput(`The query would take about ${needed} of memory; one query may take ${allowed}.`, hint);
+}
+
+function adviseLess({ query, vectorColumn }: QueryPlan, estimate: MemoryEstimate, bytesMax: number): string {
+  const { bytes, heldRows, heldBytes } = estimate;
+  const columns = query.projection === undefined ? 'name only the columns that you need' : 'ask for fewer columns';
+  if (heldBytes < bytes / 2) return isLongFilter(query.filter) ? SHORTER_FILTER : 'Ask for fewer or shorter columns.';
+  const rows = Math.floor((heldRows * Math.max(0, bytesMax - (bytes - heldBytes))) / heldBytes);
+  const { length: vectors } = query.vectors;
+  if (vectorColumn?.isMultiVector === false && vectors > 1) {
+    const k = Math.floor(rows / vectors);
+    return `Lower k, with offset, to ${k} for ${vectors} vectors, send fewer vectors, or ${columns}.`;
+  }
+  if (query.k === undefined) return `Limit the rows of order_by: give k, with offset at most ${rows}, or ${columns}.`;
+  return `Lower k, with offset, to ${rows}, or ${columns}.`;
+}

@@ -1,0 +1,41 @@
+/** A row of one search; its rank is its position. */
+export interface RankedRow {
+  readonly id: bigint;
+  /** A distance or a score. */
+  readonly value: number;
+}
+
+export interface FusedRow {
+  readonly id: bigint;
+  /** `undefined` when the vector search did not find the row. */
+  readonly distance: number | undefined;
+  /** `undefined` when the full-text search did not find the row. */
+  readonly score: number | undefined;
+  readonly relevance: number;
+}
+
+/** The constant of reciprocal rank fusion that the engine and its clients use. */
+export const FUSION_CONSTANT = 60;
+
+/**
+ * Reciprocal rank fusion, with the engine's 32-bit arithmetic. Rows of equal relevance keep their order: first those of the
+ * vector search. The engine leaves that order open above 20 rows.
+ */
+export function fuseByRank(vector: readonly RankedRow[], text: readonly RankedRow[]): FusedRow[] {
+  const rows = new Map<bigint, FusedRow>();
+  for (const [rank, { id, value }] of vector.entries()) {
+    const found = rows.get(id);
+    const relevance = addShare(found, rank);
+    rows.set(id, { id, distance: found?.distance ?? value, score: undefined, relevance });
+  }
+  for (const [rank, { id, value }] of text.entries()) {
+    const found = rows.get(id);
+    const relevance = addShare(found, rank);
+    rows.set(id, { id, distance: found?.distance, score: found?.score ?? value, relevance });
+  }
+  return [...rows.values()].toSorted((left, right) => right.relevance - left.relevance);
+}
+
+function addShare(found: FusedRow | undefined, rank: number): number {
+  return Math.fround((found?.relevance ?? 0) + Math.fround(1 / Math.fround(rank + FUSION_CONSTANT)));
+}

@@ -1,0 +1,216 @@
+import { ServiceError } from '../../errors/service-error.ts';
+import type { QueryLimits } from '../../model/limits.ts';
+import { SERVICE } from '../native/query-deadline.ts';
+
+export type ReadMemoryLimits = Pick<
+  QueryLimits,
+  'memoryBytesMax' | 'memoryPerCallerBytesMax' | 'memoryPerRequestBytesMax' | 'memoryWaitSeconds' | 'residentBytesMax'
+>;
+
+/** A read that waits for memory. */
+interface Claim {
+  readonly bytes: number;
+  readonly grant: () => void;
+}
+
+/** Batches that a scan computes ahead of its reader: 24 of 12.8 MB were seen at once. */
+export const BATCHES_AHEAD = 24;
+
+/** For analyses of slow queries in the background: larger ones are skipped. */
+const SERVICE_SHARE = 0.25;
+
+/** Reads below this size also run while the process has more memory than it should. */
+const LARGE_BYTES = 64 * 1024 * 1024;
+
+/**
+ * Memory budget for reads, by estimate. Each caller has a share that leaves room for others; reads that do not fit wait
+ * briefly, callers in round-robin. Estimates can be wrong, so above a resident size large reads run one at a time.
+ */
+export class ReadMemory {
+  readonly limits: ReadMemoryLimits;
+  readonly #residentBytes: () => number;
+  /** By caller; none is 0. */
+  readonly #used = new Map<string, number>();
+  /** In round-robin order; no list is empty. */
+  readonly #waiting = new Map<string, Claim[]>();
+  #usedBytes = 0;
+  #refused = 0;
+
+  constructor(limits: ReadMemoryLimits, residentBytes = (): number => process.memoryUsage.rss()) {
+    this.limits = limits;
+    this.#residentBytes = residentBytes;
+  }
+
+  get usedBytes(): number {
+    return this.#usedBytes;
+  }
+
+  /** Reads that waited in vain, since the start. */
+  get refused(): number {
+    return this.#refused;
+  }
+
+  /** `signal` fires when the client disconnects. */
+  lease(caller: string, signal?: AbortSignal): ReadLease {
+    return new ReadLease(this, caller, signal);
+  }
+
+  /** Without a promise while memory is free. */
+  take(caller: string, bytes: number, signal: AbortSignal | undefined): Promise<void> | undefined {
+    // No claim of this caller can wait and fit: each release starts all that fit.
+    if (this.#fits(caller, bytes)) {
+      this.add(caller, bytes);
+      return undefined;
+    }
+    return this.#wait(caller, bytes, signal);
+  }
+
+  /** Accounts for memory that is in use already, or no longer (negative). */
+  add(caller: string, bytes: number): void {
+    this.#usedBytes += bytes;
+    const used = (this.#used.get(caller) ?? 0) + bytes;
+    if (used > 0) this.#used.set(caller, used);
+    else this.#used.delete(caller);
+    if (bytes < 0) this.#startWaiting();
+  }
+
+  /** A caller, or the service, without any other read gets what it asks for: it would never fit better. */
+  #fits(caller: string, bytes: number): boolean {
+    const { memoryBytesMax, memoryPerCallerBytesMax, residentBytesMax } = this.limits;
+    const used = this.#used.get(caller) ?? 0;
+    if (caller === SERVICE) {
+      if (used + bytes > memoryBytesMax * SERVICE_SHARE) return false;
+    } else if (used > 0 && used + bytes > memoryPerCallerBytesMax) return false;
+    if (this.#usedBytes === 0) return true;
+    return (
+      this.#usedBytes + bytes <= memoryBytesMax && (bytes < LARGE_BYTES || this.#residentBytes() <= residentBytesMax)
+    );
+  }
+
+  async #wait(caller: string, bytes: number, signal: AbortSignal | undefined): Promise<void> {
+    const { memoryWaitSeconds } = this.limits;
+    return new Promise<void>((resolve, reject) => {
+      const end = (): void => {
+        clearTimeout(timer);
+        signal?.removeEventListener('abort', onAbort);
+      };
+      const refuse = (error: ServiceError): void => {
+        end();
+        this.#remove(caller, claim);
+        reject(error);
+      };
+      const onAbort = (): void => refuse(callerLeft());
+      const claim: Claim = {
+        bytes,
+        grant: () => {
+          end();
+          this.add(caller, bytes);
+          resolve();
+        },
+      };
+      const timer = setTimeout(() => {
+        this.#refused += 1;
+        refuse(this.#noMemory(caller));
+      }, memoryWaitSeconds * 1000);
+      const own = this.#waiting.get(caller);
+      if (own === undefined) this.#waiting.set(caller, [claim]);
+      else own.push(claim);
+      signal?.addEventListener('abort', onAbort, { once: true });
+      if (signal?.aborted === true) onAbort();
+    });
+  }
+
+  #remove(caller: string, claim: Claim): void {
+    const left = (this.#waiting.get(caller) ?? []).filter((each) => each !== claim);
+    if (left.length > 0) this.#waiting.set(caller, left);
+    else this.#waiting.delete(caller);
+  }
+
+  /** The first claim of each caller in turn; one that is granted moves its caller to the end. */
+  #startWaiting(): void {
+    for (const [caller, [claim, ...others]] of this.#waiting) {
+      if (claim === undefined || !this.#fits(caller, claim.bytes)) continue;
+      this.#waiting.delete(caller);
+      if (others.length > 0) this.#waiting.set(caller, others);
+      claim.grant();
+    }
+  }
+
+  #noMemory(caller: string): ServiceError {
+    const isOwn = (this.#used.get(caller) ?? 0) > this.#usedBytes / 2;
+    const whose = isOwn ? 'Other queries of this caller' : 'Queries of other callers';
+    return new ServiceError('ServiceUnavailable', `${whose} take the memory that this query needs.`, {
+      hint: 'Try again after the time in Retry-After, send fewer at once, or ask for fewer rows or columns.',
+      retryAfterSeconds: 1,
+    });
+  }
+}
+
+/** The memory of one read. Closing it gives everything back, once. */
+export class ReadLease {
+  readonly #memory: ReadMemory;
+  readonly #caller: string;
+  readonly #signal: AbortSignal | undefined;
+  #heldBytes = 0;
+  #isClosed = false;
+  #reservedBytes = 0;
+  #resultBytes = 0;
+  #sentBytes = 0;
+
+  constructor(memory: ReadMemory, caller: string, signal: AbortSignal | undefined) {
+    this.#memory = memory;
+    this.#caller = caller;
+    this.#signal = signal;
+  }
+
+  get heldBytes(): number {
+    return this.#heldBytes;
+  }
+
+  /**
+   * Before execution. May be called again when a query is run again: only what it lacks is taken. `resultBytes` are kept by
+   * the engine until they are returned; 0 for a scan, whose rows pass through.
+   */
+  reserve(bytes: number, resultBytes: number): Promise<void> | undefined {
+    this.#reservedBytes = bytes;
+    this.#resultBytes = resultBytes;
+    this.#sentBytes = 0;
+    const missing = bytes - this.#heldBytes;
+    if (missing <= 0 || this.#isClosed) return undefined;
+    const waiting = this.#memory.take(this.#caller, missing, this.#signal);
+    if (waiting !== undefined) return waiting.then(() => this.#granted(missing));
+    this.#heldBytes += missing;
+    return undefined;
+  }
+
+  /** A batch was returned. A kept result shrinks with each; a scan has several of that size ahead. */
+  observe(batchBytes: number): void {
+    this.#sentBytes += batchBytes;
+    const left = this.#resultBytes === 0 ? 1 : Math.max(0, 1 - this.#sentBytes / this.#resultBytes);
+    const ahead = this.#resultBytes === 0 ? BATCHES_AHEAD : 1;
+    this.resize(Math.max(Math.ceil(this.#reservedBytes * left), ahead * batchBytes));
+  }
+
+  /** During execution, by what was seen: never waits, because that memory is in use already. */
+  resize(bytes: number): void {
+    if (this.#isClosed || bytes === this.#heldBytes) return;
+    const change = bytes - this.#heldBytes;
+    this.#heldBytes = bytes;
+    this.#memory.add(this.#caller, change);
+  }
+
+  close(): void {
+    if (this.#heldBytes > 0) this.resize(0);
+    this.#isClosed = true;
+  }
+
+  #granted(bytes: number): void {
+    // Closed while it waited: nothing will use it.
+    if (this.#isClosed) this.#memory.add(this.#caller, -bytes);
+    else this.#heldBytes += bytes;
+  }
+}
+
+function callerLeft(): ServiceError {
+  return new ServiceError('ServiceUnavailable', 'The caller left before there was memory for the query.');
+}

@@ -1,0 +1,140 @@
+import type { Catalog, GivenQuota as QuotaRecord } from '../../catalog/catalog.ts';
+import { ServiceError, invalidInput } from '../../errors/service-error.ts';
+import { requireInteger } from '../../guard/numbers.ts';
+import { QUOTA_LIMITS } from '../../model/access.ts';
+import type { Quota, QuotaLimit } from '../../model/access.ts';
+import { quoteForMessage } from '../../model/identifier.ts';
+import { databaseNotFound } from '../../model/refusals.ts';
+import { ListQuotasReply, PageBody, QuotaReply, RemoveQuotaBody, SetQuotaBody } from '../../wire/access.ts';
+import type { GivenQuota, QuotaShape } from '../../wire/access.ts';
+import type { Sent } from '../../wire/shapes.ts';
+import { defineServerOperation, json, objectReply } from '../operation.ts';
+import { cutPage, readPageSize } from '../shared/pages.ts';
+import { reportChange, requireServerAdministrator } from './access-rules.ts';
+
+/** Only administrators of the server change quotas: those of a database could otherwise lift their own. */
+export const setQuota = defineServerOperation({
+  id: 'set_quota',
+  path: '/v1/access/quota/set',
+  summary: 'Limit what a key, a client or a database may use; other limits stay as they are',
+  permission: 'administer',
+  body: { kind: 'json', shape: SetQuotaBody },
+  replies: [json(QuotaReply, 'All limits that it has now.')],
+  async run(request, services) {
+    requireServerAdministrator(request.caller);
+    const { body } = request;
+    const limits = readLimits(body);
+    const named = await readSubject(body, services.catalog);
+    const quota = await services.catalog.quotas.set(named.subject, limits);
+    reportChange(request, named.shown, services);
+    return objectReply<typeof QuotaReply>(toGivenQuota({ ...named, quota }));
+  },
+});
+
+export const removeQuota = defineServerOperation({
+  id: 'remove_quota',
+  path: '/v1/access/quota/remove',
+  summary: 'Remove limits of a key, a client or a database',
+  permission: 'administer',
+  body: { kind: 'json', shape: RemoveQuotaBody },
+  replies: [json(QuotaReply, 'The limits that are left.')],
+  async run(request, services) {
+    requireServerAdministrator(request.caller);
+    const limits = request.body.limits?.map(readLimitName);
+    const named = await readSubject(request.body, services.catalog);
+    const quota = await services.catalog.quotas.remove(named.subject, limits);
+    if (quota === undefined) {
+      throw new ServiceError('QuotaNotFound', `There is no such limit of ${quoteForMessage(named.shown)}.`);
+    }
+    reportChange(request, named.shown, services);
+    return objectReply<typeof QuotaReply>(toGivenQuota({ ...named, quota }));
+  },
+});
+
+export const listQuotas = defineServerOperation({
+  id: 'list_quotas',
+  path: '/v1/access/quota/list',
+  summary: 'List the quotas of keys, clients and databases',
+  permission: 'administer',
+  body: { kind: 'json', shape: PageBody },
+  replies: [json(ListQuotasReply, 'Clients, databases and keys that have a quota.')],
+  async run({ body, caller }, services) {
+    requireServerAdministrator(caller);
+    const limit = readPageSize(body.limit, services);
+    const found = await services.catalog.quotas.list({ after: body.page_token, limit: limit + 1 });
+    const { entries, page_token } = cutPage(found, limit, ({ subject }) => subject);
+    return objectReply<typeof ListQuotasReply>({ quotas: entries.map(toGivenQuota), page_token });
+  },
+});
+
+/** Wire names of limits. A rate of 0 would mean no request at all: that is a revoked key. */
+const LIMITS = {
+  requestsPerSecond: { field: 'requests_per_second', minimum: 1, maximum: 1_000_000 },
+  concurrentReads: { field: 'concurrent_reads', minimum: 0, maximum: 1_000_000 },
+  concurrentWrites: { field: 'concurrent_writes', minimum: 0, maximum: 1_000_000 },
+  bytes: { field: 'bytes', minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
+  rows: { field: 'rows', minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
+  tables: { field: 'tables', minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
+} as const satisfies Record<QuotaLimit, object>;
+
+function readLimits(body: QuotaShape): Quota {
+  const limits: Partial<Record<QuotaLimit, number>> = {};
+  for (const limit of QUOTA_LIMITS) {
+    const rule = LIMITS[limit];
+    const value = body[rule.field];
+    if (value !== undefined) limits[limit] = requireInteger(value, rule);
+  }
+  if (Object.keys(limits).length > 0) return limits;
+  throw invalidInput('The quota has no limit.', `Give at least one of ${limitNames()}.`);
+}
+
+function readLimitName(name: string): QuotaLimit {
+  const limit = QUOTA_LIMITS.find((each) => LIMITS[each].field === name);
+  if (limit !== undefined) return limit;
+  throw invalidInput(`The limit ${quoteForMessage(name)} is not known.`, `The limits are ${limitNames()}.`);
+}
+
+function limitNames(): string {
+  return QUOTA_LIMITS.map((limit) => LIMITS[limit].field).join(', ');
+}
+
+interface SubjectBody {
+  readonly principal?: string;
+  readonly database?: string;
+}
+
+interface NamedSubject extends Pick<QuotaRecord, 'subject' | 'databaseName'> {
+  /** As the caller and the log name it. */
+  readonly shown: string;
+}
+
+/** A database exists; whether a key or a client does is up to the caller. */
+export async function readSubject(
+  { principal, database }: SubjectBody,
+  { databases }: Pick<Catalog, 'databases'>,
+): Promise<NamedSubject> {
+  if ((principal === undefined) === (database === undefined)) {
+    throw invalidInput('A quota belongs to a principal or to a database.', 'Give one of the two, and not both.');
+  }
+  if (database !== undefined) {
+    const found = await databases.find(database);
+    if (found === undefined) throw databaseNotFound(database);
+    return { subject: `database:${found.id}`, databaseName: database, shown: `database:${database}` };
+  }
+  const [kind, id = ''] = (principal ?? '').split(/:(.*)/s, 2);
+  if ((kind !== 'key' && kind !== 'client') || id === '') {
+    throw invalidInput(
+      `The principal ${quoteForMessage(principal ?? '')} cannot have a quota.`,
+      'Keys and clients can: give key:<id> or client:<id>. The holder of a token counts for the database.',
+    );
+  }
+  return { subject: `${kind}:${id}`, shown: `${kind}:${id}` };
+}
+
+export function toGivenQuota({ subject, databaseName, quota }: QuotaRecord): Sent<GivenQuota> {
+  const limits = QUOTA_LIMITS.map((limit) => [LIMITS[limit].field, quota[limit]] as const);
+  return {
+    ...(subject.startsWith('database:') ? { database: databaseName } : { principal: subject }),
+    quota: Object.fromEntries(limits.filter(([, value]) => value !== undefined)),
+  };
+}

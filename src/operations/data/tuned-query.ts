@@ -1,0 +1,106 @@
+import { formatFieldPath } from '../../model/field-path.ts';
+import type { Query } from '../../model/query.ts';
+import type { TableRecord, TableState } from '../../model/table.ts';
+import {
+  ALL_PROBES,
+  TUNED_RESULTS,
+  TUNED_SHARES,
+  chooseMeasured,
+  findClass,
+  toSearchParameters,
+} from '../../model/tuning/search-tuning.ts';
+import type { IndexTuning, SearchSettings } from '../../model/tuning/search-tuning.ts';
+import type { Services } from '../services.ts';
+import type { readQueryTimeout } from './read-query.ts';
+
+interface TunedQuery {
+  readonly table: TableRecord;
+  readonly state: TableState;
+  readonly query: Query;
+  readonly timeout: ReturnType<typeof readQueryTimeout>;
+}
+
+/** What really runs: a vector search that names no parameters gets those that were measured for its index. */
+export async function tuneQuery(
+  { table, state, query, timeout }: TunedQuery,
+  { filterShares }: Pick<Services, 'filterShares'>,
+): Promise<Query> {
+  if (!isTunable(query, table)) return query;
+  const tuning = findTuning(query, table, state.branch);
+  if (tuning === undefined) return query.recallTarget === 1 ? toExact(query, undefined) : query;
+  const { filter } = query;
+  if (filter === undefined || !query.prefilter || isSameForAllFilters(tuning, query)) return applyTuning(query, tuning);
+  const share = await filterShares.estimate({ tableId: table.id, state, filter, rows: tuning.rows }, timeout);
+  return applyTuning(query, tuning, share);
+}
+
+/** Spares all others a wait. */
+export function isTunable(query: Query, { tunings }: TableRecord): boolean {
+  return query.vectors.length > 0 && (tunings !== undefined || query.recallTarget !== undefined);
+}
+
+/** Explicit parameters win, and so does a search without the index. */
+function findTuning(query: Query, { tunings = [] }: TableRecord, branch: string | undefined): IndexTuning | undefined {
+  const isExplicit = query.probes !== undefined || query.ef !== undefined || query.refineFactor !== undefined;
+  if (isExplicit || query.bypassVectorIndex) return undefined;
+  const column = query.vectorColumn && formatFieldPath(query.vectorColumn);
+  const dimension = query.vectors[0]?.length;
+  const isFor = (each: IndexTuning): boolean =>
+    each.dimension === dimension &&
+    (column === undefined || each.column === column) &&
+    (query.distanceType === undefined || each.distanceType === query.distanceType);
+  const own = branch === undefined ? undefined : tunings.find((each) => each.branch === branch && isFor(each));
+  return own ?? tunings.find((each) => each.branch === undefined && isFor(each));
+}
+
+/** `share` is that of the rows that pass the filter. */
+export function applyTuning(query: Query, tuning: IndexTuning, share = 1): Query {
+  const target = query.recallTarget ?? tuning.target;
+  const found = target >= 1 ? undefined : findSearch(tuning, { target, share, isFiltered: isFiltered(query) });
+  // A caller's own target is kept, if need be without the index.
+  if (
+    found?.settings.isExact === true ||
+    found === undefined ||
+    (query.recallTarget !== undefined && found.recall < target)
+  ) {
+    return toExact(query, tuning);
+  }
+  const results = (query.k ?? TUNED_RESULTS) + (query.offset ?? 0);
+  return { ...query, ...toSearchParameters(found.settings, { results, isFiltered: isFiltered(query) }) };
+}
+
+interface Wanted {
+  readonly target: number;
+  readonly share: number;
+  readonly isFiltered: boolean;
+}
+
+function findSearch(tuning: IndexTuning, { target, share, isFiltered: filtered }: Wanted) {
+  const found = findClass(tuning, filtered ? Math.min(share, WIDEST_FILTER) : 1);
+  if (found !== undefined) return chooseMeasured(found, target);
+  // Narrower than all that was measured: the few rows that pass may be in any partition.
+  const narrowest = tuning.classes.at(-1);
+  const measured = narrowest && chooseMeasured(narrowest, target);
+  return measured && { ...measured, settings: { ...measured.settings, probes: ALL_PROBES } };
+}
+
+/** Even a filter that lets all rows pass has the settings of filters. */
+const WIDEST_FILTER = 0.999;
+
+function isFiltered({ filter, prefilter }: Query): boolean {
+  return filter !== undefined && prefilter;
+}
+
+/** The share of a filter need not be known where narrower filters need no more than wide ones. */
+function isSameForAllFilters(tuning: IndexTuning, query: Query): boolean {
+  const target = query.recallTarget ?? tuning.target;
+  const settings = tuning.classes.map((each) => chooseMeasured(each, target)?.settings);
+  const texts = new Set(settings.map((each: SearchSettings | undefined) => JSON.stringify(each)));
+  return tuning.classes.length === TUNED_SHARES.length && texts.size === 1;
+}
+
+/** Compares every row, by the distance of the index. */
+function toExact(query: Query, tuning: IndexTuning | undefined): Query {
+  const distanceType = query.distanceType ?? tuning?.distanceType;
+  return { ...query, bypassVectorIndex: true, ...(distanceType === undefined ? {} : { distanceType }) };
+}

@@ -1,0 +1,120 @@
+import { writeValues } from '../../arrow/results/json-rows.ts';
+import { invalidInput } from '../../errors/service-error.ts';
+import { parseFieldPath, quotePath, requireField } from '../../model/field-path.ts';
+import type { FieldPath } from '../../model/field-path.ts';
+import { NGRAM_PARAMETERS, TEXT_PARAMETERS } from '../../model/index-spec.ts';
+import type { IndexType } from '../../model/index-spec.ts';
+import { vectorDimension } from '../../model/schema.ts';
+import type { DataType } from '../../model/schema.ts';
+import type { TableState } from '../../model/table.ts';
+import type { CreateIndexBody } from '../../wire/indexes.ts';
+import type { TableRequest } from '../operation.ts';
+import type { Services } from '../services.ts';
+import { toTableState } from '../shared/table-state.ts';
+import { readQueryTimeout } from '../data/read-query.ts';
+
+export interface ChosenIndex {
+  readonly type: IndexType;
+  /** For people. */
+  readonly reason: string;
+}
+
+/** The type of an index for which none was named, by the type of the column and what is in it. */
+export async function chooseIndex(request: TableRequest<CreateIndexBody>, services: Services): Promise<ChosenIndex> {
+  const { table, body } = request;
+  const column = parseFieldPath(body.column);
+  const state = toTableState(table, { branch: body.branch });
+  const { schema } = await services.engine.describeTable(state);
+  const { type } = requireField(schema, column);
+  const dimension = vectorDimension(type);
+  if (dimension !== undefined) {
+    const { rows } = await services.engine.rows.count(state, undefined, readQueryTimeout(request));
+    return chooseForVectors({ type, dimension, rows, cacheBytes: services.limits.engine.indexCacheBytes });
+  }
+  if ([...TEXT_PARAMETERS, ...NGRAM_PARAMETERS].some((name) => body[name] !== undefined)) {
+    return { type: 'FTS', reason: 'the request has parameters of full-text indexes' };
+  }
+  const chosen = chooseByType(type);
+  if (chosen !== undefined) return chosen;
+  if (!isScalar(type)) {
+    const hint = 'Vectors, lists of plain values, texts, numbers, times and flags can.';
+    throw invalidInput(`The column ${quotePath(column)} is of a type that cannot have an index.`, hint);
+  }
+  const values = await sampleValues(request, services, { state, column });
+  return chooseForValues(values, type.kind === 'utf8');
+}
+
+interface VectorFacts {
+  readonly type: DataType;
+  readonly dimension: number;
+  readonly rows: number;
+  /** Memory for the cache of indexes. */
+  readonly cacheBytes: number;
+}
+
+/** An index of whole vectors is quicker to build and to search, as long as it fits into memory beside others. */
+export function chooseForVectors({ type, dimension, rows, cacheBytes }: VectorFacts): ChosenIndex {
+  const item = type.kind === 'fixed-size-list' ? type.item.type : undefined;
+  if (item?.kind === 'int') return { type: 'IVF_FLAT', reason: 'it is the only type for vectors of bytes' };
+  if (type.kind === 'list') return { type: 'IVF_PQ', reason: 'each row has several vectors' };
+  const bytes = rows * dimension * ((item?.kind === 'float' ? item.bits : 32) / 8);
+  if (bytes <= cacheBytes / 2) {
+    return { type: 'IVF_FLAT', reason: 'the uncompressed vectors fit into the index cache (engine.indexCacheBytes)' };
+  }
+  const reason = 'the uncompressed vectors would not fit into the index cache (engine.indexCacheBytes)';
+  // Product quantization splits vectors into parts of equal length.
+  return { type: dimension % 8 === 0 ? 'IVF_PQ' : 'IVF_HNSW_SQ', reason };
+}
+
+function chooseByType(type: DataType): ChosenIndex | undefined {
+  if (type.kind === 'bool') return { type: 'BITMAP', reason: 'a flag has two values' };
+  if (type.kind !== 'list') return undefined;
+  return isScalar(type.item.type) ? { type: 'LABEL_LIST', reason: 'the column has lists' } : undefined;
+}
+
+function isScalar({ kind }: DataType): boolean {
+  return ['int', 'float', 'decimal', 'utf8', 'date', 'time', 'timestamp', 'duration', 'bool'].includes(kind);
+}
+
+const SAMPLED_ROWS = 2000;
+const WORDS_OF_TEXT = 5;
+const FEW_VALUES = 0.02;
+
+/** `values` are JSON texts of a sample. */
+export function chooseForValues(values: readonly string[], isText: boolean): ChosenIndex {
+  const present = values.filter((value) => value !== 'null');
+  if (isText) {
+    const words = present.reduce((sum, value) => sum + value.split(/\s+/).length, 0) / Math.max(present.length, 1);
+    if (words >= WORDS_OF_TEXT) return { type: 'FTS', reason: `the texts have ${Math.round(words)} words on average` };
+  }
+  const distinct = new Set(present).size;
+  if (present.length >= 100 && distinct <= present.length * FEW_VALUES) {
+    return { type: 'BITMAP', reason: `${present.length} sampled rows have ${distinct} different values` };
+  }
+  return { type: 'BTREE', reason: `${present.length} sampled rows have ${distinct} different values` };
+}
+
+interface SampledColumn {
+  readonly state: TableState;
+  readonly column: FieldPath;
+}
+
+async function sampleValues(
+  request: TableRequest,
+  { engine }: Services,
+  { state, column }: SampledColumn,
+): Promise<readonly string[]> {
+  const query = {
+    vectors: [],
+    prefilter: true,
+    bypassVectorIndex: false,
+    fastSearch: false,
+    withRowId: false,
+    k: SAMPLED_ROWS,
+    projection: { kind: 'names', paths: [column] },
+  } as const;
+  const { files } = await engine.rows.query(state, query, readQueryTimeout(request));
+  const values: string[] = [];
+  for await (const file of files) for (const [value = 'null'] of writeValues(file)) values.push(value);
+  return values;
+}

@@ -1,0 +1,59 @@
+import { ALL_PROBES, chooseMeasured } from '../../model/tuning/search-tuning.ts';
+import type { IndexTuning, MeasuredSearch, TunedClass } from '../../model/tuning/search-tuning.ts';
+import type { IndexSearch, MeasuredSearchContent } from '../../wire/indexes.ts';
+import type { Sent } from '../../wire/shapes.ts';
+
+/** What searches of an index without parameters use and find. */
+export function toSearchContent(tuning: IndexTuning): Sent<IndexSearch> {
+  const { target, classes, tunedAt, milliseconds } = tuning;
+  const [unfiltered, ...filtered] = classes.map((each) => toMeasuredContent(each, target));
+  return {
+    recall_target: target,
+    ...(unfiltered ?? { share: 1, recall: 0, latency_ms: 0 }),
+    filtered,
+    tuned_at: new Date(tunedAt).toISOString(),
+    tuning_ms: milliseconds,
+    advice: findAdvice(tuning),
+  };
+}
+
+function toMeasuredContent(tuned: TunedClass, target: number): Sent<MeasuredSearchContent> {
+  const { settings, recall, milliseconds }: MeasuredSearch = chooseMeasured(tuned, target) ?? NOTHING;
+  const isAll = settings.probes === ALL_PROBES;
+  return {
+    share: tuned.share,
+    recall,
+    latency_ms: milliseconds,
+    nprobes: isAll ? undefined : settings.probes,
+    all_partitions: isAll ? true : undefined,
+    exact: settings.isExact,
+    refine_factor: settings.refineFactor,
+    ef: settings.ef,
+  };
+}
+
+const NOTHING: MeasuredSearch = { settings: {}, recall: 0, milliseconds: 0 };
+
+function findAdvice({ classes, target, indexType }: IndexTuning): string | undefined {
+  const missed = classes.find((each) => {
+    const { recall, settings } = chooseMeasured(each, target) ?? NOTHING;
+    return recall < target || settings.isExact === true;
+  });
+  if (missed === undefined) return undefined;
+  const { recall, settings } = chooseMeasured(missed, target) ?? NOTHING;
+  const filter = missed.share === 1 ? '' : ` with a filter that ${missed.share * 100} % of the rows pass`;
+  const wanted = `${Math.round(target * 100)} %`;
+  const fact =
+    settings.isExact === true
+      ? `Searches${filter} compare every row: the index does not find ${wanted} of the exact neighbours.`
+      : `Searches${filter} find ${Math.round(recall * 100)} % of the exact neighbours, where ${wanted} are wanted.`;
+  return `${fact} ${REMEDIES[indexType] ?? 'Build the index again with another type.'}`;
+}
+
+const REMEDIES: Readonly<Record<string, string>> = {
+  IVF_FLAT: 'Build the index again with fewer partitions (num_partitions).',
+  IVF_PQ: 'Build the index again with more sub-vectors (num_sub_vectors), or as IVF_HNSW_SQ.',
+  IVF_RQ: 'Build the index again with more bits (num_bits), or as IVF_HNSW_SQ.',
+  IVF_HNSW_SQ: 'Build the index again with more neighbours (m) and a greater ef_construction.',
+  IVF_HNSW_PQ: 'Build the index again as IVF_HNSW_SQ, or with more sub-vectors (num_sub_vectors).',
+};

@@ -1,0 +1,168 @@
+import type { Catalog } from '../catalog/catalog.ts';
+import type { Engine, SearchSample } from '../engine/engine.ts';
+import { VECTOR_INDEX_TYPES } from '../model/index-spec.ts';
+import type { IndexDescription, VectorIndexType } from '../model/index-spec.ts';
+import { formatPath } from '../model/identifier.ts';
+import type { IndexLimits } from '../model/limits.ts';
+import type { TableRecord } from '../model/table.ts';
+import { TUNED_SHARES, chooseMeasured, findTuning, withMargin } from '../model/tuning/search-tuning.ts';
+import type { IndexTuning, MeasuredSearch, SearchSettings, TunedClass } from '../model/tuning/search-tuning.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
+import { LADDERS, START, climb } from './climb.ts';
+
+export interface TunerParts {
+  readonly engine: Pick<Engine, 'indexes'>;
+  readonly catalog: Pick<Catalog, 'tables'>;
+  readonly telemetry: Telemetry;
+  readonly limits: IndexLimits;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+interface TuneRequest {
+  readonly index: string;
+  /** Absent: the main branch. */
+  readonly branch?: string | undefined;
+  /** By default that of the last time, or the setting's. */
+  readonly target?: number | undefined;
+  /** What the build or refresh took, in milliseconds: the measurement may take a part of it. */
+  readonly buildMilliseconds: number;
+}
+
+const QUERIES_MAX = 40;
+
+/** The measurement takes at most this part of the build, or `index.tuningSecondsMin` if that is more. */
+const PART_OF_BUILD = 0.08;
+/** The part of that time after which no more exact neighbours are looked for. */
+const PART_FOR_NEIGHBOURS = 0.3;
+
+/** Without a filter it may take so much longer. */
+const LATE_MILLISECONDS = 500;
+
+/** An index is measured again when its table has grown or shrunk by this part. */
+const CHANGE_MIN = 0.1;
+
+/** Measures vector indexes, and keeps what searches without parameters use. */
+export class Tuner {
+  readonly #parts: TunerParts;
+
+  constructor(parts: TunerParts) {
+    this.#parts = parts;
+  }
+
+  /** A failure is reported and changes nothing: the index serves searches all the same. A dropped table is none. */
+  async tune(table: TableRecord, request: TuneRequest): Promise<IndexTuning | undefined> {
+    const { catalog, telemetry, limits } = this.#parts;
+    if (limits.tuningSeconds === 0) return undefined;
+    try {
+      const tuning = await this.#measure(table, request);
+      if (tuning === undefined) {
+        // What is known is of an index before this one, or of other rows.
+        const { index, branch } = request;
+        if (findTuning(table.tunings, index, branch)) await catalog.tables.removeTuning(table.id, index, branch);
+        return undefined;
+      }
+      await catalog.tables.saveTuning(table.id, tuning);
+      // The metric is that of the main branch.
+      if (tuning.branch !== undefined) return tuning;
+      const { index, indexType, target, milliseconds } = tuning;
+      const recalls = tuning.classes.map((each) => chooseMeasured(each, target)?.recall ?? 0);
+      telemetry.emit({
+        kind: 'index-tuned',
+        table: formatPath(table.path),
+        index,
+        indexType,
+        target,
+        recalls,
+        milliseconds,
+      });
+      return tuning;
+    } catch (cause) {
+      // A catalog that cannot answer does not hide the failure.
+      const exists = await catalog.tables.has(table.id).catch(() => true);
+      if (exists) telemetry.emit({ kind: 'background-failed', task: 'index tuning', cause });
+      return undefined;
+    }
+  }
+
+  /** For after maintenance: the indexes that were never measured, or whose table has changed much since. */
+  async tuneChanged(table: TableRecord, buildMilliseconds: number): Promise<void> {
+    const indexes = await this.#parts.engine.indexes.list({ ...table, branch: undefined, version: undefined });
+    for (const index of indexes) {
+      if (!isVectorIndex(index.type) || !hasChanged(table, index)) continue;
+      await this.tune(table, { index: index.name, buildMilliseconds });
+    }
+  }
+
+  async #measure(table: TableRecord, request: TuneRequest): Promise<IndexTuning | undefined> {
+    const { engine, limits, now } = this.#parts;
+    const { index, branch, buildMilliseconds } = request;
+    const startedAt = performance.now();
+    const allowed = Math.max(limits.tuningSecondsMin * 1000, buildMilliseconds * PART_OF_BUILD);
+    const milliseconds = Math.min(allowed, limits.tuningSeconds * 1000);
+    const target = request.target ?? findTuning(table.tunings, index, branch)?.target ?? limits.recallPercent / 100;
+    const sample = await engine.indexes.openSample(
+      { location: table.location, branch },
+      { index, queriesMax: QUERIES_MAX, milliseconds: milliseconds * PART_FOR_NEIGHBOURS },
+    );
+    if (sample === undefined) return undefined;
+    const { type } = sample.index;
+    try {
+      const classes = await measureClasses(sample, withMargin(target), startedAt + milliseconds);
+      if (classes.length === 0) return undefined;
+      const { column, dimension, distanceType, rows } = sample;
+      const facts = { index, branch, indexType: type, column, dimension, distanceType, target, rows, classes };
+      return { ...facts, tunedAt: now(), milliseconds: Math.round(performance.now() - startedAt) };
+    } finally {
+      sample.close();
+    }
+  }
+}
+
+/** Each class starts where the one before has ended: a narrower filter needs more partitions. */
+async function measureClasses(sample: SearchSample, goal: number, until: number): Promise<readonly TunedClass[]> {
+  const { type } = sample.index;
+  const classes: TunedClass[] = [];
+  if (!isVectorIndex(type)) return classes;
+  let start = START;
+  // Half a measurement would be worse than a late one.
+  const latest = Math.max(until, performance.now()) + LATE_MILLISECONDS;
+  for (const share of TUNED_SHARES) {
+    let isLate = false;
+    const measure = async (settings: SearchSettings): Promise<MeasuredSearch | undefined> => {
+      isLate = performance.now() >= (share === 1 ? latest : until);
+      return isLate ? undefined : { settings, ...(await sample.measure(settings, share, goal)) };
+    };
+    const climbed = await climb({ ladders: LADDERS[type], start, goal, measure });
+    // What is not known of a class is assumed from the one before, on the safe side.
+    if (climbed === undefined || (isLate && share < 1 && climbed.recall < goal)) break;
+    const exact = climbed.recall < goal ? toExact(sample, climbed.measured) : [];
+    classes.push({ share, measured: [...climbed.measured, ...exact].map(rounded) });
+    start = climbed.position;
+  }
+  return classes;
+}
+
+/** An index that does not reach the goal is not used, unless that would take much longer. */
+function toExact({ exactMilliseconds }: SearchSample, tried: readonly MeasuredSearch[]): readonly MeasuredSearch[] {
+  const slowest = Math.max(...tried.map(({ milliseconds }) => milliseconds));
+  if (exactMilliseconds > slowest * EXACT_FACTOR_MAX) return [];
+  return [{ settings: { isExact: true }, recall: 1, milliseconds: exactMilliseconds }];
+}
+
+const EXACT_FACTOR_MAX = 4;
+
+function isVectorIndex(type: string): type is VectorIndexType {
+  return VECTOR_INDEX_TYPES.some((each) => each === type);
+}
+
+/** A restore brings an earlier index of the same name back, maybe one of another type. */
+function hasChanged({ tunings }: TableRecord, { name, type, indexedRows = 0 }: IndexDescription): boolean {
+  const tuning = findTuning(tunings, name, undefined);
+  if (tuning === undefined || tuning.indexType !== type) return true;
+  return Math.abs(indexedRows - tuning.rows) >= tuning.rows * CHANGE_MIN;
+}
+
+function rounded({ settings, recall, milliseconds }: MeasuredSearch): MeasuredSearch {
+  return { settings, recall: Math.floor(recall * 1000) / 1000, milliseconds: Math.round(milliseconds * 100) / 100 };
+}
