@@ -58,8 +58,11 @@ export interface Framing {
 const TURN_MILLISECONDS = 5;
 
 export async function* frame(framing: Framing, { head, files }: ResultFiles): AsyncGenerator<Uint8Array> {
-  yield* framing.begin(head);
+  let isBegun = false;
   for await (const file of files) {
+    // Here, because a reader that stops at the schema must stop the files as well.
+    if (!isBegun) yield* framing.begin(head);
+    isBegun = true;
     let turnAt = performance.now() + TURN_MILLISECONDS;
     for (const piece of framing.add(file)) {
       yield piece;
@@ -68,6 +71,7 @@ export async function* frame(framing: Framing, { head, files }: ResultFiles): As
       turnAt = performance.now() + TURN_MILLISECONDS;
     }
   }
+  if (!isBegun) yield* framing.begin(head);
   yield* framing.end();
 }
 

@@ -122,6 +122,23 @@ suite('batches of one result', () => {
     }
   });
 
+  test('are let go when the reader stops at the schema', async () => {
+    let hasStopped = false;
+    const files = {
+      [Symbol.asyncIterator]: () => ({
+        next: async () => ({ done: false, value: toFile([{ id: 1, text: 'x', word: 'a' }]) }) as const,
+        async return() {
+          hasStopped = true;
+          return { done: true, value: undefined } as const;
+        },
+      }),
+    };
+    const pieces = frame(arrowStream(), { head: EMPTY, files });
+    await pieces.next();
+    await pieces.return(undefined);
+    assert.ok(hasStopped);
+  });
+
   test('become a file whose footer gives the position of every batch', async () => {
     const batches = [0, 1, 2].map((id) => toFile([{ id, text: 'x', word: WORDS[id] ?? '' }]));
     const table = tableFromIPC(await collect(frame(arrowFile(), toResult(batches))));
