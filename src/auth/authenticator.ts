@@ -51,16 +51,18 @@ export function createAuthenticator(
 
   /** Refuses with `Unauthenticated`, or with `ServiceUnavailable` when the keys of a token's issuer are not available. */
   const authenticate = async ({ apiKey, bearer }: Credentials): Promise<Caller> => {
-    requireOneCredential(apiKey, bearer);
-    const key = apiKey ?? (bearer !== undefined && isApiKey(bearer) ? bearer : undefined);
-    if (key !== undefined) return callerOfKey(await findKey(key));
-    if (bearer !== undefined) {
-      // A key that an operator chose, such as `auth.adminKey`, can have any form but that of a token.
-      const chosen = looksLikeToken(bearer) ? undefined : await findKey(bearer);
-      return chosen === undefined ? callerOfToken(bearer) : callerOfKey(chosen);
-    }
+    const caller = apiKey === undefined ? undefined : callerOfKey(await findKey(apiKey));
+    if (caller !== undefined && (bearer === undefined || bearer === apiKey)) return caller;
+    if (bearer !== undefined) return requireSame(await callerOfBearer(bearer), caller);
     if (settings.required) throw missingCredential();
     return ANONYMOUS;
+  };
+
+  const callerOfBearer = async (bearer: string): Promise<Caller> => {
+    if (isApiKey(bearer)) return callerOfKey(await findKey(bearer));
+    // A key that an operator chose, such as `auth.adminKey`, can have any form but that of a token.
+    const chosen = looksLikeToken(bearer) ? undefined : await findKey(bearer);
+    return chosen === undefined ? callerOfToken(bearer) : callerOfKey(chosen);
   };
 
   const findKey = async (key: string): Promise<KeyRecord | undefined> => {
@@ -115,15 +117,14 @@ function requireUsableIssuers({ issuers, ownIssuer }: AuthSettings): void {
   if (faults.length > 0) throw new Error(`The issuers of access tokens are not usable. ${faults.join(' ')}`);
 }
 
-/**
- * Two credentials are refused, even when both are good: whichever we chose, half of the readers of a log would expect the
- * other. RFC 6750, section 2, forbids it for tokens.
- */
-function requireOneCredential(apiKey: string | undefined, bearer: string | undefined): void {
-  if (apiKey === undefined || bearer === undefined) return;
-  throw new ServiceError('Unauthenticated', 'The request carries two credentials.', {
-    hint: 'Send either an API key or an access token, not both.',
-  });
+/** Of two credentials neither wins: whichever we chose, half of the readers of a log would expect the other. */
+function requireSame(caller: Caller, other: Caller | undefined): Caller {
+  if (other === undefined || other.id === caller.id) return caller;
+  throw new ServiceError(
+    'Unauthenticated',
+    'The API key and the bearer credential of the request name different callers.',
+    { hint: 'Send one of the two, or two of the same caller.' },
+  );
 }
 
 function missingCredential(): ServiceError {

@@ -1,6 +1,8 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { ERROR_KINDS } from '../errors/service-error.ts';
 import type { ErrorName, ErrorStatus } from '../errors/service-error.ts';
 import type { Dialect } from '../operations/operation.ts';
+import { withoutEmptyVector } from '../wire/query-forms.ts';
 
 /**
  * The protocol release that the LanceDB client adapts to: 0.3.0 has several vectors in one query and structured
@@ -15,6 +17,27 @@ export const LANCEDB_PROTOCOL = '0.4.0';
 export function chooseDialect(path: string, userAgent: string | undefined): Dialect {
   if (path.endsWith('/') && path.length > 1) return 'lancedb';
   return userAgent?.startsWith('LanceDB-') === true ? 'lancedb' : 'lance';
+}
+
+/** With a version and a language behind it: the name of the clients that are generated from the Lance REST description. */
+const GENERATED_CLIENT = 'OpenAPI-Generator/';
+
+/**
+ * The media types that a client prefers. Generated clients ask for JSON wherever an error could be JSON, and then read
+ * what the description says: in place of a preference they get the first type that an operation offers.
+ */
+export function acceptOf(headers: Pick<IncomingHttpHeaders, 'accept' | 'user-agent'>): string | undefined {
+  const { accept, 'user-agent': userAgent } = headers;
+  return accept === 'application/json' && userAgent?.startsWith(GENERATED_CLIENT) === true ? undefined : accept;
+}
+
+/**
+ * The models of generated clients, and that of Lance itself, which does not name itself, require a vector in every query;
+ * a scan has one without members. From other callers the contract demands a vector that has one.
+ */
+export function toContractBody(body: Record<string, unknown>, userAgent: string | undefined): Record<string, unknown> {
+  const isLanceClient = userAgent === undefined || userAgent.startsWith(GENERATED_CLIENT);
+  return isLanceClient ? withoutEmptyVector(body) : body;
 }
 
 /** The status of an error. LanceDB clients get 400 for the kinds below. */

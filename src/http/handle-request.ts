@@ -10,6 +10,7 @@ import type { Operation, Reply } from '../operations/operation.ts';
 import { toWorkClass } from './admission/admission-control.ts';
 import type { AdmissionRequest } from './admission/admission-control.ts';
 import type { RefusalCache } from './admission/refusal-cache.ts';
+import { toContractBody } from './dialects.ts';
 import type { Forwarder } from './forwarding/forwarder.ts';
 import { toErrorReply, toPublicError } from './reply/error-reply.ts';
 import { toHttpReply } from './reply/reply.ts';
@@ -101,7 +102,9 @@ async function execute(routed: RoutedRequest, http: HttpDependencies): Promise<R
   const { query, queryLists } = readQueryValues(message.url ?? '', operation.query, dialect);
   const delimiter = query['delimiter'] ?? DEFAULT_DELIMITER;
   const json = readsJson ? (raw ?? (await readBody(context, http.limits.http.jsonBytesMax, http))) : {};
-  const body = readsJson ? decodeBody(operation, json, dialect, http.services) : json;
+  const body = readsJson
+    ? decodeBody(operation, toContractBody(json, message.headers['user-agent']), dialect, http.services)
+    : json;
   if (operation.body.kind === 'arrow') requireMediaType(message, ARROW_STREAM);
 
   const admitted = http.load.admission.enter(admissionRequest);

@@ -2,6 +2,7 @@ import type { Type } from 'typebox';
 import { invalidInput } from '../errors/service-error.ts';
 import type { ServiceError } from '../errors/service-error.ts';
 import { quoteForMessage } from '../model/identifier.ts';
+import { withoutNulls } from '../model/strict-json.ts';
 import type { Dialect, Operation } from '../operations/operation.ts';
 import type { Services } from '../operations/services.ts';
 import { escapePointer, findFaults, matches } from './find-faults.ts';
@@ -25,12 +26,6 @@ export function decodeBody(
     telemetry.emit({ kind: 'unknown-fields-ignored', operation: operation.id, names: ignored });
   }
   return body;
-}
-
-/** A null field counts as absent. */
-function withoutNulls(body: Body): Body {
-  if (!Object.values(body).includes(null)) return body;
-  return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
 }
 
 const FIELD_CHARACTERS_MAX = 200;

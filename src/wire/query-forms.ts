@@ -1,4 +1,4 @@
-import { isObject } from '../model/strict-json.ts';
+import { isObject, withoutNulls } from '../model/strict-json.ts';
 
 /** The LanceDB client writes query bodies in other forms than the contract. Every caller may send either. */
 export function toContractQuery(body: Readonly<Record<string, unknown>>): Record<string, unknown> {
@@ -9,6 +9,11 @@ export function toContractQuery(body: Readonly<Record<string, unknown>>): Record
     full_text_query: toContractFullText(body['full_text_query']),
     k: isUnlimited(body['k']) ? UNLIMITED : body['k'],
   });
+}
+
+/** The same for operations beside those of the contract, where a vector without members is none for every caller. */
+export function toContractSearch(body: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return toContractQuery(withoutEmptyVector(body));
 }
 
 const PROBE_FIELDS = ['nprobes', 'minimum_nprobes', 'maximum_nprobes'] as const;
@@ -41,12 +46,19 @@ function withoutClientDefaults({ approx_mode: mode, ...body }: Readonly<Record<s
 export function toContractExplanation(body: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const { query } = body;
   if (!isObject(query)) return { ...body };
-  const given = Object.fromEntries(Object.entries(query).filter(([, value]) => value !== null));
-  return { ...body, query: toContractQuery(given) };
+  return { ...body, query: toContractSearch(withoutNulls(query)) };
+}
+
+/** A vector without members is none. */
+export function withoutEmptyVector(body: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const { vector, ...rest } = body;
+  const isEmpty = isObject(vector) && Object.keys(withoutNulls(vector)).length === 0;
+  return isEmpty ? rest : body;
 }
 
 /** `[]` means no vector, `[1, 2]` one, `[[1, 2], [3, 4]]` several. */
 function toContractVector(vector: unknown): unknown {
+  if (isObject(vector)) return withoutNulls(vector);
   if (!Array.isArray(vector)) return vector;
   if (vector.length === 0) return undefined;
   return Array.isArray(vector[0]) ? { multi_vector: vector } : { single_vector: vector };

@@ -146,15 +146,24 @@ suite('a request with an access token', () => {
     assert.equal((await authenticator.authenticate({ ...NONE, bearer })).id, `token:${provider.issuer}#loader`);
   });
 
-  test('is refused when it carries an API key as well, even when both are good', async () => {
+  test('is refused beside a key of another caller, even when both are good', async () => {
     const { key, digest } = generateApiKey();
     const lookup = lookupOf({ [digest]: { id: 'k1', name: 'loader', grants: [READER] } });
     const authenticator = createAuthenticator(settings, lookup, Date.now);
     const bearer = await provider.token();
-    const message = 'The request carries two credentials.';
+    const message = 'The API key and the bearer credential of the request name different callers.';
     await assertRefused(authenticator.authenticate({ apiKey: key, bearer }), message);
-    await assertRefused(authenticator.authenticate({ apiKey: key, bearer: key }), message);
-    await assertRefused(authenticator.authenticate({ apiKey: '', bearer }), message);
+  });
+
+  test('is refused beside a key that is not valid, and a key beside a token that is not', async () => {
+    const { key, digest } = generateApiKey();
+    const lookup = lookupOf({ [digest]: { id: 'k1', name: 'loader', grants: [READER] } });
+    const authenticator = createAuthenticator(settings, lookup, Date.now);
+    const bearer = await provider.token();
+    await assertRefused(authenticator.authenticate({ apiKey: '', bearer }), BAD_KEY);
+    await assertRefused(authenticator.authenticate({ apiKey: generateApiKey().key, bearer }), BAD_KEY);
+    await assertRefused(authenticator.authenticate({ apiKey: key, bearer: generateApiKey().key }), BAD_KEY);
+    await assert.rejects(authenticator.authenticate({ apiKey: key, bearer: 'a.b.c' }), { kind: 'Unauthenticated' });
   });
 
   test('is not accepted as an API key', async () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ERROR_KINDS } from '../../src/errors/service-error.ts';
 import type { ErrorName } from '../../src/errors/service-error.ts';
-import { LANCEDB_PROTOCOL, chooseDialect, statusFor } from '../../src/http/dialects.ts';
+import { LANCEDB_PROTOCOL, acceptOf, chooseDialect, statusFor, toContractBody } from '../../src/http/dialects.ts';
 
 test('knows the LanceDB client by the slash at the end of its addresses', () => {
   assert.equal(chooseDialect('/v1/table/a/update/', undefined), 'lancedb');
@@ -15,6 +15,28 @@ test('knows the LanceDB client by its name', () => {
   assert.equal(chooseDialect('/v1/tables', 'LanceDB-Node-Client/0.31.0'), 'lancedb');
   assert.equal(chooseDialect('/v1/tables', 'LanceDB-Rust-Client/0.38.0'), 'lancedb');
   assert.equal(chooseDialect('/v1/tables', 'curl/8 LanceDB-Node-Client'), 'lance');
+});
+
+const GENERATED = 'OpenAPI-Generator/0.13.0/python';
+
+test('reads no preference from the Accept that every generated client sends', () => {
+  assert.equal(acceptOf({ accept: 'application/json', 'user-agent': GENERATED }), undefined);
+  assert.equal(acceptOf({ accept: 'application/json', 'user-agent': 'curl/8' }), 'application/json');
+  assert.equal(acceptOf({ accept: 'application/json' }), 'application/json');
+  const stream = 'application/vnd.apache.arrow.stream';
+  assert.equal(acceptOf({ accept: stream, 'user-agent': GENERATED }), stream);
+  assert.equal(acceptOf({ 'user-agent': GENERATED }), undefined);
+});
+
+test('reads no vector where a client of the Lance description sends one without members', () => {
+  const nulls = { single_vector: null, multi_vector: null };
+  for (const vector of [{}, nulls]) {
+    assert.deepEqual(toContractBody({ k: 1, vector }, GENERATED), { k: 1 });
+    assert.deepEqual(toContractBody({ k: 1, vector }, undefined), { k: 1 });
+    assert.deepEqual(toContractBody({ k: 1, vector }, 'curl/8'), { k: 1, vector });
+  }
+  const body = { vector: { single_vector: [1], multi_vector: null } };
+  assert.deepEqual(toContractBody(body, GENERATED), body);
 });
 
 test('answers each refusal with the status of the table of codes', () => {

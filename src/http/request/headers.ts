@@ -6,6 +6,7 @@ import { checkNames } from '../../model/identifier.ts';
 import type { NamespacePath } from '../../model/identifier.ts';
 import { isObject } from '../../model/strict-json.ts';
 import { DEFAULT_DATABASE } from '../../model/table.ts';
+import { acceptOf } from '../dialects.ts';
 
 /** A second one would be ambiguous: proxies and servers differ in which of the two counts. */
 const SINGLE_HEADERS = new Set([
@@ -133,7 +134,7 @@ export type HeaderReader = (name: string) => string | undefined;
 export function headerReader(message: IncomingMessage, context: unknown): HeaderReader {
   const fromContext = readContextHeaders(context);
   return (name) => {
-    const sent = message.headers[name];
+    const sent = name === 'accept' ? acceptOf(message.headers) : message.headers[name];
     if (sent !== undefined) return Array.isArray(sent) ? sent.join(', ') : sent;
     return fromContext?.get(name);
   };

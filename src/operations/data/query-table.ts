@@ -3,7 +3,7 @@ import { jsonDocument, jsonLines } from '../../arrow/results/json-rows.ts';
 import { arrowFile, arrowStream, frame, frameWhole, isRead } from '../../arrow/results/result-framing.ts';
 import type { Framing, ResultFiles } from '../../arrow/results/result-framing.ts';
 import { CountRowsBody, QueryTableBody, RowsReply } from '../../wire/data.ts';
-import { toContractQuery } from '../../wire/query-forms.ts';
+import { toContractSearch } from '../../wire/query-forms.ts';
 import { defineTableOperation, json } from '../operation.ts';
 import { toTableState } from '../shared/table-state.ts';
 import { VERSION_HEADER, replyToQuery } from './cached-query.ts';
@@ -24,7 +24,7 @@ export const queryTable = defineTableOperation({
   path: '/v1/table/:id/query',
   summary: 'Find rows by vector, full text and SQL filter',
   permission: 'read',
-  body: { kind: 'json', shape: QueryTableBody, normalize: toContractQuery },
+  body: { kind: 'json', shape: QueryTableBody, normalize: toContractSearch },
   replies: [
     { mediaType: ARROW_FILE, shape: Bytes, description: 'The rows as an Arrow IPC file.' },
     { mediaType: ARROW_STREAM, shape: Bytes, description: 'The rows as an Arrow IPC stream.' },

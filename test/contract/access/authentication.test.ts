@@ -103,9 +103,15 @@ suite('a request with an API key', () => {
     assert.equal((await server.client({ key }).get('/v1/tables')).status, 200);
   });
 
-  test('and an access token beside it is a 401', async () => {
+  test('and the same key as bearer credential beside it is let in', async () => {
     const both = server.client({ headers: { authorization: `Bearer ${ADMIN_KEY}` }, key: ADMIN_KEY });
-    assertRefused(await both.get('/v1/tables'), unauthenticated);
+    assert.equal((await both.get('/v1/tables')).status, 200);
+  });
+
+  test('and the key of another caller beside it is a 401', async () => {
+    const other = await server.key([{ role: 'reader', database: 'default', path: [] }]);
+    const both = server.client({ headers: { authorization: `Bearer ${other}` }, key: ADMIN_KEY });
+    assertRefused(await both.get('/v1/tables'), { ...unauthenticated, detail: /different callers/ });
   });
 
   test('given twice is a 400: it is ambiguous which of the two counts', async () => {

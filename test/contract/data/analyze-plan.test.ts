@@ -244,6 +244,13 @@ suite('the vector of a query', () => {
     await refuse({ vector: {} }, /neither of single_vector or multi_vector/);
   });
 
+  test('is neither in the scans of generated clients, whose models require one', async () => {
+    const headers = { 'user-agent': 'OpenAPI-Generator/0.13.0/python', accept: 'application/json' };
+    const answer = await server.admin.post(`${documents.at}/analyze_plan`, { k: 3, vector: {} }, headers);
+    assert.equal(answer.status, 200, answer.text);
+    assert.equal(typeof answer.json, 'string');
+  });
+
   test('is an array of finite numbers of the dimension of the column', async () => {
     for (const single_vector of [
       [],

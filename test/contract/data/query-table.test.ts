@@ -71,6 +71,15 @@ suite('the reply to a query', () => {
     assert.deepEqual([...(tableFromIPC(bytes).getChild('id') ?? [])], [0, 1, 2]);
   });
 
+  test('is an Arrow file for generated clients, which always say that they accept JSON', async () => {
+    const headers = { accept: 'application/json', 'user-agent': 'OpenAPI-Generator/0.13.0/python' };
+    const { response, bytes } = await find(`${documents.at}/query`, { k: 3, vector: {} }, headers);
+    assert.equal(response.headers.get('content-type'), FILE);
+    assert.deepEqual([...(tableFromIPC(bytes).getChild('id') ?? [])], [0, 1, 2]);
+    const asked = await find(`${documents.at}/query`, { k: 3, vector: {} }, { ...headers, accept: STREAM });
+    assert.equal(asked.response.headers.get('content-type'), STREAM);
+  });
+
   test('is a JSON document when that is accepted', async () => {
     const answer = await server.admin.post(`${nested.at}/query`, { k: 2 }, { accept: 'application/json' });
     assert.match(answer.headers.get('content-type') ?? '', /^application\/json/);
@@ -125,6 +134,17 @@ suite('the reply to a query', () => {
 suite('a query', () => {
   test('without anything is a scan of the whole table', async () => {
     assert.equal((await ids({})).length, 20);
+  });
+
+  test('whose vector has no members has no vector', async () => {
+    const scan = { k: 3, filter: 'id > 4' };
+    for (const vector of [{}, { single_vector: null, multi_vector: null }]) {
+      assert.deepEqual(await ids({ ...scan, vector }), [5, 6, 7]);
+      const words = { full_text_query: { string_query: { query: '7', columns: ['body'] } } };
+      assert.equal((await ids({ k: 1, ...words, vector }))[0], 7);
+      const explained = await server.admin.post(`${documents.at}/explain_plan`, { query: { ...scan, vector } });
+      assert.equal(explained.status, 200, explained.text);
+    }
   });
 
   test('without a limit, as the LanceDB client writes it, finds all rows', async () => {

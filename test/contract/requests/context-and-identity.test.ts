@@ -212,9 +212,21 @@ suite('the identity in a body', () => {
     assert.equal(raised.status, 403, raised.text);
   });
 
-  test('with two credentials is a 401, as it is in the headers', async () => {
+  test('may have two credentials of one caller, as the headers may', async () => {
     const identity = { api_key: ADMIN_KEY, auth_token: ADMIN_KEY };
-    assertRefused(await server.stranger().post(`${table.at}/analyze_plan`, { identity }), unauthenticated);
+    const byBody = await server.stranger().post(`${table.at}/analyze_plan`, { identity });
+    assert.equal(byBody.status, 200, byBody.text);
+    const byHeaders = await server.admin.post(`${table.at}/analyze_plan`, {}, { authorization: `Bearer ${ADMIN_KEY}` });
+    assert.equal(byHeaders.status, 200, byHeaders.text);
+  });
+
+  test('with credentials of two callers is a 401 that says so, as it is in the headers', async () => {
+    const other = await server.key([{ role: 'reader', database: 'default', path: [] }]);
+    const identity = { api_key: ADMIN_KEY, auth_token: other };
+    const refused = { ...unauthenticated, detail: /name different callers/ };
+    assertRefused(await server.stranger().post(`${table.at}/analyze_plan`, { identity }), refused);
+    const headers = { authorization: `Bearer ${other}` };
+    assertRefused(await server.admin.post(`${table.at}/analyze_plan`, {}, headers), refused);
   });
 
   test('has the fields api_key and auth_token, both texts, and no other', async () => {
