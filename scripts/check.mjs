@@ -5,8 +5,8 @@ const bin = (name) => `node_modules/.bin/${name}`;
 const checks = [
   ['types', bin('tsc'), []],
   ['types of the console', bin('tsc'), ['--project', 'console']],
-  ['lint', bin('oxlint'), ['src', 'test', 'bench', 'trust', 'scripts', 'console']],
-  ['format', bin('oxfmt'), ['--check', 'src', 'test', 'bench', 'trust', 'scripts', 'console']],
+  ['lint', bin('oxlint'), ['src', 'test', 'bench', 'trust', 'clients', 'scripts', 'console']],
+  ['format', bin('oxfmt'), ['--check', 'src', 'test', 'bench', 'trust', 'clients', 'scripts', 'console']],
   ['bundle', process.execPath, ['scripts/bundle.mjs']],
   ['build of the console', process.execPath, ['scripts/console.mjs']],
   ['docs lists', process.execPath, ['scripts/docs.mjs', '--check']],

@@ -138,8 +138,8 @@ test('a module imports only the modules below it', () => {
   assert.deepEqual(wrong, []);
 });
 
-test('there are no import cycles in src and console, not even for types', () => {
-  const files = [...sources, ...listSources('console/src')];
+test('there are no import cycles in src, console and clients, not even for types', () => {
+  const files = [...sources, ...listSources('console/src'), ...listSources('clients')];
   const targets = new Map(files.map((file) => [file, readImports(file).map(({ to }) => to)]));
   const done = new Set<string>();
   const visit = (file: string, trail: readonly string[]): void => {
@@ -171,7 +171,7 @@ test('code for browsers does not import Node modules', () => {
 });
 
 test(`a folder has at most ${FILES_PER_FOLDER_MAX} files`, () => {
-  const files = [...sources, ...listSources('console/src')];
+  const files = [...sources, ...listSources('console/src'), ...listSources('clients')];
   const crowded = [...new Set(files.map((file) => dirname(file)))]
     .map((folder) => ({ folder, count: files.filter((file) => dirname(file) === folder).length }))
     .filter(({ count }) => count > FILES_PER_FOLDER_MAX);

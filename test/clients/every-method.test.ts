@@ -491,7 +491,7 @@ const CLASSES: readonly Documented[] = [
 
 /** The rows of the table below a heading: method and state. */
 function statesOf(heading: string): ReadonlyMap<string, State> {
-  const part = DOCS.split(/^## /m).find((each) => each.startsWith(`${heading}\n`)) ?? assert.fail(heading);
+  const part = DOCS.split(/^##+ /m).find((each) => each.startsWith(`${heading}\n`)) ?? assert.fail(heading);
   const rows = [...part.matchAll(/^\| `(\w+)` \| (works|refused by the client|not offered) \|/gm)];
   return new Map(rows.map(([, method = '', state]) => [method, state as State]));
 }

@@ -1,0 +1,58 @@
+import { randomBytes } from 'node:crypto';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Cluster } from '../test/support/cluster.ts';
+import { startPostgres, withoutPostgres } from '../test/support/postgres.ts';
+import type { TestPostgres } from '../test/support/postgres.ts';
+import { startServerProcess } from '../test/support/server-process.ts';
+import type { ClientService, ServiceKind, Skipped } from './client.ts';
+
+export interface RunningService extends ClientService {
+  close(): Promise<void>;
+}
+
+const KEY_BYTES = 24;
+const DATABASE = 'default';
+
+/** A fresh service with nothing in it: one server, or three nodes behind a load balancer. */
+export async function startClientService(kind: ServiceKind, isShort: boolean): Promise<RunningService> {
+  const root = await mkdtemp(join(tmpdir(), 'tiltyard-clients-'));
+  const [data, folder] = [join(root, 'data'), join(root, 'scratch')];
+  await mkdir(folder);
+  const key = randomBytes(KEY_BYTES).toString('hex');
+  const started = kind === 'nodes' ? await startNodes(data, key) : await startOne(data, key);
+  return {
+    url: started.url,
+    key,
+    database: DATABASE,
+    folder,
+    kind,
+    isShort,
+    async close() {
+      await started.close();
+      await rm(root, { recursive: true, force: true });
+    },
+  };
+}
+
+export function whyNoService(kind: ServiceKind): Skipped | undefined {
+  return kind === 'nodes' && withoutPostgres !== false ? { skipped: withoutPostgres } : undefined;
+}
+
+interface Started {
+  readonly url: string;
+  close(): Promise<unknown>;
+}
+
+async function startOne(data: string, key: string): Promise<Started> {
+  const server = await startServerProcess(data, [], { TILTYARD_ADMIN_KEY: key });
+  return { url: server.url, close: async () => server.stop() };
+}
+
+let postgres: Promise<TestPostgres> | undefined;
+
+async function startNodes(data: string, key: string): Promise<Started> {
+  const cluster = await Cluster.start({ folder: data, adminKey: key, postgres: await (postgres ??= startPostgres()) });
+  return { url: cluster.balancer.url, close: async () => cluster.close() };
+}

@@ -1,0 +1,5 @@
+import type { ClientSuite } from './client.ts';
+import { PYTHON } from './python/python.ts';
+
+/** In the order of the docs. */
+export const SUITES: readonly ClientSuite[] = [PYTHON];
