@@ -105,9 +105,9 @@ function refuse(sentence: string, hint: string): never {
   throw new ServiceError('TableSchemaValidationError', sentence, { hint });
 }
 
-/** Maps and fixed-size lists of structs need the storage format 2.2, which is not the engine's default. */
+/** Maps need the storage format 2.2, which is not the default of every engine release. */
 export function needsStorageVersion22(schema: Schema): boolean {
-  return schema.fields.some((field) => reaches(field.type, (type) => type.kind === 'map' || isStructVector(type)));
+  return schema.fields.some((field) => reaches(field.type, (type) => type.kind === 'map'));
 }
 
 /** Refuses a type that Lance 8.0 cannot write, or can write but not read. The caller checks its children. */
@@ -139,10 +139,11 @@ function remedyFor(type: DataType): string | undefined {
       return ['bool', 'int', 'float', 'utf8', 'binary'].includes(type.value.kind)
         ? undefined
         : 'Dictionaries hold strings, binary, booleans, integers or floats; send other values plain.';
+    case 'struct':
+      // Written, it shifts the columns behind it, and the table cannot be read.
+      return type.children.length === 0 ? 'A struct has at least one field.' : undefined;
     case 'list':
-      return type.layout === 'view' || type.layout === 'large-view'
-        ? 'Cast it to list or large list.'
-        : remedyForItem(type.item.type);
+      return type.layout === 'view' || type.layout === 'large-view' ? 'Cast it to list or large list.' : undefined;
     case 'map':
       return remedyForMap(type.entries.type, type.keysSorted);
     case 'fixed-size-list':
@@ -155,44 +156,22 @@ function remedyFor(type: DataType): string | undefined {
 function remedyForMap(entries: DataType, keysSorted: boolean): string | undefined {
   if (keysSorted) return 'Send the map without the mark that its keys are sorted.';
   const [key] = entries.kind === 'struct' ? entries.children : [];
-  return remedyForItem(entries) ?? (key?.nullable === true ? 'Mark the keys of the map as not null.' : undefined);
+  return key?.nullable === true ? 'Mark the keys of the map as not null.' : undefined;
 }
 
-/** Repetition levels cannot represent structs without fields, nor fixed-size lists of structs. */
-function remedyForItem(item: DataType): string | undefined {
-  if (reaches(item, isEmptyStruct)) return 'A struct inside a list or map has at least one field.';
-  if (reaches(item, isStructVector)) return 'A fixed-size list of structs cannot stand inside a list or map.';
-  return undefined;
-}
-
+/** Structs in a list of fixed size are written, and then not read beside other columns. */
 function remedyForFixedSizeList(length: number, item: DataType): string | undefined {
   if (length === 0) return 'A fixed-size list has at least one item.';
-  if (item.kind === 'struct') {
-    if (reaches(item, isEmptyStruct)) return 'A struct inside a list has at least one field.';
-    const hasLists = reaches(item, ({ kind }) => kind === 'list' || kind === 'map');
-    return hasLists ? 'A struct inside a fixed-size list cannot hold lists or maps.' : undefined;
-  }
-  if (item.kind === 'fixed-size-list') {
-    return reaches(item, ({ kind }) => kind === 'struct') ? 'Make the inner fixed-size list a list.' : undefined;
-  }
-  if (item.kind === 'bool' || findFixedWidth(item) !== undefined) return undefined;
+  if (item.kind === 'bool' || item.kind === 'fixed-size-list' || findFixedWidth(item) !== undefined) return undefined;
   return 'Items of a fixed-size list have a fixed width; send a list instead.';
 }
 
 /** Numbers in dictionaries are written by storage version 2.2 in a form that it does not read. */
 function remedyInVersion22(type: DataType): string | undefined {
   if (type.kind !== 'dictionary' || (type.value.kind !== 'int' && type.value.kind !== 'float')) return undefined;
-  return 'A table with maps or fixed-size lists of structs cannot hold dictionaries of numbers; send them plain.';
+  return 'A table with maps cannot hold dictionaries of numbers; send them plain.';
 }
 
 function reaches(type: DataType, isMatch: (type: DataType) => boolean): boolean {
   return isMatch(type) || childFields(type).some((child) => reaches(child.type, isMatch));
-}
-
-function isEmptyStruct(type: DataType): boolean {
-  return type.kind === 'struct' && type.children.length === 0;
-}
-
-function isStructVector(type: DataType): boolean {
-  return type.kind === 'fixed-size-list' && type.item.type.kind === 'struct';
 }

@@ -1,6 +1,6 @@
 import { quoteForMessage } from '../../model/identifier.ts';
 import type { DataType, Field } from '../../model/schema.ts';
-import { offsetBytes, requireFixedWidth, VIEW_BYTES, viewedBytes } from '../format/column-layout.ts';
+import { hasBit, offsetBytes, requireFixedWidth, VIEW_BYTES, viewedBytes } from '../format/column-layout.ts';
 import type { OffsetBytes } from '../format/column-layout.ts';
 import { EXTENSION_NAME_KEY, JSON_EXTENSION } from '../schema/schema-rules.ts';
 import type { BatchBuffers, BodyBuffer, FieldNode } from './batch-buffers.ts';
@@ -23,6 +23,18 @@ export function checkBatch(buffers: BatchBuffers, schema: BatchSchema): void {
   buffers.requireEnd();
 }
 
+/** The column around a field. */
+interface Parent {
+  readonly kind: DataType['kind'];
+  readonly nulls: Nulls | undefined;
+}
+
+/** Where a column is null. A column of the null type has no bitmap. */
+interface Nulls {
+  readonly node: FieldNode;
+  readonly bitmap: BodyBuffer | undefined;
+}
+
 class ColumnWalk {
   readonly #buffers: BatchBuffers;
   readonly #schema: BatchSchema;
@@ -34,33 +46,70 @@ class ColumnWalk {
   }
 
   /** `rows` is what the parent demands; below a list it is unknown, because the offsets are not read. */
-  checkColumn(field: Field, rows: number | undefined): void {
+  checkColumn(field: Field, rows: number | undefined, parent?: Parent): void {
     this.#path.push(field.name);
     const node = this.#buffers.nextNode();
     if (rows !== undefined && node.length !== rows) {
       this.#refuse(`has ${node.length} rows where ${rows} are declared`);
     }
-    this.#checkNulls(field, node);
-    this.#checkLayout(field, node);
+    const nulls = this.#readNulls(field, node);
+    if (nulls !== undefined && parent === undefined) this.#schema.nullColumns?.add(field.name);
+    if (field.type.kind === 'null') this.#checkNullType(parent);
+    else if (nulls !== undefined && !field.nullable) this.#checkRequired(nulls, parent);
+    this.#checkLayout(field, node, nulls);
     this.#path.pop();
   }
 
-  #checkNulls(field: Field, node: FieldNode): void {
+  #readNulls(field: Field, node: FieldNode): Nulls | undefined {
     if (field.type.kind === 'null') {
       if (node.nullCount !== node.length) this.#refuse('is of nulls only but counts rows that are not null');
-      this.#schema.nullColumns?.add(field.name);
-      return;
+      return { node, bitmap: undefined };
     }
-    if (node.nullCount > 0 && this.#path.length === 1) {
-      if (!field.nullable) this.#refuse(`has ${node.nullCount} nulls although the schema allows none`);
-      this.#schema.nullColumns?.add(field.name);
-    }
-    const validity = this.#buffers.nextBuffer();
-    if (node.nullCount > 0) this.#requireBytes(validity, Math.ceil(node.length / 8), 'validity');
+    const bitmap = this.#buffers.nextBuffer();
+    if (node.nullCount === 0) return undefined;
+    this.#requireBytes(bitmap, Math.ceil(node.length / 8), 'validity');
+    return { node, bitmap };
   }
 
-  #checkLayout(field: Field, node: FieldNode): void {
+  /** The engine cannot store a null struct that has such a field. */
+  #checkNullType(parent: Parent | undefined): void {
+    if (parent?.kind !== 'struct' || parent.nulls === undefined) return;
+    const row = this.#findNull(parent.nulls);
+    const where = row === undefined ? '' : ` in row ${row}`;
+    this.#refuse(`is of nulls only, in a struct that is null${where}`, 'Give the field a type, or leave it out.');
+  }
+
+  /** Below a null struct, a field that may not be null has no value; in a list of fixed size the engine wants one. */
+  #checkRequired(nulls: Nulls, parent: Parent | undefined): void {
+    if (parent?.kind === 'struct' && parent.nulls !== undefined) {
+      const row = this.#findNull(nulls, parent.nulls);
+      if (row !== undefined) this.#refuse(`is null in row ${row} although the schema allows no nulls`);
+      return;
+    }
+    const row = this.#findNull(nulls);
+    const where = row === undefined ? '' : `, the first in row ${row}`;
+    const hint = 'Mark the field as nullable, or send a value.';
+    this.#refuse(`has ${nulls.node.nullCount} nulls although the schema allows none${where}`, hint);
+  }
+
+  /** The first row that is null, and not null in the parent; `undefined` for ZSTD too, which is not decoded here. */
+  #findNull(nulls: Nulls, parent?: Nulls): number | undefined {
+    const bits = this.#readBitmap(nulls);
+    const parentBits = parent === undefined ? undefined : this.#readBitmap(parent);
+    if (bits === undefined || (parent !== undefined && parentBits === undefined)) return undefined;
+    for (let row = 0; row < nulls.node.length; row += 1) {
+      if (!hasBit(bits, row) && (parentBits === undefined || hasBit(parentBits, row))) return row;
+    }
+    return undefined;
+  }
+
+  #readBitmap({ node, bitmap }: Nulls): Buffer | undefined {
+    return bitmap === undefined ? undefined : this.#buffers.content(bitmap, Math.ceil(node.length / 8));
+  }
+
+  #checkLayout(field: Field, node: FieldNode, nulls: Nulls | undefined): void {
     const { type } = field;
+    const parent = { kind: type.kind, nulls };
     switch (type.kind) {
       case 'null':
         return this.#buffers.charge(node.length);
@@ -68,18 +117,19 @@ class ColumnWalk {
         return this.#requireBytes(this.#buffers.nextBuffer(), Math.ceil(node.length / 8), 'values');
       case 'utf8':
       case 'binary':
-        return type.layout === 'view' ? this.#checkViews(node) : this.#checkBytes(field, node, offsetBytes(type));
+        return type.layout === 'view'
+          ? this.#checkViews(node)
+          : this.#checkTexts(field, offsetBytes(type), { node, nulls });
       case 'list':
         this.#checkOffsets(node, offsetBytes(type));
-        return this.checkColumn(type.item, undefined);
+        return this.checkColumn(type.item, undefined, parent);
       case 'map':
         this.#checkOffsets(node, 4);
-        return this.checkColumn(type.entries, undefined);
+        return this.checkColumn(type.entries, undefined, parent);
       case 'fixed-size-list':
-        return this.checkColumn(type.item, node.length * type.length);
+        return this.checkColumn(type.item, node.length * type.length, parent);
       case 'struct':
-        if (type.children.length === 0) this.#buffers.charge(node.length);
-        for (const child of type.children) this.checkColumn(child, node.length);
+        for (const child of type.children) this.checkColumn(child, node.length, parent);
         return undefined;
       case 'dictionary':
         this.#checkFixedWidth(type.index, node);
@@ -90,12 +140,13 @@ class ColumnWalk {
     }
   }
 
-  #checkBytes(field: Field, node: FieldNode, bytes: OffsetBytes): void {
+  #checkTexts(field: Field, bytes: OffsetBytes, { node, nulls }: { node: FieldNode; nulls: Nulls | undefined }): void {
     const offsets = this.#checkOffsets(node, bytes);
     const data = this.#buffers.nextBuffer();
     if (field.type.kind !== 'utf8' || field.metadata.get(EXTENSION_NAME_KEY) !== JSON_EXTENSION) return;
-    const fault = jsonColumnFault(this.#buffers, { rows: node.length, offsetBytes: bytes, offsets, data });
-    if (fault !== undefined) this.#refuse(fault);
+    const validity = nulls === undefined ? undefined : this.#readBitmap(nulls);
+    const fault = jsonColumnFault(this.#buffers, { rows: node.length, offsetBytes: bytes, validity, offsets, data });
+    if (fault !== undefined) this.#refuse(fault, 'A JSON column holds standard JSON (RFC 8259), with each key once.');
   }
 
   #checkOffsets(node: FieldNode, bytes: OffsetBytes): BodyBuffer {

@@ -226,6 +226,20 @@ export const ERROR_RULES = {
     /The field `(.+?)` contained null values even though the field is marked non-null/,
     'The column {1} may not be null.',
   ),
+  'null-field-in-null-struct': unfit(
+    /Arrays of type Null cannot contain a null bitmask/,
+    'A struct is null and has a field of the null type, which the storage engine cannot store.',
+    'Give the field a type.',
+  ),
+  'null-in-required-item': unfit(
+    /non-nullable child of type .* contains nulls not present in parent/,
+    'A list holds nulls although its schema allows none.',
+  ),
+  'text-not-json': invalid(
+    /Failed to encode JSON: /,
+    'A text for a JSON column is not JSON.',
+    'A JSON column holds standard JSON (RFC 8259), with each key once.',
+  ),
   // Only for a schema that changed after the service compared the columns with the table's.
   'schema-mismatch': unfit(
     /field '.*' does not exist in table schema|cannot cast field '.*' from|fields did not match/,

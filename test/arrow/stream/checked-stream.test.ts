@@ -36,9 +36,11 @@ const REFUSED_FIXTURES: Readonly<Record<string, RegExp>> = {
   decimal32: /"d" has the type decimal32\(5, 2\).*decimal128/,
   decimal64: /"d" has the type decimal64\(12, 2\).*decimal128/,
   dense_union: /"x" has the type union.*struct/,
+  fsl_struct: /"x" has the type struct\[2\].*list/,
   interval_mdn: /"t" has the type interval\[month-day-nano\].*duration/,
   list_view: /"x" has the type list view<int32>.*list/,
   ree: /"x" has the type run-end-encoded.*plain/,
+  struct_empty: /"x" has the type struct.*at least one field/,
 };
 
 /** What the Arrow project's JavaScript cannot read back, and JSON, which comes back in the engine's binary form. */

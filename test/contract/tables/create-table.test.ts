@@ -164,7 +164,7 @@ suite('the stream of a create', () => {
     });
   }
 
-  for (const name of ['dense_union', 'interval_mdn', 'ree', 'decimal32', 'list_view']) {
+  for (const name of ['dense_union', 'interval_mdn', 'ree', 'decimal32', 'list_view', 'fsl_struct', 'struct_empty']) {
     test(`with a type that no table can hold (${name}) is a 400 that names the column`, async () => {
       const id = server.name();
       assertRefused(await create(id, fixtureStream(name)), badRequest(/column "[a-z]"/, CODE.schema));
