@@ -43,6 +43,7 @@ import { listAllTables, listTables, listTablesOfNamespace } from './tables/list-
 import { registerTable } from './tables/register-table.ts';
 import { renameTable } from './tables/rename-table.ts';
 import { UNSUPPORTED_OPERATIONS } from './unsupported.ts';
+import { WRITE_BUFFER_OPERATIONS } from './write-buffers.ts';
 
 /** Every operation that the service offers. Routes, OpenAPI, the permission table and the docs come from this list. */
 export const OPERATIONS: readonly Operation[] = [
@@ -93,6 +94,7 @@ export const OPERATIONS: readonly Operation[] = [
   listBranches,
   createBranch,
   deleteBranch,
+  ...WRITE_BUFFER_OPERATIONS,
   ...UNSUPPORTED_OPERATIONS,
   addColumns,
   alterColumns,

@@ -5,10 +5,10 @@ import { defineFor, json } from './operation.ts';
 import type { Operation } from './operation.ts';
 
 /** An operation of the public descriptions that is not offered here; the caller reads the reason. */
-interface Unsupported extends Pick<Operation, 'id' | 'path'> {
+interface Unsupported extends Pick<Operation, 'id' | 'path'>, Partial<Pick<Operation, 'methods'>> {
   readonly reason: string;
   /** A table when absent. */
-  readonly about?: 'table' | 'new-table' | 'database';
+  readonly about?: 'table' | 'new-table' | 'namespace' | 'database';
   /** `write` when absent. */
   readonly permission?: 'read' | 'write';
 }
@@ -18,6 +18,11 @@ const BACKFILL = 'Backfills fill columns that functions compute, and the service
 const VIEW = 'Materialized views need workers that run queries and functions, which the service has not.';
 const LSM = 'Writes go to the table at once; there is no write-ahead tree in front of it.';
 const BRANCH_JOIN = 'The service neither compares nor joins branches.';
+const EVENTS = 'Jobs have no history of events; describe_job tells state, phase, result and failure.';
+const PAUSE = 'A job runs to its end or is cancelled.';
+const FUNCTIONS = 'The service keeps no functions.';
+const SECRETS = 'The service keeps no secrets for functions.';
+const SQL_VIEWS = 'The service keeps no views; save the query where it is used.';
 
 export const UNSUPPORTED: readonly Unsupported[] = [
   { id: 'create_table_version', path: '/v1/table/:id/version/create', reason: CLIENT_COMMIT },
@@ -33,25 +38,45 @@ export const UNSUPPORTED: readonly Unsupported[] = [
   { id: 'refresh_materialized_view', path: '/v1/materialized_view/:id/refresh', reason: VIEW },
   { id: 'set_lsm_write_spec', path: '/v1/table/:id/set_lsm_write_spec', reason: LSM },
   { id: 'unset_lsm_write_spec', path: '/v1/table/:id/unset_lsm_write_spec', reason: LSM },
-  { id: 'get_lsm_write_spec', path: '/v1/table/:id/get_lsm_write_spec', permission: 'read', reason: LSM },
-  { id: 'get_lsm_stats', path: '/v1/table/:id/get_lsm_stats', permission: 'read', reason: LSM },
   { id: 'flush_lsm', path: '/v1/table/:id/flush_lsm', reason: LSM },
   { id: 'compact_lsm', path: '/v1/table/:id/compact_lsm', reason: LSM },
   { id: 'diff_table_branches', path: '/v1/table/:id/branches/diff', permission: 'read', reason: BRANCH_JOIN },
   { id: 'merge_table_branches', path: '/v1/table/:id/branches/merge', reason: BRANCH_JOIN },
   { id: 'cherry_pick_table_branch', path: '/v1/table/:id/branches/cherry_pick', reason: BRANCH_JOIN },
+  { id: 'enable_rte', path: '/v1/table/:id/enable_rte', reason: LSM },
+  { id: 'disable_rte', path: '/v1/table/:id/disable_rte', reason: LSM },
+  { id: 'flush_rte', path: '/v1/table/:id/flush_rte', reason: LSM },
+  { id: 'compact_rte', path: '/v1/table/:id/compact_rte', reason: LSM },
+  { id: 'list_function_errors', path: '/v1/table/:id/errors', permission: 'read', reason: FUNCTIONS },
+  { id: 'query_job_events', path: '/v1/jobs/query_events', about: 'database', permission: 'read', reason: EVENTS },
+  { id: 'pause_job', path: '/v1/jobs/pause', about: 'database', reason: PAUSE },
+  { id: 'resume_job', path: '/v1/jobs/resume', about: 'database', reason: PAUSE },
+  ...unsupportedObject('function', FUNCTIONS, ['create', 'describe', 'drop']),
+  ...unsupportedObject('secret', SECRETS, ['create', 'alter', 'describe', 'drop']),
+  ...unsupportedObject('view', SQL_VIEWS, ['create', 'describe', 'drop']),
 ];
+
+/** A kind of object beside tables, with its list in each namespace. */
+function unsupportedObject(kind: string, reason: string, actions: readonly string[]): Unsupported[] {
+  const own = actions.map((action) => ({ id: `${action}_${kind}`, path: `/v1/${kind}/:id/${action}` }));
+  const list = { id: `list_${kind}s`, path: `/v1/namespace/:id/${kind}/list`, methods: ['GET'] as const };
+  return [
+    ...own.map((each) => ({ ...each, about: 'new-table' as const, reason })),
+    { ...list, about: 'namespace', permission: 'read', reason },
+  ];
+}
+
+const ANYTHING = { kind: 'json', shape: requestBody({}, { additionalProperties: true }) } as const;
 
 /** They check permissions like any other operation, before they refuse. */
 export const UNSUPPORTED_OPERATIONS: readonly Operation[] = UNSUPPORTED.map(toOperation);
 
-function toOperation({ id, path, reason, about = 'table', permission = 'write' }: Unsupported): Operation {
+function toOperation({ reason, about = 'table', permission = 'write', ...address }: Unsupported): Operation {
   return defineFor(about)({
-    id,
-    path,
+    ...address,
     summary: `Not offered: ${reason}`,
     permission,
-    body: { kind: 'json', shape: requestBody({}, { additionalProperties: true }) },
+    ...(address.methods?.includes('GET') !== true && { body: ANYTHING }),
     replies: [json(Type.Object({}), 'Never.')],
     async run() {
       throw new ServiceError('Unsupported', 'This operation is not offered by this service.', { hint: reason });

@@ -141,6 +141,7 @@ export const MergeInsertQuery = Shape.queryParameters({
   timeout: Shape.optionalText('Longest time, such as `30s`, `500ms` or `5m`.'),
   use_index: flagText('Look keys up in an index when there is one.'),
   use_lsm: flagText('Has no effect.'),
+  use_rte: flagText('Has no effect.'),
   branch: Type.Optional(Shape.Branch),
 });
 

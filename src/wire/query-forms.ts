@@ -64,12 +64,24 @@ function toContractVector(vector: unknown): unknown {
   return Array.isArray(vector[0]) ? { multi_vector: vector } : { single_vector: vector };
 }
 
-/** `["a", "b"]` are names; an object without the contract's two keys, but with others, maps aliases to expressions. */
+/**
+ * `["a", "b"]` are names; `[["x", "a + 1"]]`, which 0.22 of the client sends, and an object without the contract's two
+ * keys, but with others, map aliases to expressions.
+ */
 function toContractColumns(columns: unknown): unknown {
-  if (Array.isArray(columns)) return { column_names: columns };
+  if (Array.isArray(columns))
+    return isPairs(columns) ? { column_aliases: Object.fromEntries(columns) } : { column_names: columns };
   if (!isObject(columns) || Object.keys(columns).length === 0) return columns;
   const isContractForm = Array.isArray(columns['column_names']) || isObject(columns['column_aliases']);
   return isContractForm ? columns : { column_aliases: columns };
+}
+
+function isPairs(columns: readonly unknown[]): columns is readonly (readonly [string, string])[] {
+  return columns.length > 0 && columns.every(isPair);
+}
+
+function isPair(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 2 && value.every((part) => typeof part === 'string');
 }
 
 /** `{"query": "text", "columns": […]}` is a string query, `{"query": {…}}` a structured one. */

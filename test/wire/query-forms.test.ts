@@ -16,6 +16,18 @@ test('reads an array of columns as names, and an object of others as aliases', (
   assert.deepEqual(toContractQuery({ columns: aliases }), { columns: { column_aliases: aliases } });
 });
 
+test('reads an array of pairs as aliases, and one that holds anything else as names', () => {
+  const pairs = [
+    ['total', 'price * 2'],
+    ['name', 'name'],
+  ];
+  const columns = { column_aliases: { total: 'price * 2', name: 'name' } };
+  assert.deepEqual(toContractQuery({ columns: pairs }), { columns });
+  for (const wrong of [[['a', 'b'], 'c'], [['a']], [['a', 1]]]) {
+    assert.deepEqual(toContractQuery({ columns: wrong }), { columns: { column_names: wrong } });
+  }
+});
+
 test('reads the two forms of a full-text query by what they hold', () => {
   const text = { query: 'puppy', columns: ['text'] };
   assert.deepEqual(toContractQuery({ full_text_query: text }), { full_text_query: { string_query: text } });

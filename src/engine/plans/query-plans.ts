@@ -9,6 +9,7 @@ import { buildQuery, isHybrid, planQuery, requireOneSearch } from '../queries/na
 import { reserveMemory, runToEnd } from '../queries/result-batches.ts';
 import { runOnce } from '../queries/query-run.ts';
 import type { OpenTable } from '../tables/table-handle.ts';
+import { withoutRowOffset } from '../workarounds/row-offsets.ts';
 import { toFailureCheck } from '../workarounds/silent-failures.ts';
 import { analyzeHybrid, describeFusion } from './hybrid-analysis.ts';
 import { parseExplanation, parsePlan, redactPlan } from './plan-text.ts';
@@ -52,7 +53,7 @@ export async function analyzeQuery(
   };
   return runOnce(parts, timeout, async ({ lease }) =>
     tables.use(state, async (table) => {
-      const plan = await planQuery(parts, table, query);
+      const plan = await planQuery(parts, table, withoutRowOffset(query));
       const batchRows = await reserveMemory(parts, table.native, plan, lease);
       if (isHybrid(plan)) return analyzeHybrid({ table: table.native, plan, batchRows, analyze });
       const analysis = await analyze(() => buildQuery(table.native, plan));

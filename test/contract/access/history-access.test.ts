@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { UNSUPPORTED } from '../../../src/operations/unsupported.ts';
-import type { Client } from '../../support/client.ts';
+import type { Answer, Client } from '../../support/client.ts';
 import { ContractServer, updated } from '../contract-server.ts';
 import type { MadeTable } from '../contract-server.ts';
 import { CODE, assertRefused, forbidden, tableNotFound, unauthenticated } from '../refusal.ts';
@@ -70,6 +70,25 @@ suite('the history of a table', () => {
   }
 });
 
+test('a client that asks for a buffer in front of a table hears that there is none', async () => {
+  const { at } = await server.table();
+  const reader = await server.caller('reader');
+  for (const [operation, member] of [
+    ['get_lsm_write_spec', 'lsm_write_spec'],
+    ['get_lsm_stats', 'lsm_stats'],
+    ['get_rte_spec', 'rte_spec'],
+    ['get_rte_stats', 'rte_stats'],
+  ] as const) {
+    for (const address of [`${at}/${operation}`, `${at}/${operation}/`]) {
+      const answer = await reader.send('POST', address, {});
+      assert.equal(answer.status, 200, answer.text);
+      assert.deepEqual(answer.json, { [member]: null });
+      assertRefused(await server.stranger().post(address, {}), unauthenticated);
+    }
+    assertRefused(await server.admin.post(`/v1/table/nowhere/${operation}`, {}), tableNotFound);
+  }
+});
+
 suite('what is not offered', () => {
   const notOffered = { status: 406, code: CODE.unsupported } as const;
   let table: MadeTable;
@@ -79,19 +98,22 @@ suite('what is not offered', () => {
     reader = await server.caller('reader');
   });
 
-  for (const { id, path, permission, reason, about = 'table' } of UNSUPPORTED) {
+  for (const { id, path, methods, permission, reason, about = 'table' } of UNSUPPORTED) {
+    const send = async (client: Client, address: string, body: object = {}): Promise<Answer> =>
+      methods?.[0] === 'GET' ? client.get(address) : client.post(address, body);
+
     test(`${id} is refused with the reason, after the caller is known and permitted`, async () => {
-      const at = path.replace(':id', table.id);
+      const at = path.replace(':id', about === 'namespace' ? '$' : table.id);
       for (const address of [at, `${at}/`]) {
-        assertRefused(await server.stranger().post(address, {}), unauthenticated);
-        const answer = await server.admin.post(address, { id: [table.id], whatever: 1 });
+        assertRefused(await send(server.stranger(), address), unauthenticated);
+        const answer = await send(server.admin, address, { id: [table.id], whatever: 1 });
         assertRefused(answer, notOffered);
         assert.ok(answer.json.detail.includes(reason));
-        assertRefused(await reader.post(address, {}), permission === 'read' ? notOffered : forbidden);
+        assertRefused(await send(reader, address), permission === 'read' ? notOffered : forbidden);
       }
       const missing = path.replace(':id', 'nowhere');
-      if (about === 'table') assertRefused(await server.admin.post(missing, {}), tableNotFound);
-      if (about === 'new-table') assertRefused(await server.admin.post(missing, {}), notOffered);
+      if (about === 'table') assertRefused(await send(server.admin, missing), tableNotFound);
+      if (about === 'new-table') assertRefused(await send(server.admin, missing), notOffered);
     });
   }
 });

@@ -52,6 +52,19 @@ const refuse = async (body: object, detail?: RegExp): Promise<void> =>
   assertRefused(await ask(body), badRequest(detail));
 
 suite('an analysis', () => {
+  test('is made of a query that returns the offsets of rows, by name or under another', async () => {
+    const filter = '_rowoffset in (1, 3)';
+    for (const columns of [
+      { column_names: ['id', '_rowoffset'] },
+      { column_names: ['_rowoffset'] },
+      { column_aliases: { place: '_rowoffset', id: 'id' } },
+      { column_aliases: { place: '_rowoffset' } },
+    ]) {
+      assert.equal((await plan({ filter, columns })).rows, 2);
+    }
+    assert.equal((await plan({ vector: NEAR, k: 3, columns: { column_names: ['_rowoffset'] } })).rows, 3);
+  });
+
   test('runs the query and tells what each step cost', async () => {
     const { root, rows, text } = await plan({ vector: NEAR, k: 3 });
     assert.equal(rows, 3);
