@@ -6,7 +6,7 @@ const OUT = 'build/bundle';
 
 rmSync(OUT, { recursive: true, force: true });
 await build({
-  entryPoints: ['src/main.ts', 'src/worker.ts'],
+  entryPoints: ['src/main.ts', 'src/worker.ts', 'src/trial.ts'],
   outdir: OUT,
   bundle: true,
   splitting: true,

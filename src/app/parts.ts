@@ -20,7 +20,7 @@ import { watchEngine } from '../engine/watched-engine.ts';
 import { createLoad } from '../http/admission/load.ts';
 import { Jobs } from '../jobs/jobs.ts';
 import { Maintenance } from '../maintenance/maintenance.ts';
-import { readRelease } from '../release.ts';
+import { TRIAL_FILE, readRelease } from '../release.ts';
 import { SizeQuotas } from '../quotas/size-quotas.ts';
 import { ResultCache } from '../result-cache/result-cache.ts';
 import { SlowQueries } from '../slow-queries/slow-queries.ts';
@@ -189,7 +189,7 @@ async function lockFolders(config: Config, { supervisorPid = process.pid }: Outs
 }
 
 async function openConfiguredEngine(
-  { storage, limits }: Config,
+  { data, storage, limits }: Config,
   {
     catalog,
     storages,
@@ -204,6 +204,7 @@ async function openConfiguredEngine(
     querySeconds: limits.query.seconds,
     readMemory: limits.query,
     storages,
+    trials: { file: TRIAL_FILE, folder: join(data, 'trials'), seconds: limits.engine.trialSeconds },
     pollSeconds: storage.pollSeconds,
     onLaterVersion: async (tableId: string, version: number) => catalog.heads.advance(tableId, version),
     onQuarantine: (found: TornManifest) => telemetry.emit({ kind: 'manifest-quarantined', ...found }),

@@ -23,7 +23,7 @@ import { nodesCommand } from './server/nodes.ts';
 import { configCommand, serveCommand } from './server/serve.ts';
 import { describeCommand } from './tables/describe.ts';
 import { namespaceCommands } from './tables/namespaces.ts';
-import { dropCommand, optimizeCommand, renameCommand, tablesCommand } from './tables/tables.ts';
+import { dropCommand, managedCommand, optimizeCommand, renameCommand, tablesCommand } from './tables/tables.ts';
 import { branchCommands, tagCommands, versionCommands } from './versions/history.ts';
 import { indexCommands } from './versions/indexes.ts';
 
@@ -53,6 +53,7 @@ export const COMMAND_GROUPS: readonly { readonly title: string; readonly command
       dropCommand,
       renameCommand,
       optimizeCommand,
+      managedCommand,
       ...indexCommands,
       ...versionCommands,
       ...tagCommands,

@@ -1,5 +1,6 @@
 import type { NamespacePath, TablePath } from '../model/identifier.ts';
 import { DEFAULT_DELIMITER, nameOf, namespaceOf } from '../model/identifier.ts';
+import type { SetManagedVersioningBody, SetManagedVersioningReply } from '../wire/history/versions.ts';
 import type { DescribeMaintenanceReply, RunMaintenanceReply } from '../wire/maintenance.ts';
 import type {
   CreateNamespaceBody,
@@ -86,6 +87,10 @@ export async function renameTable(client: ApiClient, table: TablePath, target: T
   const body = { new_table_name: nameOf(target), new_namespace_id: namespaceOf(target) };
   return callTable(client, table, 'rename', body);
 }
+
+export const setManagedVersioning = tableOperation<SetManagedVersioningReply, SetManagedVersioningBody>(
+  'managed_versioning',
+);
 
 export const describeMaintenance = tableOperation<DescribeMaintenanceReply>('maintenance/describe');
 

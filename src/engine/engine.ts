@@ -25,6 +25,7 @@ export type { ColumnAlteration, NewColumn } from './commits/columns.ts';
 export type { CommitGroup, CommitPlan, Committed, MultiCommitPlan, PreparedCommit } from './commits/commit-plan.ts';
 export type { MergeCounts, MergeRequest } from './commits/merge.ts';
 export type { FieldMetadataEntry } from './commits/metadata.ts';
+export type { PublishedManifest, SubmittedPlan } from './commits/submitted.ts';
 export type { IndexCommit } from './indexes/indexes.ts';
 export type { SearchSample } from './indexes/search-sample.ts';
 export type { Condition, Optimization, OptimizeRequest } from './maintenance.ts';
@@ -103,6 +104,7 @@ export async function openEngine(settings: EngineSettings, native = loadNative()
     },
     async close() {
       threads.close();
+      parts.trials?.close();
       await tables.close();
       await connections.close();
     },

@@ -10,6 +10,8 @@ import { lowerEngineThreads } from './native/thread-priority.ts';
 import { ReadMemory } from './queries/read-memory.ts';
 import type { ReadMemoryLimits } from './queries/read-memory.ts';
 import { OpenReaders } from './tables/open-readers.ts';
+import { ManifestTrials } from './trial/manifest-trials.ts';
+import type { TrialSettings } from './trial/manifest-trials.ts';
 import type { RecordedSettings } from './tables/recorded-tables.ts';
 import { OpenTables } from './tables/open-tables.ts';
 
@@ -21,6 +23,8 @@ export interface EngineSettings {
   /** Absent where the engine serves one caller that may use the whole machine. */
   readonly readMemory?: ReadMemoryLimits;
   readonly storages: Storages;
+  /** Absent where no manifests of external writers are committed. */
+  readonly trials?: TrialSettings;
   /** For tables on object stores. */
   readonly pollSeconds?: number;
   readonly onLaterVersion?: RecordedSettings['onLaterVersion'];
@@ -54,6 +58,7 @@ export function openParts(native: NativeEngine, settings: EngineSettings) {
     connections,
     tables,
     storages,
+    trials: settings.trials === undefined ? undefined : new ManifestTrials(settings.trials),
     readers: new OpenReaders(),
     orphans: new OrphanedQueries({
       queriesMax: limits.orphanedQueriesMax,

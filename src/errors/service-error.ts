@@ -59,6 +59,7 @@ export const ERROR_KINDS = {
   Throttling: { code: 21, status: 503, retryable: true },
   TableBranchNotFound: { code: 22, status: 404, retryable: false },
   TableBranchAlreadyExists: { code: 23, status: 409, retryable: false },
+  TableVersionAlreadyExists: { code: 14, status: 409, retryable: false },
   DatabaseNotFound: { code: 1, status: 404, retryable: false },
   DatabaseAlreadyExists: { code: 2, status: 409, retryable: false },
   DatabaseNotEmpty: { code: 3, status: 409, retryable: false },

@@ -2,6 +2,7 @@ import { invalidInput } from '../errors/service-error.ts';
 import type { ServiceError } from '../errors/service-error.ts';
 import { quoteForMessage } from '../model/identifier.ts';
 import type { MetadataLimits } from '../model/limits.ts';
+import { MANAGED_PROPERTY } from '../model/table.ts';
 
 /** Keys that control the storage format: a wrong value makes the table unreadable. */
 const RESERVED_KEY = /^(?:lance[-:]|packed$|arrow:extension:)/i;
@@ -45,6 +46,14 @@ export function guardMetadata(entries: Entries, field: string, limits: MetadataL
 
 export function guardProperties(properties: Entries, field: string, limits: MetadataLimits): void {
   checkSize(properties, field, limits, limits.propertiesMax);
+}
+
+/** As `guardProperties`, of a table: one of them switches something. */
+export function guardTableProperties(properties: Entries, limits: MetadataLimits): void {
+  guardProperties(properties, 'properties', limits);
+  const managed = properties[MANAGED_PROPERTY] ?? 'false';
+  if (BOOLEAN.test(managed)) return;
+  throw invalidInput(`The property ${MANAGED_PROPERTY} is ${quoteForMessage(managed)}.`, 'It is "true" or "false".');
 }
 
 /**

@@ -237,6 +237,12 @@ export const LIMITS = {
     ),
     indexCacheBytes: bytes(GiB, [0, TiB], 'Memory for the cache of indexes.'),
     metadataCacheBytes: bytes(256 * MiB, [0, TiB], 'Memory for the cache of table metadata.'),
+    manifestBytesMax: bytes(
+      64 * MiB,
+      [MiB, GiB],
+      'Largest manifest that an external writer may commit, to a table whose versions are managed.',
+    ),
+    trialSeconds: seconds(10, [1, HOUR], 'Longest trial opening of such a manifest, in a process of its own.'),
     mergeBytesMax: bytes(128 * MiB, [MiB, 2 * GiB], 'Largest body of a merge, which is held in memory.'),
     spoolBytesMax: bytes(64 * GiB, [MiB, 64 * TiB], 'Disk space for inserts that have not arrived whole yet.'),
     uploadSessionsMax: integer(256, [1, 10_000], 'Multipart uploads open at once.'),

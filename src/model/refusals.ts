@@ -29,3 +29,9 @@ export function notPermitted(permission: Permission): ServiceError {
 export function branchNotFound(name: string): ServiceError {
   return new ServiceError('TableBranchNotFound', `The branch ${quoteForMessage(name)} was not found.`);
 }
+
+export function versionExists(version: number): ServiceError {
+  return new ServiceError('TableVersionAlreadyExists', `Version ${version} exists already.`, {
+    hint: 'Read the latest version, rebase the change on it, and commit the version after it.',
+  });
+}

@@ -104,6 +104,14 @@ export function isMaintenancePaused({ properties }: Pick<TableRecord, 'propertie
   return properties[MAINTENANCE_PROPERTY] === MAINTENANCE_PAUSED;
 }
 
+/** The table property that has external writers commit through the service. */
+export const MANAGED_PROPERTY = 'managed_versioning';
+
+/** Whether external writers commit their versions through the service. */
+export function isManaged({ properties }: Pick<TableRecord, 'properties'>): boolean {
+  return properties[MANAGED_PROPERTY] === 'true';
+}
+
 /** `other`: an operation that is not listed here. `unknown`: the transaction file cannot be read. */
 export type CommitKind =
   | 'append'

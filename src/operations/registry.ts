@@ -17,6 +17,7 @@ import { analyzePlan, explainPlan } from './data/query-plans.ts';
 import { countRows, queryTable } from './data/query-table.ts';
 import { updateTable } from './data/update-table.ts';
 import { createBranch, deleteBranch, listBranches } from './history/branches.ts';
+import { createVersion, setManagedVersioning } from './history/managed-versions.ts';
 import { createTag, deleteTag, listTags, tagVersion, updateTag } from './history/tags.ts';
 import { alterTransaction, describeTransaction, listTransactions } from './history/transactions.ts';
 import { deleteVersions, describeVersion, listVersions, restoreTable } from './history/versions.ts';
@@ -86,6 +87,8 @@ export const OPERATIONS: readonly Operation[] = [
   listVersions,
   describeVersion,
   deleteVersions,
+  createVersion,
+  setManagedVersioning,
   listTags,
   tagVersion,
   createTag,

@@ -25,7 +25,6 @@ const SECRETS = 'The service keeps no secrets for functions.';
 const SQL_VIEWS = 'The service keeps no views; save the query where it is used.';
 
 export const UNSUPPORTED: readonly Unsupported[] = [
-  { id: 'create_table_version', path: '/v1/table/:id/version/create', reason: CLIENT_COMMIT },
   {
     id: 'batch_create_table_versions',
     path: '/v1/table/version/batch-create',

@@ -42,6 +42,8 @@ export interface Storage {
     branch: string | undefined,
     version: number,
   ): Promise<InspectedCommit | undefined>;
+  /** Reads a manifest that an external writer has staged, and refuses what must not become a version. Changes nothing. */
+  openSubmitted(location: TableLocation, submission: Submission): Promise<SubmittedManifest>;
   /** Refuses a version whose manifest names files outside of the table's directory. */
   refuseForeignFiles(location: TableLocation, version: number): Promise<void>;
   /** The file of a tag or a branch. `undefined`: not there, or not as expected. */
@@ -119,6 +121,36 @@ export interface ManifestAddress {
   readonly version: number;
   /** How the table names its manifests: new tables count down, old ones use the version itself. */
   readonly isCountedDown: boolean;
+}
+
+/** How a table names its manifests: V2 counts down, V1 is the version itself. */
+export type NamingScheme = 'V1' | 'V2';
+
+/** What an external writer says of a manifest that it has staged next to the versions. */
+export interface Submission {
+  readonly version: number;
+  /** The main one when absent. */
+  readonly branch: string | undefined;
+  /** Below the root of the object store, as clients have it; or an address. */
+  readonly manifestPath: string;
+  readonly manifestSize: number | undefined;
+  readonly namingScheme: NamingScheme | undefined;
+  /** A larger manifest is refused. */
+  readonly bytesMax: number;
+}
+
+/** A staged manifest, read and checked. */
+export interface SubmittedManifest extends Pick<Commit, 'kind' | 'addedRows'> {
+  readonly content: Buffer;
+  readonly transactionId: string;
+  readonly size: VersionSize | undefined;
+  /** Of the manifest once it is published: its file, and the address. */
+  readonly name: string;
+  readonly path: string;
+  /** Makes exactly these bytes the version. `undefined`: that version exists. */
+  publish(): Promise<{ readonly eTag: string | undefined } | undefined>;
+  /** Removes the staged file. */
+  discard(): Promise<void>;
 }
 
 export type RefFile = Readonly<Record<string, unknown>>;

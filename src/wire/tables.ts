@@ -45,6 +45,8 @@ export const DescribeTableQuery = Shape.queryParameters({
   check_declared: Flag,
 });
 
+const ManagedVersioning = Type.Boolean({ description: 'Writers of files commit their versions through the service.' });
+
 export const DescribeTableReply = Shape.replyBody({
   table: Type.String(),
   namespace: Type.Array(Type.String()),
@@ -62,6 +64,7 @@ export const DescribeTableReply = Shape.replyBody({
   is_only_declared: Type.Boolean({ description: 'The table has no data yet, and so neither version nor schema.' }),
   storage_options: Shape.StringMap,
   properties: Type.Union([Shape.StringMap, Type.Null()]),
+  managed_versioning: ManagedVersioning,
 });
 export type DescribeTableReply = Type.Static<typeof DescribeTableReply>;
 
@@ -93,6 +96,7 @@ export const DeclareTableReply = Shape.replyBody({
   location: Type.String({ description: 'Where the caller writes the data.' }),
   storage_options: Shape.StringMap,
   properties: Shape.StringMap,
+  managed_versioning: ManagedVersioning,
   transaction_id: Type.String(),
 });
 

@@ -10,6 +10,8 @@ export interface Expectation extends Partial<Pick<JournaledWrite, 'recordedAs' |
   readonly kinds: readonly CommitKind[];
   /** The rows that the commit adds, of all writes of its batch, where that is known. */
   readonly addedRows?: number | undefined;
+  /** Of the transaction, where it was known: no other commit is taken for this one. */
+  readonly transactionId?: string | undefined;
   /** Takes several commits: after a failure all of them are undone. */
   readonly isMultiCommit?: true;
   readonly rule: FieldsRule;

@@ -151,7 +151,9 @@ export class WritePipeline {
             const startedAt = performance.now();
             const { version, firstVersion = version, outcome, ...committed } = await prepared.commit();
             const { storedRows } = prepared;
-            const fault = committed.fault ?? (await findFault(storages, target, { base, version, storedRows }));
+            // The first version of a branch does not follow its base.
+            const range = { base: Math.max(base, firstVersion - 1), version, storedRows };
+            const fault = committed.fault ?? (await findFault(storages, target, range));
             if (fault !== undefined) return this.#takeBack(target, { entries, scope }, firstVersion, fault);
             onBatch({ kind: at(plan.kinds, 0), members: batch.length, startedAt, endedAt: performance.now() });
             const fields = batch.map((member, index) => member.write.toFields(outcome[index]));
@@ -172,7 +174,7 @@ export class WritePipeline {
 
   async #begin(
     batch: Batch,
-    { expected: outcomes, addedRows }: PreparedCommit<readonly unknown[]>,
+    { expected: outcomes, addedRows, transactionId }: PreparedCommit<readonly unknown[]>,
     base: Pick<NewEntry, 'baseVersion' | 'epoch'>,
   ): Promise<readonly NewEntry[]> {
     const { responses, onStep } = this.#parts;
@@ -181,7 +183,8 @@ export class WritePipeline {
     const entries = batch.map(({ write }, index) => {
       const outcome = outcomes?.[index];
       const rule = outcome === undefined ? write.rule : { from: 'values' as const, fields: write.toFields(outcome) };
-      return toEntry(write, { ...base, generation, expected: { kinds: write.plan.kinds, addedRows, rule } });
+      const expected = { kinds: write.plan.kinds, addedRows, transactionId, rule };
+      return toEntry(write, { ...base, generation, expected });
     });
     try {
       await beginEntries(this.#parts, batch[0].write, entries);
@@ -322,7 +325,7 @@ const MISSING: OpenTable = {
 /** Step 1 of any write: the result of the same request, if it was applied before; otherwise it is enqueued. */
 export async function runReplayable(
   { idempotency, onStep }: PipelineParts,
-  { request, growth, branch }: JournaledWrite,
+  { request, check, growth, branch }: JournaledWrite,
   enqueue: () => Promise<WriteResult>,
 ): Promise<WriteResult> {
   try {
@@ -330,6 +333,7 @@ export async function runReplayable(
       await onStep('replay');
       const replayed = await idempotency.findReplay(request);
       if (replayed !== undefined) return replayed;
+      await check?.();
       // Branches count for no quota.
       const isCounted = growth !== undefined && (branch === undefined || branch === MAIN_BRANCH);
       if (isCounted && request.admit !== undefined) {

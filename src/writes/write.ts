@@ -48,6 +48,8 @@ export interface JournaledWrite {
   readonly recordedAs: string;
   /** Added to the table's properties by the transaction that records the write. */
   readonly properties?: Readonly<Record<string, string>> | undefined;
+  /** Refuses the write before it is enqueued. Not called for a replay. */
+  readonly check?: (() => Promise<void>) | undefined;
   /** Absent: the table does not grow. A function is called only for a quota, and not for a replay. */
   readonly growth?: Growth | (() => Promise<Growth>) | undefined;
 }

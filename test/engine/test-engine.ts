@@ -53,6 +53,8 @@ export const ENGINE_LIMITS: EngineLimits = {
   indexCacheBytes: 64 * MiB,
   metadataCacheBytes: 64 * MiB,
   resultBatchBytes: MiB,
+  manifestBytesMax: MiB,
+  trialSeconds: 60,
   mergeBytesMax: 16 * MiB,
   spoolBytesMax: 256 * MiB,
   uploadSessionsMax: 4,

@@ -11,6 +11,7 @@ import type { Engine, EngineSettings, FieldMetadataEntry, MergeRequest } from '.
 import type { NativeEngine } from '../../src/engine/native/native.ts';
 import type { EngineLimits, JournalLimits } from '../../src/model/limits.ts';
 import type { TableLocation, TableRecord, TableState } from '../../src/model/table.ts';
+import { TRIAL_FILE } from '../../src/release.ts';
 import { requireSuccess } from '../../src/operations/shared/write-reply.ts';
 import { openStorages } from '../../src/storage/storages.ts';
 import type { StorageSettings, Storages } from '../../src/storage/storages.ts';
@@ -20,6 +21,7 @@ import type { InsertMode, SucceededWrite, WriteRequest, WriteResult, WritesSetti
 import { ENGINE_LIMITS, latest, sql, toChunk, toStream } from '../engine/test-engine.ts';
 import type { Owner } from '../engine/test-engine.ts';
 import { testLimits } from '../support/limits.ts';
+import type { StagedVersion } from '../support/staged-version.ts';
 
 /** What comes with a write beside its data. */
 export interface WriteOptions {
@@ -61,7 +63,8 @@ export async function openWriteFixture(test: Owner, settings: WriteFixtureSettin
   const limits = { ...all, engine: engineLimits, journal: { ...all.journal, ...settings.journal } };
   const storages = openStorages({ ...settings, sync, watchedTablesMax });
   const storageOptions = settings.objects?.options ?? {};
-  const engine = await openNative(settings.native, { limits: engineLimits, storages, storageOptions });
+  const trials = { file: TRIAL_FILE, folder: join(folder, 'trials'), seconds: engineLimits.trialSeconds };
+  const engine = await openNative(settings.native, { limits: engineLimits, storages, storageOptions, trials });
   const opened = await openCatalog({
     address: join(folder, 'catalog.db'),
     storageRoot: folder,
@@ -123,7 +126,7 @@ async function makeFolder(test: Owner): Promise<string> {
 
 async function openNative(
   native: NativeEngine | undefined,
-  parts: Pick<EngineSettings, 'limits' | 'storages' | 'storageOptions'>,
+  parts: Pick<EngineSettings, 'limits' | 'storages' | 'storageOptions' | 'trials'>,
 ): Promise<Engine> {
   const settings = { ...parts, querySeconds: 30 };
   return native === undefined ? openEngine(settings) : openEngine(settings, native);
@@ -252,6 +255,24 @@ export class WriteFixture {
   async restore(version: number, options: WriteOptions = {}): Promise<SucceededWrite> {
     const plan = this.engine.commits.restore(this.#target(options), version);
     return this.#runPlain('restore_table', plan, options);
+  }
+
+  /** Commits what an external writer has staged. */
+  async trySubmit(staged: StagedVersion, options: WriteOptions = {}): Promise<WriteResult> {
+    const { version, manifest_path: manifestPath, manifest_size: manifestSize, naming_scheme: namingScheme } = staged;
+    const submission = { version, manifestPath, manifestSize, namingScheme };
+    const plan = this.engine.commits.submitted(this.#target(options), submission);
+    return this.writes.run({
+      ...(await this.#describe('create_table_version', options)),
+      plan,
+      check: async () => plan.check(),
+      rule: { from: 'nothing' },
+      toFields: ({ bytes }) => ({ bytes }),
+    });
+  }
+
+  async submit(staged: StagedVersion, options: WriteOptions = {}): Promise<SucceededWrite> {
+    return requireSuccess(await this.trySubmit(staged, options));
   }
 
   async addColumn(name: string, expression: string, options: WriteOptions = {}): Promise<SucceededWrite> {

@@ -1,11 +1,18 @@
 import { collect } from '../../client/calls.ts';
 import { countRows } from '../../client/rows.ts';
-import { dropTable, listTables, listTablesOf, renameTable, startMaintenance } from '../../client/tables.ts';
+import {
+  dropTable,
+  listTables,
+  listTablesOf,
+  renameTable,
+  setManagedVersioning,
+  startMaintenance,
+} from '../../client/tables.ts';
 import { formatPath } from '../../model/identifier.ts';
 import type { TablePath } from '../../model/identifier.ts';
 import { formatBytes, formatCount, formatTime } from '../../plans/format-figure.ts';
 import { defineClientCommand, defineTableCommand } from '../client-command.ts';
-import { EXIT } from '../command.ts';
+import { EXIT, UsageError } from '../command.ts';
 import { YES_OPTION, confirm, followJob, readNamespace, requireTable, showPath } from '../session.ts';
 import type { Result, Session } from '../session.ts';
 import { drawTable } from '../show/draw-table.ts';
@@ -63,6 +70,20 @@ export const renameCommand = defineTableCommand({
     const target = requireTable(given, 1);
     const reply = await renameTable(client, table, target);
     return { reply, text: `${showPath(table)} is ${showPath(target)} now.\n` };
+  },
+});
+
+export const managedCommand = defineTableCommand({
+  words: ['managed'],
+  names: 'on|off',
+  summary: 'have external writers of a table commit through the server, or no longer',
+  about: 'With "on", programs that write the files of the table commit its versions through the server.',
+  examples: ['managed orders on', 'managed eu/orders off'],
+  async run({ client, table, given }) {
+    const [, word = ''] = given.names;
+    if (word !== 'on' && word !== 'off') throw new UsageError('Managed versioning is switched by "on" or "off".');
+    const reply = await setManagedVersioning(client, table, { enabled: word === 'on' });
+    return { reply, text: `Managed versioning of ${showPath(table)} is ${word}.\n` };
   },
 });
 

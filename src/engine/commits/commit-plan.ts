@@ -16,6 +16,8 @@ export interface Committed<Outcome> {
 export interface PreparedCommit<Outcome> {
   /** Rows that it will add, when known: they identify its commit among others. */
   readonly addedRows?: number | undefined;
+  /** Identifies its commit for certain, where the transaction is known before the commit. */
+  readonly transactionId?: string;
   /** The outcome, when it is known before the commit. */
   readonly expected?: Outcome | undefined;
   /** Rows that the commit must have stored: with fewer, a batch was malformed. */

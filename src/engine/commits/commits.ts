@@ -2,6 +2,7 @@ import { ServiceError } from '../../errors/service-error.ts';
 import { quoteForMessage } from '../../model/identifier.ts';
 import type { GuardedSql } from '../../model/query.ts';
 import { isObjectRoot } from '../../model/table.ts';
+import type { Submission } from '../../storage/storage.ts';
 import { engineCall, retryConflicts } from '../native/engine-errors.ts';
 import type { EngineParts } from '../parts.ts';
 import type { WriteTarget } from '../tables/table-handle.ts';
@@ -16,6 +17,7 @@ import { planMerge } from './merge.ts';
 import { planFieldMetadata, planSchemaMetadata } from './metadata.ts';
 import { planLongOverwrite, planOverwrite } from './overwrite.ts';
 import type { OverwriteData } from './overwrite.ts';
+import { SubmittedPlan } from './submitted.ts';
 
 /** The kinds of commits. A plan does nothing before the table's write queue comes to it. */
 export function createCommitsEngine(parts: EngineParts) {
@@ -35,6 +37,9 @@ export function createCommitsEngine(parts: EngineParts) {
     /** Commits the contents of an earlier version again. */
     restore: (target: WriteTarget, version: number) => planRestore(parts, target, version),
     dropIndex: planDropIndex,
+    /** The manifest of an external writer. */
+    submitted: (target: WriteTarget, submission: Omit<Submission, 'branch' | 'bytesMax'>) =>
+      new SubmittedPlan(parts, target, submission),
   };
 }
 

@@ -20,6 +20,8 @@ const HANDLES_TRIED_MAX = 20;
 /** The longest name of a folder; the storage fails when it is asked for a longer one. */
 const BRANCH_LENGTH_MAX = 255;
 
+const MISSING: ReadonlySet<string> = new Set(['TableNotFound', 'TableBranchNotFound']);
+
 type Work<Value> = (table: OpenTable) => Promise<Value>;
 
 /**
@@ -137,12 +139,13 @@ export class OpenTables {
     }
   }
 
-  /** `undefined` when there is no data. */
+  /** `undefined` when there is no data, or no such branch. */
   async findLatestVersion(target: TableRef): Promise<number | undefined> {
     try {
       return await this.usePrivate(target, async (table) => table.version());
     } catch (error) {
-      if (error instanceof ServiceError && error.kind === 'TableNotFound') return undefined;
+      const isMissing = error instanceof ServiceError && MISSING.has(error.kind);
+      if (isMissing) return undefined;
       throw error;
     }
   }

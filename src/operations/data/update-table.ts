@@ -1,4 +1,4 @@
-import { guardProperties } from '../../guard/metadata.ts';
+import { guardTableProperties } from '../../guard/metadata.ts';
 import { guardSql } from '../../guard/sql/guard-sql.ts';
 import { parseFieldPath } from '../../model/field-path.ts';
 import type { SqlLimits } from '../../model/limits.ts';
@@ -21,7 +21,7 @@ export const updateTable = defineTableOperation({
     const { limits } = services;
     const assignments = readAssignments(body, limits.sql);
     const predicate = readSql('predicate', body.predicate, limits.sql);
-    if (body.properties !== undefined) guardProperties(body.properties, 'properties', limits.metadata);
+    if (body.properties !== undefined) guardTableProperties(body.properties, limits.metadata);
 
     const target = { location: table.location, branch: body.branch };
     const result = await services.writes.run({

@@ -1,6 +1,7 @@
 import type { TableVersion, VersionRange } from '../../engine/engine.ts';
 import { ServiceError, invalidInput } from '../../errors/service-error.ts';
-import type { TableLocation } from '../../model/table.ts';
+import { isManaged } from '../../model/table.ts';
+import type { TableRecord } from '../../model/table.ts';
 import {
   DeleteVersionsBody,
   DeleteVersionsReply,
@@ -18,6 +19,7 @@ import { cutPage, readPage } from '../shared/pages.ts';
 import { runChange } from '../shared/record-commit.ts';
 import { toTableState } from '../shared/table-state.ts';
 import { runWrite } from '../shared/write-reply.ts';
+import { toStorePath } from './managed-versions.ts';
 
 export const listVersions = defineTableOperation({
   id: 'list_table_versions',
@@ -40,7 +42,7 @@ export const listVersions = defineTableOperation({
     const versions =
       request.dialect === 'lancedb'
         ? entries.map(toVersionShape)
-        : await Promise.all(entries.map(async (version) => toMeasuredShape(table.location, version, services)));
+        : await Promise.all(entries.map(async (version) => toMeasuredShape(table, version, services)));
     return objectReply<typeof ListVersionsReply>({ versions, page_token });
   },
 });
@@ -54,7 +56,7 @@ export const describeVersion = defineTableOperation({
   replies: [json(DescribeVersionReply, 'The version.')],
   async run({ table, body }, services) {
     const found = await services.engine.versions.require(toTableState(table, body));
-    const version = await toMeasuredShape(table.location, found, services);
+    const version = await toMeasuredShape(table, found, services);
     return objectReply<typeof DescribeVersionReply>({ version });
   },
 });
@@ -137,6 +139,9 @@ function toVersionShape({ version, committedAtMicroseconds, metadata, manifestPa
   return { version, timestamp, timestamp_millis: milliseconds, metadata, manifest_path: manifestPath };
 }
 
-async function toMeasuredShape(location: TableLocation, version: TableVersion, { engine }: Services) {
-  return { ...toVersionShape(version), manifest_size: await engine.versions.measure(location, version) };
+async function toMeasuredShape(table: TableRecord, version: TableVersion, { engine }: Services) {
+  const shape = toVersionShape(version);
+  const manifest_size = await engine.versions.measure(table.location, version);
+  // Writers of managed tables open the path in their own store.
+  return { ...shape, ...(isManaged(table) ? { manifest_path: toStorePath(shape.manifest_path) } : {}), manifest_size };
 }

@@ -1,6 +1,6 @@
 import type { Reservation } from '../../catalog/catalog.ts';
 import { ServiceError, invalidInput } from '../../errors/service-error.ts';
-import { guardProperties, guardStorageOptions } from '../../guard/metadata.ts';
+import { guardStorageOptions, guardTableProperties } from '../../guard/metadata.ts';
 import { isObject, parseStrictText } from '../../model/strict-json.ts';
 import { locationUri } from '../../model/table.ts';
 import type { TableRecord } from '../../model/table.ts';
@@ -77,7 +77,7 @@ export function readCreateSettings(
   const { jsonDepthMax } = limits.http;
   const properties = readStringMap('properties', query['properties'], jsonDepthMax);
   const storageOptions = readStringMap('storage_options', query['storage_options'], jsonDepthMax) ?? {};
-  if (properties !== undefined) guardProperties(properties, 'properties', limits.metadata);
+  if (properties !== undefined) guardTableProperties(properties, limits.metadata);
   guardStorageOptions(storageOptions, allowedStorageOptions);
   const shownOptions = withoutSecrets(storageOptions, allowedStorageOptions);
   const mode = readWord('mode', query['mode'], ['create', 'exist_ok', 'overwrite']);

@@ -1,7 +1,7 @@
 import type { Type } from 'typebox';
 import { ServiceError } from '../../errors/service-error.ts';
-import { guardProperties } from '../../guard/metadata.ts';
-import { locationUri } from '../../model/table.ts';
+import { guardTableProperties } from '../../guard/metadata.ts';
+import { isManaged, locationUri } from '../../model/table.ts';
 import type { TableRecord } from '../../model/table.ts';
 import { DeclareTableBody, DeclareTableReply } from '../../wire/tables.ts';
 import { defineNewTableOperation, json, objectReply } from '../operation.ts';
@@ -28,7 +28,7 @@ export const declareTable = defineNewTableOperation({
       });
     }
     const { properties = {} } = body;
-    guardProperties(properties, 'properties', services.limits.metadata);
+    guardTableProperties(properties, services.limits.metadata);
     // Refused before the name is taken.
     wantsCredentials(request, services);
     const { table, transactionId } = await services.catalog.tables.declare(
@@ -39,6 +39,7 @@ export const declareTable = defineNewTableOperation({
       location: locationUri(table.location),
       storage_options: await vendOrUndo(request, table, services),
       properties: table.properties,
+      managed_versioning: isManaged(table),
       transaction_id: transactionId,
     });
   },

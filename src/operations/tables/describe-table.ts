@@ -2,7 +2,7 @@ import { pathToFileURL } from 'node:url';
 import { invalidInput } from '../../errors/service-error.ts';
 import { guardTagName } from '../../guard/names.ts';
 import { tableNotFound } from '../../model/refusals.ts';
-import { locationUri } from '../../model/table.ts';
+import { isManaged, locationUri } from '../../model/table.ts';
 import type { TableState } from '../../model/table.ts';
 import { toSchemaJson } from '../../wire/schema/schema-json.ts';
 import { BranchQuery, NoContent } from '../../wire/shapes.ts';
@@ -139,5 +139,6 @@ function describeRecord(request: DescribeRequest) {
     // Unlike the location, always a whole URI.
     table_uri: location.includes('://') ? location : pathToFileURL(location).href,
     properties: table.properties,
+    managed_versioning: isManaged(table),
   };
 }

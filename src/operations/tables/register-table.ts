@@ -1,5 +1,5 @@
 import { invalidInput } from '../../errors/service-error.ts';
-import { guardProperties } from '../../guard/metadata.ts';
+import { guardTableProperties } from '../../guard/metadata.ts';
 import { isPermitted } from '../../model/access.ts';
 import { notPermitted } from '../../model/refusals.ts';
 import { locationUri } from '../../model/table.ts';
@@ -23,7 +23,7 @@ export const registerTable = defineNewTableOperation({
     const { path, database, body } = request;
     const mode = readWord('mode', body.mode, ['create', 'overwrite']);
     const { properties = {} } = body;
-    guardProperties(properties, 'properties', services.limits.metadata);
+    guardTableProperties(properties, services.limits.metadata);
     const location = await services.engine.lifecycle.locate(database.root, body.location);
     await requireUnowned(request, location, services);
 

@@ -2,9 +2,9 @@ import type { CommitKind } from '../../model/table.ts';
 import type { Message } from './protobuf.ts';
 
 /** Fields of `DataFragment`, `DataFile` and `DeletionFile` in Lance's table.proto. */
-const FRAGMENT = { id: 1, dataFiles: 2, deletionFile: 3, physicalRows: 4 } as const;
-const DATA_FILE = { path: 1, bytes: 6, base: 7 } as const;
-const DELETION_FILE = { type: 1, readVersion: 2, id: 3, deletedRows: 4 } as const;
+export const FRAGMENT = { id: 1, dataFiles: 2, deletionFile: 3, physicalRows: 4, overlays: 11 } as const;
+export const DATA_FILE = { path: 1, fields: 2, columns: 3, bytes: 6, base: 7 } as const;
+export const DELETION_FILE = { type: 1, readVersion: 2, id: 3, deletedRows: 4, base: 7 } as const;
 
 /** Deleted ones included. `undefined` when an old engine left a number out. */
 export function countPhysicalRows(fragments: readonly Message[]): number | undefined {
@@ -85,7 +85,7 @@ function listDataFiles(fragments: readonly Message[]): readonly WrittenFile[] {
 }
 
 /** An Arrow file ends with its magic; a bitmap has none. */
-function toDeletionFile(fragment: Message): readonly WrittenFile[] {
+export function toDeletionFile(fragment: Message): readonly WrittenFile[] {
   const [file] = fragment.messages(FRAGMENT.deletionFile);
   if (file === undefined) return [];
   const isArrow = file.number(DELETION_FILE.type) === 0;
@@ -95,13 +95,19 @@ function toDeletionFile(fragment: Message): readonly WrittenFile[] {
 }
 
 /** Fields of `IndexMetadata`, `RewrittenIndex` and `IndexFile`. */
-const INDEX = { id: 1, name: 3, files: 10, base: 9 } as const;
+export const INDEX = { id: 1, fields: 2, name: 3, details: 6, base: 9, files: 10, covering: 11 } as const;
 const REWRITTEN_INDEX = { id: 2, files: 5, base: undefined } as const;
-const INDEX_FILE = { path: 1, bytes: 2 } as const;
+export const INDEX_FILE = { path: 1, bytes: 2 } as const;
 const UUID_BYTES_FIELD = 1;
 
+interface IndexFields {
+  readonly id: number;
+  readonly files: number;
+  readonly base: number | undefined;
+}
+
 /** The engine may have measured a file after it was cut short, so the end of the file is checked too. */
-function listIndexFiles(index: Message, fields: typeof INDEX | typeof REWRITTEN_INDEX): readonly WrittenFile[] {
+export function listIndexFiles(index: Message, fields: IndexFields): readonly WrittenFile[] {
   const [id] = index.messages(fields.id);
   if (id === undefined || (fields.base !== undefined && index.has(fields.base))) return [];
   const folder = `_indices/${toUuid(id.bytes(UUID_BYTES_FIELD) ?? new Uint8Array())}`;

@@ -38,7 +38,7 @@ export function findTransactionSection(file: Buffer, manifest: Message): Buffer 
 }
 
 /** `Manifest.base_paths` of Lance's table.proto. */
-const BASE_PATHS_FIELD = 18;
+export const BASE_PATHS_FIELD = 18;
 
 /**
  * Refuses a manifest that names folders beside the table's own, as the engine's shallow clones do: a caller who could
@@ -51,7 +51,7 @@ export function requireOwnFiles(file: Buffer): void {
 }
 
 /** Sections of a manifest file begin with their length. */
-function readSection(file: Buffer, start: number): Buffer {
+export function readSection(file: Buffer, start: number): Buffer {
   const from = start + LENGTH_BYTES;
   return file.subarray(from, from + file.readUInt32LE(start));
 }

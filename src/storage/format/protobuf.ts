@@ -17,6 +17,11 @@ export class Message {
     return this.#fields.has(field);
   }
 
+  /** How often the field occurs. */
+  count(field: number): number {
+    return this.#fields.get(field)?.length ?? 0;
+  }
+
   /** 0, the default of the format, for a field that is not there. */
   number(field: number): number {
     const value = this.#fields.get(field)?.at(-1);

@@ -47,7 +47,7 @@ export function measureVersion(folder: string, version: number): VersionSize | u
   return file === undefined ? undefined : readVersionSize(file);
 }
 
-function isWhole(folder: string, { path, bytes, ending = '' }: WrittenFile): boolean {
+export function isWhole(folder: string, { path, bytes, ending = '' }: WrittenFile): boolean {
   try {
     return inspectFile(join(folder, path), (size, readAt) => {
       if (size === 0 || (bytes !== undefined && size !== bytes)) return false;

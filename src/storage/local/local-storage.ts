@@ -7,6 +7,7 @@ import { cloneUnsupported } from '../storage.ts';
 import type { RefFile, Storage } from '../storage.ts';
 import { measureFolder, sweepUnfinished } from '../sync/folder-tree.ts';
 import type { TableSync } from '../sync/table-sync.ts';
+import { openSubmitted } from '../submitted/submitted-manifest.ts';
 import { cloneVersion } from './clone-version.ts';
 import { inspectCommit, measureVersion, readCommitsAfter } from './commit-history.ts';
 import {
@@ -18,6 +19,7 @@ import {
   tableFolder,
 } from './folders.ts';
 import { measureManifest, quarantineTornManifest, refuseForeignFiles, removeManifests } from './manifest-file.ts';
+import { createLocalFiles } from './submission-files.ts';
 import { BLIND, watchVersions } from './version-watch.ts';
 
 /** A root on a local disk: what the engine does not do, or does not expose, is done on its files. */
@@ -42,6 +44,8 @@ export function createLocalStorage(root: string, sync: TableSync): Storage {
       onBranch(location, branch, async (folder) => readCommitsAfter(folder, afterVersion)),
     inspectCommit: async (location, branch, version) =>
       onBranch(location, branch, (folder) => inspectCommit(folder, version)),
+    openSubmitted: async (location, submission) =>
+      openSubmitted(createLocalFiles(folderOf(location), sync), location, submission),
     refuseForeignFiles: async (location, version) => refuseForeignFiles(folderOf(location), version),
     readRefFile: async (location, kind, name) => readRefFile(join(folderOf(location), refPath(kind, name))),
     async cloneVersion(source, target, version) {

@@ -57,8 +57,13 @@ export async function inspectCommit(
   const commit = manifest === undefined ? undefined : readWrittenCommit(manifest.file);
   if (commit === undefined) return undefined;
   const { files, ...inspected } = commit;
+  return { ...inspected, isIntact: await areWhole(store, path, files) };
+}
+
+/** Whether all of these files, below a path, are there and whole. */
+export async function areWhole(store: ObjectStore, path: string, files: readonly WrittenFile[]): Promise<boolean> {
   const whole = await pLimit(CONCURRENT_MAX).map([...files], async (file) => isWhole(store, path, file));
-  return { ...inspected, isIntact: whole.every(Boolean) };
+  return whole.every(Boolean);
 }
 
 async function isWhole(store: ObjectStore, path: string, { path: name, bytes, ending = '' }: WrittenFile) {

@@ -6,12 +6,14 @@ import { branchPath, manifestPath, readRef, refPath } from '../format/layout.ts'
 import { requireOwnFiles } from '../format/manifest.ts';
 import { cloneUnsupported } from '../storage.ts';
 import type { Storage } from '../storage.ts';
+import { openSubmitted } from '../submitted/submitted-manifest.ts';
 import { joinKey, parseAddress } from './address.ts';
 import { cloneVersion, removePrefix } from './clone-version.ts';
 import type { Folder } from './clone-version.ts';
 import { findManifest, inspectCommit, readCommitsAfter } from './commit-history.ts';
 import { restoreVersion } from './restore-version.ts';
 import type { ObjectStores } from './object-stores.ts';
+import { createObjectFiles } from './submission-files.ts';
 
 /** A root on an object store: what it acknowledged is durable, and every object is written as a whole. */
 export function createObjectStorage(root: string, stores: ObjectStores): Storage {
@@ -48,6 +50,8 @@ export function createObjectStorage(root: string, stores: ObjectStores): Storage
     },
     inspectCommit: async (location, branch, version) =>
       onBranch(location, branch, async (path) => inspectCommit(store, path, version)),
+    openSubmitted: async (location, submission) =>
+      openSubmitted(createObjectFiles(store, pathOf(location)), location, submission),
     async refuseForeignFiles(location, version) {
       const manifest = await findManifest(store, pathOf(location), version);
       if (manifest === undefined) throw new Error(`The manifest of version ${version} was not found.`);

@@ -22,6 +22,8 @@ export interface ObjectStore {
   getRange(key: string, start: number, length: number): Promise<ObjectPart | undefined>;
   /** The size in bytes; `undefined`: no such object. */
   measure(key: string): Promise<number | undefined>;
+  /** Of an object, as the store gives it. `undefined`: no such object, or the store gives none. */
+  findETag(key: string): Promise<string | undefined>;
   put(key: string, content: Buffer): Promise<void>;
   /**
    * Whether the object was created. A lost reply is resolved by reading the object back, so writers that compete for one

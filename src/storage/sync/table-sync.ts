@@ -1,3 +1,4 @@
+import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceError } from '../../errors/service-error.ts';
 import type { SyncScope } from '../storage.ts';
@@ -62,6 +63,18 @@ export class TableSync {
     if (this.#settings.sync === 'os') return;
     this.#refuseFailed(folder);
     await this.#attempt(folder, async () => this.#sync(await findChangedSince(folder, sinceMilliseconds)));
+  }
+
+  /** Makes files durable that another program has written, and the folders that they are in, up to that of the table. */
+  async syncFiles(folder: string, files: readonly string[]): Promise<void> {
+    if (this.#settings.sync === 'os') return;
+    this.#refuseFailed(folder);
+    const dirty = new DirtyPaths();
+    for (const file of files) {
+      dirty.files.add(file);
+      for (let above = dirname(file); above.length >= folder.length; above = dirname(above)) dirty.folders.add(above);
+    }
+    await this.#attempt(folder, async () => this.#sync(dirty));
   }
 
   forget(folder: string): void {

@@ -33,6 +33,51 @@ export const ListVersionsReply = Shape.replyBody({
 });
 export type ListVersionsReply = Type.Static<typeof ListVersionsReply>;
 
+/** A manifest that the caller has staged, and wants to be the next version. */
+export const submissionFields = {
+  version: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description: 'The one after the latest.' }),
+  manifest_path: Type.String({
+    minLength: 1,
+    maxLength: 4096,
+    description:
+      'The staged file, in `_versions` of the table or the branch: the name of the manifest, `-` and a UUID.',
+  }),
+  manifest_size: Shape.optionalCount('Its bytes; another size is refused.'),
+  e_tag: Shape.optionalText('Of the staged file. Not compared.'),
+  metadata: Type.Optional(Shape.StringMap),
+  naming_scheme: Type.Optional(
+    Type.Union([Type.Literal('V1'), Type.Literal('V2')], { description: 'Must be that of the table.' }),
+  ),
+  branch: Type.Optional(Shape.Branch),
+};
+
+export const CreateVersionBody = Shape.requestBody(submissionFields);
+export type CreateVersionBody = Type.Static<typeof CreateVersionBody>;
+
+const CreatedVersion = Type.Object({
+  version: Shape.Version,
+  manifest_path: Type.String({ description: 'The manifest of the version, below the root of its store.' }),
+  manifest_size: Shape.count('Its bytes.'),
+  e_tag: Shape.optionalText('Where the store gives one. A repeated request does not get it.'),
+});
+
+export const CreateVersionReply = Shape.replyBody({ version: CreatedVersion, transaction_id: Shape.optionalText() });
+export type CreateVersionReply = Type.Static<typeof CreateVersionReply>;
+
+export const SetManagedVersioningBody = Shape.requestBody({
+  enabled: Type.Boolean({ description: 'Whether external writers commit through the service.' }),
+});
+
+export type SetManagedVersioningBody = Type.Static<typeof SetManagedVersioningBody>;
+
+export const SetManagedVersioningReply = Shape.replyBody({
+  managed_versioning: Type.Boolean(),
+  properties: Shape.StringMap,
+  transaction_id: Type.String(),
+});
+
+export type SetManagedVersioningReply = Type.Static<typeof SetManagedVersioningReply>;
+
 export const DescribeVersionBody = Shape.requestBody(Shape.stateFields);
 
 export const DescribeVersionReply = Shape.replyBody({ version: TableVersionShape });

@@ -227,7 +227,9 @@ export class InDoubtWrites {
 
   /** No fence refuses such a commit: while the former owner may still run, it may yet be made. */
   async #mayArrive(table: TableRecord, entry: JournalEntry): Promise<boolean> {
-    if (!readExpectation(entry).kinds.some((kind) => UNFENCED.has(kind))) return false;
+    const { kinds, transactionId } = readExpectation(entry);
+    // A manifest that an external writer submitted follows exactly its base version.
+    if (transactionId !== undefined || !kinds.some((kind) => UNFENCED.has(kind))) return false;
     const { storages, coordination } = this.#parts;
     const { retentionSecondsMin } = storages.of(table.location.root);
     const isRecent = Date.now() - entry.since < retentionSecondsMin * 1000;
@@ -243,7 +245,8 @@ export class InDoubtWrites {
       return { kind: 'not-committed' };
     }
     // The rows of a table that the write creates were never published.
-    if (entry.baseVersion === 0 && table.isDeclared === true) return { kind: 'not-committed' };
+    const isUnpublished = entry.baseVersion === 0 && table.isDeclared === true;
+    if (isUnpublished && readExpectation(entry).transactionId === undefined) return { kind: 'not-committed' };
     const next = entries.find(({ baseVersion }) => baseVersion > entry.baseVersion)?.baseVersion;
     const boundVersion = Math.min(next ?? Infinity, entry.boundVersion ?? Infinity);
     const verdict = await settleCommit(this.#parts, target, { ...entry, boundVersion });

@@ -111,7 +111,8 @@ function takesBack({ kind, restoredVersion = 0, version }: Commit, write: Commit
 }
 
 function isCandidate(commit: Commit, baseVersion: number, expected: Expectation): boolean {
-  const { kind, readVersion } = commit;
+  const { kind, readVersion, transactionId } = commit;
+  if (expected.transactionId !== undefined) return transactionId === expected.transactionId;
   if (kind === 'unknown') return true;
   // An earlier read version means an external writer's commit.
   if (!expected.kinds.includes(kind) || readVersion < baseVersion) return false;

@@ -52,6 +52,7 @@ test('every command about a table says that it is not there, or that the key is 
     ['drop', 'nothing', '--yes'],
     ['rename', 'nothing', 'other'],
     ['optimize', 'nothing'],
+    ['managed', 'nothing', 'on'],
     ['index', 'create', 'nothing', 'id', '--type', 'BTREE'],
     ['index', 'list', 'nothing'],
     ['index', 'stats', 'nothing', 'x'],
@@ -260,6 +261,14 @@ test('travels between versions, tags and branches', async () => {
   await done('branch', 'delete', 'orders', 'trial');
   await done('tag', 'delete', 'orders', 'now');
   assert.deepEqual(Object.keys((await json('tag', 'list', 'orders')).tags), ['start']);
+});
+
+test('switches managed versioning on and off', async () => {
+  await client.arrow('/v1/table/shared/create', sampleStream(2));
+  assert.equal(await done('managed', 'shared', 'on'), 'Managed versioning of shared is on.\n');
+  assert.equal((await client.post('/v1/table/shared/describe', {})).json.managed_versioning, true);
+  assert.equal((await json('managed', 'shared', 'off')).managed_versioning, false);
+  assert.equal((await run(['managed', 'shared', 'maybe'])).code, 2);
 });
 
 test('creates, lists and drops namespaces; renames, moves and drops tables', async () => {

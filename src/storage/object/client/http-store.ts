@@ -31,6 +31,11 @@ export abstract class HttpStore {
     return status === 404 ? undefined : Number(headers.get('content-length'));
   }
 
+  async findETag(key: string): Promise<string | undefined> {
+    const { headers } = await this.send({ method: 'HEAD', url: this.url(key) }, [200, 404]);
+    return headers.get('etag') ?? undefined;
+  }
+
   async put(key: string, content: Buffer): Promise<void> {
     const request = { method: 'PUT', url: this.url(key), headers: this.putHeaders, body: content } as const;
     await this.send(request, [...CREATED]);

@@ -1,0 +1,84 @@
+import { ServiceError, invalidInput } from '../../errors/service-error.ts';
+import type { CommitKind } from '../../model/table.ts';
+import { versionExists } from '../../model/refusals.ts';
+import { MAIN_BRANCH } from '../../model/table.ts';
+import type { Submission, SubmittedManifest } from '../../storage/storage.ts';
+import { engineCall } from '../native/engine-errors.ts';
+import type { EngineParts } from '../parts.ts';
+import type { OpenTable, WriteTarget } from '../tables/table-handle.ts';
+import type { CommitPlan, PreparedCommit } from './commit-plan.ts';
+
+/** The version that a submitted manifest has become. */
+export interface PublishedManifest {
+  readonly version: number;
+  readonly path: string;
+  readonly bytes: number;
+  /** Known only right after the commit. */
+  readonly eTag?: string | undefined;
+}
+
+/**
+ * Commits the manifest of an external writer, who has written all files of the version. Everything that takes long, and
+ * that does not depend on the table's turn, happens in `check`, before the write is enqueued.
+ */
+export class SubmittedPlan implements CommitPlan<PublishedManifest> {
+  readonly mayBeMissing = true;
+  readonly #parts: EngineParts;
+  readonly #target: WriteTarget;
+  readonly #submission: Submission;
+  #checked: SubmittedManifest | undefined;
+
+  constructor(parts: EngineParts, target: WriteTarget, submission: Omit<Submission, 'branch' | 'bytesMax'>) {
+    this.#parts = parts;
+    this.#target = target;
+    this.#submission = { ...submission, branch: target.branch, bytesMax: parts.limits.manifestBytesMax };
+  }
+
+  /** Reads the manifest, once, and refuses what must never become a version. */
+  async check(): Promise<void> {
+    const { storages, trials } = this.#parts;
+    const { location } = this.#target;
+    if (trials === undefined) throw new ServiceError('Unsupported', 'Manifests of external writers cannot be tried.');
+    const { version } = this.#submission;
+    const manifest = await storages.of(location.root).openSubmitted(location, this.#submission);
+    await trials.require({ ...manifest, version });
+    this.#checked = manifest;
+  }
+
+  get manifest(): SubmittedManifest {
+    if (this.#checked === undefined) throw new Error('The manifest was not checked.');
+    return this.#checked;
+  }
+
+  get kinds(): readonly [CommitKind] {
+    return [this.manifest.kind];
+  }
+
+  async prepare(table: OpenTable): Promise<PreparedCommit<PublishedManifest>> {
+    const { manifest } = this;
+    const { version } = this.#submission;
+    const { kind, transactionId, addedRows, path, content } = manifest;
+    requireNext(await table.version(), version, this.#target);
+    const published = { version, path, bytes: content.length };
+    return {
+      transactionId,
+      addedRows: kind === 'append' ? addedRows : undefined,
+      expected: published,
+      commit: async () => {
+        const created = await engineCall(async () => manifest.publish());
+        if (created === undefined) throw versionExists(version);
+        table.forget();
+        // What is left is removed with the other files that no version names.
+        await manifest.discard().catch(() => {});
+        return { version, outcome: { ...published, ...created } };
+      },
+    };
+  }
+}
+
+/** A branch that has no version yet begins at the one that it forks from. */
+function requireNext(base: number, version: number, { branch = MAIN_BRANCH }: WriteTarget): void {
+  if (base === 0 && branch !== MAIN_BRANCH) return;
+  if (version <= base) throw versionExists(version);
+  if (version > base + 1) throw invalidInput(`The next version is ${base + 1}, not ${version}.`);
+}

@@ -1,0 +1,56 @@
+import { loadNative } from '../native/native.ts';
+import type { NativeConnection, NativeEngine } from '../native/native.ts';
+
+/** A folder with one table, whose only file is the manifest to be tried. */
+export interface TrialRequest {
+  readonly folder: string;
+}
+
+/** `version` is absent when the engine refused the manifest. */
+export interface TrialReply {
+  readonly version?: number;
+  readonly failure?: string;
+}
+
+export const TRIAL_TABLE = 'table';
+
+/** The work of a disposable process: opens manifests of external writers, one after the other, until it is ended. */
+export function runTrials(): void {
+  const native = loadNative();
+  process.on('message', (request) => {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Only ManifestTrials writes to this channel.
+    const { folder } = request as TrialRequest;
+    tryOpening(native, folder).then(
+      (version) => reply({ version }),
+      (error: unknown) => reply({ failure: String(error) }),
+    );
+  });
+  process.on('disconnect', () => process.exit());
+}
+
+function reply(message: TrialReply): void {
+  process.send?.(message);
+}
+
+async function tryOpening(native: NativeEngine, folder: string): Promise<number> {
+  const properties = { manifestEnabled: false, namespaceClientProperties: { manifest_enabled: 'false' } };
+  const connection = await native.Connection.new(folder, properties);
+  try {
+    return await readTable(connection);
+  } finally {
+    connection.close();
+  }
+}
+
+/** What every reader of the table asks first. There are no data files here: they were checked before. */
+async function readTable(connection: NativeConnection): Promise<number> {
+  const table = await connection.openTable(TRIAL_TABLE, [], {});
+  try {
+    await table.schema();
+    await table.countRows();
+    await table.listIndices();
+    return await table.version();
+  } finally {
+    table.close();
+  }
+}

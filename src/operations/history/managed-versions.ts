@@ -1,0 +1,105 @@
+import type { PublishedManifest } from '../../engine/engine.ts';
+import { ServiceError } from '../../errors/service-error.ts';
+import { MANAGED_PROPERTY, isManaged } from '../../model/table.ts';
+import type { TableRecord } from '../../model/table.ts';
+import {
+  CreateVersionBody,
+  CreateVersionReply,
+  SetManagedVersioningBody,
+  SetManagedVersioningReply,
+} from '../../wire/history/versions.ts';
+import { defineTableOperation, json, objectReply } from '../operation.ts';
+import type { TableRequest } from '../operation.ts';
+import type { Services } from '../services.ts';
+import { toCommitEntry } from '../shared/record-commit.ts';
+import { readBranch } from '../shared/table-state.ts';
+import { describeWrite, replyToWrite } from '../shared/write-reply.ts';
+
+export const createVersion = defineTableOperation({
+  id: 'create_table_version',
+  path: '/v1/table/:id/version/create',
+  summary: 'Commit a manifest that the caller has staged as the next version of a table',
+  permission: 'write',
+  usesPipeline: true,
+  body: { kind: 'json', shape: CreateVersionBody },
+  replies: [json(CreateVersionReply, 'The version.')],
+  statuses: [409, 412],
+  async run(request, services) {
+    const write = toVersionWrite(request, services);
+    return replyToWrite(await services.writes.run(write), ({ fields }) => fields);
+  },
+});
+
+export const setManagedVersioning = defineTableOperation({
+  id: 'set_table_managed_versioning',
+  path: '/v1/table/:id/managed_versioning',
+  summary: 'Have external writers of a table commit through the service, or no longer',
+  permission: 'manage',
+  ignoresData: true,
+  body: { kind: 'json', shape: SetManagedVersioningBody },
+  replies: [json(SetManagedVersioningReply, 'The state.')],
+  async run(request, { catalog }) {
+    const { table, body } = request;
+    const change = { table, commit: toCommitEntry(request), properties: { [MANAGED_PROPERTY]: String(body.enabled) } };
+    const [recorded] = await catalog.journal.record([change], true);
+    if (recorded === undefined) throw new ServiceError('TableNotFound', 'The table does not exist any more.');
+    const { transactionId, properties } = recorded;
+    return objectReply<typeof SetManagedVersioningReply>({
+      managed_versioning: body.enabled,
+      properties,
+      transaction_id: transactionId,
+    });
+  },
+});
+
+/** The write of one version, which runs like any other: replayed, queued, journaled, synced and recorded. */
+export function toVersionWrite(
+  request: Pick<TableRequest<CreateVersionBody>, 'table' | 'write' | 'body'>,
+  services: Services,
+) {
+  const { table, body } = request;
+  requireManaged(table);
+  requireNoMetadata(body);
+  const branch = readBranch(body);
+  const plan = services.engine.commits.submitted(
+    { location: table.location, branch },
+    {
+      version: body.version,
+      manifestPath: body.manifest_path,
+      manifestSize: body.manifest_size,
+      namingScheme: body.naming_scheme,
+    },
+  );
+  return {
+    ...describeWrite(request, branch),
+    plan,
+    check: async () => plan.check(),
+    growth: async () => ({ rows: 0, bytes: 0, ...plan.manifest.size, replacesAll: true }),
+    rule: { from: 'nothing' } as const,
+    toFields: (published: PublishedManifest) => ({ version: toVersionShape(published) }),
+  };
+}
+
+export function requireManaged(table: Pick<TableRecord, 'properties'>): void {
+  if (isManaged(table)) return;
+  throw new ServiceError('InvalidTableState', 'The versions of the table are not managed by the service.', {
+    hint: `Commit to its storage directly, or have its property ${MANAGED_PROPERTY} set to true.`,
+  });
+}
+
+/** A success must not be reported for metadata that are not kept. */
+function requireNoMetadata({ metadata = {} }: Pick<CreateVersionBody, 'metadata'>): void {
+  if (Object.keys(metadata).length === 0) return;
+  throw new ServiceError('Unsupported', 'The service keeps no metadata of a version.', {
+    hint: 'Leave metadata out, or put them into the transaction of the manifest.',
+  });
+}
+
+function toVersionShape({ version, path, bytes, eTag }: PublishedManifest) {
+  return { version, manifest_path: toStorePath(path), manifest_size: bytes, e_tag: eTag };
+}
+
+/** Below the root of the object store: clients take no address. */
+export function toStorePath(path: string): string {
+  return path.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/]*\//, '');
+}

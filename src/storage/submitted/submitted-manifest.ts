@@ -1,0 +1,192 @@
+import { ServiceError, invalidInput } from '../../errors/service-error.ts';
+import { quoteForMessage } from '../../model/identifier.ts';
+import { versionExists } from '../../model/refusals.ts';
+import { locationUri } from '../../model/table.ts';
+import type { TableLocation } from '../../model/table.ts';
+import { readCommit, readVersionSize } from '../format/commit.ts';
+import type { WrittenFile } from '../format/fragments.ts';
+import { VERSIONS, branchPath, manifestPath, manifestPaths } from '../format/layout.ts';
+import { manifestName } from '../format/manifest.ts';
+import type { NamingScheme, Submission, SubmittedManifest } from '../storage.ts';
+import { checkManifest, malformed, trimSlashes } from './check-manifest.ts';
+import type { ManifestFacts, NamedFile } from './check-manifest.ts';
+
+/** The files of a table, by their paths below its folder. */
+export interface SubmissionFiles {
+  /** `undefined`: no such file, or not a plain one. A longer one gives more than `bytesMax` bytes. */
+  read(path: string, bytesMax: number): Promise<Buffer | undefined>;
+  /** Whether each of the files is a plain one below the folder, and whole. */
+  areWhole(files: readonly WrittenFile[]): Promise<boolean>;
+  /** Makes files that others have written durable. */
+  sync(paths: readonly string[]): Promise<void>;
+  /** Whether the file was created. */
+  putIfAbsent(path: string, content: Buffer): Promise<boolean>;
+  /** As clients of the same store see it. */
+  findETag(path: string): Promise<string | undefined>;
+  remove(path: string): Promise<void>;
+}
+
+/** More files in one commit would keep the store busy for minutes. */
+const NEW_FILES_MAX = 100_000;
+
+/**
+ * Reads a manifest that an external writer has staged, once, and refuses what must not become a version. What is published
+ * later are exactly these bytes.
+ */
+export async function openSubmitted(
+  files: SubmissionFiles,
+  location: TableLocation,
+  submission: Submission,
+): Promise<SubmittedManifest> {
+  const { version, branch, bytesMax } = submission;
+  const below = requireBranchPath(branch);
+  const inBranch = (path: string): string => joinPath(below, path);
+  const stagedPath = inBranch(`${VERSIONS}/${readStagedName(location, below, submission)}`);
+  // A repeated request finds its staged file gone.
+  if ((await findManifest(files, inBranch, version, 1)) !== undefined) throw versionExists(version);
+  const base = await findManifest(files, inBranch, version - 1, bytesMax);
+  const scheme = chooseScheme(base?.scheme, submission.namingScheme);
+  const content = await readStaged(files, stagedPath, submission);
+  const facts = { version, branch, tableUris: listUris(location) };
+  const named = checkManifest(content, facts);
+  const commit = await readCommit(content, async (path) => files.read(inBranch(path), bytesMax)).catch(
+    (error: unknown) => {
+      throw malformed(error);
+    },
+  );
+  const { transactionId, kind, addedRows } = commit;
+  if (transactionId === undefined) throw invalidInput('The manifest does not name the transaction that it commits.');
+  const known = new Set(
+    base === undefined ? [] : listKnown(base.content, { ...facts, version: version - 1 }).map(toKey),
+  );
+  const added = named.filter((file) => !known.has(toKey(file))).map((file) => toTablePath(file, below));
+  if (added.length > NEW_FILES_MAX) {
+    throw invalidInput(`The commit adds ${added.length} files; at most ${NEW_FILES_MAX} are allowed.`);
+  }
+  if (!(await files.areWhole(added))) {
+    throw invalidInput('Files that the manifest names are missing, or not whole.', 'Write them before the manifest.');
+  }
+  const finalPath = inBranch(`${VERSIONS}/${finalName(version, scheme)}`);
+  return {
+    content,
+    name: finalName(version, scheme),
+    kind,
+    addedRows,
+    transactionId,
+    size: readVersionSize(content),
+    path: manifestPath({ location, branch, version, isCountedDown: scheme === 'V2' }),
+    async publish() {
+      await files.sync(added.map(({ path }) => path));
+      if (!(await files.putIfAbsent(finalPath, content))) return undefined;
+      return { eTag: await files.findETag(finalPath).catch(() => undefined) };
+    },
+    discard: async () => files.remove(stagedPath),
+  };
+}
+
+function requireBranchPath(branch: string | undefined): string {
+  const path = branchPath(branch);
+  if (path === undefined) throw invalidInput(`The name of the branch ${quoteForMessage(branch ?? '')} is no path.`);
+  return path;
+}
+
+/** A version need not exist: it may be deleted, and a branch begins at the version that it forks from. */
+async function findManifest(
+  files: SubmissionFiles,
+  inBranch: (path: string) => string,
+  version: number,
+  bytesMax: number,
+): Promise<{ readonly content: Buffer; readonly scheme: NamingScheme } | undefined> {
+  for (const [index, path] of manifestPaths(version).entries()) {
+    const content = await files.read(inBranch(path), bytesMax);
+    if (content !== undefined) return { content, scheme: index === 0 ? 'V2' : 'V1' };
+  }
+  return undefined;
+}
+
+function chooseScheme(used: NamingScheme | undefined, given: NamingScheme | undefined): NamingScheme {
+  if (used === undefined || given === undefined || used === given) return used ?? given ?? 'V2';
+  throw invalidInput(`The table names its manifests by the scheme ${used}, not ${given}.`);
+}
+
+function finalName(version: number, scheme: NamingScheme): string {
+  return scheme === 'V2' ? manifestName(version) : `${version}.manifest`;
+}
+
+/**
+ * The name of the staged file. A caller's path never becomes a path here: it must be the folder of versions that the
+ * service itself knows, followed by a name of the form that Lance libraries give, which has no separators.
+ */
+function readStagedName(location: TableLocation, below: string, { version, manifestPath: given }: Submission): string {
+  const at = given.lastIndexOf('/');
+  const name = given.slice(at + 1);
+  const folders = new Set(
+    [...listUris(location)].map((uri) => trimSlashes(`${uri}/${below === '' ? '' : `${below}/`}${VERSIONS}`)),
+  );
+  const isInFolder = [given, decode(given)].some((path) =>
+    folders.has(path.slice(0, path.lastIndexOf('/')).replace(/^\/+/, '')),
+  );
+  const isNamed = (['V1', 'V2'] as const).some((scheme) => isStagedFor(name, finalName(version, scheme)));
+  if (isInFolder && isNamed) return name;
+  throw invalidInput(
+    `The manifest_path is not that of a staged manifest of version ${version} of this table.`,
+    `Write it to the folder ${VERSIONS} of the table or the branch, as ${finalName(version, 'V2')}-<uuid>.`,
+  );
+}
+
+function isStagedFor(name: string, final: string): boolean {
+  return name.startsWith(`${final}-`) && /^[A-Za-z0-9-]{1,64}$/.test(name.slice(final.length + 1));
+}
+
+/** Clients send the path as their object store writes it, where some characters are escaped. */
+function decode(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
+}
+
+/** The folder of a table as an address, and as the path that object stores of clients have for it. */
+function listUris(location: TableLocation): ReadonlySet<string> {
+  const uri = locationUri(location);
+  const path = uri.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/]*/, '');
+  return new Set([uri, `file://${path}`, path].map(trimSlashes));
+}
+
+async function readStaged(
+  files: SubmissionFiles,
+  path: string,
+  { bytesMax, manifestSize }: Submission,
+): Promise<Buffer> {
+  const content = await files.read(path, bytesMax);
+  if (content === undefined) throw invalidInput('There is no file at the manifest_path.', 'Write it first.');
+  if (content.length > bytesMax) {
+    throw new ServiceError('PayloadTooLarge', `The manifest is larger than ${bytesMax} bytes.`, {
+      hint: 'Compact the table, or raise engine.manifestBytesMax.',
+    });
+  }
+  if (manifestSize === undefined || manifestSize === content.length) return content;
+  throw invalidInput(`The manifest has ${content.length} bytes, not ${manifestSize} as manifest_size says.`);
+}
+
+/** What the version before names was checked when it was committed. One that is not of the usual form proves nothing. */
+function listKnown(base: Buffer, facts: ManifestFacts): readonly NamedFile[] {
+  try {
+    return checkManifest(base, facts);
+  } catch {
+    return [];
+  }
+}
+
+function toKey({ base, path, bytes }: NamedFile): string {
+  return JSON.stringify([base, path, bytes]);
+}
+
+function toTablePath({ base, ...file }: NamedFile, below: string): WrittenFile {
+  return { ...file, path: joinPath(base ?? below, file.path) };
+}
+
+function joinPath(folder: string, path: string): string {
+  return folder === '' ? path : `${folder}/${path}`;
+}

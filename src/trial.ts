@@ -1,0 +1,3 @@
+import { runTrials } from './engine/trial/trial-process.ts';
+
+runTrials();
