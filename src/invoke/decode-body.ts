@@ -2,7 +2,7 @@ import type { Type } from 'typebox';
 import { invalidInput } from '../errors/service-error.ts';
 import type { ServiceError } from '../errors/service-error.ts';
 import { quoteForMessage } from '../model/identifier.ts';
-import { withoutNulls } from '../model/strict-json.ts';
+import { isObject, withoutNulls } from '../model/strict-json.ts';
 import type { Dialect, Operation } from '../operations/operation.ts';
 import type { Services } from '../operations/services.ts';
 import { escapePointer, findFaults, matches } from './find-faults.ts';
@@ -33,9 +33,27 @@ const FIELD_CHARACTERS_MAX = 200;
 /** Refuses what does not match. With `lenient`, unknown fields are dropped, and their paths returned. */
 export function checkShape(shape: Type.TSchema, value: Body, lenient: boolean): readonly string[] {
   if (matches(shape, value)) return [];
+  dropNulls(value, shape);
+  if (matches(shape, value)) return [];
   const dropped = lenient ? dropUnknown(value, shape, '') : [];
   if (dropped.length > 0 && matches(shape, value)) return dropped;
   throw shapeRefusal(findFaults(shape, value));
+}
+
+/** A null field counts as absent inside of a body too, where its shape does not take null: clients send all that they know. */
+function dropNulls(value: unknown, shape: NestedShape): void {
+  if (Array.isArray(value)) {
+    const { items } = shape;
+    // As below.
+    if (items === undefined || isList(items) || !hasFields(items)) return;
+    for (const item of value) dropNulls(item, items);
+    return;
+  }
+  if (!isObject(value)) return;
+  for (const [name, field] of Object.entries(shape.properties ?? {})) {
+    if (value[name] !== null) dropNulls(value[name], field);
+    else if (shape.required?.includes(name) !== true && !matches(field, null)) Reflect.deleteProperty(value, name);
+  }
 }
 
 function dropUnknown(value: unknown, shape: NestedShape, pointer: string): string[] {

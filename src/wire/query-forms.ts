@@ -58,7 +58,6 @@ export function withoutEmptyVector(body: Readonly<Record<string, unknown>>): Rec
 
 /** `[]` means no vector, `[1, 2]` one, `[[1, 2], [3, 4]]` several. */
 function toContractVector(vector: unknown): unknown {
-  if (isObject(vector)) return withoutNulls(vector);
   if (!Array.isArray(vector)) return vector;
   if (vector.length === 0) return undefined;
   return Array.isArray(vector[0]) ? { multi_vector: vector } : { single_vector: vector };

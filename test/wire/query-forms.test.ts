@@ -35,13 +35,6 @@ test('reads the two forms of a full-text query by what they hold', () => {
   assert.deepEqual(toContractQuery({ full_text_query: tree }), { full_text_query: { structured_query: tree } });
 });
 
-test('reads null members of a vector as absent', () => {
-  const one = { single_vector: [1], multi_vector: null };
-  assert.deepEqual(toContractQuery({ vector: one }), { vector: { single_vector: [1] } });
-  const several = { single_vector: null, multi_vector: [[1]] };
-  assert.deepEqual(toContractQuery({ vector: several }), { vector: { multi_vector: [[1]] } });
-});
-
 test('reads the number that stands for no limit as no limit, and no other', () => {
   const unlimited: unknown = JSON.parse('{"k":9223372036854775807}');
   assert.deepEqual(toContractQuery(Object(unlimited)), { k: UNLIMITED });
