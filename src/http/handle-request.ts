@@ -17,7 +17,7 @@ import { toHttpReply } from './reply/reply.ts';
 import { bufferReply, isStreamed, sendStream, sendWhole, sendWrite } from './reply/send-reply.ts';
 import type { SendDependencies, StreamedReply, WholeReply } from './reply/send-reply.ts';
 import type { RequestContext } from './request-context.ts';
-import { arrowBody } from './request/arrow-body.ts';
+import { arrowBody, readSchemaBody } from './request/arrow-body.ts';
 import { ARROW_STREAM, readJsonBody, requireMediaType } from './request/body.ts';
 import {
   hasCredential,
@@ -101,7 +101,7 @@ async function execute(routed: RoutedRequest, http: HttpDependencies): Promise<R
 
   const { query, queryLists } = readQueryValues(message.url ?? '', operation.query, dialect);
   const delimiter = query['delimiter'] ?? DEFAULT_DELIMITER;
-  const json = readsJson ? (raw ?? (await readBody(context, http.limits.http.jsonBytesMax, http))) : {};
+  const json = readsJson ? (raw ?? (await readBody(routed, http.limits.http.jsonBytesMax, http))) : {};
   const body = readsJson
     ? decodeBody(operation, toContractBody(json, message.headers['user-agent']), dialect, http.services)
     : json;
@@ -175,7 +175,8 @@ interface Authenticated {
   readonly raw?: Record<string, unknown>;
 }
 
-async function authenticate({ context, operation }: RoutedRequest, http: HttpDependencies): Promise<Authenticated> {
+async function authenticate(routed: RoutedRequest, http: HttpDependencies): Promise<Authenticated> {
+  const { context, operation } = routed;
   const { authenticator, limits } = http;
   const credentials = readHeaderCredentials(context.message);
   if (hasCredential(credentials) || !isJsonRead(operation, context.message)) {
@@ -184,7 +185,7 @@ async function authenticate({ context, operation }: RoutedRequest, http: HttpDep
   // An unknown caller must not make the service buffer a large body in search of a credential.
   const bytesMax = Math.min(limits.http.jsonBytesMax, limits.http.unauthenticatedJsonBytesMax);
   try {
-    const raw = await readBody(context, bytesMax, http);
+    const raw = await readBody(routed, bytesMax, http);
     return { caller: await authenticator.authenticate(readIdentity(raw)), raw };
   } catch (error) {
     // Faults in a body are for known callers; others learn of the missing credential first.
@@ -199,7 +200,7 @@ function isMalformed(error: unknown): boolean {
 }
 
 async function readBody(
-  context: RequestContext,
+  { context, operation }: RoutedRequest,
   bytesMax: number,
   { load, limits, forwarder }: HttpDependencies,
 ): Promise<Record<string, unknown>> {
@@ -208,7 +209,9 @@ async function readBody(
   const keep = (bytes: Uint8Array): void => {
     if (forwarder !== undefined) context.body = bytes;
   };
-  const body = await readJsonBody(message, { bytesMax, limits: limits.http, lease, keep });
+  const ofSchema = operation.body.kind === 'json' ? operation.body.ofSchema : undefined;
+  const readArrow = ofSchema && (async (bytes: Uint8Array) => ofSchema(await readSchemaBody(bytes, limits.arrow)));
+  const body = await readJsonBody(message, { bytesMax, limits: limits.http, lease, keep, readArrow });
   if (body['context'] !== undefined) {
     context.requestId = readRequestId(headerReader(message, body['context'])) ?? context.requestId;
   }

@@ -4,6 +4,7 @@ import type { ErrorStatus } from '../errors/service-error.ts';
 import type { Caller, Permission } from '../model/access.ts';
 import type { NamespacePath, TablePath } from '../model/identifier.ts';
 import type { ArrowLimits } from '../model/limits.ts';
+import type { Schema } from '../model/schema.ts';
 import type { Database, TableRecord } from '../model/table.ts';
 import { DelimiterQuery } from '../wire/shapes.ts';
 import type { Dialect, Sent } from '../wire/shapes.ts';
@@ -92,6 +93,8 @@ interface JsonBody {
   readonly shape: Type.TObject;
   /** Brings other clients' forms to the one that the shape describes. */
   readonly normalize?: (body: Readonly<Record<string, unknown>>) => Record<string, unknown>;
+  /** Lets the body be an Arrow stream too, of which only the schema counts: what it says as JSON. */
+  readonly ofSchema?: (schema: Schema) => Record<string, unknown>;
 }
 
 type ArrowBody = { readonly kind: 'arrow' };

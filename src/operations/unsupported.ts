@@ -53,6 +53,7 @@ export const UNSUPPORTED: readonly Unsupported[] = [
   ...unsupportedObject('function', FUNCTIONS, ['create', 'describe', 'drop']),
   ...unsupportedObject('secret', SECRETS, ['create', 'alter', 'describe', 'drop']),
   ...unsupportedObject('view', SQL_VIEWS, ['create', 'describe', 'drop']),
+  ...unsupportedObject('materialized_view', VIEW, ['drop']),
 ];
 
 /** A kind of object beside tables, with its list in each namespace. */

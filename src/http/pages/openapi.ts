@@ -97,15 +97,20 @@ const IF_MATCH = parameter(
   'The latest version of the table, such as `"7"`; at any other the write is refused with 412.',
 );
 
+const ARROW_CONTENT = { [ARROW_STREAM]: { schema: { type: 'string', format: 'binary' } } };
+
 function describeBody(operation: Operation): Json | undefined {
   switch (operation.body.kind) {
     case 'json':
       return {
         required: (operation.body.shape.required ?? []).length > 0,
-        content: { 'application/json': { schema: toJsonSchema(operation.body.shape) } },
+        content: {
+          'application/json': { schema: toJsonSchema(operation.body.shape) },
+          ...(operation.body.ofSchema === undefined ? {} : ARROW_CONTENT),
+        },
       };
     case 'arrow':
-      return { required: true, content: { [ARROW_STREAM]: { schema: { type: 'string', format: 'binary' } } } };
+      return { required: true, content: ARROW_CONTENT };
     case 'none':
       return undefined;
   }

@@ -1,9 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { Hash } from 'node:crypto';
+import { Readable } from 'node:stream';
 import { openArrowStream, pullFirst } from '../../arrow/stream/checked-stream.ts';
 import type { CheckedStream } from '../../arrow/stream/checked-stream.ts';
+import { invalidInput } from '../../errors/service-error.ts';
 import type { Input } from '../../invoke/invoke.ts';
 import type { ArrowLimits, Limits } from '../../model/limits.ts';
+import type { Schema } from '../../model/schema.ts';
 import type { Load } from '../admission/load.ts';
 import { leaseChunks } from '../admission/memory-budget.ts';
 import type { RequestContext } from '../request-context.ts';
@@ -11,6 +14,15 @@ import { readPieces, refuseDeclaredLength } from './body.ts';
 
 /** Bodies up to this size are read whole first: an invalid one then reserves no name and writes no journal entry. */
 const SHORT_BYTES = 64 * 1024;
+
+/** The schema of an Arrow stream that was read whole; rows are refused. */
+export async function readSchemaBody(bytes: Uint8Array, limits: ArrowLimits): Promise<Schema> {
+  const { schema, chunks } = await openArrowStream(Readable.from([bytes]), limits);
+  for await (const { rows } of chunks) {
+    if (rows > 0) throw invalidInput('The Arrow stream has rows; only its schema counts here.', 'Send no batches.');
+  }
+  return schema;
+}
 
 /** The Arrow stream in the body of a request. Nothing is read before the operation opens it (invariant 1). */
 export function arrowBody(

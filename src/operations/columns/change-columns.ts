@@ -2,12 +2,16 @@ import type { ColumnAlteration, NewColumn } from '../../engine/engine.ts';
 import { ServiceError, invalidInput } from '../../errors/service-error.ts';
 import { guardSql } from '../../guard/sql/guard-sql.ts';
 import { parseFieldPath } from '../../model/field-path.ts';
+import { quoteForMessage } from '../../model/identifier.ts';
 import type { SqlLimits } from '../../model/limits.ts';
+import type { Schema } from '../../model/schema.ts';
 import { AddColumnsBody, AlterColumnsBody, ColumnsReply, DropColumnsBody } from '../../wire/columns.ts';
 import { readDataType } from '../../wire/schema/read-data-type.ts';
 import { toTypeJson } from '../../wire/schema/schema-json.ts';
+import { BranchQuery } from '../../wire/shapes.ts';
 import { defineTableOperation, json } from '../operation.ts';
 import { requireEntries } from '../shared/parameters.ts';
+import { readBranch } from '../shared/table-state.ts';
 import { SOME_BYTES, runWrite } from '../shared/write-reply.ts';
 
 export const addColumns = defineTableOperation({
@@ -16,10 +20,12 @@ export const addColumns = defineTableOperation({
   summary: 'Add columns, calculated by SQL from each row, or null',
   permission: 'write',
   usesPipeline: true,
-  body: { kind: 'json', shape: AddColumnsBody },
+  body: { kind: 'json', shape: AddColumnsBody, ofSchema: toColumnsOfNulls },
+  query: BranchQuery,
   replies: [json(ColumnsReply, 'The version with the columns.')],
   async run(request, services) {
-    const { branch, new_columns: entries, function: computation } = request.body;
+    const { new_columns: entries, function: computation } = request.body;
+    const branch = request.body.branch ?? readBranch(request.query);
     const { limits } = services;
     requireEntries('new_columns', entries.length, { maximum: limits.sql.updatesMax });
     if (computation !== undefined) throw notOffered('A function behind a column');
@@ -63,6 +69,19 @@ export const dropColumns = defineTableOperation({
     return runWrite(request, services, { branch, plan });
   },
 });
+
+/** LanceDB clients send columns without values as the schema of an Arrow stream, and name the branch in the address. */
+function toColumnsOfNulls({ fields }: Schema): Record<string, unknown> {
+  const entries = fields.map(({ name, type, nullable, metadata }) => {
+    const field = `The column ${quoteForMessage(name)}`;
+    if (!nullable) throw invalidInput(`${field} may not be null, but has no values.`, 'Make the field nullable.');
+    if (metadata.size > 0) {
+      throw invalidInput(`${field} has metadata.`, 'Add it without, and send the metadata to update_field_metadata.');
+    }
+    return { name, data_type: toTypeJson(type, 'lancedb') };
+  });
+  return { new_columns: entries };
+}
 
 function toNewColumn(entry: AddColumnsBody['new_columns'][number], field: string, limits: SqlLimits): NewColumn {
   const { name, expression, data_type: type } = entry;

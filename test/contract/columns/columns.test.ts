@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
+import { Field, Schema, Table, Utf8, tableToIPC } from 'apache-arrow';
 import type { Answer } from '../../support/client.ts';
 import { ContractServer } from '../contract-server.ts';
 import type { MadeTable } from '../contract-server.ts';
-import { documentStream, nestedStream } from '../contract-tables.ts';
+import { Int32, documentStream, nestedStream, streamOf, vectorType } from '../contract-tables.ts';
 import {
   CODE,
   assertRefused,
@@ -46,6 +47,39 @@ const add = (...columns: readonly object[]): object => ({ new_columns: columns }
 const alter = (...alterations: readonly object[]): object => ({ alterations });
 
 suite('add_columns', () => {
+  test('takes the schema of an Arrow stream for columns of nulls, also on a branch', async () => {
+    const made = await server.table({ stream: documentStream(2) });
+    const empty = streamOf({
+      note: { type: new Utf8(), values: [] },
+      embedding: { type: vectorType(4), values: [] },
+    });
+    assert.equal((await server.admin.arrow(`${made.at}/add_columns/`, empty)).status, 200);
+    const { note, embedding } = await fields(made);
+    assert.deepEqual([note.type.type, note.nullable], ['string', true]);
+    assert.deepEqual([embedding.type.type, embedding.type.length], ['fixed_size_list', 4]);
+    assert.deepEqual(
+      (await server.rows(made)).map((row) => row['note']),
+      [null, null],
+    );
+
+    assert.equal((await post(made, 'branches/create', { name: 'side' })).status, 200);
+    const later = streamOf({ later: { type: new Int32(), values: [] } });
+    assert.equal((await server.admin.arrow(`${made.at}/add_columns/?branch=side`, later)).status, 200);
+    assert.equal((await fields(made))['later'], undefined);
+    const { json } = await post(made, 'describe/', { branch: 'side' });
+    assert.ok(json.schema.fields.some((field: { name: string }) => field.name === 'later'));
+  });
+
+  test('refuses rows, metadata and columns without nulls in such a schema', async () => {
+    const send = async (stream: Uint8Array): Promise<Answer> => server.admin.arrow(`${table.at}/add_columns/`, stream);
+    assertRefused(await send(streamOf({ note: { type: new Int32(), values: [1] } })), badRequest(/has rows/));
+    const strict = new Schema([new Field('note', new Int32(), false)]);
+    assertRefused(await send(tableToIPC(new Table(strict), 'stream')), badRequest(/may not be null/));
+    const marked = new Schema([new Field('note', new Int32(), true, new Map([['unit', 'EUR']]))]);
+    assertRefused(await send(tableToIPC(new Table(marked), 'stream')), badRequest(/has metadata/));
+    assertRefused(await send(new Uint8Array()), badRequest());
+  });
+
   test('calculates new columns from each row', async () => {
     const made = await server.table({ stream: documentStream(3) });
     const columns = [
