@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
-import { connectNamespace } from '@lancedb/lancedb';
+import { Index, connectNamespace } from '@lancedb/lancedb';
 import type { Connection, Table } from '@lancedb/lancedb';
 import { ContractServer } from '../contract/contract-server.ts';
 import { ADMIN_KEY } from '../support/server.ts';
@@ -95,6 +95,17 @@ suite('a table whose versions are managed', () => {
     ]);
     assert.equal(await count(name), 2 + 9);
     assert.equal((await server.admin.post(`/v1/table/${name}/describe`, {})).json.version, 1 + 9 + 3);
+  });
+
+  test('gets a full-text index, whose files the engine reads to list it', async () => {
+    const { name, table } = await create();
+    await table.addColumns([{ name: 'words', valueSql: "'red fox'" }]);
+    await table.createIndex('words', { config: Index.fts() });
+    const { json } = await server.admin.post(`/v1/table/${name}/index/list`, {});
+    assert.deepEqual(
+      json.indexes.map((index: { index_name: string; index_type: string }) => [index.index_name, index.index_type]),
+      [['words_idx', 'FTS']],
+    );
   });
 
   test('can be checked out, restored and tagged', async () => {

@@ -1,5 +1,5 @@
 import { loadNative } from '../native/native.ts';
-import type { NativeConnection, NativeEngine } from '../native/native.ts';
+import type { NativeConnection, NativeEngine, NativeTable } from '../native/native.ts';
 
 /** A folder with one table, whose only file is the manifest to be tried. */
 export interface TrialRequest {
@@ -13,6 +13,8 @@ export interface TrialReply {
 }
 
 export const TRIAL_TABLE = 'table';
+
+const MISSING_INDEX_FILE = /Not found: \S*\/_indices\//;
 
 /** The work of a disposable process: opens manifests of external writers, one after the other, until it is ended. */
 export function runTrials(): void {
@@ -48,9 +50,18 @@ async function readTable(connection: NativeConnection): Promise<number> {
   try {
     await table.schema();
     await table.countRows();
-    await table.listIndices();
+    await listIndexes(table);
     return await table.version();
   } finally {
     table.close();
+  }
+}
+
+/** To list some indexes the engine looks into their files, which are not here: when it misses one, it has read the manifest. */
+async function listIndexes(table: NativeTable): Promise<void> {
+  try {
+    await table.listIndices();
+  } catch (error) {
+    if (!MISSING_INDEX_FILE.test(String(error))) throw error;
   }
 }
