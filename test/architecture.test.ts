@@ -29,6 +29,7 @@ const MODULES: Readonly<Record<string, { readonly values: readonly string[]; rea
   maintenance: { values: ['model', 'errors'], types: ['engine', 'catalog', 'writes', 'jobs', 'telemetry', 'tuning'] },
   'result-cache': { values: ['model'] },
   'slow-queries': { values: ['model', 'errors'], types: ['engine', 'telemetry'] },
+  derived: { values: ['model', 'errors', 'guard'], types: ['engine', 'catalog', 'writes', 'jobs'] },
   quotas: { values: ['model', 'errors'], types: ['engine', 'catalog', 'writes', 'telemetry'] },
   operations: {
     values: ['model', 'errors', 'wire', 'arrow', 'guard'],
@@ -38,6 +39,7 @@ const MODULES: Readonly<Record<string, { readonly values: readonly string[]; rea
       'catalog',
       'writes',
       'auth',
+      'derived',
       'jobs',
       'maintenance',
       'quotas',
@@ -78,6 +80,7 @@ const MODULES: Readonly<Record<string, { readonly values: readonly string[]; rea
       'coordination',
       'writes',
       'auth',
+      'derived',
       'jobs',
       'maintenance',
       'quotas',

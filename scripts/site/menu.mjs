@@ -11,6 +11,7 @@ const GROUPS = [
       'docs/guides/moving-data.md',
       'docs/guides/querying.md',
       'docs/guides/indexes.md',
+      'docs/guides/computed-columns.md',
       'docs/guides/versions.md',
       'docs/guides/external-writers.md',
       'docs/guides/namespaces.md',

@@ -11,6 +11,7 @@ import { createSingleProcess } from '../coordination/coordination.ts';
 import { ServerLock } from '../coordination/server-lock.ts';
 import type { TableLeases } from '../coordination/table-leases.ts';
 import { WriteGate } from '../coordination/write-gate.ts';
+import { Backfills } from '../derived/backfills.ts';
 import { openEngine } from '../engine/engine.ts';
 import type { TornManifest } from '../engine/native/connections.ts';
 import { readEngineRelease, requireRootSupport } from '../engine/native/engine-release.ts';
@@ -129,6 +130,7 @@ export async function openParts(config: Config, outside: Outside, open: OpenPart
     authenticator,
     issuerUrl,
     jobs,
+    backfills: new Backfills({ engine, catalog, writes, jobs, limits }),
     maintenance,
     tuner,
     filterShares: new FilterShares(engine),
@@ -200,6 +202,7 @@ async function openConfiguredEngine(
 ) {
   const settings = {
     limits: limits.engine,
+    sqlLimits: limits.sql,
     storageOptions: storage.options,
     querySeconds: limits.query.seconds,
     readMemory: limits.query,
@@ -230,7 +233,7 @@ function openJobs({ limits }: Config, { catalog, telemetry, writes, nodeId }: Jo
     // That a table is gone is found by itself.
     return table === undefined || writes.owns(table);
   };
-  const shared = nodeId === undefined ? undefined : { store: catalog.jobs, owns };
+  const shared = nodeId === undefined ? { store: catalog.jobs } : { store: catalog.jobs, owns };
   return new Jobs({ limits: limits.jobs, telemetry, now: Date.now, makeId: randomUUID, hasTable, shared });
 }
 

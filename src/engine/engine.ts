@@ -4,7 +4,8 @@ import type { Query } from '../model/query.ts';
 import type { Schema } from '../model/schema.ts';
 import type { TableLocation, TableState } from '../model/table.ts';
 import { createCommitsEngine } from './commits/commits.ts';
-import { requireFit } from './commits/schema-fit.ts';
+import { createComputedEngine } from './computed/computed.ts';
+import { requireRowsFit } from './computed/definitions.ts';
 import { createIndexesEngine } from './indexes/indexes.ts';
 import { createMaintenanceEngine } from './maintenance.ts';
 import { engineCall, isRetryableConflict } from './native/engine-errors.ts';
@@ -21,8 +22,9 @@ import { createTable } from './tables/write-table.ts';
 import { createVersionsEngine } from './versions/versions.ts';
 
 export type { AppendedRows } from './commits/append.ts';
-export type { ColumnAlteration, NewColumn } from './commits/columns.ts';
+export type { ColumnAlteration, NewColumn, NewComputedColumn } from './commits/columns.ts';
 export type { CommitGroup, CommitPlan, Committed, MultiCommitPlan, PreparedCommit } from './commits/commit-plan.ts';
+export type { FillRequest, FilledRows } from './computed/fill.ts';
 export type { MergeCounts, MergeRequest } from './commits/merge.ts';
 export type { FieldMetadataEntry } from './commits/metadata.ts';
 export type { PublishedManifest, SubmittedPlan } from './commits/submitted.ts';
@@ -44,7 +46,7 @@ export type Engine = Awaited<ReturnType<typeof openEngine>>;
  */
 export async function openEngine(settings: EngineSettings, native = loadNative()) {
   const parts = openParts(native, settings);
-  const { bulkLimit, connections, memory, orphans, release, tables, threads } = parts;
+  const { bulkLimit, connections, memory, orphans, release, scratch, tables, threads } = parts;
   return {
     release,
     versions: createVersionsEngine(parts),
@@ -52,6 +54,7 @@ export async function openEngine(settings: EngineSettings, native = loadNative()
     lifecycle: createLifecycleEngine(parts),
     indexes: createIndexesEngine(parts),
     commits: createCommitsEngine(parts),
+    computed: createComputedEngine(parts),
     maintenance: createMaintenanceEngine(parts),
     /** The location is fresh; after a failure nothing is left there. */
     async createTable(
@@ -70,7 +73,7 @@ export async function openEngine(settings: EngineSettings, native = loadNative()
       tables.use(target, work),
     /** Refuses rows that do not fit the table as it is now. */
     async requireFit(target: WriteTarget, schema: Schema) {
-      requireFit(schema, (await tables.describe(target)).schema);
+      requireRowsFit(parts, schema, (await tables.describe(target)).schema);
     },
     /** `undefined` when there is no data. */
     findLatestVersion: async (target: WriteTarget) => tables.findLatestVersion(target),
@@ -106,6 +109,7 @@ export async function openEngine(settings: EngineSettings, native = loadNative()
       threads.close();
       parts.trials?.close();
       await tables.close();
+      await scratch.close();
       await connections.close();
     },
   };

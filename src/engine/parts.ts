@@ -1,6 +1,7 @@
 import pLimit from 'p-limit';
-import type { EngineLimits } from '../model/limits.ts';
+import type { EngineLimits, SqlLimits } from '../model/limits.ts';
 import type { Storages } from '../storage/storages.ts';
+import { Scratch } from './computed/scratch.ts';
 import { Connections } from './native/connections.ts';
 import type { TornManifest } from './native/connections.ts';
 import { readEngineRelease } from './native/engine-release.ts';
@@ -17,6 +18,8 @@ import { OpenTables } from './tables/open-tables.ts';
 
 export interface EngineSettings {
   readonly limits: EngineLimits;
+  /** For the definitions of computed columns. */
+  readonly sqlLimits: SqlLimits;
   /** How the storage of every table is reached. */
   readonly storageOptions: Readonly<Record<string, string>>;
   readonly querySeconds: number;
@@ -44,7 +47,7 @@ export type EngineParts = ReturnType<typeof openParts>;
 
 /** What all parts of the engine share: one session and one cache of open tables. */
 export function openParts(native: NativeEngine, settings: EngineSettings) {
-  const { limits, storageOptions, querySeconds, storages, onQuarantine = () => {} } = settings;
+  const { limits, sqlLimits, storageOptions, querySeconds, storages, onQuarantine = () => {} } = settings;
   const session = new native.Session(BigInt(limits.indexCacheBytes), BigInt(limits.metadataCacheBytes));
   const release = readEngineRelease();
   const connections = new Connections({ native, release, session, storages, storageOptions, onQuarantine });
@@ -54,11 +57,13 @@ export function openParts(native: NativeEngine, settings: EngineSettings) {
     native,
     release,
     limits,
+    sqlLimits,
     querySeconds,
     connections,
     tables,
     storages,
     trials: settings.trials === undefined ? undefined : new ManifestTrials(settings.trials),
+    scratch: new Scratch(native),
     readers: new OpenReaders(),
     orphans: new OrphanedQueries({
       queriesMax: limits.orphanedQueriesMax,

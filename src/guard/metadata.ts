@@ -1,11 +1,14 @@
 import { invalidInput } from '../errors/service-error.ts';
 import type { ServiceError } from '../errors/service-error.ts';
+import { COMPUTED_KEY } from '../model/schema.ts';
 import { quoteForMessage } from '../model/identifier.ts';
 import type { MetadataLimits } from '../model/limits.ts';
 import { MANAGED_PROPERTY } from '../model/table.ts';
 
 /** Keys that control the storage format: a wrong value makes the table unreadable. */
-const RESERVED_KEY = /^(?:lance[-:]|packed$|arrow:extension:)/i;
+const RESERVED_KEY = /^(?:lance[-:]|packed$|arrow:extension:|computed_(?:column|refresh)(?:\.|$))/i;
+/** Kept by the service. */
+const OWN_KEYS: ReadonlySet<string> = new Set([COMPUTED_KEY]);
 
 type Entries = Readonly<Record<string, string | null>>;
 
@@ -29,17 +32,21 @@ const WRITE_OPTIONS: ReadonlyMap<string, RegExp> = new Map([
 ]);
 
 export function isReservedKey(key: string): boolean {
-  return RESERVED_KEY.test(key);
+  return RESERVED_KEY.test(key) || OWN_KEYS.has(key);
 }
 
 /** `null` deletes a key. */
 export function guardMetadata(entries: Entries, field: string, limits: MetadataLimits): void {
   checkSize(entries, field, limits, limits.entriesMax);
   for (const key of Object.keys(entries)) {
+    if (OWN_KEYS.has(key)) {
+      const hint = 'To define a computed column, add it with computed; drop it to end that.';
+      throw invalidInput(`The key ${quoteForMessage(key)} in ${field} is set by the service alone.`, hint);
+    }
     if (!isReservedKey(key)) continue;
     throw invalidInput(
       `The key ${quoteForMessage(key)} in ${field} belongs to the storage format and could make the table unreadable.`,
-      'Choose a key that does not begin with lance- or lance: or ARROW:extension: and is not packed.',
+      'Choose a key that does not begin with lance- or lance: or ARROW:extension: or computed_column, and is not packed.',
     );
   }
 }

@@ -9,6 +9,8 @@ import { SharedJobs } from './shared-jobs.ts';
 export type { JobRecord as Job, JobSummary } from '../catalog/catalog.ts';
 
 export interface NewJob extends JobSubject {
+  /** Its work is done in steps that can be done again: it goes on after a restart, or at another node. */
+  readonly isResumable?: true;
   /** Two jobs with the same key never run at the same time. */
   readonly exclusiveKey: string;
   /** A retry of the request while its job is unfinished joins that job. */
@@ -32,16 +34,20 @@ export interface StartedJob<Result extends JobResult> {
   readonly id: string;
   /** Rejects with an error for the caller. */
   readonly outcome: Promise<Result>;
-  /** Resolves when every node can find the job. Absent where one process serves. */
+  /** Resolves when every node can find the job. Absent when it is lost with this process. */
   readonly recorded: Promise<void> | undefined;
 }
 
-/** What jobs need where several nodes serve. */
 interface SharedParts {
   readonly store: Catalog['jobs'];
-  /** Whether this node may write to the table. */
-  readonly owns: (tableId: string) => Promise<boolean>;
+  /** Whether this node may write to the table. Absent where one process serves: then only resumable jobs are stored. */
+  readonly owns?: (tableId: string) => Promise<boolean>;
 }
+
+type Work = (enter: EnterPhase) => Promise<JobResult>;
+
+/** The work of a job that another process has begun; `undefined` when there is nothing left to do it on. */
+export type ResumeJob = (job: JobRecord) => Promise<{ readonly subject: NewJob; readonly work: Work } | undefined>;
 
 export interface JobsSettings {
   readonly limits: JobLimits;
@@ -50,24 +56,28 @@ export interface JobsSettings {
   readonly makeId: () => string;
   /** Whether the table still exists. */
   readonly hasTable: (tableId: string) => Promise<boolean>;
-  /** Absent where one process serves. */
+  /** Where jobs are stored; absent in tests of what needs no store. */
   readonly shared?: SharedParts | undefined;
 }
 
 interface Entry {
   job: OwnJob;
-  readonly work: (enter: EnterPhase) => Promise<JobResult>;
+  readonly work: Work;
   readonly outcome: Promise<JobResult>;
   readonly settle: { readonly resolve: (result: JobResult) => void; readonly reject: (error: unknown) => void };
   timer: NodeJS.Timeout | undefined;
+  /** The process ends: a resumable job stops before its next phase, and goes on elsewhere. */
+  isInterrupted: boolean;
 }
 
+const RESUME_MILLISECONDS = 5000;
 const WAITING = 'waiting';
 const MOVED = 'Another node has taken the table over. The job has changed nothing: start it again.';
 
 /**
- * Work that may outlast its request: index builds and maintenance. It runs and is lost with its process: a job commits
- * everything at its end, so one that is lost has changed nothing. Where several nodes serve, all of them see its state.
+ * Work that may outlast its request. Index builds and maintenance are lost with their process: such a job commits
+ * everything at its end, so one that is lost has changed nothing. Resumable jobs are stored, and go on in the next process
+ * or at the next owner of the table. Where several nodes serve, all of them see the state of all jobs.
  */
 export class Jobs {
   readonly #settings: JobsSettings;
@@ -77,6 +87,8 @@ export class Jobs {
   /** In the order in which they run. */
   readonly #waiting = new Set<Entry>();
   readonly #running = new Set<Entry>();
+  readonly #resumers = new Map<string, ResumeJob>();
+  #resuming: NodeJS.Timeout | undefined;
   #isClosed = false;
 
   constructor(settings: JobsSettings) {
@@ -96,9 +108,27 @@ export class Jobs {
     const same = [...this.#waiting, ...this.#running].find(({ job }) => job.subject.sameAs === subject.sameAs);
     const entry = same ?? this.#add(subject, work);
     if (same === undefined) this.#runNext(false);
-    const recorded = this.#shared?.save(entry.job);
+    const recorded = this.#save(entry.job);
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The same request asks for the same kind of work.
     return { id: entry.job.id, outcome: entry.outcome as Promise<Result>, recorded };
+  }
+
+  /** How to go on with jobs of this kind that a process left unfinished. To be called before `startResuming`. */
+  registerKind(kind: string, resume: ResumeJob): void {
+    this.#resumers.set(kind, resume);
+  }
+
+  /** Once tables may be written: now, and where several nodes serve again and again. */
+  startResuming(): void {
+    void this.#resumeAbandoned();
+    if (this.#settings.shared?.owns === undefined) return;
+    this.#resuming ??= setInterval(() => void this.#resumeAbandoned(), RESUME_MILLISECONDS).unref();
+  }
+
+  /** Resumable jobs stop before their next phase. */
+  handOver(): void {
+    clearInterval(this.#resuming);
+    for (const entry of this.#running) entry.isInterrupted = true;
   }
 
   async find(id: string): Promise<JobRecord | undefined> {
@@ -115,8 +145,9 @@ export class Jobs {
       .map(({ job }) => job)
       .filter(({ subject }) => subject.databaseId === databaseId)
       .toReversed();
-    if (this.#shared === undefined) return own;
-    const others = (await this.#shared.list(databaseId)).filter(({ id }) => !this.#entries.has(id));
+    const stored = (await this.#shared?.list(databaseId)) ?? [];
+    const others = stored.filter(({ id }) => !this.#entries.has(id));
+    if (others.length === 0 && this.#settings.shared?.owns === undefined) return own;
     // Every node lists them in the same order: the next page may come from another one.
     return [...own, ...others].toSorted((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1));
   }
@@ -132,14 +163,20 @@ export class Jobs {
   async drain(): Promise<void> {
     this.#isClosed = true;
     const outcomes = [...this.#waiting, ...this.#running].map(({ outcome }) => outcome);
-    for (const entry of this.#waiting) this.#drop(entry, 'CANCELLED', shuttingDown());
+    this.handOver();
+    for (const entry of this.#waiting) {
+      if (entry.job.subject.isResumable === true) this.#leave(entry, shuttingDown());
+      else this.#drop(entry, 'CANCELLED', shuttingDown());
+    }
     await Promise.allSettled(outcomes);
   }
 
   /** Running jobs end before their next phase, if there is one. */
   interrupt(): void {
     void this.drain();
-    for (const entry of this.#running) entry.job = { ...entry.job, isCancelRequested: true };
+    for (const entry of this.#running) {
+      if (entry.job.subject.isResumable !== true) entry.job = { ...entry.job, isCancelRequested: true };
+    }
   }
 
   /** Leaves running jobs to themselves: they commit only at their end, and everything at once. */
@@ -151,6 +188,7 @@ export class Jobs {
       const facts = { jobId, job: subject.kind, table: formatPath(subject.table), phase, milliseconds };
       this.#settings.telemetry.emit({ kind: 'job-interrupted', ...facts });
     }
+    clearInterval(this.#resuming);
     this.#shared?.close();
   }
 
@@ -159,20 +197,21 @@ export class Jobs {
     if (entry === undefined || entry.job.isCancelRequested || entry.job.endedAt !== undefined) return;
     entry.job = { ...entry.job, isCancelRequested: true };
     if (this.#waiting.has(entry)) this.#drop(entry, 'CANCELLED', new Cancelled());
-    else void this.#shared?.save(entry.job);
+    else void this.#save(entry.job);
   }
 
-  #add(subject: NewJob, work: Entry['work']): Entry {
+  #add(subject: NewJob, work: Work, former?: JobRecord): Entry {
     const { limits, now, makeId } = this.#settings;
     if (this.#isClosed) throw shuttingDown();
-    if (this.#running.size >= limits.runningMax) this.#requireQueueSpace(subject.caller);
+    const isFull = this.#running.size >= limits.runningMax;
+    if (isFull && former === undefined) this.#requireQueueSpace(subject.caller);
     const job: OwnJob = {
-      id: makeId(),
+      id: former?.id ?? makeId(),
       subject,
       state: 'IN_PROGRESS',
       phase: WAITING,
-      isCancelRequested: false,
-      createdAt: now(),
+      isCancelRequested: former?.isCancelRequested ?? false,
+      createdAt: former?.createdAt ?? now(),
     };
     const entry = newEntry(job, work);
     this.#entries.set(job.id, entry);
@@ -214,6 +253,7 @@ export class Jobs {
   async #run(entry: Entry, hasWaited: boolean): Promise<void> {
     const enter: EnterPhase = (phase) => {
       if (entry.job.isCancelRequested) throw new Cancelled();
+      if (entry.isInterrupted && entry.job.subject.isResumable === true) throw new Interrupted();
       entry.job = { ...entry.job, phase };
       return this.#requireOwner(entry);
     };
@@ -231,13 +271,13 @@ export class Jobs {
 
   /** Work on a table that another node writes by now would be in its way. Nothing to wait for where one process serves. */
   #requireOwner(entry: Entry): Promise<void> | undefined {
-    const { shared } = this.#settings;
-    if (shared === undefined) return undefined;
-    void this.#shared?.save(entry.job);
-    return this.#checkOwner(entry, shared);
+    const owns = this.#settings.shared?.owns;
+    if (owns === undefined) return undefined;
+    void this.#save(entry.job);
+    return this.#checkOwner(entry, owns);
   }
 
-  async #checkOwner(entry: Entry, { owns }: SharedParts): Promise<void> {
+  async #checkOwner(entry: Entry, owns: NonNullable<SharedParts['owns']>): Promise<void> {
     if (!(await owns(entry.job.subject.tableId))) throw new NotOwner(MOVED);
     if (entry.job.isCancelRequested) throw new Cancelled();
   }
@@ -255,6 +295,10 @@ export class Jobs {
       this.#settle(entry, () => entry.settle.reject(cause));
       return;
     }
+    if (entry.job.subject.isResumable === true && (cause instanceof Interrupted || cause instanceof NotOwner)) {
+      this.#leave(entry, cause);
+      return;
+    }
     const error = await this.#requireTable(entry).then(
       () => cause,
       (missing: unknown) => missing,
@@ -268,6 +312,47 @@ export class Jobs {
     this.#settle(entry, () => entry.settle.reject(error));
   }
 
+  /** Another process goes on with the job. */
+  #leave(entry: Entry, error: Error): void {
+    clearTimeout(entry.timer);
+    this.#waiting.delete(entry);
+    this.#running.delete(entry);
+    this.#entries.delete(entry.job.id);
+    void this.#shared?.release(entry.job.id);
+    entry.settle.reject(error);
+  }
+
+  /** Resolves when every process can find the job. `undefined` when it is not stored. */
+  #save(job: OwnJob): Promise<void> | undefined {
+    const isStored = this.#settings.shared?.owns !== undefined || job.subject.isResumable === true;
+    return isStored ? this.#shared?.save(job) : undefined;
+  }
+
+  async #resumeAbandoned(): Promise<void> {
+    const { shared, telemetry } = this.#settings;
+    if (shared === undefined || this.#resumers.size === 0) return;
+    try {
+      for (const job of await shared.store.listAbandoned([...this.#resumers.keys()])) {
+        if (this.#isClosed) return;
+        if (this.#entries.has(job.id) || (await shared.owns?.(job.subject.tableId)) === false) continue;
+        if (await shared.store.claim(job)) await this.#resume(job);
+      }
+    } catch (cause) {
+      telemetry.emit({ kind: 'background-failed', task: 'resuming jobs', cause });
+    }
+  }
+
+  async #resume(job: JobRecord): Promise<void> {
+    const found = await this.#resumers.get(job.subject.kind)?.(job);
+    if (found === undefined) {
+      const failure = toFailure(job.phase, new ServiceError('TableNotFound', 'The table of the job is gone.'));
+      await this.#shared?.save({ ...job, state: 'FAILED', failure, endedAt: this.#settings.now() });
+      return;
+    }
+    this.#add(found.subject, found.work, job);
+    this.#runNext(true);
+  }
+
   /** Ends a job that waits. */
   #drop(entry: Entry, state: 'CANCELLED' | 'TIMED_OUT', error: ServiceError): void {
     clearTimeout(entry.timer);
@@ -277,7 +362,7 @@ export class Jobs {
 
   /** Once a caller has the outcome, every node shows it. */
   #settle({ job }: Entry, settle: () => void): void {
-    const saved = this.#shared?.save(job);
+    const saved = this.#save(job);
     if (saved === undefined) settle();
     else void saved.then(settle);
   }
@@ -296,20 +381,27 @@ export class Jobs {
   }
 }
 
+/** The process ends. Nothing is wrong with the job. */
+class Interrupted extends ServiceError {
+  constructor() {
+    super('ServiceUnavailable', 'The service is shutting down; the job goes on after its next start.');
+  }
+}
+
 class Cancelled extends ServiceError {
   constructor() {
     super('InvalidInput', 'The job was cancelled.');
   }
 }
 
-function newEntry(job: OwnJob, work: Entry['work']): Entry {
+function newEntry(job: OwnJob, work: Work): Entry {
   let settle: Entry['settle'] = { resolve: () => {}, reject: () => {} };
   const outcome = new Promise<JobResult>((resolve, reject) => {
     settle = { resolve, reject };
   });
   // The caller may have stopped waiting; the job keeps the failure.
   outcome.catch(() => {});
-  return { job, work, outcome, settle, timer: undefined };
+  return { job, work, outcome, settle, timer: undefined, isInterrupted: false };
 }
 
 function toFailure(phase: string, error: unknown): NonNullable<JobRecord['failure']> {

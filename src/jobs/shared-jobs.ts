@@ -18,7 +18,7 @@ interface OpenJob {
 
 const POLL_MILLISECONDS = 1000;
 
-/** Where several nodes serve: jobs as rows of the catalog, which every node can read and cancel. */
+/** Jobs as rows of the catalog, which every node can read and cancel, and of which some outlive their process. */
 export class SharedJobs {
   readonly #settings: SharedJobsSettings;
   /** Of this node, until their end is stored. While there is one, requests to cancel are looked for. */
@@ -55,6 +55,12 @@ export class SharedJobs {
   async cancel(id: string): Promise<JobRecord | undefined> {
     await this.#settings.store.requestCancel(id);
     return this.find(id);
+  }
+
+  /** Leaves a job to the next process that asks for abandoned ones. What cannot be stored is abandoned when this one ends. */
+  async release(id: string): Promise<void> {
+    this.#open.delete(id);
+    await this.#settings.store.release(id).catch(() => {});
   }
 
   close(): void {

@@ -230,6 +230,11 @@ export const LIMITS = {
     insertGroupMax: integer(64, [1, 1024], 'Most waiting inserts that share one commit; 1: each has its own.'),
     insertGroupRowsMax: integer(1_000_000, [1, 100_000_000], 'Most rows of inserts that share one commit.'),
     insertGroupBytesMax: bytes(16 * MiB, [KiB, GiB], 'Most data of inserts that share one commit.'),
+    backfillBytes: bytes(
+      32 * MiB,
+      [64 * KiB, 4 * GiB],
+      'How much a step of a backfill rewrites, about; other writers of the table wait for it.',
+    ),
     batchGatherMilliseconds: integer(
       3,
       [0, 100],

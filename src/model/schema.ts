@@ -11,6 +11,14 @@ export interface Field {
   readonly metadata: ReadonlyMap<string, string>;
 }
 
+/** The field metadata that makes a column a computed one: the SQL that gives its value from the other columns of a row. */
+export const COMPUTED_KEY = 'tiltyard.computed';
+
+/** The definition as it is stored, unchecked: any writer of the table's files may have set it. */
+export function computedText({ metadata }: Pick<Field, 'metadata'>): string | undefined {
+  return metadata.get(COMPUTED_KEY);
+}
+
 export type TimeUnit = 's' | 'ms' | 'us' | 'ns';
 
 export interface IntType {

@@ -111,6 +111,8 @@ export interface Operation {
   /** Of namespaces: the path for the root from clients whose delimiter is a dot, which disappears from the path. */
   readonly pathOfRoot?: string;
   readonly summary: string;
+  /** Of a success; 200 when absent. */
+  readonly status?: 201 | 202;
   /** Of namespaces: `run` itself refuses one that does not exist. */
   readonly mayBeAbsent?: true;
   /**

@@ -21,6 +21,7 @@ import { createVersion, setManagedVersioning } from './history/managed-versions.
 import { createTag, deleteTag, listTags, tagVersion, updateTag } from './history/tags.ts';
 import { alterTransaction, describeTransaction, listTransactions } from './history/transactions.ts';
 import { deleteVersions, describeVersion, listVersions, restoreTable } from './history/versions.ts';
+import { backfillColumn } from './columns/backfill-column.ts';
 import { createIndex, createScalarIndex } from './indexes/create-index.ts';
 import {
   describeIndexStats,
@@ -102,6 +103,7 @@ export const OPERATIONS: readonly Operation[] = [
   addColumns,
   alterColumns,
   dropColumns,
+  backfillColumn,
   createIndex,
   createScalarIndex,
   listIndices,

@@ -1,5 +1,6 @@
 import type { generateApiKey, generateClientSecret } from '../auth/keys/secrets.ts';
 import type { Catalog, NodeRecord, Takeover } from '../catalog/catalog.ts';
+import type { Backfills } from '../derived/backfills.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Jobs } from '../jobs/jobs.ts';
 import type { Maintenance } from '../maintenance/maintenance.ts';
@@ -28,6 +29,7 @@ export interface Services {
   readonly catalog: Catalog;
   readonly nodes: NodeList;
   readonly jobs: Jobs;
+  readonly backfills: Backfills;
   readonly maintenance: Maintenance;
   readonly sizeQuotas: SizeQuotas;
   readonly slowQueries: SlowQueries;

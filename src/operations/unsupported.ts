@@ -14,7 +14,6 @@ interface Unsupported extends Pick<Operation, 'id' | 'path'>, Partial<Pick<Opera
 }
 
 const CLIENT_COMMIT = 'Versions are made by writes that the service itself commits, never by clients.';
-const BACKFILL = 'Backfills fill columns that functions compute, and the service keeps no functions.';
 const VIEW = 'Materialized views need workers that run queries and functions, which the service has not.';
 const LSM = 'Writes go to the table at once; there is no write-ahead tree in front of it.';
 const BRANCH_JOIN = 'The service neither compares nor joins branches.';
@@ -32,7 +31,6 @@ export const UNSUPPORTED: readonly Unsupported[] = [
     reason: CLIENT_COMMIT,
   },
   { id: 'batch_commit_tables', path: '/v1/table/batch-commit', about: 'database', reason: CLIENT_COMMIT },
-  { id: 'alter_table_backfill_columns', path: '/v1/table/:id/backfill_column', reason: BACKFILL },
   { id: 'create_materialized_view', path: '/v1/materialized_view/:id/create', about: 'new-table', reason: VIEW },
   { id: 'refresh_materialized_view', path: '/v1/materialized_view/:id/refresh', reason: VIEW },
   { id: 'set_lsm_write_spec', path: '/v1/table/:id/set_lsm_write_spec', reason: LSM },

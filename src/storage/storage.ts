@@ -60,6 +60,8 @@ export interface Storage {
   measureTable(location: TableLocation): Promise<number>;
   /** Rows and data files of a version of the main branch, as its manifest has them. `undefined`: not recorded. */
   measureVersion(location: TableLocation, version: number): Promise<VersionSize | undefined>;
+  /** The highest number of a fragment up to a version: those of later commits are above it. `undefined`: not known. */
+  readLastFragment(location: TableLocation, branch: string | undefined, version: number): Promise<number | undefined>;
   /** Removes files that a killed writer left under a temporary name, and gives how many. */
   sweepUnfinishedFiles(location: TableLocation, olderThanMilliseconds: number): Promise<number>;
 

@@ -21,8 +21,13 @@ const AddColumnsEntry = Shape.strictObject({
   name: Type.String({ description: 'Name of the new column.' }),
   expression: Shape.optionalText('SQL that gives the values of the rows that are there.'),
   data_type: Shape.optionalAny('Type of a column of nulls, as JSON or as a name, in place of an expression.'),
-  computed: Shape.optionalAny('Not offered.'),
-  virtual_column: Shape.optionalAny('Not offered.'),
+  computed: Type.Optional(
+    Type.Union([Type.String(), Type.Null(), Type.Boolean()], {
+      description:
+        'SQL that gives the values of rows written later, stored with the table; backfill_column fills the others.',
+    }),
+  ),
+  virtual_column: Shape.optionalAny('Not offered: it would run code.'),
   all_null: Shape.optionalAny('Not offered without a data_type.'),
 });
 
@@ -51,6 +56,31 @@ export const DropColumnsBody = Shape.requestBody({
   columns: Type.Array(Type.String({ minLength: 1 }), { description: 'Paths of the fields to drop.' }),
   branch: Type.Optional(Shape.Branch),
 });
+
+const IGNORED = 'Accepted and ignored: the service chooses it.';
+
+export const BackfillColumnBody = Shape.requestBody({
+  column: Type.String({ minLength: 1, description: 'The computed column.' }),
+  where: Type.Optional(
+    Type.Union([Type.String(), Type.Null()], { description: 'Fill only rows that this is true for.' }),
+  ),
+  branch: Type.Optional(Shape.Branch),
+  concurrency: Shape.optionalAny(IGNORED),
+  intra_applier_concurrency: Shape.optionalAny(IGNORED),
+  min_checkpoint_size: Shape.optionalAny(IGNORED),
+  max_checkpoint_size: Shape.optionalAny(IGNORED),
+  batch_checkpoint_flush_interval_seconds: Shape.optionalAny(IGNORED),
+  read_version: Shape.optionalAny('Not offered: the rows of the latest version are filled.'),
+  task_size: Shape.optionalAny(IGNORED),
+  num_frags: Shape.optionalAny(IGNORED),
+  checkpoint_size: Shape.optionalAny(IGNORED),
+  commit_granularity: Shape.optionalAny(IGNORED),
+  cluster: Shape.optionalAny(IGNORED),
+  manifest: Shape.optionalAny(IGNORED),
+});
+export type BackfillColumnBody = Type.Static<typeof BackfillColumnBody>;
+
+export const JobStartedReply = Shape.replyBody({ job_id: Type.String({ description: 'For jobs/describe.' }) });
 
 export const ColumnsReply = Shape.writeReply({});
 

@@ -22,7 +22,7 @@ import { Inserts } from './uploads/inserts.ts';
 import type { RowsWrite } from './uploads/inserts.ts';
 import { Spool } from './uploads/spool.ts';
 import { Uploads } from './uploads/uploads.ts';
-import type { Fields, OnWriteStep, TableWrite, WriteRequest, WriteResult } from './write.ts';
+import type { Fields, MultiCommitWrite, OnWriteStep, TableWrite, WriteRequest, WriteResult } from './write.ts';
 import { WritePipeline } from './write-pipeline.ts';
 import type { PipelineParts } from './write-pipeline.ts';
 
@@ -64,6 +64,7 @@ export class Writes {
   onCommit: (table: TableRecord) => void = () => {};
   readonly #settings: WritesSettings;
   readonly #pipeline: WritePipeline;
+  readonly #multiCommit: MultiCommitPipeline;
   readonly #inserts: Inserts;
   readonly #spool: Spool;
   readonly #expiry: NodeJS.Timeout;
@@ -86,7 +87,7 @@ export class Writes {
     const onCommit = (table: TableRecord): void => this.onCommit(table);
     const parts: PipelineParts = { ...shared, responses, inDoubtWrites, onStep, onCommit };
     this.#pipeline = new WritePipeline(parts);
-    const multiCommit = new MultiCommitPipeline(parts);
+    const multiCommit = (this.#multiCommit = new MultiCommitPipeline(parts));
     const inserts = (this.#inserts = new Inserts({ engine, pipeline: this.#pipeline, multiCommit, spool }));
     this.background = new BackgroundWork(shared);
     this.uploads = new Uploads({ limits, inserts, spool, idempotency, now: () => performance.now() });
@@ -124,6 +125,11 @@ export class Writes {
 
   async run<Outcome>(write: TableWrite<Outcome>): Promise<WriteResult> {
     return this.#pipeline.run(write);
+  }
+
+  /** A write of several commits, visible all at once. */
+  async runSeveral<Outcome>(write: MultiCommitWrite<Outcome>): Promise<WriteResult> {
+    return this.#multiCommit.run(write);
   }
 
   async insert(write: RowsWrite, stream: CheckedStream): Promise<WriteResult> {

@@ -16,6 +16,8 @@ import type { StorageSettings, Storages } from '../../src/storage/storages.ts';
 import { loadNative } from '../../src/engine/native/native.ts';
 import type { NativeConnection, NativeTable } from '../../src/engine/native/native.ts';
 
+import { sqlLimits } from '../guard/limits.ts';
+
 const MiB = 2 ** 20;
 
 export const ARROW_LIMITS: ArrowLimits = {
@@ -49,6 +51,7 @@ export const ENGINE_LIMITS: EngineLimits = {
   insertGroupMax: 64,
   insertGroupRowsMax: 100_000,
   insertGroupBytesMax: 16 * MiB,
+  backfillBytes: 32 * MiB,
   batchGatherMilliseconds: 0,
   indexCacheBytes: 64 * MiB,
   metadataCacheBytes: 64 * MiB,
@@ -80,7 +83,7 @@ export type TestEngineSettings = Partial<EngineSettings & StorageSettings>;
 
 export async function openTestEngine(test: Owner, settings: TestEngineSettings = {}): Promise<TestEngine> {
   const root = await mkdtemp(join(tmpdir(), 'tiltyard-engine-'));
-  const defaults = { limits: ENGINE_LIMITS, storageOptions: {}, querySeconds: 30 };
+  const defaults = { limits: ENGINE_LIMITS, sqlLimits, storageOptions: {}, querySeconds: 30 };
   const storages = openStorages({ sync: 'full', watchedTablesMax: 16, ...settings });
   const engine = await openEngine({ ...defaults, storages, ...settings });
   test.after(async () => {

@@ -175,3 +175,81 @@ suite('a job', () => {
     assert.equal((await b.find(waiting.id))?.state, 'CANCELLED');
   });
 });
+
+suite('a resumable job', () => {
+  const resumable = (tableId: string): NewJob => ({ ...newJob(tableId), isResumable: true });
+
+  /** Registers the kind at a node; its work adds the id of each job that it goes on with. */
+  function registerAt(jobs: Jobs, resumed: string[], work: () => Promise<object> = async () => ({ value: 8 })): void {
+    jobs.registerKind('work', async ({ id, subject }) => ({
+      subject: resumable(subject.tableId),
+      work: async () => {
+        resumed.push(id);
+        return { ...(await work()) };
+      },
+    }));
+  }
+
+  test('whose node has ended goes on at another one, under its id', async (t) => {
+    const { a, b, endA } = await openNodes(t);
+    const { id, recorded } = a.start(resumable('x'), held().work);
+    await recorded;
+    const resumed: string[] = [];
+    registerAt(b, resumed);
+    b.startResuming();
+    await endA();
+    b.startResuming();
+    await eventually(async () => (await b.find(id))?.state === 'DONE');
+    assert.deepEqual([resumed, (await b.find(id))?.result], [[id], { value: 8 }]);
+  });
+
+  test('of a table that another node has taken over is left to that node', async (t) => {
+    const { a, b } = await openNodes(t);
+    const { id, outcome } = a.start(resumable('lost'), async (enter) => {
+      await enter('first');
+      return assert.fail('the table is lost');
+    });
+    await assert.rejects(outcome, NotOwner);
+    await eventually(async () => (await b.find(id))?.endedAt === undefined);
+    const resumed: string[] = [];
+    registerAt(b, resumed);
+    // Of this table b is not the owner either.
+    b.startResuming();
+    assert.deepEqual(resumed, []);
+  });
+
+  test('stops before its next phase when its node shuts down, and is not cancelled', async (t) => {
+    const { a, b } = await openNodes(t);
+    const { work, proceed } = held();
+    const { id, outcome, recorded } = a.start(resumable('x'), work);
+    await recorded;
+    const drained = a.drain();
+    proceed();
+    await assert.rejects(outcome, /shutting down/);
+    await drained;
+    const resumed: string[] = [];
+    registerAt(b, resumed);
+    await eventually(async () => {
+      b.startResuming();
+      return (await b.find(id))?.state === 'DONE';
+    });
+    assert.deepEqual(resumed, [id]);
+  });
+
+  test('that was cancelled before its node ended is cancelled when it is resumed', async (t) => {
+    const { a, b, endA } = await openNodes(t);
+    const { id, recorded } = a.start(resumable('x'), held().work);
+    await recorded;
+    await b.cancel(id);
+    await endA();
+    b.registerKind('work', async () => ({
+      subject: resumable('x'),
+      work: async (enter) => {
+        await enter('first');
+        return assert.fail('it was cancelled');
+      },
+    }));
+    b.startResuming();
+    await eventually(async () => (await b.find(id))?.state === 'CANCELLED');
+  });
+});

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Table } from 'apache-arrow';
 import type { CheckedStream } from '../../src/arrow/stream/checked-stream.ts';
 import { openCatalog } from '../../src/catalog/catalog.ts';
+import { sqlLimits } from '../guard/limits.ts';
 import type { Catalog } from '../../src/catalog/catalog.ts';
 import { createSingleProcess } from '../../src/coordination/coordination.ts';
 import { openEngine } from '../../src/engine/engine.ts';
@@ -128,7 +129,7 @@ async function openNative(
   native: NativeEngine | undefined,
   parts: Pick<EngineSettings, 'limits' | 'storages' | 'storageOptions' | 'trials'>,
 ): Promise<Engine> {
-  const settings = { ...parts, querySeconds: 30 };
+  const settings = { ...parts, sqlLimits, querySeconds: 30 };
   return native === undefined ? openEngine(settings) : openEngine(settings, native);
 }
 

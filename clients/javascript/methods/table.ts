@@ -74,7 +74,11 @@ const COLUMNS: Probes = {
     return (await table.schema()).fields[0]?.metadata;
   }),
   refreshColumn: async ({ items }) => items.refreshColumn('id'),
-  refreshColumnAsync: async ({ items }) => items.refreshColumnAsync('id'),
+  refreshColumnAsync: onNew(async (table) => {
+    await table.addColumns({ computed: [{ name: 'twice', valueSql: 'id * 2' }] });
+    await (await table.refreshColumnAsync('twice')).wait();
+    return table.countRows('twice = id * 2');
+  }),
   refreshMaterializedView: async ({ items }) => items.refreshMaterializedView(),
 };
 

@@ -41,9 +41,11 @@ interface Abandonable {
   readonly isAbandoned: boolean;
 }
 
-/** Jobs of all nodes, so that each can show and cancel those of the others. */
-export function createJobStore({ read, append, clock, nodeId: ownId = '' }: CatalogContext) {
+/** Jobs of all nodes, so that each can show and cancel those of the others, and go on with some. */
+export function createJobStore(context: CatalogContext) {
+  const { read, append, clock, nodeId: ownId = '' } = context;
   return {
+    ...createHandOver(context),
     /** A job of this node, as it is now. When it has ended, the oldest ended ones past `keptMax` are removed. */
     async save(job: JobRecord, keptMax: number): Promise<void> {
       const { state, phase, cancelRequested, endedAt, result, failure, ...constant } = toRow(job, ownId);
@@ -56,7 +58,7 @@ export function createJobStore({ read, append, clock, nodeId: ownId = '' }: Cata
           .values({ ...constant, ...changes, cancelRequested })
           .onConflict((conflict) => conflict.column('id').doUpdateSet({ ...changes, ...cancel }))
           .execute();
-        if (endedAt !== null) await prune(sql, clock, keptMax);
+        if (endedAt !== null) await prune(sql, { clock, keptMax, ownId });
       });
     },
 
@@ -103,6 +105,54 @@ export function createJobStore({ read, append, clock, nodeId: ownId = '' }: Cata
   };
 }
 
+/** How jobs pass from one process to another. */
+function createHandOver({ read, append, clock, nodeId: ownId = '' }: CatalogContext) {
+  return {
+    /** Unfinished jobs of these kinds whose process has ended, or has left them. */
+    async listAbandoned(kinds: readonly string[]): Promise<readonly JobRecord[]> {
+      const rows = await read(async (sql) =>
+        selectJobs(sql, clock)
+          .selectAll('jobs')
+          .where('jobs.endedAt', 'is', null)
+          .where('jobs.kind', 'in', kinds)
+          .orderBy('jobs.createdAt')
+          .limit(ABANDONED_MAX)
+          .execute(),
+      );
+      return rows.filter(({ isAbandoned }) => isAbandoned === 1).map(fromRow);
+    },
+
+    /** Whether this process now has the job: of several that ask, one. */
+    async claim({ id }: Pick<JobRecord, 'id'>): Promise<boolean> {
+      return append(async (sql) => {
+        const row = await selectJobs(sql, clock).select('jobs.nodeId').where('jobs.id', '=', id).executeTakeFirst();
+        if (row === undefined || row.isAbandoned === 0) return false;
+        const { numUpdatedRows } = await sql
+          .updateTable('jobs')
+          .set({ nodeId: ownId })
+          .where('id', '=', id)
+          .where('nodeId', '=', row.nodeId)
+          .where('endedAt', 'is', null)
+          .executeTakeFirst();
+        return numUpdatedRows === 1n;
+      });
+    },
+
+    /** A job of this process goes on in another one. */
+    async release(id: string): Promise<void> {
+      await append(async (sql) =>
+        sql
+          .updateTable('jobs')
+          .set({ nodeId: '' })
+          .where('id', '=', id)
+          .where('nodeId', '=', ownId)
+          .where('endedAt', 'is', null)
+          .execute(),
+      );
+    },
+  };
+}
+
 function selectJobs(sql: Sql, clock: CatalogContext['clock']) {
   return sql
     .selectFrom('jobs')
@@ -120,10 +170,17 @@ function selectJobs(sql: Sql, clock: CatalogContext['clock']) {
     );
 }
 
+/** Resumed at once; the others follow when these have ended. */
+const ABANDONED_MAX = 100;
+
 /** A transaction removes at most so many; the next one goes on. */
 const PRUNED_MAX = 1000;
 
-async function prune(sql: Sql, clock: CatalogContext['clock'], keptMax: number): Promise<void> {
+/** Unfinished jobs of this process, and those that wait for one to go on with them, stay. */
+async function prune(
+  sql: Sql,
+  { clock, keptMax, ownId }: Pick<CatalogContext, 'clock'> & { readonly keptMax: number; readonly ownId: string },
+): Promise<void> {
   const oldest = await sql
     .selectFrom('jobs')
     .leftJoin('nodes', 'nodes.id', 'jobs.nodeId')
@@ -131,7 +188,7 @@ async function prune(sql: Sql, clock: CatalogContext['clock'], keptMax: number):
     .where((where) =>
       where.or([
         where('jobs.endedAt', 'is not', null),
-        where('nodes.id', 'is', null),
+        where.and([where('nodes.id', 'is', null), where('jobs.nodeId', 'not in', ['', ownId])]),
         where('nodes.aliveUntil', '<=', clock.value),
       ]),
     )

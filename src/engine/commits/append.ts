@@ -1,17 +1,19 @@
 import type { ArrowChunk } from '../../arrow/stream/checked-stream.ts';
+import { readFileSchema } from '../../arrow/schema/schema-reader.ts';
 import { hasSameSchema, isJoinable, joinFiles } from '../../arrow/stream/chunk-buffer.ts';
 import type { JoinableChunk } from '../../arrow/stream/chunk-buffer.ts';
 import { writeChunks } from '../../arrow/stream/chunk-source.ts';
 import type { ChunkSource } from '../../arrow/stream/chunk-source.ts';
-import type { EngineLimits } from '../../model/limits.ts';
 import type { Schema } from '../../model/schema.ts';
+import { addComputed } from '../computed/compute-columns.ts';
+import { requireRowsFit } from '../computed/definitions.ts';
+import type { ComputedColumn } from '../computed/definitions.ts';
 import { RowsMissing, engineCall, retryConflicts, storeRows } from '../native/engine-errors.ts';
 import type { NativeTable } from '../native/native.ts';
 import type { EngineParts } from '../parts.ts';
-import { readSchema, readVersion } from '../tables/table-handle.ts';
+import { readSchema, readVersion, toOpenTable } from '../tables/table-handle.ts';
 import type { OpenTable, WriteTarget } from '../tables/table-handle.ts';
 import type { CommitGroup, CommitPlan, MultiCommitPlan, PreparedCommit } from './commit-plan.ts';
-import { requireFit } from './schema-fit.ts';
 
 export interface AppendedRows {
   readonly rows: number;
@@ -26,27 +28,28 @@ export interface AppendData {
 export class AppendPlan implements CommitPlan<AppendedRows> {
   readonly kinds = ['append'] as const;
   readonly data: AppendData;
-  readonly #limits: EngineLimits;
+  readonly #parts: EngineParts;
 
-  constructor(limits: EngineLimits, data: AppendData) {
-    this.#limits = limits;
+  constructor(parts: EngineParts, data: AppendData) {
+    this.#parts = parts;
     this.data = data;
   }
 
   async prepare(table: OpenTable): Promise<PreparedCommit<AppendedRows>> {
     const { schema, chunk } = this.data;
     const { rows } = chunk;
-    return prepareAppend(table, { schema, rows, outcome: { rows }, toFile: () => chunk.file });
+    return prepareAppend(this.#parts, table, { schema, rows, outcome: { rows }, toFile: () => chunk.file });
   }
 
   async startGroup(): Promise<CommitGroup<AppendedRows> | undefined> {
     const { chunk, schema } = this.data;
-    return isJoinable(chunk) ? startAppendGroup(this.#limits, schema, chunk) : undefined;
+    return isJoinable(chunk) ? startAppendGroup(this.#parts, schema, chunk) : undefined;
   }
 }
 
 /** Appends with the same schema message: their batches are copied into one file, undecoded, in order. */
-function startAppendGroup(limits: EngineLimits, schema: Schema, first: JoinableChunk): CommitGroup<AppendedRows> {
+function startAppendGroup(parts: EngineParts, schema: Schema, first: JoinableChunk): CommitGroup<AppendedRows> {
+  const { limits } = parts;
   const chunks: [JoinableChunk, ...JoinableChunk[]] = [first];
   let bytes = first.file.length;
   let { rows } = first;
@@ -64,7 +67,7 @@ function startAppendGroup(limits: EngineLimits, schema: Schema, first: JoinableC
     },
     async prepare(table) {
       const outcome = chunks.map((chunk) => ({ rows: chunk.rows }));
-      return prepareAppend(table, { schema, rows, outcome, toFile: () => joinFiles(chunks) });
+      return prepareAppend(parts, table, { schema, rows, outcome, toFile: () => joinFiles(chunks) });
     },
   };
 }
@@ -77,10 +80,13 @@ interface Append<Outcome> {
 }
 
 async function prepareAppend<Outcome>(
+  parts: EngineParts,
   table: OpenTable,
   { schema, rows, outcome, toFile }: Append<Outcome>,
 ): Promise<PreparedCommit<Outcome>> {
-  requireFit(schema, await table.schema());
+  const computed = requireRowsFit(parts, schema, await table.schema());
+  const isPlain = computed.length === 0 || rows === 0;
+  const whole = isPlain ? undefined : await addComputed(parts, table, { schema, file: toFile() }, computed);
   return {
     addedRows: rows,
     storedRows: rows,
@@ -88,7 +94,9 @@ async function prepareAppend<Outcome>(
     async commit() {
       // Nothing to add is no commit: the engine would refuse it, or commit a version.
       if (rows === 0) return { version: await table.version(), outcome };
-      const { version } = await storeRows(async () => engineCall(async () => table.native.add(toFile(), 'append')));
+      const { version } = await storeRows(async () =>
+        engineCall(async () => table.native.add(whole?.file ?? toFile(), 'append')),
+      );
       table.moved(version);
       return { version, outcome };
     },
@@ -103,18 +111,25 @@ export interface LongAppendData {
 
 /** Adds the rows of a stream of many chunks, one commit for each. */
 export function planLongAppend(
-  { tables, limits }: EngineParts,
+  parts: EngineParts,
   target: WriteTarget,
   { schemas, source }: LongAppendData,
 ): MultiCommitPlan<AppendedRows> {
+  const { tables, limits } = parts;
   let native: NativeTable | undefined;
+  let computed: readonly ComputedColumn[] = [];
   let before = { version: 0, rows: 0 };
+  const toWholeFile = async ({ file }: ArrowChunk): Promise<Buffer> => {
+    if (computed.length === 0 || native === undefined) return file;
+    const schema = readFileSchema(file);
+    return (await addComputed(parts, toOpenTable(native, undefined), { schema, file }, computed)).file;
+  };
   return {
     async prepare() {
       const opened = await tables.openPrivate(target);
       native = opened;
       const schema = await readSchema(opened);
-      for (const each of schemas) requireFit(each, schema);
+      for (const each of schemas) computed = requireRowsFit(parts, each, schema);
       before = await count(opened);
       return { baseVersion: before.version };
     },
@@ -124,8 +139,9 @@ export function planLongAppend(
       let { version } = before;
       let commits = 0;
       return storeRows(async () => {
-        const rows = await writeChunks(source, async ({ file, rows: chunkRows }) => {
-          if (chunkRows === 0) return;
+        const rows = await writeChunks(source, async (chunk) => {
+          if (chunk.rows === 0) return;
+          const file = await toWholeFile(chunk);
           const add = async () => engineCall(async () => opened.add(file, 'append'));
           ({ version } = await retryConflicts(limits.writeAttemptsMax, add));
           commits += 1;

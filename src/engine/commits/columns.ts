@@ -1,12 +1,17 @@
-import { checkColumnName } from '../../arrow/schema/schema-rules.ts';
+import { readFileSchema } from '../../arrow/schema/schema-reader.ts';
+import { EXTENSION_NAME_KEY, checkColumnName } from '../../arrow/schema/schema-rules.ts';
 import { describeType, formatArrowCast } from '../../arrow/schema/type-name.ts';
 import { ServiceError, invalidInput } from '../../errors/service-error.ts';
 import { formatFieldPath, quotePath, requireField, sqlString } from '../../model/field-path.ts';
 import type { FieldPath } from '../../model/field-path.ts';
 import type { GuardedSql } from '../../model/query.ts';
-import { childFields } from '../../model/schema.ts';
+import { COMPUTED_KEY, childFields, computedText } from '../../model/schema.ts';
 import type { DataType, Field, Schema } from '../../model/schema.ts';
+import { checkDefinition, findReaders } from '../computed/definitions.ts';
+import type { Scratch } from '../computed/scratch.ts';
+import { engineCall } from '../native/engine-errors.ts';
 import type { NativeAlteration, NativeTable } from '../native/native.ts';
+import type { EngineParts } from '../parts.ts';
 import { readSchema } from '../tables/table-handle.ts';
 import { planChange } from './commit-plan.ts';
 import type { CommitPlan } from './commit-plan.ts';
@@ -16,6 +21,14 @@ import { isInsideList } from './schema-fit.ts';
 export type NewColumn =
   | { readonly kind: 'calculated'; readonly name: string; readonly expression: GuardedSql }
   | { readonly kind: 'null'; readonly name: string; readonly type: DataType };
+
+/** A column that is null in the rows that are there, and computed in all that are written later. */
+export interface NewComputedColumn {
+  readonly name: string;
+  /** As its writer gave it, which is stored. */
+  readonly text: string;
+  readonly expression: GuardedSql;
+}
 
 /** `undefined` means no change. */
 export interface ColumnAlteration {
@@ -34,6 +47,60 @@ export function planAddColumns(columns: readonly NewColumn[], columnsMax: number
     checkAdditions(columns, await table.schema(), columnsMax);
     return async () => addColumns(table.native, columns);
   });
+}
+
+/** One commit: the engine adds columns of nulls with their field metadata. */
+export function planAddComputedColumns(
+  { scratch }: EngineParts,
+  columns: readonly NewComputedColumn[],
+  columnsMax: number,
+): CommitPlan<object> {
+  return planChange(['merge', 'project'], async (table) => {
+    const { native } = table;
+    const schema = await table.schema();
+    checkAdditions(columns, schema, columnsMax);
+    const isConstant = columns.some(({ expression }) => checkDefinition(expression, schema).size === 0);
+    const types = native.query();
+    types.select(columns.map(({ name, expression }) => [name, expression]));
+    const inferred = await engineCall(async () => types.outputSchema()).catch((error: unknown) => {
+      // It reads nothing, or a column that the table lacks.
+      const isUnknown = error instanceof ServiceError && error.kind === 'TableColumnNotFound';
+      throw isConstant && !isUnknown ? readsNothing() : error;
+    });
+    if (isConstant) throw readsNothing();
+    const file = await toComputedSchema(scratch, inferred, columns);
+    return async () => native.addColumnsWithSchema(file);
+  });
+}
+
+function readsNothing(): ServiceError {
+  const hint = 'Add a constant with expression.';
+  return invalidInput('A computed column must read at least one column of the table.', hint);
+}
+
+/** The types that the engine gives to the expressions, as columns that may be null and know their definitions. */
+async function toComputedSchema(scratch: Scratch, inferred: Buffer, columns: readonly NewComputedColumn[]) {
+  const { fields } = readFileSchema(inferred);
+  const json = fields.find(({ metadata }) => metadata.has(EXTENSION_NAME_KEY));
+  if (json !== undefined) {
+    const hint = 'Compute a value out of it, for instance by json_extract.';
+    throw invalidInput(`The column ${quotePath([json.name])} would hold JSON, which cannot be computed.`, hint);
+  }
+  return scratch.use(inferred, {}, async (table) =>
+    engineCall(async () => {
+      const strict = fields.filter(({ nullable }) => !nullable);
+      const alterations = strict.map(({ name }) => ({ path: formatFieldPath([name]), nullable: true }));
+      if (alterations.length > 0) await table.alterColumns(alterations);
+      await table.updateFieldMetadata(
+        columns.map(({ name, text }) => ({
+          path: formatFieldPath([name]),
+          metadata: { [COMPUTED_KEY]: text },
+          replace: true,
+        })),
+      );
+      return table.schema();
+    }),
+  );
 }
 
 export function planAlterColumns(alterations: readonly ColumnAlteration[]): CommitPlan<object> {
@@ -90,7 +157,7 @@ function toNativeAlteration({ path, rename, typeJson, nullable }: ColumnAlterati
   };
 }
 
-function checkAdditions(columns: readonly NewColumn[], schema: Schema, columnsMax: number): void {
+function checkAdditions(columns: readonly { readonly name: string }[], schema: Schema, columnsMax: number): void {
   const names = new Set(schema.fields.map(({ name }) => name));
   for (const { name } of columns) {
     checkColumnName(name);
@@ -106,8 +173,10 @@ function checkAdditions(columns: readonly NewColumn[], schema: Schema, columnsMa
 function checkAlterations(alterations: readonly ColumnAlteration[], schema: Schema): void {
   refuseDoubled(alterations.map(({ path }) => path));
   const renamed = new Map<string, string>();
-  for (const { path, rename, typeJson } of alterations) {
+  for (const alteration of alterations) {
+    const { path, rename, typeJson } = alteration;
     requireOutsideLists(schema, path);
+    refuseComputedChange(schema, alteration);
     if (typeJson !== undefined && path.length > 1) {
       throw invalidInput(
         `The type of the nested field ${quotePath(path)} cannot be changed.`,
@@ -134,9 +203,31 @@ function checkDrops(paths: readonly FieldPath[], schema: Schema): void {
         'Name the outer field alone.',
       );
     }
+    const reader = findReaders(schema, path[0]).find((name) => !dropped.has(formatFieldPath([name])));
+    if (reader !== undefined) throw isInput(path, reader);
     const siblings = siblingsOf(schema, path);
     if (siblings.every(({ name }) => dropped.has(formatFieldPath(beside(path, name))))) throw nothingLeft(path);
   }
+}
+
+/** A definition names its inputs, and depends on their types; the engine forgets it when its own column gets another type. */
+function refuseComputedChange(schema: Schema, { path, rename, typeJson, nullable }: ColumnAlteration): void {
+  const [reader] = findReaders(schema, path[0]);
+  if (reader !== undefined && (rename !== undefined || typeJson !== undefined)) throw isInput(path, reader);
+  if (computedText(requireField(schema, [path[0]])) === undefined) return;
+  if (typeJson !== undefined || nullable === false) {
+    throw invalidInput(
+      `The column ${quotePath([path[0]])} is computed: it keeps its type, and may be null until it is filled.`,
+      'Drop it, and add it with another definition.',
+    );
+  }
+}
+
+function isInput(path: FieldPath, reader: string): ServiceError {
+  return invalidInput(
+    `The field ${quotePath(path)} cannot be changed, because the column ${quotePath([reader])} is computed from it.`,
+    `Drop ${quotePath([reader])} first, or in the same request.`,
+  );
 }
 
 /** Compares the names of all siblings as they will be. */

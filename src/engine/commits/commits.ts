@@ -6,14 +6,20 @@ import type { Submission } from '../../storage/storage.ts';
 import { engineCall, retryConflicts } from '../native/engine-errors.ts';
 import type { EngineParts } from '../parts.ts';
 import type { WriteTarget } from '../tables/table-handle.ts';
+import type { MergeSource } from '../workarounds/merge-index.ts';
 import { UpdatePlan } from '../updates/update.ts';
 import type { UpdateRequest } from '../updates/update.ts';
+import { planFill } from '../computed/fill.ts';
+import type { FillRequest } from '../computed/fill.ts';
+import { planRecomputingUpdate, takesTwoCommits } from '../computed/recomputing-update.ts';
 import { AppendPlan, planLongAppend } from './append.ts';
 import type { AppendData, LongAppendData } from './append.ts';
-import { planAddColumns, planAlterColumns, planDropColumns } from './columns.ts';
+import { planAddColumns, planAddComputedColumns, planAlterColumns, planDropColumns } from './columns.ts';
+import type { NewComputedColumn } from './columns.ts';
 import { planChange } from './commit-plan.ts';
 import type { CommitPlan } from './commit-plan.ts';
 import { planMerge } from './merge.ts';
+import type { MergeRequest } from './merge.ts';
 import { planFieldMetadata, planSchemaMetadata } from './metadata.ts';
 import { planLongOverwrite, planOverwrite } from './overwrite.ts';
 import type { OverwriteData } from './overwrite.ts';
@@ -22,14 +28,20 @@ import { SubmittedPlan } from './submitted.ts';
 /** The kinds of commits. A plan does nothing before the table's write queue comes to it. */
 export function createCommitsEngine(parts: EngineParts) {
   return {
-    append: (data: AppendData) => new AppendPlan(parts.limits, data),
+    append: (data: AppendData) => new AppendPlan(parts, data),
     longAppend: (target: WriteTarget, data: LongAppendData) => planLongAppend(parts, target, data),
     update: (target: WriteTarget, request: UpdateRequest) => new UpdatePlan(parts, target, request),
+    /** Whether the update takes two commits, because columns are computed from what it changes. */
+    takesTwoCommits: async (target: WriteTarget, request: UpdateRequest) => takesTwoCommits(parts, target, request),
+    recomputingUpdate: (target: WriteTarget, request: UpdateRequest) => planRecomputingUpdate(parts, target, request),
+    fillComputed: (request: FillRequest) => planFill(parts, request),
     delete: planDelete,
-    merge: planMerge,
+    merge: (source: MergeSource, request: MergeRequest) => planMerge(parts, source, request),
     overwrite: (data: OverwriteData) => planOverwrite(parts, data),
     longOverwrite: (data: OverwriteData) => planLongOverwrite(parts, data),
     addColumns: planAddColumns,
+    addComputedColumns: (columns: readonly NewComputedColumn[], columnsMax: number) =>
+      planAddComputedColumns(parts, columns, columnsMax),
     alterColumns: planAlterColumns,
     dropColumns: planDropColumns,
     fieldMetadata: planFieldMetadata,

@@ -3,8 +3,12 @@ import { quotePath, requireField } from '../../model/field-path.ts';
 import type { FieldPath } from '../../model/field-path.ts';
 import type { GuardedSql } from '../../model/query.ts';
 import type { Field, Schema } from '../../model/schema.ts';
+import { addComputed } from '../computed/compute-columns.ts';
+import { findComputed, refuseGiven } from '../computed/definitions.ts';
+import type { ComputedColumn } from '../computed/definitions.ts';
 import { engineCall, storeRows } from '../native/engine-errors.ts';
 import type { NativeMerge } from '../native/native.ts';
+import type { EngineParts } from '../parts.ts';
 import type { OpenTable } from '../tables/table-handle.ts';
 import { canUseIndex } from '../workarounds/merge-index.ts';
 import type { MergeSource } from '../workarounds/merge-index.ts';
@@ -38,14 +42,16 @@ export interface MergeCounts {
  * Must run in the table's write queue: concurrent merges can insert one new key twice. The source is one chunk, because the
  * engine takes it as a whole.
  */
-export function planMerge(source: MergeSource, request: MergeRequest): CommitPlan<MergeCounts> {
+export function planMerge(parts: EngineParts, given: MergeSource, request: MergeRequest): CommitPlan<MergeCounts> {
   return {
     kinds: ['update', 'append', 'delete'],
     async prepare(table) {
       const schema = await table.schema();
-      const keys = requireKeys(request.on, schema, source.schema);
-      if (request.insertNew) requireFit(source.schema, schema);
-      else requireKnown(source.schema.fields, schema.fields);
+      const keys = requireKeys(request.on, schema, given.schema);
+      if (request.insertNew) requireFit(given.schema, schema);
+      else requireKnown(given.schema.fields, schema.fields);
+      const computed = findMerged(findComputed(schema, parts.sqlLimits), { given: given.schema, keys, request });
+      const source = await withComputed(parts, table, given, computed);
       // Each call returns a new builder; only the timeout is set in place.
       let merge = table.native.mergeInsert(keys.map(({ name }) => name));
       if (request.updateMatched) merge = merge.whenMatchedUpdateAll(request.updateFilter);
@@ -56,6 +62,43 @@ export function planMerge(source: MergeSource, request: MergeRequest): CommitPla
       return { commit: async () => execute(merge, table, source.chunk.file) };
     },
   };
+}
+
+interface MergedRows {
+  readonly given: Schema;
+  readonly keys: readonly Field[];
+  readonly request: MergeRequest;
+}
+
+/** The computed columns that the merge writes. Rows that match keep the others, because none of their inputs changes. */
+function findMerged(computed: readonly ComputedColumn[], { given, keys, request }: MergedRows) {
+  refuseGiven(given, computed);
+  const names = new Set(given.fields.map(({ name }) => name));
+  const keyNames = new Set(keys.map(({ name }) => name));
+  return computed.filter(({ field, inputs }) => {
+    // New rows are null where a column is missing.
+    if (!request.updateMatched) return request.insertNew;
+    const isChanged = [...inputs].some((name) => names.has(name) && !keyNames.has(name));
+    if (!isChanged && !request.insertNew) return false;
+    const missing = [...inputs].find((name) => !names.has(name));
+    if (missing === undefined) return true;
+    throw new ServiceError(
+      'TableSchemaValidationError',
+      `The rows lack the column ${quotePath([missing])}, from which ${quotePath([field.name])} is computed.`,
+      { hint: 'Send all columns that it is computed from, or update the rows by SQL.' },
+    );
+  });
+}
+
+async function withComputed(
+  parts: EngineParts,
+  table: OpenTable,
+  { schema, chunk }: MergeSource,
+  computed: readonly ComputedColumn[],
+): Promise<MergeSource> {
+  if (computed.length === 0 || chunk.rows === 0) return { schema, chunk };
+  const whole = await addComputed(parts, table, { schema, file: chunk.file }, computed);
+  return { schema: whole.schema, chunk: { ...chunk, file: whole.file } };
 }
 
 /** The engine matches on top-level columns only, and on columns of the same name in the source. */

@@ -68,19 +68,15 @@ function applyEntries(entries: readonly FieldMetadataEntry[], schema: Schema): M
   return wanted;
 }
 
+/** Callers cannot set reserved keys, so a replacement keeps them: without them the column loses its type. */
 function applyEntry(metadata: Map<string, string>, entry: FieldMetadataEntry): void {
   if (entry.replace) {
-    for (const key of metadata.keys()) if (!isStorageKey(key)) metadata.delete(key);
+    for (const key of metadata.keys()) if (!isReservedKey(key)) metadata.delete(key);
   }
   for (const [key, value] of Object.entries(entry.metadata)) {
     if (value === null) metadata.delete(key);
     else metadata.set(key, value);
   }
-}
-
-/** Callers cannot set these keys, so a replacement keeps them: without them the column loses its type. */
-function isStorageKey(key: string): boolean {
-  return /^(?:ARROW:extension:|lance-|lance:)/.test(key) || key === 'packed';
 }
 
 /**

@@ -72,7 +72,7 @@ function toExpression(node: AssignmentNode, path: FieldPath, schema: Schema): st
  * Casts to the column's exact type: without a cast the engine silently turns a vector of the wrong length, or a number out
  * of range inside a list, into null. Structs are not cast, because the engine matches their fields by name.
  */
-function toTypedValue(expression: GuardedSql, field: Field, path: FieldPath): string {
+export function toTypedValue(expression: GuardedSql, field: Field, path: FieldPath): string {
   if (isJson(field)) return requireNull(expression, path);
   const type = holdsStruct(field.type) ? undefined : formatArrowCast(field.type);
   return type === undefined ? expression : `arrow_cast(${expression}, ${sqlString(type)})`;

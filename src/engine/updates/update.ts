@@ -1,5 +1,7 @@
+import { computedText } from '../../model/schema.ts';
 import type { GuardedSql } from '../../model/query.ts';
 import type { CommitGroup, CommitPlan, Committed, PreparedCommit } from '../commits/commit-plan.ts';
+import { changedMeanwhile, planRecomputation } from '../computed/recompute.ts';
 import { engineCall } from '../native/engine-errors.ts';
 import type { EngineParts } from '../parts.ts';
 import type { OpenTable, WriteTarget } from '../tables/table-handle.ts';
@@ -46,7 +48,10 @@ export class UpdatePlan implements CommitPlan<UpdatedRows> {
 
   async startGroup(table: OpenTable): Promise<CommitGroup<UpdatedRows> | undefined> {
     if (this.point === undefined) return undefined;
-    const group = UpdateGroup.start(this.point, await table.schema());
+    const schema = await table.schema();
+    // Columns that are computed from the updated ones are set by each update by itself.
+    if (schema.fields.some((field) => computedText(field) !== undefined)) return undefined;
+    const group = UpdateGroup.start(this.point, schema);
     return group === undefined ? undefined : toCommitGroup(this.#parts, this.#target, group);
   }
 }
@@ -57,12 +62,15 @@ interface TreeUpdate {
 }
 
 async function prepareUpdate(
-  { release }: EngineParts,
+  { release, sqlLimits }: EngineParts,
   table: OpenTable,
-  { tree, predicate }: TreeUpdate,
+  update: TreeUpdate,
 ): Promise<() => Promise<Committed<UpdatedRows>>> {
+  const { predicate } = update;
   const schema = await table.schema();
-  refuseCrossReferences(tree, schema);
+  refuseCrossReferences(update.tree, schema);
+  const { tree, after } = planRecomputation(update.tree, schema, sqlLimits);
+  if (after.length > 0) throw changedMeanwhile();
   const columns = toColumnUpdates(tree, schema);
   const guarded = predicate === undefined ? null : keepNullStructs(predicate, schema, release);
   return async () => {

@@ -1,9 +1,8 @@
 import { invalidInput } from '../../errors/service-error.ts';
-import { readTokens } from '../../guard/sql/tokenizer.ts';
-import type { SqlToken } from '../../guard/sql/tokenizer.ts';
 import { quotePath } from '../../model/field-path.ts';
 import type { GuardedSql } from '../../model/query.ts';
 import type { Schema } from '../../model/schema.ts';
+import { referredColumns } from '../computed/references.ts';
 import type { AssignmentNode, AssignmentTree } from '../updates/assignments.ts';
 
 /**
@@ -25,24 +24,7 @@ export function refuseCrossReferences(tree: AssignmentTree, schema: Schema): voi
   }
 }
 
-function* expressionsOf(node: AssignmentNode): Generator<GuardedSql> {
+export function* expressionsOf(node: AssignmentNode): Generator<GuardedSql> {
   if (node.kind === 'value') yield node.expression;
   else for (const child of node.fields.values()) yield* expressionsOf(child);
-}
-
-function referredColumns(expression: GuardedSql, schema: Schema): readonly string[] {
-  const tokens = [...readTokens(expression)];
-  return tokens.flatMap((token, index) => {
-    const isInner = tokens[index - 1]?.text === '.' || tokens[index + 1]?.text === '(';
-    const column = isInner ? undefined : findColumn(token, schema);
-    return column === undefined ? [] : [column];
-  });
-}
-
-/** As the engine resolves names: first case-sensitive, then not. */
-function findColumn(token: SqlToken, schema: Schema): string | undefined {
-  if (token.kind !== 'word' && token.kind !== 'quoted-name') return undefined;
-  const names = schema.fields.map((field) => field.name);
-  const lower = token.text.toLowerCase();
-  return names.find((name) => name === token.text) ?? names.find((name) => name.toLowerCase() === lower);
 }

@@ -50,7 +50,7 @@ function describeOperation(operation: Operation): Json {
     description: `Needs the permission \`${operation.permission}\`.`,
     parameters: [...pathParameters(operation), ...queryParameters(operation), ...headerParameters(operation)],
     ...(body === undefined ? {} : { requestBody: body }),
-    responses: { 200: describeSuccess(operation), ...describeErrors(operation) },
+    responses: { [operation.status ?? 200]: describeSuccess(operation), ...describeErrors(operation) },
   };
 }
 

@@ -1,4 +1,4 @@
-import type { ColumnAlteration, NewColumn } from '../../engine/engine.ts';
+import type { ColumnAlteration, NewColumn, NewComputedColumn } from '../../engine/engine.ts';
 import { ServiceError, invalidInput } from '../../errors/service-error.ts';
 import { guardSql } from '../../guard/sql/guard-sql.ts';
 import { parseFieldPath } from '../../model/field-path.ts';
@@ -17,7 +17,7 @@ import { SOME_BYTES, runWrite } from '../shared/write-reply.ts';
 export const addColumns = defineTableOperation({
   id: 'alter_table_add_columns',
   path: '/v1/table/:id/add_columns',
-  summary: 'Add columns, calculated by SQL from each row, or null',
+  summary: 'Add columns: calculated once by SQL, computed for good, or null',
   permission: 'write',
   usesPipeline: true,
   body: { kind: 'json', shape: AddColumnsBody, ofSchema: toColumnsOfNulls },
@@ -28,10 +28,15 @@ export const addColumns = defineTableOperation({
     const branch = request.body.branch ?? readBranch(request.query);
     const { limits } = services;
     requireEntries('new_columns', entries.length, { maximum: limits.sql.updatesMax });
-    if (computation !== undefined) throw notOffered('A function behind a column');
+    if (isGiven(computation)) throw needsCode('A function behind a column');
+    const { commits } = services.engine;
+    const { columnsMax } = limits.arrow;
+    if (entries.some(({ computed }) => isGiven(computed))) {
+      const columns = entries.map((entry, index) => toComputedColumn(entry, `new_columns[${index}]`, limits.sql));
+      return runWrite(request, services, { branch, plan: commits.addComputedColumns(columns, columnsMax) });
+    }
     const columns = entries.map((entry, index) => toNewColumn(entry, `new_columns[${index}]`, limits.sql));
-    const plan = services.engine.commits.addColumns(columns, limits.arrow.columnsMax);
-    return runWrite(request, services, { branch, plan, growth: SOME_BYTES });
+    return runWrite(request, services, { branch, plan: commits.addColumns(columns, columnsMax), growth: SOME_BYTES });
   },
 });
 
@@ -83,10 +88,11 @@ function toColumnsOfNulls({ fields }: Schema): Record<string, unknown> {
   return { new_columns: entries };
 }
 
-function toNewColumn(entry: AddColumnsBody['new_columns'][number], field: string, limits: SqlLimits): NewColumn {
+type Entry = AddColumnsBody['new_columns'][number];
+
+function toNewColumn(entry: Entry, field: string, limits: SqlLimits): NewColumn {
   const { name, expression, data_type: type } = entry;
-  if (isGiven(entry.computed)) throw notOffered(`${field}.computed`);
-  if (isGiven(entry.virtual_column)) throw notOffered(`${field}.virtual_column`);
+  if (isGiven(entry.virtual_column)) throw needsCode(`${field}.virtual_column`);
   if (isGiven(expression) === isGiven(type)) {
     if (isGiven(entry.all_null) && !isGiven(type)) throw notOffered(`${field}.all_null without a data_type`);
     const hint = 'An entry is {"name": "total", "expression": "price * 2"} or {"name": "note", "data_type": "string"}.';
@@ -97,6 +103,22 @@ function toNewColumn(entry: AddColumnsBody['new_columns'][number], field: string
   return { kind: 'calculated', name, expression: guarded };
 }
 
+/** One commit adds either computed columns or others. */
+function toComputedColumn(entry: Entry, field: string, limits: SqlLimits): NewComputedColumn {
+  const { name, computed: text } = entry;
+  if (isGiven(entry.virtual_column)) throw needsCode(`${field}.virtual_column`);
+  if (typeof text !== 'string') {
+    const hint = 'Add them in two requests: those with computed in one, all others in another.';
+    throw invalidInput(`${field} has no text in computed, and others have.`, hint);
+  }
+  if ([entry.expression, entry.data_type, entry.all_null].some(isGiven)) {
+    const hint =
+      'The type of a computed column follows from its expression, and its rows are filled by backfill_column.';
+    throw invalidInput(`${field} has computed beside expression, data_type or all_null.`, hint);
+  }
+  return { name, text, expression: guardSql(text, { name: 'expression', field: `${field}.computed` }, limits) };
+}
+
 /** Clients write null or false for a field that they do not use. */
 function isGiven(value: unknown): boolean {
   return value !== undefined && value !== null && value !== false;
@@ -104,7 +126,7 @@ function isGiven(value: unknown): boolean {
 
 function toAlteration(entry: AlterColumnsBody['alterations'][number], field: string): ColumnAlteration {
   const { rename, nullable, data_type: type = null, virtual_column: virtual = null } = entry;
-  if (virtual !== null) throw notOffered(`${field}.virtual_column`);
+  if (virtual !== null) throw needsCode(`${field}.virtual_column`);
   const path = parseFieldPath(entry.path);
   // The engine reads Lance's own JSON form, as the LanceDB client does.
   const typeJson = type === null ? undefined : toTypeJson(readDataType(type, `${field}.data_type`), 'lancedb');
@@ -117,6 +139,12 @@ function toAlteration(entry: AlterColumnsBody['alterations'][number], field: str
     nullable: nullable ?? undefined,
     typeJson: typeJson && JSON.stringify(typeJson),
   };
+}
+
+function needsCode(field: string): ServiceError {
+  return new ServiceError('Unsupported', `${field} is not offered: it would run code of its caller.`, {
+    hint: 'A column can be computed by an SQL expression: {"name": "total", "computed": "price * quantity"}.',
+  });
 }
 
 function notOffered(field: string): ServiceError {

@@ -24,14 +24,24 @@ export const updateTable = defineTableOperation({
     if (body.properties !== undefined) guardTableProperties(body.properties, limits.metadata);
 
     const target = { location: table.location, branch: body.branch };
-    const result = await services.writes.run({
+    const { commits } = services.engine;
+    const update = { assignments, predicate };
+    const write = {
       ...describeWrite(request, body.branch),
-      plan: services.engine.commits.update(target, { assignments, predicate }),
       properties: body.properties,
       growth: SOME_BYTES,
-      rule: { from: 'added-rows', names: ['updated_rows', 'rows_updated'] },
-      toFields: ({ rowsUpdated }) => ({ updated_rows: rowsUpdated, rows_updated: rowsUpdated }),
-    });
+      toFields: ({ rowsUpdated }: { readonly rowsUpdated: number }) => ({
+        updated_rows: rowsUpdated,
+        rows_updated: rowsUpdated,
+      }),
+    };
+    const result = (await commits.takesTwoCommits(target, update))
+      ? await services.writes.runSeveral({ ...write, plan: commits.recomputingUpdate(target, update) })
+      : await services.writes.run({
+          ...write,
+          plan: commits.update(target, update),
+          rule: { from: 'added-rows', names: ['updated_rows', 'rows_updated'] },
+        });
     return replyToWrite(result, ({ properties = table.properties }) => ({ properties }));
   },
 });

@@ -1,6 +1,6 @@
 import type { Commit } from '../../model/table.ts';
 import type { InspectedCommit, VersionSize } from '../storage.ts';
-import { countDataBytes, countRows, listIndexNames, listWrittenFiles } from './fragments.ts';
+import { countDataBytes, countRows, listFragmentIds, listIndexNames, listWrittenFiles } from './fragments.ts';
 import type { WrittenFile } from './fragments.ts';
 import { findTransactionSection, readManifest } from './manifest.ts';
 import type { Message } from './protobuf.ts';
@@ -8,6 +8,7 @@ import { readTransaction } from './transaction.ts';
 
 /** Fields of `Manifest` in Lance's table.proto. */
 const FRAGMENTS_FIELD = 2;
+const LAST_FRAGMENT_FIELD = 11;
 const TRANSACTION_FILE_FIELD = 12;
 
 /**
@@ -31,6 +32,14 @@ export async function readCommit(
 /** All fragments of a version. */
 export function readFragments(file: Buffer): readonly Message[] {
   return readManifest(file).messages(FRAGMENTS_FIELD);
+}
+
+/** The highest number that a fragment of this version, or of one before it, has; -1 when there was none. */
+export function readLastFragment(file: Buffer): number {
+  const manifest = readManifest(file);
+  const ids = listFragmentIds(manifest.messages(FRAGMENTS_FIELD));
+  const last = manifest.has(LAST_FRAGMENT_FIELD) ? manifest.number(LAST_FRAGMENT_FIELD) : -1;
+  return ids.reduce((highest, id) => Math.max(highest, id), last);
 }
 
 /** `undefined` in manifests of older engines. */

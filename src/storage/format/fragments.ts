@@ -11,6 +11,10 @@ export function countPhysicalRows(fragments: readonly Message[]): number | undef
   return sum(fragments.map((fragment) => fragment.number(FRAGMENT.physicalRows)));
 }
 
+export function listFragmentIds(fragments: readonly Message[]): readonly number[] {
+  return fragments.map((fragment) => fragment.number(FRAGMENT.id));
+}
+
 /** Without deleted ones. */
 export function countRows(fragments: readonly Message[]): number | undefined {
   const physical = countPhysicalRows(fragments);

@@ -1,7 +1,7 @@
 import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Commit } from '../../model/table.ts';
-import { readCommit, readVersionSize, readWrittenCommit } from '../format/commit.ts';
+import { readCommit, readLastFragment, readVersionSize, readWrittenCommit } from '../format/commit.ts';
 import type { WrittenFile } from '../format/fragments.ts';
 import { VERSIONS, toManifestsAfter } from '../format/layout.ts';
 import type { InspectedCommit, VersionSize } from '../storage.ts';
@@ -45,6 +45,11 @@ export function inspectCommit(folder: string, version: number): InspectedCommit 
 export function measureVersion(folder: string, version: number): VersionSize | undefined {
   const file = readManifestFile(folder, version);
   return file === undefined ? undefined : readVersionSize(file);
+}
+
+export function findLastFragment(folder: string, version: number): number | undefined {
+  const file = readManifestFile(folder, version);
+  return file === undefined ? undefined : readLastFragment(file);
 }
 
 export function isWhole(folder: string, { path, bytes, ending = '' }: WrittenFile): boolean {

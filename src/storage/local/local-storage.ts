@@ -9,7 +9,7 @@ import { measureFolder, sweepUnfinished } from '../sync/folder-tree.ts';
 import type { TableSync } from '../sync/table-sync.ts';
 import { openSubmitted } from '../submitted/submitted-manifest.ts';
 import { cloneVersion } from './clone-version.ts';
-import { inspectCommit, measureVersion, readCommitsAfter } from './commit-history.ts';
+import { findLastFragment, inspectCommit, measureVersion, readCommitsAfter } from './commit-history.ts';
 import {
   branchFolder,
   ensureRootFolder,
@@ -58,6 +58,8 @@ export function createLocalStorage(root: string, sync: TableSync): Storage {
     measureManifest,
     measureTable: async (location) => measureFolder(folderOf(location)),
     measureVersion: async (location, version) => measureVersion(folderOf(location), version),
+    readLastFragment: async (location, branch, version) =>
+      onBranch(location, branch, (folder) => findLastFragment(folder, version)),
     sweepUnfinishedFiles: async (location, olderThanMilliseconds) =>
       sweepUnfinished(folderOf(location), olderThanMilliseconds),
     beginSync: async (location) => sync.begin(folderOf(location)),

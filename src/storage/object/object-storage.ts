@@ -1,7 +1,7 @@
 import { ServiceError } from '../../errors/service-error.ts';
 import { locationUri } from '../../model/table.ts';
 import type { TableLocation } from '../../model/table.ts';
-import { readVersionSize } from '../format/commit.ts';
+import { readLastFragment, readVersionSize } from '../format/commit.ts';
 import { branchPath, manifestPath, readRef, refPath } from '../format/layout.ts';
 import { requireOwnFiles } from '../format/manifest.ts';
 import { cloneUnsupported } from '../storage.ts';
@@ -77,6 +77,11 @@ export function createObjectStorage(root: string, stores: ObjectStores): Storage
       const manifest = await findManifest(store, pathOf(location), version);
       return manifest === undefined ? undefined : readVersionSize(manifest.file);
     },
+    readLastFragment: async (location, branch, version) =>
+      onBranch(location, branch, async (path) => {
+        const manifest = await findManifest(store, path, version);
+        return manifest === undefined ? undefined : readLastFragment(manifest.file);
+      }),
     sweepUnfinishedFiles: async (location, olderThanMilliseconds) =>
       store.removeUnfinished(`${pathOf(location)}/`, Date.now() - olderThanMilliseconds),
     beginSync: async () => NO_SYNC,

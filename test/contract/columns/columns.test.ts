@@ -160,7 +160,6 @@ suite('add_columns', () => {
 
   test('refuses what it does not offer', async () => {
     for (const entry of [
-      { name: 'x', computed: 'id + 1' },
       { name: 'x', virtual_column: { input_columns: [] } },
       { name: 'x', all_null: true },
     ]) {

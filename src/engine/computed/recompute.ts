@@ -1,0 +1,93 @@
+import { ServiceError } from '../../errors/service-error.ts';
+import { guardSql } from '../../guard/sql/guard-sql.ts';
+import type { SqlLimits } from '../../model/limits.ts';
+import type { GuardedSql } from '../../model/query.ts';
+import type { Schema } from '../../model/schema.ts';
+import { toTypedValue } from '../updates/assignments.ts';
+import type { Assignment, AssignmentNode, AssignmentTree } from '../updates/assignments.ts';
+import { expressionsOf } from '../workarounds/cross-references.ts';
+import { findComputed, isComputed } from './definitions.ts';
+import type { ComputedColumn } from './definitions.ts';
+import { findReferences, referredColumns } from './references.ts';
+
+/** How the columns that are computed from updated ones get their new values. */
+export interface Recomputation {
+  /** The update itself, with those that it can set too. */
+  readonly tree: AssignmentTree;
+  /** Those that take a second commit, from the values that the first one has written. */
+  readonly after: readonly ComputedColumn[];
+}
+
+/**
+ * The engine computes the columns of one update one after the other, in random order, from what the previous ones have
+ * written. So a computed column is set by the same update only when the new values of its inputs do not depend on columns
+ * that the update changes: then its definition is written out with the new values in place of its inputs.
+ */
+export function planRecomputation(tree: AssignmentTree, schema: Schema, limits: SqlLimits): Recomputation {
+  const computed = findComputed(schema, limits);
+  const assigned = computed.find(({ field }) => tree.has(field.name));
+  if (assigned !== undefined) throw isComputed(assigned.field.name, 'Update the columns that it is computed from.');
+  const affected = computed.filter(({ inputs }) => [...inputs].some((name) => tree.has(name)));
+  if (affected.length === 0) return { tree, after: [] };
+  const whole = new Map(tree);
+  for (const column of affected) {
+    const expression = substitute(column, tree, schema, limits);
+    if (expression === undefined) return { tree, after: affected };
+    whole.set(column.field.name, { kind: 'value', expression });
+  }
+  return { tree: whole, after: [] };
+}
+
+/** Whether an update may read what it changes; only then can a second commit be needed. Names are compared alone. */
+export function mayReadUpdated(assignments: readonly Assignment[]): boolean {
+  const schema = {
+    fields: assignments.map(({ path: [name] }) => ({
+      name,
+      nullable: true,
+      type: { kind: 'null' as const },
+      metadata: new Map<string, string>(),
+    })),
+    metadata: new Map<string, string>(),
+  };
+  return assignments.some(({ path, expression }) => path.length > 1 || referredColumns(expression, schema).length > 0);
+}
+
+/** The first commit was made by an update that the table, as it was then, did not need in two. */
+export function changedMeanwhile(): ServiceError {
+  return new ServiceError('ConcurrentModification', 'The columns of the table were changed meanwhile.', {
+    hint: 'Send the update again.',
+  });
+}
+
+/** `undefined` when the new values of the inputs depend on what the update changes, or the result would not be allowed. */
+function substitute(
+  { expression, inputs }: ComputedColumn,
+  tree: AssignmentTree,
+  schema: Schema,
+  limits: SqlLimits,
+): GuardedSql | undefined {
+  for (const name of inputs) {
+    const node = tree.get(name);
+    if (node !== undefined && (node.kind !== 'value' || readsUpdated(node, tree, schema))) return undefined;
+  }
+  let text = '';
+  let end = 0;
+  for (const { token, column } of findReferences(expression, schema)) {
+    const node = column === undefined ? undefined : tree.get(column);
+    const field = schema.fields.find(({ name }) => name === column);
+    if (node?.kind !== 'value' || field === undefined) continue;
+    // A field inside of a new value is read by the second commit.
+    if (/^\s*[.[]/.test(expression.slice(token.end))) return undefined;
+    text += `${expression.slice(end, token.start)}${toTypedValue(node.expression, field, [field.name])}`;
+    end = token.end;
+  }
+  try {
+    return guardSql(text + expression.slice(end), { name: 'expression', field: 'the definition' }, limits);
+  } catch {
+    return undefined;
+  }
+}
+
+function readsUpdated(node: AssignmentNode, tree: AssignmentTree, schema: Schema): boolean {
+  return [...expressionsOf(node)].some((sql) => referredColumns(sql, schema).some((name) => tree.has(name)));
+}
