@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { ERROR_KINDS } from '../errors/service-error.ts';
 import type { ErrorName, ErrorStatus } from '../errors/service-error.ts';
 import type { Dialect } from '../operations/operation.ts';
-import { withoutEmptyVector } from '../wire/query-forms.ts';
+import { withoutUnset } from '../wire/query-forms.ts';
 
 /**
  * The protocol release that the LanceDB client adapts to: 0.3.0 has several vectors in one query and structured
@@ -33,11 +33,12 @@ export function acceptOf(headers: Pick<IncomingHttpHeaders, 'accept' | 'user-age
 
 /**
  * The models of generated clients, and that of Lance itself, which does not name itself, require a vector in every query;
- * a scan has one without members. From other callers the contract demands a vector that has one.
+ * a scan has one without members, and those of Java have empty members. From other callers the contract demands a vector
+ * that has one.
  */
 export function toContractBody(body: Record<string, unknown>, userAgent: string | undefined): Record<string, unknown> {
   const isLanceClient = userAgent === undefined || userAgent.startsWith(GENERATED_CLIENT);
-  return isLanceClient ? withoutEmptyVector(body) : body;
+  return isLanceClient ? withoutUnset(body) : body;
 }
 
 /** The status of an error. LanceDB clients get 400 for the kinds below. */

@@ -50,10 +50,35 @@ export function toContractExplanation(body: Readonly<Record<string, unknown>>): 
 }
 
 /** A vector without members is none. */
-export function withoutEmptyVector(body: Readonly<Record<string, unknown>>): Record<string, unknown> {
+function withoutEmptyVector(body: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const { vector, ...rest } = body;
   const isEmpty = isObject(vector) && Object.keys(withoutNulls(vector)).length === 0;
   return isEmpty ? rest : body;
+}
+
+/** Models of Java have empty lists and maps where nothing was set. */
+export function withoutUnset(body: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const { id, new_namespace_id: namespace, vector, columns, full_text_query: words, query, ...rest } = body;
+  const isStringQuery = isObject(words) && isObject(words['string_query']);
+  return {
+    ...rest,
+    ...withoutEmpty({
+      id,
+      new_namespace_id: namespace,
+      vector: isObject(vector) ? withoutEmpty(vector) : vector,
+      columns: isObject(columns) ? withoutEmpty(columns) : undefined,
+      full_text_query: isStringQuery ? { string_query: withoutEmpty(Object(words['string_query'])) } : words,
+      query: isObject(query) ? withoutUnset(query) : query,
+    }),
+    // A list of columns is none of a query.
+    ...(columns !== undefined && !isObject(columns) && { columns }),
+  };
+}
+
+function withoutEmpty(members: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const isSet = (value: unknown): boolean =>
+    value !== undefined && value !== null && !(typeof value === 'object' && Object.keys(value).length === 0);
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => isSet(value)));
 }
 
 /** `[]` means no vector, `[1, 2]` one, `[[1, 2], [3, 4]]` several. */

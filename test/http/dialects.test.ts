@@ -36,7 +36,31 @@ test('reads no vector where a client of the Lance description sends one without 
     assert.deepEqual(toContractBody({ k: 1, vector }, 'curl/8'), { k: 1, vector });
   }
   const body = { vector: { single_vector: [1], multi_vector: null } };
-  assert.deepEqual(toContractBody(body, GENERATED), body);
+  assert.deepEqual(toContractBody(body, GENERATED), { vector: { single_vector: [1] } });
+});
+
+test('reads the empty lists and maps with which models of Java fill what was not set as absent', () => {
+  const java = 'OpenAPI-Generator/0.7.7/java';
+  const empty = { context: {}, id: [], vector: { single_vector: [], multi_vector: [] }, k: 1 };
+  const columns = { column_names: [], column_aliases: {} };
+  const words = { string_query: { query: 'a', columns: [] } };
+  for (const agent of [java, undefined]) {
+    assert.deepEqual(toContractBody({ ...empty, columns }, agent), { context: {}, k: 1 });
+    assert.deepEqual(toContractBody({ full_text_query: words }, agent), {
+      full_text_query: { string_query: { query: 'a' } },
+    });
+    assert.deepEqual(toContractBody({ id: ['a'], query: empty }, agent), { id: ['a'], query: { context: {}, k: 1 } });
+    const named = { vector: { single_vector: [1], multi_vector: [] }, columns: { ...columns, column_names: ['a'] } };
+    assert.deepEqual(toContractBody(named, agent), {
+      vector: { single_vector: [1] },
+      columns: { column_names: ['a'] },
+    });
+    assert.deepEqual(toContractBody({ new_table_name: 'b', new_namespace_id: [] }, agent), { new_table_name: 'b' });
+    for (const kept of [{ columns: [] }, { updates: [{ metadata: {}, replace: true }] }, { metadata: {} }]) {
+      assert.deepEqual(toContractBody(kept, agent), kept);
+    }
+  }
+  assert.deepEqual(toContractBody({ ...empty, columns }, 'curl/8'), { ...empty, columns });
 });
 
 test('answers each refusal with the status of the table of codes', () => {

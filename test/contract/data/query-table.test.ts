@@ -147,6 +147,23 @@ suite('a query', () => {
     }
   });
 
+  test('of a Java model, which fills what was not set with empty lists and maps, has only what is not empty', async () => {
+    const headers = { accept: 'application/json', 'user-agent': 'OpenAPI-Generator/0.7.7/java' };
+    const unset = { id: [], context: {}, columns: { column_names: [], column_aliases: {} } };
+    const vector = { single_vector: [], multi_vector: [] };
+    const scan = await find(`${documents.at}/query`, { ...unset, vector, k: 2, filter: 'id > 4' }, headers);
+    assert.deepEqual([...(tableFromIPC(scan.bytes).getChild('id') ?? [])], [5, 6]);
+    const near = { ...unset, vector: { ...vector, single_vector: [0, 0.1, 0.2, 0.3] }, k: 1 };
+    assert.equal((await find(`${documents.at}/query`, near, headers)).response.status, 200);
+    for (const [operation, body] of [
+      ['explain_plan', { ...unset, query: near }],
+      ['analyze_plan', near],
+    ] as const) {
+      const answer = await server.admin.post(`${documents.at}/${operation}`, body, headers);
+      assert.equal(answer.status, 200, answer.text);
+    }
+  });
+
   test('without a limit, as the LanceDB client writes it, finds all rows', async () => {
     const text = `{"k":9223372036854775807,"vector":[],"prefilter":true,"version":null}`;
     const answer = await server.admin.post(`${documents.at}/query/`, text, { accept: 'application/json' });

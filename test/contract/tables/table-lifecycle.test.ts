@@ -118,6 +118,16 @@ suite('POST /v1/table/{id}/rename', () => {
     });
   }
 
+  test('leaves the table in its namespace for Java clients, which send an empty list in place of nothing', async () => {
+    const table = await server.table();
+    const java = { 'user-agent': 'OpenAPI-Generator/0.7.7/java' };
+    assert.equal((await post(table.id, 'rename', { new_table_name: 'j', new_namespace_id: ['sales'] })).status, 200);
+    const body = { id: [], new_table_name: 'k', new_namespace_id: [] };
+    const answer = await server.admin.post('/v1/table/sales%24j/rename', body, java);
+    assert.equal(answer.status, 200, answer.text);
+    assert.equal((await post('sales$k', 'describe')).json.location, table.location);
+  });
+
   test('refuses a name that is taken, with 409 or, for the LanceDB client, 400', async () => {
     const [one, other] = [await server.table(), await server.table()];
     const body = { new_table_name: other.id };
