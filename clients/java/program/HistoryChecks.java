@@ -1,0 +1,148 @@
+import static java.util.Map.of;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+final class HistoryChecks {
+  private static final int TAG_NOT_FOUND = 8;
+  private static final int TAG_ALREADY_EXISTS = 9;
+  private static final int TRANSACTION_NOT_FOUND = 10;
+  private static final int VERSION_NOT_FOUND = 11;
+
+  private HistoryChecks() {}
+
+  static void addTo(Map<String, Checks.Check> checks) {
+    checks.put("listTableVersions", HistoryChecks::listVersions);
+    checks.put("describeTableVersion", HistoryChecks::describeVersion);
+    checks.put("batchDeleteTableVersions", HistoryChecks::deleteVersions);
+    checks.put("restoreTable", HistoryChecks::restore);
+    checks.put("listTableTags", HistoryChecks::listTags);
+    checks.put("getTableTagVersion", HistoryChecks::getTag);
+    checks.put("createTableTag", HistoryChecks::createTag);
+    checks.put("updateTableTag", HistoryChecks::updateTag);
+    checks.put("deleteTableTag", HistoryChecks::deleteTag);
+    checks.put("describeTransaction", HistoryChecks::describeTransaction);
+    checks.put("alterTransaction", HistoryChecks::alterTransaction);
+    checks.put("createTableVersion", Checks.notOffered("createTableVersion",
+        fixture -> of("id", fixture.newTable(), "version", 2, "manifest_path", "_versions/x.manifest")));
+    checks.put("batchCreateTableVersions", Checks.notOffered("batchCreateTableVersions", fixture -> of(
+        "entries", List.of(of("id", fixture.newTable(), "version", 2, "manifest_path", "_versions/x.manifest")))));
+    checks.put("batchCommitTables", Checks.notOffered("batchCommitTables", fixture -> of(
+        "operations", List.of(of("declare_table", of("id", fixture.newId()))))));
+  }
+
+  /** Versions 1 to 3, of 100, 110 and 120 rows. */
+  private static List<String> threeVersions(Fixture fixture) throws Exception {
+    List<String> id = fixture.newTable();
+    fixture.insert(id, 100, 110);
+    fixture.insert(id, 110, 120);
+    return id;
+  }
+
+  private static List<Long> versionsIn(JsonNode reply) {
+    List<Long> versions = new ArrayList<>();
+    for (JsonNode each : reply.get("versions")) versions.add(each.get("version").asLong());
+    return versions;
+  }
+
+  private static void listVersions(Fixture fixture) throws Exception {
+    List<String> id = threeVersions(fixture);
+    JsonNode all = fixture.client.call("listTableVersions", of("id", id));
+    Report.same("versions", versionsIn(all).stream().sorted().toList(), List.of(1, 2, 3));
+    Report.holds("no manifest_path in " + all, all.get("versions").get(0).hasNonNull("manifest_path"));
+    JsonNode latest = fixture.client.call("listTableVersions", of("id", id, "limit", 1, "descending", true));
+    if (versionsIn(latest).equals(List.of(1L))) {
+      throw new Report.Other("differs", "descending has no effect", "This release of the client does not send it");
+    }
+    Report.same("latest", versionsIn(latest), List.of(3));
+  }
+
+  private static void describeVersion(Fixture fixture) throws Exception {
+    List<String> id = threeVersions(fixture);
+    JsonNode seen = fixture.client.call("describeTableVersion", of("id", id, "version", 2)).get("version");
+    Report.same("version", seen.get("version").asLong(), 2);
+    Report.holds("no manifest_path in " + seen, seen.hasNonNull("manifest_path"));
+    fixture.refuses(VERSION_NOT_FOUND, "describeTableVersion", of("id", id, "version", 99));
+  }
+
+  private static void deleteVersions(Fixture fixture) throws Exception {
+    List<String> id = threeVersions(fixture);
+    List<Map<String, Object>> ranges = List.of(of("start_version", 1, "end_version", 3));
+    JsonNode reply = fixture.client.call("batchDeleteTableVersions", of("id", id, "ranges", ranges));
+    Report.same("deleted_count", reply.get("deleted_count").asLong(), 2);
+    Report.same("left", versionsIn(fixture.client.call("listTableVersions", of("id", id))), List.of(3));
+    Report.same("rows", fixture.count(id), 120);
+  }
+
+  private static void restore(Fixture fixture) throws Exception {
+    List<String> id = threeVersions(fixture);
+    fixture.client.call("restoreTable", of("id", id, "version", 1));
+    Report.same("rows", fixture.count(id), 100);
+    Report.same("version", fixture.versionOf(id), 4);
+    fixture.refuses(VERSION_NOT_FOUND, "restoreTable", of("id", id, "version", 99));
+  }
+
+  private static void listTags(Fixture fixture) throws Exception {
+    List<String> id = threeVersions(fixture);
+    fixture.client.call("createTableTag", of("id", id, "tag", "first", "version", 1));
+    fixture.client.call("createTableTag", of("id", id, "tag", "second", "version", 2));
+    JsonNode tags = fixture.client.call("listTableTags", of("id", id)).get("tags");
+    Report.same("number of tags", tags.size(), 2);
+    Report.same("version of second", tags.at("/second/version").asLong(), 2);
+  }
+
+  private static void getTag(Fixture fixture) throws Exception {
+    List<String> id = threeVersions(fixture);
+    fixture.client.call("createTableTag", of("id", id, "tag", "first", "version", 1));
+    Report.same("version", versionOf(fixture, id, "first"), 1);
+    fixture.refuses(TAG_NOT_FOUND, "getTableTagVersion", of("id", id, "tag", "missing"));
+  }
+
+  private static void createTag(Fixture fixture) throws Exception {
+    List<String> id = threeVersions(fixture);
+    fixture.client.call("createTableTag", of("id", id, "tag", "t", "version", 2));
+    Report.same("version", versionOf(fixture, id, "t"), 2);
+    fixture.refuses(TAG_ALREADY_EXISTS, "createTableTag", of("id", id, "tag", "t", "version", 3));
+    fixture.refuses(VERSION_NOT_FOUND, "createTableTag", of("id", id, "tag", "u", "version", 99));
+  }
+
+  private static void updateTag(Fixture fixture) throws Exception {
+    List<String> id = threeVersions(fixture);
+    fixture.client.call("createTableTag", of("id", id, "tag", "t", "version", 1));
+    fixture.client.call("updateTableTag", of("id", id, "tag", "t", "version", 3));
+    Report.same("version", versionOf(fixture, id, "t"), 3);
+    fixture.refuses(TAG_NOT_FOUND, "updateTableTag", of("id", id, "tag", "missing", "version", 1));
+  }
+
+  private static void deleteTag(Fixture fixture) throws Exception {
+    List<String> id = threeVersions(fixture);
+    fixture.client.call("createTableTag", of("id", id, "tag", "t", "version", 1));
+    fixture.client.call("deleteTableTag", of("id", id, "tag", "t"));
+    fixture.refuses(TAG_NOT_FOUND, "getTableTagVersion", of("id", id, "tag", "t"));
+    fixture.refuses(TAG_NOT_FOUND, "deleteTableTag", of("id", id, "tag", "t"));
+  }
+
+  private static long versionOf(Fixture fixture, List<String> id, String tag) throws Exception {
+    return fixture.client.call("getTableTagVersion", of("id", id, "tag", tag)).get("version").asLong();
+  }
+
+  private static void describeTransaction(Fixture fixture) throws Exception {
+    JsonNode seen = fixture.client.call("describeTransaction", of("id", newTransaction(fixture)));
+    Report.same("status", seen.get("status").asText().toUpperCase(), "SUCCEEDED");
+    fixture.refuses(TRANSACTION_NOT_FOUND, "describeTransaction", of("id", List.of("missing")));
+  }
+
+  /** What is recorded is committed: only its status can be confirmed. */
+  private static void alterTransaction(Fixture fixture) throws Exception {
+    List<Map<String, Object>> confirm = List.of(of("setStatusAction", of("status", "Succeeded")));
+    JsonNode seen = fixture.client.call("alterTransaction", of("id", newTransaction(fixture), "actions", confirm));
+    Report.same("status", seen.get("status").asText().toUpperCase(), "SUCCEEDED");
+  }
+
+  private static List<String> newTransaction(Fixture fixture) throws Exception {
+    JsonNode made = (JsonNode) fixture.client.call("createTable", of("id", fixture.newId()), Rows.stream(0, 1));
+    return List.of(made.get("transaction_id").asText());
+  }
+}
