@@ -38,7 +38,7 @@ import type { Operation } from './operation.ts';
 import { listSlowQueries } from './slow-queries.ts';
 import { cloneTable } from './tables/clone-table.ts';
 import { createNamedTable, createTable } from './tables/create-table.ts';
-import { declareTable } from './tables/declared-tables.ts';
+import { createEmptyTable, declareTable } from './tables/declared-tables.ts';
 import { describeTable, tableExists, tableStats } from './tables/describe-table.ts';
 import { deregisterTable, dropTable } from './tables/drop-table.ts';
 import { listAllTables, listTables, listTablesOfNamespace } from './tables/list-tables.ts';
@@ -59,6 +59,7 @@ export const OPERATIONS: readonly Operation[] = [
   listAllTables,
   tableExists,
   declareTable,
+  createEmptyTable,
   registerTable,
   deregisterTable,
   renameTable,

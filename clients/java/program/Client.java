@@ -1,5 +1,7 @@
+import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.datatype.jsr310.JavaTimeModule;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.util.Map;
@@ -9,7 +11,11 @@ import org.openapitools.jackson.nullable.JsonNullableModule;
 
 /** Calls operations by name, with a request of the description's own field names: releases differ in their Java types. */
 public abstract class Client {
-  protected static final ObjectMapper JSON = new ObjectMapper().registerModule(new JsonNullableModule());
+  /** Old releases know fewer fields. */
+  protected static final ObjectMapper JSON = new ObjectMapper()
+      .configure(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES, false)
+      .registerModule(new JavaTimeModule())
+      .registerModule(new JsonNullableModule());
   private static final Pattern CODE = Pattern.compile("\"code\":(\\d+)");
 
   /** The service, or the client itself, refused a call. */

@@ -1,15 +1,21 @@
 import static java.util.Map.of;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.UUID;
+import java.util.function.Predicate;
+import java.util.stream.Stream;
 
 final class HistoryChecks {
   private static final int TAG_NOT_FOUND = 8;
   private static final int TAG_ALREADY_EXISTS = 9;
   private static final int TRANSACTION_NOT_FOUND = 10;
   private static final int VERSION_NOT_FOUND = 11;
+  private static final int CONCURRENT_MODIFICATION = 14;
 
   private HistoryChecks() {}
 
@@ -25,8 +31,7 @@ final class HistoryChecks {
     checks.put("deleteTableTag", HistoryChecks::deleteTag);
     checks.put("describeTransaction", HistoryChecks::describeTransaction);
     checks.put("alterTransaction", HistoryChecks::alterTransaction);
-    checks.put("createTableVersion", Checks.notOffered("createTableVersion",
-        fixture -> of("id", fixture.newTable(), "version", 2, "manifest_path", "_versions/x.manifest")));
+    checks.put("createTableVersion", HistoryChecks::createVersion);
     checks.put("batchCreateTableVersions", Checks.notOffered("batchCreateTableVersions", fixture -> of(
         "entries", List.of(of("id", fixture.newTable(), "version", 2, "manifest_path", "_versions/x.manifest")))));
     checks.put("batchCommitTables", Checks.notOffered("batchCommitTables", fixture -> of(
@@ -57,6 +62,52 @@ final class HistoryChecks {
       throw new Report.Other("differs", "descending has no effect", "This release of the client does not send it");
     }
     Report.same("latest", versionsIn(latest), List.of(3));
+  }
+
+  /** The second version of a table becomes that of a copy of the first, whose versions are managed. */
+  private static void createVersion(Fixture fixture) throws Exception {
+    List<String> id = fixture.newTable();
+    Path table = Path.of(describeLocation(fixture, id));
+    Path copy = table.resolveSibling("copy-" + table.getFileName());
+    copyFiles(table, copy);
+    List<String> other = fixture.newId();
+    Map<String, String> managed = of("managed_versioning", "true");
+    fixture.client.call("registerTable", of("id", other, "location", copy.getFileName().toString(), "properties", managed));
+    fixture.insert(id, 100, 110);
+    String manifest = manifestOf(fixture, id, 2);
+    copyFiles(table, copy, file -> !file.endsWith(manifest));
+    Path staged = copy.resolve("_versions").resolve(manifest + "-" + UUID.randomUUID());
+    Files.copy(table.resolve("_versions").resolve(manifest), staged);
+    Map<String, Object> request = of("id", other, "version", 2, "manifest_path", staged.toString(), "naming_scheme", "V2");
+    JsonNode made = fixture.client.call("createTableVersion", request).get("version");
+    Report.same("version", made.get("version").asLong(), 2);
+    Report.same("rows", fixture.count(other), 110);
+    fixture.refuses(CONCURRENT_MODIFICATION, "createTableVersion", request);
+  }
+
+  private static String describeLocation(Fixture fixture, List<String> id) throws Exception {
+    String location = fixture.client.call("describeTable", of("id", id)).get("location").asText();
+    if (location.startsWith("/")) return location;
+    throw new Report.Other("skipped", "the files are not in a folder that the program reaches");
+  }
+
+  private static String manifestOf(Fixture fixture, List<String> id, long version) throws Exception {
+    JsonNode described = fixture.client.call("describeTableVersion", of("id", id, "version", version)).get("version");
+    return Path.of(described.get("manifest_path").asText()).getFileName().toString();
+  }
+
+  private static void copyFiles(Path from, Path to) throws Exception {
+    copyFiles(from, to, file -> true);
+  }
+
+  private static void copyFiles(Path from, Path to, Predicate<Path> isWanted) throws Exception {
+    try (Stream<Path> files = Files.walk(from)) {
+      for (Path file : files.filter(isWanted).toList()) {
+        Path target = to.resolve(from.relativize(file));
+        if (Files.isDirectory(file)) Files.createDirectories(target);
+        else if (!Files.exists(target)) Files.copy(file, target);
+      }
+    }
   }
 
   private static void describeVersion(Fixture fixture) throws Exception {

@@ -17,6 +17,8 @@ final class NamespaceClient extends Client {
     Map<String, String> properties = new HashMap<>();
     properties.put("uri", url);
     properties.put("headers.x-api-key", key);
+    // As old releases call it.
+    properties.put("header.x-api-key", key);
     namespace = LanceNamespace.connect("rest", properties, Rows.ALLOCATOR);
   }
 

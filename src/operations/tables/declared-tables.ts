@@ -5,49 +5,65 @@ import { isManaged, locationUri } from '../../model/table.ts';
 import type { TableRecord } from '../../model/table.ts';
 import { DeclareTableBody, DeclareTableReply } from '../../wire/tables.ts';
 import { defineNewTableOperation, json, objectReply } from '../operation.ts';
-import type { NewTableRequest, RequestFacts } from '../operation.ts';
+import type { NewTableRequest, Operation, Reply, RequestFacts } from '../operation.ts';
 import type { Services } from '../services.ts';
 import { readFlag } from '../shared/parameters.ts';
 import { toCommitEntry } from '../shared/record-commit.ts';
 import { removeData } from './drop-table.ts';
 import { vendCredentials, wantsCredentials } from './vend-credentials.ts';
 
-export const declareTable = defineNewTableOperation({
+export const declareTable = defineDeclare({
   id: 'declare_table',
   path: '/v1/table/:id/declare',
   summary: 'Reserve a name and a location, whose data the caller writes itself',
-  permission: 'write',
-  body: { kind: 'json', shape: DeclareTableBody },
-  replies: [json(DeclareTableReply, 'Where to write.')],
-  statuses: [409],
-  async run(request, services) {
-    const { path, database, body } = request;
-    if (body.location !== undefined) {
-      throw new ServiceError('Unsupported', 'The location of a declared table cannot be chosen.', {
-        hint: 'Leave location out, or write the data first and register them.',
-      });
-    }
-    const { properties = {} } = body;
-    guardTableProperties(properties, services.limits.metadata);
-    // Refused before the name is taken.
-    wantsCredentials(request, services);
-    const { table, transactionId } = await services.catalog.tables.declare(
-      { databaseId: database.id, path, root: database.root, properties },
-      toCommitEntry(request),
-    );
-    return objectReply<typeof DeclareTableReply>({
-      location: locationUri(table.location),
-      storage_options: await vendOrUndo(request, table, services),
-      properties: table.properties,
-      managed_versioning: isManaged(table),
-      transaction_id: transactionId,
-    });
-  },
 });
+
+export const createEmptyTable = defineDeclare({
+  id: 'create_empty_table',
+  path: '/v1/table/:id/create-empty',
+  summary: 'The former name of declare_table, for old clients',
+});
+
+function defineDeclare(names: Pick<Operation, 'id' | 'path' | 'summary'>): Operation {
+  return defineNewTableOperation({
+    ...names,
+    permission: 'write',
+    body: { kind: 'json', shape: DeclareTableBody },
+    replies: [json(DeclareTableReply, 'Where to write.')],
+    statuses: [409],
+    run: declare,
+  });
+}
+
+type DeclareRequest = NewTableRequest<Type.Static<typeof DeclareTableBody>>;
+
+async function declare(request: DeclareRequest, services: Services): Promise<Reply> {
+  const { path, database, body } = request;
+  if (body.location !== undefined) {
+    throw new ServiceError('Unsupported', 'The location of a declared table cannot be chosen.', {
+      hint: 'Leave location out, or write the data first and register them.',
+    });
+  }
+  const { properties = {} } = body;
+  guardTableProperties(properties, services.limits.metadata);
+  // Refused before the name is taken.
+  wantsCredentials(request, services);
+  const { table, transactionId } = await services.catalog.tables.declare(
+    { databaseId: database.id, path, root: database.root, properties },
+    toCommitEntry(request),
+  );
+  return objectReply<typeof DeclareTableReply>({
+    location: locationUri(table.location),
+    storage_options: await vendOrUndo(request, table, services),
+    properties: table.properties,
+    managed_versioning: isManaged(table),
+    transaction_id: transactionId,
+  });
+}
 
 /** Without its credentials the declaration is taken back: a repeated request would find the name taken. */
 async function vendOrUndo(
-  request: NewTableRequest<Type.Static<typeof DeclareTableBody>>,
+  request: DeclareRequest,
   table: TableRecord,
   services: Services,
 ): Promise<Record<string, string>> {

@@ -53,6 +53,15 @@ suite('POST /v1/table/{id}/declare', () => {
     assertRefused(await post(id, 'describe', { version: 1 }), tableNotFound);
   });
 
+  test('has a former name, create-empty, which old clients use', async () => {
+    const id = server.name();
+    const { status, json } = await post(id, 'create-empty', { id: [id], properties: { a: 'b' } });
+    assert.equal(status, 200);
+    assert.deepEqual(json.properties, { a: 'b' });
+    assert.equal((await post(id, 'describe')).json.location, json.location);
+    assertRefused(await post(id, 'declare'), tableExists);
+  });
+
   test('is no table to the LanceDB client, nor to operations on data', async () => {
     const id = server.name();
     await post(id, 'declare');
