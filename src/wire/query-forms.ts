@@ -76,9 +76,11 @@ export function withoutUnset(body: Readonly<Record<string, unknown>>): Record<st
 }
 
 function withoutEmpty(members: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const isSet = (value: unknown): boolean =>
-    value !== undefined && value !== null && !(typeof value === 'object' && Object.keys(value).length === 0);
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => isSet(value)));
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => !isUnset(value)));
+}
+
+function isUnset(value: unknown): boolean {
+  return value === undefined || value === null || (typeof value === 'object' && Object.keys(value).length === 0);
 }
 
 /** `[]` means no vector, `[1, 2]` one, `[[1, 2], [3, 4]]` several. */
