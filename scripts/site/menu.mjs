@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 /** Groups in the order of the menu. Pages that are not there yet are left out; unlisted pages come last. */
 const GROUPS = [
-  { title: 'Start', pages: ['docs/index.md', 'docs/start.md', 'docs/guides/lancedb-users.md'] },
+  { title: 'Start', pages: ['docs/index.md', 'docs/start.md', 'docs/guides/lancedb-users.md', 'docs/guides/python.md'] },
   {
     title: 'Guides',
     pages: [

@@ -701,11 +701,9 @@ def lsm_spec():
 LSM = {
     "set_lsm_write_spec": lambda table: table.set_lsm_write_spec(lsm_spec()),
     "unset_lsm_write_spec": lambda table: table.unset_lsm_write_spec(),
-    "get_lsm_write_spec": lambda table: table.get_lsm_write_spec(),
     "checkpoint_lsm": lambda table: table.checkpoint_lsm(),
     "flush_lsm": lambda table: table.flush_lsm(),
     "compact_lsm": lambda table: table.compact_lsm(),
-    "get_lsm_stats": lambda table: table.get_lsm_stats(),
 }
 
 
@@ -717,6 +715,16 @@ def register_lsm(method, call):
 
 for method, call in LSM.items():
     register_lsm(method, call)
+
+
+@check(*both("get_lsm_write_spec"))
+async def get_lsm_write_spec(place):
+    return await done((await make(place)).get_lsm_write_spec())
+
+
+@check(*both("get_lsm_stats"), alone=True)
+async def get_lsm_stats(place):
+    assert await done((await make(place)).get_lsm_stats()) is None
 
 
 @check(*both("close_lsm_writers"), alone=True)
