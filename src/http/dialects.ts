@@ -31,14 +31,24 @@ export function acceptOf(headers: Pick<IncomingHttpHeaders, 'accept' | 'user-age
   return accept === 'application/json' && userAgent?.startsWith(GENERATED_CLIENT) === true ? undefined : accept;
 }
 
+/** What tells one client from another. */
+interface ClientTraits {
+  readonly userAgent: string | undefined;
+  /** As the caller gave it. */
+  readonly delimiter: string | undefined;
+}
+
 /**
- * The models of generated clients, and that of Lance itself, which does not name itself, require a vector in every query;
- * a scan has one without members, and those of Java have empty members. From other callers the contract demands a vector
- * that has one.
+ * The models of generated clients, and of Lance's own, require a vector in every query; a scan has one without members, and
+ * those of Java have empty members. From other callers the contract demands a vector that has one.
  */
-export function toContractBody(body: Record<string, unknown>, userAgent: string | undefined): Record<string, unknown> {
-  const isLanceClient = userAgent === undefined || userAgent.startsWith(GENERATED_CLIENT);
-  return isLanceClient ? withoutUnset(body) : body;
+export function toContractBody(body: Record<string, unknown>, client: ClientTraits): Record<string, unknown> {
+  return isLanceClient(client) ? withoutUnset(body) : body;
+}
+
+/** Lance's own client does not name itself, and sends the delimiter with every request. */
+function isLanceClient({ userAgent, delimiter }: ClientTraits): boolean {
+  return userAgent === undefined ? delimiter !== undefined : userAgent.startsWith(GENERATED_CLIENT);
 }
 
 /** The status of an error. LanceDB clients get 400 for the kinds below. */

@@ -102,9 +102,8 @@ async function execute(routed: RoutedRequest, http: HttpDependencies): Promise<R
   const { query, queryLists } = readQueryValues(message.url ?? '', operation.query, dialect);
   const delimiter = query['delimiter'] ?? DEFAULT_DELIMITER;
   const json = readsJson ? (raw ?? (await readBody(routed, http.limits.http.jsonBytesMax, http))) : {};
-  const body = readsJson
-    ? decodeBody(operation, toContractBody(json, message.headers['user-agent']), dialect, http.services)
-    : json;
+  const client = { userAgent: message.headers['user-agent'], delimiter: query['delimiter'] };
+  const body = readsJson ? decodeBody(operation, toContractBody(json, client), dialect, http.services) : json;
   if (operation.body.kind === 'arrow') requireMediaType(message, ARROW_STREAM);
 
   const admitted = http.load.admission.enter(admissionRequest);

@@ -18,6 +18,14 @@ test('knows the LanceDB client by its name', () => {
 });
 
 const GENERATED = 'OpenAPI-Generator/0.13.0/python';
+const PYTHON = { userAgent: GENERATED, delimiter: undefined };
+const JAVA = { userAgent: 'OpenAPI-Generator/0.7.7/java', delimiter: undefined };
+/** Of Lance itself. */
+const UNNAMED = { userAgent: undefined, delimiter: '$' };
+const OTHERS = [
+  { userAgent: 'curl/8', delimiter: '$' },
+  { userAgent: undefined, delimiter: undefined },
+];
 
 test('reads no preference from the Accept that every generated client sends', () => {
   assert.equal(acceptOf({ accept: 'application/json', 'user-agent': GENERATED }), undefined);
@@ -31,20 +39,19 @@ test('reads no preference from the Accept that every generated client sends', ()
 test('reads no vector where a client of the Lance description sends one without members', () => {
   const nulls = { single_vector: null, multi_vector: null };
   for (const vector of [{}, nulls]) {
-    assert.deepEqual(toContractBody({ k: 1, vector }, GENERATED), { k: 1 });
-    assert.deepEqual(toContractBody({ k: 1, vector }, undefined), { k: 1 });
-    assert.deepEqual(toContractBody({ k: 1, vector }, 'curl/8'), { k: 1, vector });
+    assert.deepEqual(toContractBody({ k: 1, vector }, PYTHON), { k: 1 });
+    assert.deepEqual(toContractBody({ k: 1, vector }, UNNAMED), { k: 1 });
+    for (const other of OTHERS) assert.deepEqual(toContractBody({ k: 1, vector }, other), { k: 1, vector });
   }
   const body = { vector: { single_vector: [1], multi_vector: null } };
-  assert.deepEqual(toContractBody(body, GENERATED), { vector: { single_vector: [1] } });
+  assert.deepEqual(toContractBody(body, PYTHON), { vector: { single_vector: [1] } });
 });
 
 test('reads the empty lists and maps with which models of Java fill what was not set as absent', () => {
-  const java = 'OpenAPI-Generator/0.7.7/java';
   const empty = { context: {}, id: [], vector: { single_vector: [], multi_vector: [] }, k: 1 };
   const columns = { column_names: [], column_aliases: {} };
   const words = { string_query: { query: 'a', columns: [] } };
-  for (const agent of [java, undefined]) {
+  for (const agent of [JAVA, UNNAMED]) {
     assert.deepEqual(toContractBody({ ...empty, columns }, agent), { context: {}, k: 1 });
     assert.deepEqual(toContractBody({ full_text_query: words }, agent), {
       full_text_query: { string_query: { query: 'a' } },
@@ -60,7 +67,7 @@ test('reads the empty lists and maps with which models of Java fill what was not
       assert.deepEqual(toContractBody(kept, agent), kept);
     }
   }
-  assert.deepEqual(toContractBody({ ...empty, columns }, 'curl/8'), { ...empty, columns });
+  for (const other of OTHERS) assert.deepEqual(toContractBody({ ...empty, columns }, other), { ...empty, columns });
 });
 
 test('answers each refusal with the status of the table of codes', () => {
