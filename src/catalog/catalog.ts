@@ -16,6 +16,7 @@ import { createNodeStore } from './nodes/nodes.ts';
 import { migrate } from './schema/migrations.ts';
 import { openSqliteStore } from './sqlite/sqlite-store.ts';
 import type { CatalogStore } from './store.ts';
+import { createBatchStore } from './tables/batches.ts';
 import { createSizeStore } from './tables/sizes.ts';
 import { createTableStore } from './tables/tables.ts';
 
@@ -29,6 +30,7 @@ export type { NamespacePage } from './namespaces/namespaces.ts';
 export type { JobRecord, JobState, JobSubject, JobSummary } from './nodes/jobs.ts';
 export type { Lease, LeaseHolder, Takeover } from './nodes/leases.ts';
 export type { NodeCounts, NodeRecord } from './nodes/nodes.ts';
+export type { BatchChanges, NewBatch, RecordedBatch } from './tables/batches.ts';
 export type { FoundTable } from './tables/adoption.ts';
 export type { Removal } from './tables/lifecycle.ts';
 export type { PublishEntry, Reservation } from './tables/reservations.ts';
@@ -68,6 +70,7 @@ export async function openCatalog(settings: CatalogSettings) {
     quotas: createQuotaStore(context),
     sizes: createSizeStore(context),
     transactions: createTransactionStore(context),
+    batches: createBatchStore(context),
     journal: createJournal(context, settings.journal),
     nodes: createNodeStore(context),
     leases: createLeaseStore(context),

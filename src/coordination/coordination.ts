@@ -19,6 +19,8 @@ export interface Owner {
 export interface Coordination {
   /** Throws `NotOwner` when another node may. Takes a table that no node owns. */
   own(table: Pick<TableRecord, 'id'>): Promise<Ownership>;
+  /** As `own`, and takes the table from a node that is alive, once that has no write pending: for a batch of tables. */
+  claim(table: Pick<TableRecord, 'id'>): Promise<Ownership>;
   /** The owner, when it is another node. Takes a table that no node owns. */
   locate(table: Pick<TableRecord, 'id'>): Promise<Owner | undefined>;
   /** What earlier owners have left is resolved. */
@@ -34,6 +36,7 @@ export function createSingleProcess(): Coordination {
   const ours = { epoch: 0, hasPending: false };
   return {
     own: async () => ours,
+    claim: async () => ours,
     locate: async () => undefined,
     settle: () => {},
     lost: () => {},

@@ -1,11 +1,18 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
-import type { Catalog } from '../catalog/catalog.ts';
+import type { Catalog, Lease } from '../catalog/catalog.ts';
 import { NotOwner } from '../errors/not-owner.ts';
 import type { TableRecord } from '../model/table.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { Coordination, Owner, Ownership } from './coordination.ts';
 
 type Table = Pick<TableRecord, 'id'>;
+
+type OwnLease = Extract<Lease, { readonly kind: 'ours' }>;
+
+/** How long a batch waits for the writes of another node to a table. */
+const CLAIM_MILLISECONDS = 10_000;
+const CLAIM_PAUSE_MILLISECONDS = 20;
 
 /** Past it the least recently written ones are looked up again; their leases stay. */
 const KNOWN_MAX = 10_000;
@@ -41,6 +48,19 @@ export class TableLeases implements Coordination {
     const found = await this.#take(table.id);
     if ('nodeId' in found) throw new NotOwner();
     return found;
+  }
+
+  async claim(table: Table): Promise<Ownership> {
+    const giveUpAt = performance.now() + CLAIM_MILLISECONDS;
+    for (;;) {
+      const known = this.#ours.get(table.id);
+      if (known !== undefined) return known;
+      if (this.#released !== undefined) throw new NotOwner();
+      const lease = await this.#catalog.leases.take(table.id, { fromIdle: true });
+      if (lease.kind === 'ours') return this.#keep(table.id, lease);
+      if (performance.now() > giveUpAt) throw new NotOwner();
+      await sleep(CLAIM_PAUSE_MILLISECONDS);
+    }
   }
 
   async locate(table: Table): Promise<Owner | undefined> {
@@ -108,8 +128,10 @@ export class TableLeases implements Coordination {
     if (holder !== undefined && holder.nodeId !== this.#nodeId) return holder;
     if (this.#released !== undefined) throw new NotOwner();
     const lease = await this.#catalog.leases.take(tableId);
-    if (lease.kind === 'held') return lease;
-    const { epoch, hasPending, takenFrom } = lease;
+    return lease.kind === 'held' ? lease : this.#keep(tableId, lease);
+  }
+
+  #keep(tableId: string, { epoch, hasPending, takenFrom }: OwnLease): Ownership {
     const ours = { epoch, hasPending };
     this.#ours.set(tableId, ours);
     if (takenFrom !== undefined) {

@@ -64,7 +64,7 @@ export async function resolveTarget(
     case 'new-namespace':
       return { namespace: await findNewNamespace(request) };
     case 'database':
-      requirePermission(request, []);
+      if (operation.authorizesTables === undefined) requirePermission(request, []);
       return {};
   }
 }

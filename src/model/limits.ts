@@ -247,6 +247,7 @@ export const LIMITS = {
       [MiB, GiB],
       'Largest manifest that an external writer may commit, to a table whose versions are managed.',
     ),
+    batchTablesMax: integer(100, [1, 1000], 'Most changes of tables that one batch commits.'),
     trialSeconds: seconds(10, [1, HOUR], 'Longest trial opening of such a manifest, in a process of its own.'),
     mergeBytesMax: bytes(128 * MiB, [MiB, 2 * GiB], 'Largest body of a merge, which is held in memory.'),
     spoolBytesMax: bytes(64 * GiB, [MiB, 64 * TiB], 'Disk space for inserts that have not arrived whole yet.'),

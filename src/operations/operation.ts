@@ -121,6 +121,8 @@ export interface Operation {
    */
   readonly followsRename?: 'never' | 'with-body';
   readonly permission: Permission;
+  /** Of databases: `run` checks the permissions on the tables that the body names. */
+  readonly authorizesTables?: true;
   /** Of tables: changes names alone, and so also works on data that must not be read. */
   readonly ignoresData?: true;
   /** Runs through the write pipeline, and so honours If-Match (412) and Idempotency-Key. */

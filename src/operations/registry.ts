@@ -16,6 +16,7 @@ import { mergeInsertIntoTable } from './data/merge-insert-into-table.ts';
 import { analyzePlan, explainPlan } from './data/query-plans.ts';
 import { countRows, queryTable } from './data/query-table.ts';
 import { updateTable } from './data/update-table.ts';
+import { batchCommitTables, batchCreateVersions } from './history/batch-commit.ts';
 import { createBranch, deleteBranch, listBranches } from './history/branches.ts';
 import { createVersion, setManagedVersioning } from './history/managed-versions.ts';
 import { createTag, deleteTag, listTags, tagVersion, updateTag } from './history/tags.ts';
@@ -90,6 +91,8 @@ export const OPERATIONS: readonly Operation[] = [
   describeVersion,
   deleteVersions,
   createVersion,
+  batchCreateVersions,
+  batchCommitTables,
   setManagedVersioning,
   listTags,
   tagVersion,

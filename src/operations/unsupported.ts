@@ -13,7 +13,6 @@ interface Unsupported extends Pick<Operation, 'id' | 'path'>, Partial<Pick<Opera
   readonly permission?: 'read' | 'write';
 }
 
-const CLIENT_COMMIT = 'Versions are made by writes that the service itself commits, never by clients.';
 const VIEW = 'Materialized views need workers that run queries and functions, which the service has not.';
 const LSM = 'Writes go to the table at once; there is no write-ahead tree in front of it.';
 const BRANCH_JOIN = 'The service neither compares nor joins branches.';
@@ -24,13 +23,6 @@ const SECRETS = 'The service keeps no secrets for functions.';
 const SQL_VIEWS = 'The service keeps no views; save the query where it is used.';
 
 export const UNSUPPORTED: readonly Unsupported[] = [
-  {
-    id: 'batch_create_table_versions',
-    path: '/v1/table/version/batch-create',
-    about: 'database',
-    reason: CLIENT_COMMIT,
-  },
-  { id: 'batch_commit_tables', path: '/v1/table/batch-commit', about: 'database', reason: CLIENT_COMMIT },
   { id: 'create_materialized_view', path: '/v1/materialized_view/:id/create', about: 'new-table', reason: VIEW },
   { id: 'refresh_materialized_view', path: '/v1/materialized_view/:id/refresh', reason: VIEW },
   { id: 'set_lsm_write_spec', path: '/v1/table/:id/set_lsm_write_spec', reason: LSM },

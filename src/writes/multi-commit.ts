@@ -8,8 +8,8 @@ import { prepareUndo } from './recovery/undo-commits.ts';
 import { findFault } from './recovery/verify.ts';
 import { asServiceError, inDoubt } from './refusals.ts';
 import type { FailedWrite, JournaledWrite, MultiCommitWrite, SucceededWrite, WriteResult } from './write.ts';
-import { beginEntries, noteLoss, requireVersion, runReplayable, toSuccess } from './write-pipeline.ts';
-import type { PipelineParts } from './write-pipeline.ts';
+import { beginEntries, noteLoss, requireVersion, runReplayable, toSuccess } from './shared-steps.ts';
+import type { PipelineParts } from './shared-steps.ts';
 
 /**
  * The same protocol for a write that takes several commits of the engine, one for each chunk of its data. It is all or
@@ -65,7 +65,7 @@ export class MultiCommitPipeline {
       let phase: 'committing' | 'syncing' | 'recording' = 'committing';
       try {
         await onStep('begin');
-        await beginEntries(this.#parts, write, [entry]);
+        await beginEntries(this.#parts, [write], [entry]);
         await engine.holdReaders(target, baseVersion);
         await onStep('commit');
         const { version, outcome } = await plan.write();

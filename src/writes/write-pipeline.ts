@@ -1,47 +1,16 @@
-import type { Journal, NewEntry, RecordedCommit } from '../catalog/catalog.ts';
-import type { Coordination } from '../coordination/coordination.ts';
+import type { Journal, NewEntry } from '../catalog/catalog.ts';
 import type { OpenTable, PreparedCommit, WriteTarget } from '../engine/engine.ts';
 import { NotOwner } from '../errors/not-owner.ts';
 import { ServiceError } from '../errors/service-error.ts';
-import type { EngineLimits } from '../model/limits.ts';
-import { MAIN_BRANCH } from '../model/table.ts';
-import type { TableRecord } from '../model/table.ts';
 import type { SyncScope } from '../storage/storage.ts';
-import type { Idempotency } from './idempotency/idempotency.ts';
-import type { Responses } from './idempotency/responses.ts';
 import { readExpectation, toCommit, toEntry } from './journal-entries.ts';
 import { BatchMember, prepareBatch, takeBatch } from './queue/batch.ts';
 import type { Batch } from './queue/batch.ts';
-import type { WriteQueues } from './queue/write-queues.ts';
-import type { InDoubtWrites } from './recovery/in-doubt-writes.ts';
 import { findFault, rebuildFields, settleCommit } from './recovery/verify.ts';
-import type { SettleParts } from './recovery/verify.ts';
-import { asServiceError, inDoubt, isClearRefusal, notBegun, versionDiffers } from './refusals.ts';
-import type {
-  FailedWrite,
-  Fields,
-  JournaledWrite,
-  OnBatch,
-  OnWriteStep,
-  SucceededWrite,
-  TableWrite,
-  WriteResult,
-} from './write.ts';
-
-export interface PipelineParts extends SettleParts {
-  readonly journal: Journal;
-  readonly coordination: Coordination;
-  readonly queues: WriteQueues;
-  readonly idempotency: Idempotency;
-  readonly responses: Responses;
-  readonly inDoubtWrites: InDoubtWrites;
-  readonly limits: EngineLimits;
-  /** `os`: commits survive a kill of the process, not a power loss. */
-  readonly sync: 'full' | 'os';
-  readonly onStep: OnWriteStep;
-  readonly onBatch: OnBatch;
-  readonly onCommit: (table: TableRecord) => void;
-}
+import { asServiceError, inDoubt, isClearRefusal } from './refusals.ts';
+import { beginEntries, noteLoss, requireVersion, runReplayable, toSuccess } from './shared-steps.ts';
+import type { PipelineParts } from './shared-steps.ts';
+import type { FailedWrite, Fields, TableWrite, WriteResult } from './write.ts';
 
 /**
  * The commit protocol of a write that is one commit of the engine, from top to bottom. It keeps the invariants 8 to 14 of
@@ -187,7 +156,8 @@ export class WritePipeline {
       return toEntry(write, { ...base, generation, expected });
     });
     try {
-      await beginEntries(this.#parts, batch[0].write, entries);
+      const [first, ...others] = entries;
+      if (first !== undefined) await beginEntries(this.#parts, [batch[0].write], [first, ...others]);
     } catch (error) {
       // If the catalog's commit failed, the entries may exist all the same.
       responses.abort(entries.map(({ id }) => id));
@@ -321,78 +291,6 @@ const MISSING: OpenTable = {
   moved: () => {},
   forget: () => {},
 };
-
-/** Step 1 of any write: the result of the same request, if it was applied before; otherwise it is enqueued. */
-export async function runReplayable(
-  { idempotency, onStep }: PipelineParts,
-  { request, check, growth, branch }: JournaledWrite,
-  enqueue: () => Promise<WriteResult>,
-): Promise<WriteResult> {
-  try {
-    return await idempotency.serializeWrite(request, async () => {
-      await onStep('replay');
-      const replayed = await idempotency.findReplay(request);
-      if (replayed !== undefined) return replayed;
-      await check?.();
-      // Branches count for no quota.
-      const isCounted = growth !== undefined && (branch === undefined || branch === MAIN_BRANCH);
-      if (isCounted && request.admit !== undefined) {
-        await request.admit(typeof growth === 'function' ? await growth() : growth);
-      }
-      await onStep('enqueue');
-      return enqueue();
-    });
-  } catch (error) {
-    return refuse(error);
-  }
-}
-
-/** Invariant 14: If-Match is about the version that the write will follow. */
-export function requireVersion({ request: { expectedVersion } }: JournaledWrite, base: number): void {
-  if (expectedVersion !== undefined && expectedVersion !== base) throw versionDiffers(expectedVersion, base);
-}
-
-/** Step 5: one transaction. It also bounds entries in doubt and removes those that are answered. */
-export async function beginEntries(
-  parts: PipelineParts,
-  write: JournaledWrite,
-  entries: readonly NewEntry[],
-): Promise<void> {
-  const { journal, responses, inDoubtWrites, sync } = parts;
-  const removes = responses.takeRemovable();
-  const bounds = inDoubtWrites.unboundedOf(write);
-  // After a power loss no marks are trusted, so entries without a key need not survive it. A hold on readers must: the
-  // commits that it hides may.
-  const isDurable = sync === 'full' && entries.some(({ key, holdsReaders }) => key !== undefined || holdsReaders);
-  try {
-    await journal.begin(entries, { bounds, removes, isDurable });
-  } catch (error) {
-    noteLoss(parts, write, error);
-    throw notBegun(error);
-  }
-  responses.removed(removes);
-  inDoubtWrites.bounded(bounds);
-}
-
-/** The next write of the table asks for its lease again. */
-export function noteLoss({ coordination }: PipelineParts, { table }: JournaledWrite, error: unknown): void {
-  if (error instanceof NotOwner) coordination.lost(table.id);
-}
-
-type DurableCommit = Pick<SucceededWrite, 'version' | 'fields'> & { readonly recorded: RecordedCommit | undefined };
-
-export function toSuccess(
-  { responses }: PipelineParts,
-  { table }: JournaledWrite,
-  { id, key }: NewEntry,
-  { version, fields, recorded }: DurableCommit,
-): SucceededWrite {
-  // The table was dropped meanwhile.
-  if (recorded === undefined) responses.abort([id]);
-  const { transactionId, properties = table.properties } = recorded ?? {};
-  const response = recorded === undefined ? undefined : { id, key };
-  return { kind: 'committed', version, transactionId, properties, fields, response };
-}
 
 function refuse(error: unknown, scope?: SyncScope): FailedWrite {
   scope?.end();

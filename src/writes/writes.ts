@@ -9,6 +9,8 @@ import type { Limits } from '../model/limits.ts';
 import type { TableLocation, TableRecord } from '../model/table.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import { BackgroundWork, runSynced } from './background-work.ts';
+import { BatchCommits } from './batch-commit.ts';
+import type { BatchWrite } from './batch-commit.ts';
 import { Idempotency } from './idempotency/idempotency.ts';
 import { ResponseMarks } from './idempotency/response-marks.ts';
 import { Responses } from './idempotency/responses.ts';
@@ -24,9 +26,10 @@ import { Spool } from './uploads/spool.ts';
 import { Uploads } from './uploads/uploads.ts';
 import type { Fields, MultiCommitWrite, OnWriteStep, TableWrite, WriteRequest, WriteResult } from './write.ts';
 import { WritePipeline } from './write-pipeline.ts';
-import type { PipelineParts } from './write-pipeline.ts';
+import type { PipelineParts } from './shared-steps.ts';
 
 export type { BackgroundWork, TimedOptimization } from './background-work.ts';
+export type { BatchWrite, BatchedVersion } from './batch-commit.ts';
 export type { InsertMode } from './uploads/inserts.ts';
 export type { UploadKey } from './uploads/uploads.ts';
 export type * from './write.ts';
@@ -65,6 +68,7 @@ export class Writes {
   readonly #settings: WritesSettings;
   readonly #pipeline: WritePipeline;
   readonly #multiCommit: MultiCommitPipeline;
+  readonly #batches: BatchCommits;
   readonly #inserts: Inserts;
   readonly #spool: Spool;
   readonly #expiry: NodeJS.Timeout;
@@ -87,6 +91,7 @@ export class Writes {
     const onCommit = (table: TableRecord): void => this.onCommit(table);
     const parts: PipelineParts = { ...shared, responses, inDoubtWrites, onStep, onCommit };
     this.#pipeline = new WritePipeline(parts);
+    this.#batches = new BatchCommits({ ...parts, batches: catalog.batches });
     const multiCommit = (this.#multiCommit = new MultiCommitPipeline(parts));
     const inserts = (this.#inserts = new Inserts({ engine, pipeline: this.#pipeline, multiCommit, spool }));
     this.background = new BackgroundWork(shared);
@@ -130,6 +135,11 @@ export class Writes {
   /** A write of several commits, visible all at once. */
   async runSeveral<Outcome>(write: MultiCommitWrite<Outcome>): Promise<WriteResult> {
     return this.#multiCommit.run(write);
+  }
+
+  /** Versions and other changes of several tables, all or nothing. */
+  async runBatch(request: WriteRequest, prepare: () => Promise<BatchWrite>): Promise<WriteResult> {
+    return this.#batches.run(request, prepare);
   }
 
   async insert(write: RowsWrite, stream: CheckedStream): Promise<WriteResult> {

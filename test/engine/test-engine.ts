@@ -58,6 +58,7 @@ export const ENGINE_LIMITS: EngineLimits = {
   resultBatchBytes: MiB,
   manifestBytesMax: MiB,
   trialSeconds: 60,
+  batchTablesMax: 10,
   mergeBytesMax: 16 * MiB,
   spoolBytesMax: 256 * MiB,
   uploadSessionsMax: 4,

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { cp, mkdtemp, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { connect } from '@lancedb/lancedb';
@@ -40,6 +40,13 @@ export async function stageVersion(location: string, change: Change): Promise<St
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+/** Stages the first version of one table, with all of its files, as that of another, which has none. */
+export async function copyFirstVersion(from: string, to: string): Promise<StagedVersion> {
+  await mkdir(join(to, '_versions'), { recursive: true });
+  await cp(join(from, 'data'), join(to, 'data'), { recursive: true });
+  return stageManifest(to, 1, await readVersion(from, 1));
 }
 
 /** Stages any bytes. */

@@ -276,6 +276,36 @@ export class WriteFixture {
     return requireSuccess(await this.trySubmit(staged, options));
   }
 
+  /** Commits a version of each table, all or none. */
+  async tryBatch(
+    directories: readonly string[],
+    staged: readonly StagedVersion[],
+    options: WriteOptions = {},
+  ): Promise<WriteResult> {
+    const request = this.request('batch_create_table_versions', options);
+    return this.writes.runBatch(request, async () => {
+      const versions = await Promise.all(
+        directories.map(async (directory, index) => {
+          const table = await this.table(directory);
+          const { version, manifest_path: manifestPath, manifest_size: manifestSize } = staged[index] ?? NOTHING_STAGED;
+          const submission = { version, manifestPath, manifestSize, namingScheme: 'V2' } as const;
+          const plan = this.engine.commits.submitted({ location: table.location, branch: undefined }, submission);
+          await plan.check();
+          return { table, branch: undefined, plan };
+        }),
+      );
+      const changes = { databaseId: this.#databaseId, declarations: [], deregistrations: [] };
+      return { request, versions, ...changes, toFields: (published) => ({ versions: published.length }) };
+    });
+  }
+
+  /** A table whose data an external writer will write. */
+  async declare(directory: string): Promise<TableRecord> {
+    const declaration = { databaseId: this.#databaseId, path: [directory] as const, root: this.root, properties: {} };
+    const entry = { operation: 'declare_table', caller: 'ann', version: 0, requestId: 'request' };
+    return (await this.catalog.tables.declare(declaration, entry)).table;
+  }
+
   async addColumn(name: string, expression: string, options: WriteOptions = {}): Promise<SucceededWrite> {
     const columns = [{ kind: 'calculated', name, expression: sql(expression) }] as const;
     return this.#runPlain('add_columns', this.engine.commits.addColumns(columns, 100), options);
@@ -345,6 +375,8 @@ export class WriteFixture {
     return { location: this.location(directory), branch };
   }
 }
+
+const NOTHING_STAGED: StagedVersion = { version: 0, manifest_path: '', manifest_size: 0, naming_scheme: 'V2' };
 
 const UPSERT: MergeRequest = {
   on: [['id']],

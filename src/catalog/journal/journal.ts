@@ -15,9 +15,14 @@ import { runHot } from './hot-statements.ts';
 import { recordTransactions } from './transactions.ts';
 import type { CommitEntry, Recorded } from './transactions.ts';
 
+/** Entries in doubt of one branch: commits after this version are not theirs. */
+interface Bound {
+  readonly ids: readonly string[];
+  readonly version: number;
+}
+
 export interface BeginOptions {
-  /** Entries in doubt of the same branch: commits from now on are not theirs. */
-  readonly bounds: readonly string[];
+  readonly bounds: readonly Bound[];
   /** Entries that were answered or aborted. */
   readonly removes: readonly string[];
   readonly isDurable: boolean;
@@ -55,8 +60,7 @@ export function createJournal(context: CatalogContext, limits: JournalLimits) {
     async begin(entries: readonly NewEntry[], options: BeginOptions): Promise<void> {
       await group.run({
         run: async (sql) => {
-          const [first] = entries;
-          if (nodeId !== undefined && first !== undefined) await requireLease(sql, first.tableId, nodeId, first.epoch);
+          if (nodeId !== undefined) await requireLeases(sql, entries, nodeId);
           await beginEntries(sql, entries, { ...options, since: now() });
         },
         changesLookups: entries.some(({ holdsReaders }) => holdsReaders),
@@ -158,22 +162,27 @@ function createEntryLookups({ read, now, requireDurable }: CatalogContext, limit
   };
 }
 
+/** Those of a batch are of several tables. */
+async function requireLeases(sql: Sql, entries: readonly NewEntry[], nodeId: string): Promise<void> {
+  const epochs = new Map(entries.map(({ tableId, epoch }) => [tableId, epoch]));
+  for (const [tableId, epoch] of epochs) await requireLease(sql, tableId, nodeId, epoch);
+}
+
 async function beginEntries(
   sql: Sql,
   entries: readonly NewEntry[],
   { removes, bounds, since }: BeginOptions & { readonly since: number },
 ): Promise<void> {
   await removeEntries(sql, removes);
-  const [first] = entries;
-  if (first === undefined) return;
-  if (bounds.length > 0) await boundEntries(sql, bounds, first.baseVersion);
+  if (entries.length === 0) return;
+  for (const { ids, version } of bounds) if (ids.length > 0) await boundEntries(sql, ids, version);
   await insertPending(sql, entries, since);
   for (const { holdsReaders, tableId, baseVersion: version, branch } of entries) {
     if (holdsReaders) await holdVersion(sql, tableId, { version, branch });
   }
 }
 
-async function recordAll(
+export async function recordAll(
   sql: Sql,
   commits: readonly NewCommit[],
   { committedAt, nodeId }: { readonly committedAt: number; readonly nodeId: string | undefined },

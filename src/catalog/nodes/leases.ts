@@ -26,6 +26,11 @@ export interface Takeover extends TakenFrom {
   readonly takenAt: number;
 }
 
+interface TakeOptions {
+  /** Also from a node that is alive, when it has no write of the table pending. */
+  readonly fromIdle?: boolean;
+}
+
 export type Lease =
   /** `hasPending`: an earlier holder has left writes whose outcome is to be found out first. */
   | ({ readonly kind: 'ours'; readonly epoch: number; readonly hasPending: boolean } & Partial<TakenFrom>)
@@ -34,16 +39,17 @@ export type Lease =
 /** Which node writes which table. A lease lasts until it is released, or until its holder has been silent for too long. */
 export function createLeaseStore({ read, append, clock, nodeId: ownId = '', now }: CatalogContext) {
   return {
-    /** Takes the lease, unless a node that is alive has it. */
-    async take(tableId: string): Promise<Lease> {
+    /** Takes the lease, unless a node that is alive has it; or, where asked for, also from one that has no write pending. */
+    async take(tableId: string, { fromIdle = false }: TakeOptions = {}): Promise<Lease> {
       return append(async (sql) => {
         const row = await findLease(sql, tableId, clock);
-        if (row !== undefined && row.nodeId !== null && row.isAlive === 1 && row.nodeId !== ownId) {
-          return { kind: 'held', nodeId: row.nodeId, address: row.address ?? undefined };
+        const isHeld = row !== undefined && row.nodeId !== null && row.isAlive === 1 && row.nodeId !== ownId;
+        if (isHeld && !(fromIdle && (await isIdle(sql, tableId)))) {
+          return { kind: 'held', nodeId: row.nodeId ?? '', address: row.address ?? undefined };
         }
         const isOurs = row?.nodeId === ownId;
         const epoch = isOurs ? row.epoch : (row?.epoch ?? 0) + 1;
-        const takenFrom = isOurs ? null : (row?.nodeId ?? null);
+        const takenFrom = isOurs || isHeld ? null : (row?.nodeId ?? null);
         if (!isOurs) await writeLease(sql, { tableId, nodeId: ownId, epoch, takenAt: now(), takenFrom });
         const pending = sql.selectFrom('journal').select('id').where('tableId', '=', tableId);
         const first = await pending.where('state', '=', 'pending').where('epoch', '<', epoch).executeTakeFirst();
@@ -115,6 +121,12 @@ export function createLeaseStore({ read, append, clock, nodeId: ownId = '', now 
       }));
     },
   };
+}
+
+/** What its owner begins later is refused: the epoch has changed. */
+async function isIdle(sql: Sql, tableId: string): Promise<boolean> {
+  const pending = sql.selectFrom('journal').select('id').where('tableId', '=', tableId);
+  return (await pending.where('state', '=', 'pending').executeTakeFirst()) === undefined;
 }
 
 /** Whether the node that the table was taken from may still run: it has neither left nor been replaced. */

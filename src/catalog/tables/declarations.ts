@@ -14,7 +14,7 @@ import { releaseRow } from './lifecycle.ts';
 import { chooseLocation, findVisible, insertTable, toTableRecord, toTableRow, visibleTables } from './table-rows.ts';
 import type { NewTableRow } from './table-rows.ts';
 
-interface NewDeclaration {
+export interface NewDeclaration {
   readonly databaseId: string;
   readonly path: TablePath;
   readonly root: string;
@@ -37,20 +37,35 @@ type LocationOwner =
 
 type NewTable = Omit<NewTableRow, 'namespaceId' | 'path' | 'createdBy'> & { readonly path: TablePath };
 
-type RecordedTable = Recorded & { readonly table: TableRecord };
+export type RecordedTable = Recorded & { readonly table: TableRecord };
+
+type InsertContext = Pick<CatalogContext, 'roots'>;
+
+async function insert(sql: Sql, table: NewTable, entry: CommitEntry, { roots }: InsertContext): Promise<RecordedTable> {
+  const { id: tableId, databaseId, path, createdAt: committedAt } = table;
+  const namespaceId = await requireNamespaceId(sql, databaseId, namespaceOf(path));
+  const row = toTableRow({ ...table, namespaceId, path: toPathText(path), createdBy: entry.caller }, roots);
+  await insertTable(sql, path, row);
+  await sql.deleteFrom('releases').where('location', '=', row.location).execute();
+  const recorded = await recordTransaction(sql, { ...entry, databaseId, tableId, path, committedAt });
+  return { ...recorded, table: toTableRecord(row, roots) };
+}
+
+/** A table without data, at a new location. */
+export async function insertDeclaration(
+  sql: Sql,
+  { root, ...declaration }: NewDeclaration,
+  entry: CommitEntry,
+  { roots, now }: Pick<CatalogContext, 'roots' | 'now'>,
+): Promise<RecordedTable> {
+  const createdAt = now();
+  const id = createId(createdAt);
+  const location = chooseLocation(root, declaration.path, id);
+  return insert(sql, { ...declaration, id, location, state: 'declared', createdAt }, entry, { roots });
+}
 
 /** Tables whose data this service did not write. */
 export function createDeclarationStore({ read, write, append, roots, now }: CatalogContext) {
-  const insert = async (sql: Sql, table: NewTable, entry: CommitEntry): Promise<RecordedTable> => {
-    const { id: tableId, databaseId, path, createdAt: committedAt } = table;
-    const namespaceId = await requireNamespaceId(sql, databaseId, namespaceOf(path));
-    const row = toTableRow({ ...table, namespaceId, path: toPathText(path), createdBy: entry.caller }, roots);
-    await insertTable(sql, path, row);
-    await sql.deleteFrom('releases').where('location', '=', row.location).execute();
-    const recorded = await recordTransaction(sql, { ...entry, databaseId, tableId, path, committedAt });
-    return { ...recorded, table: toTableRecord(row, roots) };
-  };
-
   const findOwner = async (sql: Sql, databaseId: string, location: string): Promise<LocationOwner | undefined> => {
     const row = await sql.selectFrom('tables').selectAll().where('location', '=', location).executeTakeFirst();
     if (row?.state === 'reserved') return { kind: 'unfinished' };
@@ -64,11 +79,8 @@ export function createDeclarationStore({ read, write, append, roots, now }: Cata
 
   return {
     /** A table without data, at a new location: the caller writes them there. */
-    async declare({ root, ...declaration }: NewDeclaration, entry: CommitEntry): Promise<RecordedTable> {
-      const createdAt = now();
-      const id = createId(createdAt);
-      const location = chooseLocation(root, declaration.path, id);
-      return append(async (sql) => insert(sql, { ...declaration, id, location, state: 'declared', createdAt }, entry));
+    async declare(declaration: NewDeclaration, entry: CommitEntry): Promise<RecordedTable> {
+      return append(async (sql) => insertDeclaration(sql, declaration, entry, { roots, now }));
     },
 
     async register({ replaces, ...registration }: NewRegistration, entry: CommitEntry): Promise<RecordedTable> {
@@ -79,7 +91,8 @@ export function createDeclarationStore({ read, write, append, roots, now }: Cata
         if (former !== undefined) await releaseRow(sql, former, createdAt);
         const owner = await findOwner(sql, databaseId, roots.toStored(locationUri(location)));
         if (owner !== undefined && owner.kind !== 'released') throw locationTaken();
-        return insert(sql, { ...registration, id: createId(createdAt), state: 'published', createdAt }, entry);
+        const table = { ...registration, id: createId(createdAt), state: 'published', createdAt } as const;
+        return insert(sql, table, entry, { roots });
       });
     },
 

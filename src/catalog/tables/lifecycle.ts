@@ -78,7 +78,7 @@ export function createLifecycleStore(context: CatalogContext) {
 }
 
 /** The row as it is now; gone when the table has another name by now. */
-async function requireRow(sql: Sql, { id, path }: TableRecord): Promise<TableRow> {
+export async function requireRow(sql: Sql, { id, path }: TableRecord): Promise<TableRow> {
   const query = sql.selectFrom('tables').selectAll().where('id', '=', id);
   const row = await query.where('path', '=', toPathText(path)).executeTakeFirst();
   if (row !== undefined) return row;

@@ -54,10 +54,9 @@ export class SubmittedPlan implements CommitPlan<PublishedManifest> {
     return [this.manifest.kind];
   }
 
-  async prepare(table: OpenTable): Promise<PreparedCommit<PublishedManifest>> {
-    const { manifest } = this;
+  async prepare(table: Pick<OpenTable, 'version' | 'forget'>): Promise<PreparedCommit<PublishedManifest>> {
     const { version } = this.#submission;
-    const { kind, transactionId, addedRows, path, content } = manifest;
+    const { kind, transactionId, addedRows, path, content } = this.manifest;
     requireNext(await table.version(), version, this.#target);
     const published = { version, path, bytes: content.length };
     return {
@@ -65,14 +64,26 @@ export class SubmittedPlan implements CommitPlan<PublishedManifest> {
       addedRows: kind === 'append' ? addedRows : undefined,
       expected: published,
       commit: async () => {
-        const created = await engineCall(async () => manifest.publish());
-        if (created === undefined) throw versionExists(version);
+        const outcome = await this.publish();
         table.forget();
-        // What is left is removed with the other files that no version names.
-        await manifest.discard().catch(() => {});
-        return { version, outcome: { ...published, ...created } };
+        await this.discard();
+        return { version, outcome };
       },
     };
+  }
+
+  /** The commit alone: the staged file stays. */
+  async publish(): Promise<PublishedManifest> {
+    const { path, content } = this.manifest;
+    const { version } = this.#submission;
+    const created = await engineCall(async () => this.manifest.publish());
+    if (created === undefined) throw versionExists(version);
+    return { version, path, bytes: content.length, ...created };
+  }
+
+  /** Removes the staged file. One that is left harms nothing. */
+  async discard(): Promise<void> {
+    await this.manifest.discard().catch(() => {});
   }
 }
 

@@ -95,7 +95,7 @@ function requireNoMetadata({ metadata = {} }: Pick<CreateVersionBody, 'metadata'
   });
 }
 
-function toVersionShape({ version, path, bytes, eTag }: PublishedManifest) {
+export function toVersionShape({ version, path, bytes, eTag }: PublishedManifest) {
   return { version, manifest_path: toStorePath(path), manifest_size: bytes, e_tag: eTag };
 }
 

@@ -101,7 +101,8 @@ export async function isOnlyDeclared(table: TableRecord, services: Services): Pr
 export async function checkDeclared(table: TableRecord, { engine, catalog }: Services): Promise<TableRecord> {
   const { isDeclared, ...published } = table;
   const { location } = table;
-  if (isDeclared === undefined || !(await engine.lifecycle.hasData(location))) return table;
+  // Held at version 0: a batch is about to commit its first version.
+  if (isDeclared === undefined || table.heldVersion === 0 || !(await engine.lifecycle.hasData(location))) return table;
   const { version } = await engine.describeTable({ location, branch: undefined, version: undefined });
   await engine.lifecycle.refuseForeignFiles(location, version);
   await catalog.tables.promote(table.id);

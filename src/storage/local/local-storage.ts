@@ -41,7 +41,9 @@ export function createLocalStorage(root: string, sync: TableSync): Storage {
     manifestPath,
     quarantineTornManifest: (location, branch) => onBranch(location, branch, quarantineTornManifest),
     readCommits: async (location, branch, afterVersion) =>
-      onBranch(location, branch, async (folder) => readCommitsAfter(folder, afterVersion)),
+      onBranch(location, branch, async (folder) =>
+        existsSync(folder) ? readCommitsAfter(folder, afterVersion) : undefined,
+      ),
     inspectCommit: async (location, branch, version) =>
       onBranch(location, branch, (folder) => inspectCommit(folder, version)),
     openSubmitted: async (location, submission) =>

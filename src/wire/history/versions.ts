@@ -54,7 +54,7 @@ export const submissionFields = {
 export const CreateVersionBody = Shape.requestBody(submissionFields);
 export type CreateVersionBody = Type.Static<typeof CreateVersionBody>;
 
-const CreatedVersion = Type.Object({
+export const CreatedVersion = Type.Object({
   version: Shape.Version,
   manifest_path: Type.String({ description: 'The manifest of the version, below the root of its store.' }),
   manifest_size: Shape.count('Its bytes.'),

@@ -240,7 +240,8 @@ export class InDoubtWrites {
     const target = { location: table.location, branch: entry.branch };
     if (readExpectation(entry).isMultiCommit === true) {
       // What a former owner still commits must not follow the restored version.
-      await this.#parts.fences.fence(target, entry);
+      const isFirst = entry.baseVersion === 0 && readExpectation(entry).transactionId !== undefined;
+      if (!isFirst) await this.#parts.fences.fence(target, entry);
       await prepareUndo(this.#parts, table, entry)();
       return { kind: 'not-committed' };
     }

@@ -1,5 +1,8 @@
 import type { Journal, NewEntry } from '../../catalog/catalog.ts';
 import type { TableRecord } from '../../model/table.ts';
+import type { Storage } from '../../storage/storage.ts';
+import { readExpectation } from '../journal-entries.ts';
+import type { WriteTarget } from '../../engine/engine.ts';
 import type { SettleParts } from './verify.ts';
 
 export interface UndoParts extends SettleParts {
@@ -13,12 +16,21 @@ export interface UndoParts extends SettleParts {
 export function prepareUndo(
   { engine, storages, journal }: UndoParts,
   { id: tableId, location }: TableRecord,
-  { id, baseVersion, branch, epoch }: Pick<NewEntry, 'id' | 'baseVersion' | 'branch' | 'epoch'>,
+  { id, baseVersion, branch, epoch, expected }: Pick<NewEntry, 'id' | 'baseVersion' | 'branch' | 'epoch' | 'expected'>,
 ): () => Promise<void> {
   const target = { location, branch };
   const storage = storages.of(location.root);
   let isRestored = false;
+  const { transactionId } = readExpectation({ expected });
   const restore = async (): Promise<void> => {
+    if (transactionId !== undefined) {
+      // Only the commit of this write is undone: others may have been faster, which is why it is undone.
+      const commits = (await storage.readCommits(location, branch, baseVersion)) ?? [];
+      const own = commits.find((commit) => commit.transactionId === transactionId);
+      if (own === undefined) return;
+      await journal.requireOwner(tableId, epoch);
+      if (baseVersion === 0) return removeFirstVersion(storage, target, own.version);
+    }
     // Not tracked for each chunk: another latest version than the base means that something was committed.
     const latest = (await engine.findLatestVersion(target)) ?? 0;
     if (latest === baseVersion) return;
@@ -44,4 +56,12 @@ export function prepareUndo(
     engine.releaseReaders(target);
     await journal.abortHeld(id, tableId);
   };
+}
+
+/** There was no version before: the files of the external writer stay, for another attempt. */
+async function removeFirstVersion(storage: Storage, { location, branch }: WriteTarget, version: number): Promise<void> {
+  const paths = [true, false].map((isCountedDown) =>
+    storage.manifestPath({ location, branch, version, isCountedDown }),
+  );
+  await storage.removeManifests(paths);
 }

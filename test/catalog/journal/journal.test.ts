@@ -118,8 +118,8 @@ suite('an entry', () => {
   test('that is in doubt is bounded once, by the first write after it', async (t) => {
     const { journal, entry } = await openJournal(t);
     await journal.begin([entry('a'), entry('b')], OPTIONS);
-    await journal.begin([entry('c', { baseVersion: 2 })], { ...OPTIONS, bounds: ['a'] });
-    await journal.begin([entry('d', { baseVersion: 3 })], { ...OPTIONS, bounds: ['a', 'b'] });
+    await journal.begin([entry('c', { baseVersion: 2 })], { ...OPTIONS, bounds: [{ ids: ['a'], version: 2 }] });
+    await journal.begin([entry('d', { baseVersion: 3 })], { ...OPTIONS, bounds: [{ ids: ['a', 'b'], version: 3 }] });
     const bounds = (await journal.pending()).map(({ id, boundVersion }) => [id, boundVersion]);
     assert.deepEqual(bounds, [
       ['a', 2],

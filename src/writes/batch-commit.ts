@@ -1,0 +1,235 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { BatchChanges, Catalog, NewCommit, NewEntry, RecordedBatch } from '../catalog/catalog.ts';
+import type { PublishedManifest, SubmittedPlan } from '../engine/engine.ts';
+import { NotOwner } from '../errors/not-owner.ts';
+import { ServiceError } from '../errors/service-error.ts';
+import type { TableRecord } from '../model/table.ts';
+import type { SyncScope } from '../storage/storage.ts';
+import { toCommit, toEntry, toReplayed } from './journal-entries.ts';
+import { prepareUndo } from './recovery/undo-commits.ts';
+import { asServiceError, inDoubt } from './refusals.ts';
+import type { FailedWrite, Fields, SucceededWrite, WriteRequest, WriteResult } from './write.ts';
+import { beginEntries, noteLoss, runReplayable } from './shared-steps.ts';
+import type { PipelineParts } from './shared-steps.ts';
+
+/** The version of an external writer for one table of a batch. */
+export interface BatchedVersion {
+  readonly table: TableRecord;
+  /** The main one when absent. */
+  readonly branch: string | undefined;
+  readonly plan: SubmittedPlan;
+}
+
+/** Changes of several tables. No table is in it twice. */
+export interface BatchWrite extends BatchChanges {
+  readonly request: WriteRequest;
+  readonly versions: readonly BatchedVersion[];
+  readonly toFields: (published: readonly PublishedManifest[], recorded: RecordedBatch) => Fields;
+}
+
+interface Member {
+  readonly version: BatchedVersion;
+  readonly entry: NewEntry;
+  readonly scope: SyncScope;
+}
+
+interface BatchParts extends PipelineParts {
+  readonly batches: Catalog['batches'];
+}
+
+const UNDO_MILLISECONDS_MIN = 100;
+const UNDO_MILLISECONDS_MAX = 5000;
+
+/**
+ * The same protocol for versions of several tables, which readers see all at once. From `begin` to `record` the catalog
+ * holds the readers of each table at its base version. Either the one transaction of `record` shows everything, or each
+ * table is taken back to its base version, by this process or by those that follow it, and no reader has seen anything.
+ */
+export class BatchCommits {
+  readonly #parts: BatchParts;
+
+  constructor(parts: BatchParts) {
+    this.#parts = parts;
+  }
+
+  /** `prepare` reads and checks the batch, unless it is a replay: then its tables may be gone. */
+  async run(request: WriteRequest, prepare: () => Promise<BatchWrite>): Promise<WriteResult> {
+    return runReplayable(this.#parts, { request }, async () => {
+      const batch = await prepare();
+      const versions = batch.versions.toSorted((one, other) => (one.table.id < other.table.id ? -1 : 1));
+      return this.#inQueues(batch, versions, async () => this.#commit(batch, versions));
+    });
+  }
+
+  /** In the order of table ids: two batches that share tables never wait for each other. */
+  async #inQueues(
+    batch: BatchWrite,
+    [first, ...others]: readonly BatchedVersion[],
+    work: () => Promise<WriteResult>,
+  ): Promise<WriteResult> {
+    if (first === undefined) return work();
+    const { caller } = batch.request;
+    const next = async (): Promise<WriteResult> => this.#inQueues(batch, others, work);
+    return this.#parts.queues.run(first.table.location, next, { caller });
+  }
+
+  async #commit(batch: BatchWrite, versions: readonly BatchedVersion[]): Promise<WriteResult> {
+    const { onStep } = this.#parts;
+    const members: Member[] = [];
+    try {
+      await onStep('own');
+      for (const version of versions) members.push(await this.#prepare(batch, version));
+    } catch (error) {
+      for (const { scope } of members) scope.end();
+      return refuse(error);
+    }
+    const id = randomUUID();
+    try {
+      await this.#begin(members);
+      const published = await this.#publish(members);
+      for (const { scope } of members) {
+        await onStep('sync');
+        await scope.sync();
+      }
+      return await this.#record(batch, members, { id, published });
+    } catch (error) {
+      for (const { version } of members) noteLoss(this.#parts, version, error);
+      return (await this.#undo(members, id)) ?? refuse(error);
+    } finally {
+      for (const { scope } of members) scope.end();
+    }
+  }
+
+  async #prepare({ request }: BatchWrite, version: BatchedVersion): Promise<Member> {
+    const { engine, storages, coordination, inDoubtWrites } = this.#parts;
+    const { table, branch, plan } = version;
+    await coordination.claim(table);
+    const { epoch } = await inDoubtWrites.own(table);
+    inDoubtWrites.requireUndone(version);
+    const storage = storages.of(table.location.root);
+    await storage.requireRoot();
+    const baseVersion = (await engine.findLatestVersion({ location: table.location, branch })) ?? 0;
+    const { transactionId } = await plan.prepare({ version: async () => baseVersion, forget: () => {} });
+    // The key is that of the whole batch, whose own entry is written by `record`.
+    const write = { request: { ...request, key: undefined }, table, branch, recordedAs: RECORDED_AS };
+    const expected = { kinds: plan.kinds, transactionId, isMultiCommit: true, rule: { from: 'nothing' } } as const;
+    const entry = toEntry(write, { baseVersion, epoch, generation: undefined, expected });
+    // After all that may refuse: a scope has to be ended.
+    const scope = await storage.beginSync(table.location);
+    return { version, entry: { ...entry, digest: entry.id }, scope };
+  }
+
+  /** Readers keep the base versions from here on. */
+  async #begin(members: readonly Member[]): Promise<void> {
+    const { engine, onStep } = this.#parts;
+    await onStep('begin');
+    const [first, ...others] = members.map(({ entry }) => entry);
+    if (first === undefined) return;
+    await beginEntries(
+      this.#parts,
+      members.map(({ version }) => version),
+      [first, ...others],
+    );
+    for (const { version, entry } of members) await engine.holdReaders(toTarget(version), entry.baseVersion);
+  }
+
+  async #publish(members: readonly Member[]): Promise<readonly PublishedManifest[]> {
+    const { journal, onStep } = this.#parts;
+    const published: PublishedManifest[] = [];
+    for (const { version, entry } of members) {
+      await onStep('commit');
+      await journal.requireOwner(entry.tableId, entry.epoch);
+      published.push(await version.plan.publish());
+    }
+    return published;
+  }
+
+  async #record(
+    batch: BatchWrite,
+    members: readonly Member[],
+    { id, published }: { readonly id: string; readonly published: readonly PublishedManifest[] },
+  ): Promise<SucceededWrite> {
+    const { batches, responses, onStep } = this.#parts;
+    const { request, versions, databaseId, declarations, deregistrations, toFields } = batch;
+    await onStep('record');
+    const byTable = new Map(members.map(({ version }, index) => [version.table.id, published[index]]));
+    const inOrder = versions.flatMap(({ table }) => byTable.get(table.id) ?? []);
+    const generation = request.key === undefined ? responses.startMarks() : undefined;
+    let fields: Fields = {};
+    const recorded = await batches.record({
+      databaseId,
+      declarations,
+      deregistrations,
+      commits: versions.flatMap(({ table }) =>
+        members.filter(({ entry }) => entry.tableId === table.id).map(toNewCommit),
+      ),
+      entry: { caller: request.caller, requestId: request.requestId },
+      complete: (each) => {
+        fields = toFields(inOrder, each);
+        return { id, key: request.key, digest: request.digest(), generation, outcome: JSON.stringify(fields) };
+      },
+    });
+    this.#show(members);
+    const transactionId = recorded.commits[0]?.transactionId;
+    const response = { id, key: request.key };
+    return { kind: 'committed', version: 0, transactionId, properties: undefined, fields, response };
+
+    function toNewCommit({ version: { table, branch }, entry }: Member): NewCommit {
+      const write = { request, table, branch, recordedAs: RECORDED_AS };
+      return toCommit(write, entry, byTable.get(table.id)?.version ?? 0, {});
+    }
+  }
+
+  /** All at once: a reader that has seen one table sees the others too. */
+  #show(members: readonly Member[]): void {
+    const { engine, responses, onCommit } = this.#parts;
+    for (const { version } of members) engine.releaseReaders(toTarget(version));
+    responses.abort(members.map(({ entry }) => entry.id));
+    for (const { version } of members) {
+      void version.plan.discard();
+      onCommit(version.table);
+    }
+  }
+
+  /** Gives a result unless everything is as it was before: of a batch that was recorded after all, or one in doubt. */
+  async #undo(members: readonly Member[], id: string): Promise<WriteResult | undefined> {
+    const { journal, inDoubtWrites, engine } = this.#parts;
+    const undos = members.map(({ version, entry }) => prepareUndo(this.#parts, version.table, entry));
+    let cause: unknown;
+    for (let milliseconds = UNDO_MILLISECONDS_MIN; milliseconds <= UNDO_MILLISECONDS_MAX; milliseconds *= 2) {
+      try {
+        // The transaction that records the batch may have been committed, and its reply lost.
+        const kept = await journal.find(id);
+        if (kept !== undefined) {
+          this.#show(members);
+          return { ...toReplayed(kept), kind: 'committed' };
+        }
+        for (const undo of undos) await undo().catch(ignoreMissing);
+        return undefined;
+      } catch (error) {
+        cause = error;
+        if (error instanceof NotOwner) break;
+        await sleep(milliseconds, undefined, { ref: false });
+      }
+    }
+    // Undone in the background, or by the new owners; the catalog holds readers until then.
+    for (const { version } of members) engine.releaseReaders(toTarget(version));
+    inDoubtWrites.add(members.map(({ entry }) => entry));
+    return { kind: 'in-doubt', error: inDoubt(cause) };
+  }
+}
+
+const RECORDED_AS = 'create_table_version';
+
+function toTarget({ table, branch }: BatchedVersion) {
+  return { location: table.location, branch };
+}
+
+function ignoreMissing(error: unknown): void {
+  if (!(error instanceof ServiceError) || error.kind !== 'TableNotFound') throw error;
+}
+
+function refuse(error: unknown): FailedWrite {
+  return { kind: 'refused', error: asServiceError(error) };
+}

@@ -1,0 +1,109 @@
+import type { Journal, NewEntry, RecordedCommit } from '../catalog/catalog.ts';
+import type { Coordination } from '../coordination/coordination.ts';
+import { NotOwner } from '../errors/not-owner.ts';
+import type { EngineLimits } from '../model/limits.ts';
+import { MAIN_BRANCH } from '../model/table.ts';
+import type { TableRecord } from '../model/table.ts';
+import type { Idempotency } from './idempotency/idempotency.ts';
+import type { Responses } from './idempotency/responses.ts';
+import type { WriteQueues } from './queue/write-queues.ts';
+import type { InDoubtWrites } from './recovery/in-doubt-writes.ts';
+import type { SettleParts } from './recovery/verify.ts';
+import { asServiceError, notBegun, versionDiffers } from './refusals.ts';
+import type { JournaledWrite, OnBatch, OnWriteStep, SucceededWrite, WriteResult } from './write.ts';
+
+/** Steps that writes of one commit, of several commits and of several tables share. */
+export interface PipelineParts extends SettleParts {
+  readonly journal: Journal;
+  readonly coordination: Coordination;
+  readonly queues: WriteQueues;
+  readonly idempotency: Idempotency;
+  readonly responses: Responses;
+  readonly inDoubtWrites: InDoubtWrites;
+  readonly limits: EngineLimits;
+  /** `os`: commits survive a kill of the process, not a power loss. */
+  readonly sync: 'full' | 'os';
+  readonly onStep: OnWriteStep;
+  readonly onBatch: OnBatch;
+  readonly onCommit: (table: TableRecord) => void;
+}
+
+type ReplayableRequest = Pick<JournaledWrite, 'request'> & Partial<Pick<JournaledWrite, 'check' | 'growth' | 'branch'>>;
+
+/** Step 1 of any write: the result of the same request, if it was applied before; otherwise it is enqueued. */
+export async function runReplayable(
+  { idempotency, onStep }: PipelineParts,
+  { request, check, growth, branch }: ReplayableRequest,
+  enqueue: () => Promise<WriteResult>,
+): Promise<WriteResult> {
+  try {
+    return await idempotency.serializeWrite(request, async () => {
+      await onStep('replay');
+      const replayed = await idempotency.findReplay(request);
+      if (replayed !== undefined) return replayed;
+      await check?.();
+      // Branches count for no quota.
+      const isCounted = growth !== undefined && (branch === undefined || branch === MAIN_BRANCH);
+      if (isCounted && request.admit !== undefined) {
+        await request.admit(typeof growth === 'function' ? await growth() : growth);
+      }
+      await onStep('enqueue');
+      return enqueue();
+    });
+  } catch (error) {
+    return { kind: 'refused', error: asServiceError(error) };
+  }
+}
+
+/** Invariant 14: If-Match is about the version that the write will follow. */
+export function requireVersion({ request: { expectedVersion } }: JournaledWrite, base: number): void {
+  if (expectedVersion !== undefined && expectedVersion !== base) throw versionDiffers(expectedVersion, base);
+}
+
+/** Step 5: one transaction, for one write or batch, or for one write of each of several tables. It also bounds entries in doubt and removes those that are answered. */
+export async function beginEntries(
+  parts: PipelineParts,
+  writes: readonly Pick<JournaledWrite, 'table' | 'branch'>[],
+  entries: readonly [NewEntry, ...NewEntry[]],
+): Promise<void> {
+  const { journal, responses, inDoubtWrites, sync } = parts;
+  const removes = responses.takeRemovable();
+  const bounds = writes.map((write, index) => {
+    return { ids: inDoubtWrites.unboundedOf(write), version: (entries[index] ?? entries[0]).baseVersion };
+  });
+  // After a power loss no marks are trusted, so entries without a key need not survive it. A hold on readers must: the
+  // commits that it hides may.
+  const isDurable = sync === 'full' && entries.some(({ key, holdsReaders }) => key !== undefined || holdsReaders);
+  try {
+    await journal.begin(entries, { bounds, removes, isDurable });
+  } catch (error) {
+    for (const write of writes) noteLoss(parts, write, error);
+    throw notBegun(error);
+  }
+  responses.removed(removes);
+  for (const { ids } of bounds) inDoubtWrites.bounded(ids);
+}
+
+/** The next write of the table asks for its lease again. */
+export function noteLoss(
+  { coordination }: PipelineParts,
+  { table }: Pick<JournaledWrite, 'table'>,
+  error: unknown,
+): void {
+  if (error instanceof NotOwner) coordination.lost(table.id);
+}
+
+type DurableCommit = Pick<SucceededWrite, 'version' | 'fields'> & { readonly recorded: RecordedCommit | undefined };
+
+export function toSuccess(
+  { responses }: PipelineParts,
+  { table }: JournaledWrite,
+  { id, key }: NewEntry,
+  { version, fields, recorded }: DurableCommit,
+): SucceededWrite {
+  // The table was dropped meanwhile.
+  if (recorded === undefined) responses.abort([id]);
+  const { transactionId, properties = table.properties } = recorded ?? {};
+  const response = recorded === undefined ? undefined : { id, key };
+  return { kind: 'committed', version, transactionId, properties, fields, response };
+}
