@@ -43,10 +43,13 @@ export interface FullTextIndexSpec {
   readonly lowerCase: boolean | undefined;
   readonly stem: boolean | undefined;
   readonly removeStopWords: boolean | undefined;
+  /** In place of those of the language. */
+  readonly customStopWords: readonly string[] | undefined;
   readonly asciiFolding: boolean | undefined;
   readonly ngramMinLength: number | undefined;
   readonly ngramMaxLength: number | undefined;
   readonly prefixOnly: boolean | undefined;
+  readonly blockSize: BlockSize | undefined;
 }
 
 export interface IndexRequest {
@@ -92,6 +95,10 @@ export const FULL_TEXT_LANGUAGES: readonly string[] =
 /** Tokenizers that need no dictionary: the others read files from a folder of the machine. */
 export const FULL_TEXT_TOKENIZERS = ['simple', 'whitespace', 'raw', 'ngram', 'icu'] as const;
 
+/** Documents in a block of a posting list. */
+export const BLOCK_SIZES = [128, 256] as const;
+export type BlockSize = (typeof BLOCK_SIZES)[number];
+
 export const TEXT_PARAMETERS = [
   'with_position',
   'base_tokenizer',
@@ -100,7 +107,9 @@ export const TEXT_PARAMETERS = [
   'lower_case',
   'stem',
   'remove_stop_words',
+  'custom_stop_words',
   'ascii_folding',
+  'block_size',
 ] as const;
 /** For the tokenizer `ngram` only. */
 export const NGRAM_PARAMETERS = ['min_ngram_length', 'max_ngram_length', 'prefix_only'] as const;

@@ -263,6 +263,7 @@ export const LIMITS = {
     mMax: integer(256, [1, 4096], 'Most neighbours (m) in the graph of an HNSW index.'),
     efConstructionMax: integer(4096, [1, 100_000], 'Most candidates (ef_construction) while a graph is built.'),
     tokenLengthMax: integer(65_536, [1, 1_000_000], 'Longest word that a full-text index may keep.'),
+    stopWordsMax: integer(1000, [1, 100_000], 'Most stop words that a full-text index may be given.'),
     ngramLengthMax: integer(32, [1, 256], 'Longest n-gram of a full-text index.'),
     recallPercent: integer(
       95,

@@ -43,7 +43,12 @@ export const CreateIndexBody = Shape.requestBody({
   prefix_only: Shape.optionalFlag(
     'Of full-text indexes with the tokenizer `ngram`: n-grams at the start of words only.',
   ),
-  custom_stop_words: Type.Optional(Type.Array(Type.String(), { description: 'Not offered.' })),
+  custom_stop_words: Type.Optional(
+    Type.Array(Type.String({ minLength: 1 }), {
+      description: 'Of full-text indexes: words to leave out, in place of those of the language.',
+    }),
+  ),
+  block_size: Shape.optionalInteger('Of full-text indexes: documents in a block of a posting list, 128 or 256.'),
   lance_tokenizer: Shape.optionalText('Not offered.'),
 });
 export type CreateIndexBody = Type.Static<typeof CreateIndexBody>;

@@ -518,6 +518,21 @@ async def job_events(place):
     await done(job.events())
 
 
+@check(*both("create_index (FTS with stop words)"))
+async def create_index_stop_words(place):
+    table = await make(place, 300)
+    # Older releases have the stop words of the language only.
+    options = {"custom_stop_words": ["rare"]} if hasattr(indexes.FTS, "custom_stop_words") else {}
+    config = indexes.FTS(stem=False, **options)
+    await done(table.create_index("text", config=config))
+    await done(table.wait_for_index(["text_idx"], timedelta(seconds=50)))
+    found = []
+    for word in ("rare", "filler"):
+        query = table.query().nearest_to_text(word) if hasattr(table, "query") else table.search(word, query_type="fts")
+        found.append(by_id(await done(query.limit(100).to_arrow())))
+    return found
+
+
 @check(*both("tokenize"))
 async def tokenize(place):
     table = await make(place, 300)

@@ -152,7 +152,6 @@ function number(name: keyof CreateIndexBody, value: unknown): IndexParameters {
 function missingParameters(type: string, details: Details): readonly string[] {
   return [
     ...(type.startsWith('IVF_') ? ['its number of partitions follows from the number of rows'] : []),
-    ...(isGiven(details['custom_stop_words']) ? ['it has the stop words of its language'] : []),
     ...(isGiven(details['lance_tokenizer']) ? ['it has the usual tokenizer'] : []),
   ];
 }

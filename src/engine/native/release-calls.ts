@@ -1,3 +1,4 @@
+import { ServiceError } from '../../errors/service-error.ts';
 import type { FullTextIndexSpec } from '../../model/index-spec.ts';
 import type { EngineRelease } from './engine-release.ts';
 import type { NativeIndex, NativeIndexFactory, NativeTable } from './native.ts';
@@ -13,7 +14,9 @@ export async function optimizeTable(
   return native.optimize(isFallback ? age : Math.max(0, Date.now() - age), false);
 }
 
-/** 0.39.0 has an argument in the middle that 0.31.0 lacks. The engine ends the process when it does not know the language. */
+const FALLBACK_HINT = 'The server runs on its fallback engine, which does not have them.';
+
+/** 0.39.0 has an argument in the middle and one at the end that 0.31.0 lacks. The engine ends the process when it does not know the language. */
 export function toFullTextIndex(
   factory: NativeIndexFactory,
   { isFallback }: EngineRelease,
@@ -29,7 +32,11 @@ export function toFullTextIndex(
     spec.removeStopWords,
   ] as const;
   const grams = [spec.asciiFolding, spec.ngramMinLength, spec.ngramMaxLength, spec.prefixOnly] as const;
+  // LanceDB clients always send a block size; 128 is what 0.31.0 has.
+  if (isFallback && (spec.customStopWords !== undefined || spec.blockSize === 256)) {
+    throw new ServiceError('Unsupported', 'custom_stop_words and block_size are not offered.', { hint: FALLBACK_HINT });
+  }
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The declarations are those of 0.39.0.
   if (isFallback) return (factory.fts as unknown as (...given: readonly unknown[]) => NativeIndex)(...words, ...grams);
-  return factory.fts(...words, null, ...grams);
+  return factory.fts(...words, spec.customStopWords && [...spec.customStopWords], ...grams, spec.blockSize);
 }

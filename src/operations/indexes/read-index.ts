@@ -4,6 +4,7 @@ import { requireInteger } from '../../guard/numbers.ts';
 import { formatFieldPath, parseFieldPath } from '../../model/field-path.ts';
 import { quoteForMessage } from '../../model/identifier.ts';
 import {
+  BLOCK_SIZES,
   FULL_TEXT_LANGUAGES,
   FULL_TEXT_TOKENIZERS,
   NGRAM_PARAMETERS,
@@ -12,6 +13,7 @@ import {
   VECTOR_INDEX_TYPES,
 } from '../../model/index-spec.ts';
 import type {
+  BlockSize,
   FullTextIndexSpec,
   IndexSpec,
   IndexType,
@@ -23,6 +25,7 @@ import { DISTANCE_TYPES } from '../../model/query.ts';
 import type { DistanceType } from '../../model/query.ts';
 import type { CreateIndexBody } from '../../wire/indexes.ts';
 import type { TableRequest } from '../operation.ts';
+import { requireEntries } from '../shared/parameters.ts';
 
 export type IndexKinds = 'all' | 'scalar';
 
@@ -108,11 +111,30 @@ function readFullText(body: CreateIndexBody, limits: IndexLimits): FullTextIndex
     lowerCase: body.lower_case,
     stem: body.stem,
     removeStopWords: body.remove_stop_words,
+    customStopWords: readStopWords(body, limits),
     asciiFolding: body.ascii_folding,
     ngramMinLength,
     ngramMaxLength,
     prefixOnly: body.prefix_only,
+    blockSize: readBlockSize(body),
   };
+}
+
+function readStopWords(
+  { custom_stop_words: words }: CreateIndexBody,
+  limits: IndexLimits,
+): readonly string[] | undefined {
+  if (words === undefined) return undefined;
+  requireEntries('custom_stop_words', words.length, { maximum: limits.stopWordsMax });
+  if (words.every((word) => word.length <= limits.tokenLengthMax)) return words;
+  throw invalidInput(`A word of custom_stop_words is longer than ${limits.tokenLengthMax} characters.`);
+}
+
+function readBlockSize({ block_size: size }: CreateIndexBody): BlockSize | undefined {
+  if (size === undefined) return undefined;
+  const found = BLOCK_SIZES.find((each) => each === size);
+  if (found !== undefined) return found;
+  throw invalidInput(`block_size is ${size}, where it is 128 or 256.`);
 }
 
 type NumberName = {
@@ -146,7 +168,7 @@ type Parameter = Exclude<
   'identity' | 'context' | 'id' | 'column' | 'index_type' | 'name' | 'replace' | 'branch'
 >;
 
-const NOT_OFFERED_PARAMETERS = ['custom_stop_words', 'lance_tokenizer'] as const;
+const NOT_OFFERED_PARAMETERS = ['lance_tokenizer'] as const;
 const FULL_TEXT: readonly Parameter[] = [...TEXT_PARAMETERS, ...NGRAM_PARAMETERS, ...NOT_OFFERED_PARAMETERS];
 const PARTITIONS: readonly Parameter[] = [
   'distance_type',

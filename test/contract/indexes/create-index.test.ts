@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
+import { readEngineRelease } from '../../../src/engine/native/engine-release.ts';
 import type { Answer } from '../../support/client.ts';
 import { ContractServer } from '../contract-server.ts';
 import type { MadeTable } from '../contract-server.ts';
@@ -166,6 +167,28 @@ suite('create_index succeeds', () => {
     assert.deepEqual([language, withPosition], ['French', false]);
   });
 
+  test('of full text without the words that were named, in blocks of the size that was asked for', async (context) => {
+    const text = streamOf({ note: { type: new Utf8(), values: ['red lamp', 'the lamp', 'the red'] } });
+    const made = await server.table({ stream: text });
+    const body = { column: 'note', index_type: 'FTS', custom_stop_words: ['lamp'], block_size: 256 };
+    if (readEngineRelease().isFallback) {
+      assertRefused(await create(body, made), { status: 406, code: CODE.unsupported });
+      context.skip('the fallback engine has neither');
+      return;
+    }
+    await created(body, made);
+    const found = async (query: string): Promise<number> => {
+      const search = { full_text_query: { string_query: { query, columns: ['note'] } }, k: 10 };
+      const answer = await server.admin.post(`${made.at}/query`, search, { accept: 'application/json' });
+      assert.equal(answer.status, 200, answer.text);
+      return answer.json.rows.length;
+    };
+    assert.deepEqual([await found('lamp'), await found('the'), await found('red')], [0, 2, 2]);
+    const { index_details: details } = (await listed(made)).get('note_idx');
+    const { custom_stop_words: words, block_size: size } = JSON.parse(details);
+    assert.deepEqual([words, size], [['lamp'], 256]);
+  });
+
   test('and replaces the index of the same name on the same column', async () => {
     await created({ column: 'id', index_type: 'BTREE', name: 'again' });
     const before = (await listed()).get('again').index_uuid;
@@ -291,12 +314,19 @@ suite('create_index refuses', () => {
     assertRefused(answer, badRequest(/not a scalar index/));
   });
 
+  test('too many stop words, and blocks of other sizes', async () => {
+    const fts = { column: 'word', index_type: 'FTS' };
+    const many = { ...fts, custom_stop_words: count(1001).map(String) };
+    assertRefused(await create(many), badRequest(/custom_stop_words/));
+    assertRefused(await create({ ...fts, block_size: 64 }), badRequest(/block_size is 64/));
+    assertRefused(await create({ column: 'id', index_type: 'BTREE', block_size: 128 }), badRequest(/block_size/));
+  });
+
   test('what this engine does not build, as not offered', async () => {
     for (const body of [
       { column: 'vec', index_type: 'IVF_SQ' },
       { column: 'vec', index_type: 'IVF_HNSW_FLAT' },
       { column: 'id', index_type: 'ZONEMAP' },
-      { column: 'word', index_type: 'FTS', custom_stop_words: ['the'] },
       { column: 'word', index_type: 'FTS', lance_tokenizer: 'json' },
     ]) {
       assertRefused(await create(body), { status: 406, code: CODE.unsupported });
