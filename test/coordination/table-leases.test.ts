@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { TestContext } from 'node:test';
-import type { Catalog } from '../../src/catalog/catalog.ts';
+import type { Catalog, NewEntry } from '../../src/catalog/catalog.ts';
+import { NotOwner } from '../../src/errors/not-owner.ts';
+import type { TableRecord } from '../../src/model/table.ts';
 import { TableLeases } from '../../src/coordination/table-leases.ts';
 import type { TelemetryEvent } from '../../src/telemetry/events.ts';
 import { createTable, openNode, temporaryFile } from '../catalog/temporary-catalog.ts';
@@ -55,4 +57,32 @@ suite('the leases of a node', () => {
     assert.deepEqual(a.events, [{ kind: 'lease-lost', tableId: table.id, epoch: 1 }]);
     assert.equal(a.leases.held, 0);
   });
+
+  test('that a batch claims pass from a live node that has nothing pending, with a higher epoch', async (t) => {
+    const { a, b, table } = await openLeases(t);
+    await a.leases.own(table);
+    assert.deepEqual(await b.leases.claim(table), { epoch: 2, hasPending: false });
+    assert.deepEqual(await b.leases.claim(table), { epoch: 2, hasPending: false });
+    await assert.rejects(a.catalog.journal.requireOwner(table.id, 1), NotOwner);
+    a.leases.lost(table.id);
+    assert.deepEqual(await a.leases.locate(table), { nodeId: 'b', address: 'http://node' });
+    assert.deepEqual(b.events, []);
+  });
+
+  test('that a batch claims are waited for while a write of their node is pending', async (t) => {
+    const { a, b, table } = await openLeases(t);
+    const { epoch } = await a.leases.own(table);
+    const entry = newEntry(table, epoch);
+    await a.catalog.journal.begin([entry], { bounds: [], removes: [], isDurable: true });
+    const claimed = b.leases.claim(table);
+    assert.equal((await b.catalog.leases.take(table.id, { fromIdle: true })).kind, 'held');
+    await a.catalog.journal.remove([entry.id]);
+    assert.deepEqual(await claimed, { epoch: 2, hasPending: false });
+  });
 });
+
+function newEntry({ id: tableId, databaseId, path }: TableRecord, epoch: number): NewEntry {
+  const request = { id: 'e', caller: 'key:k', digest: 'd', key: undefined, generation: undefined, requestId: 'r' };
+  const commit = { operation: 'update_table', branch: undefined, baseVersion: 1, epoch, expected: '{}' };
+  return { ...request, ...commit, databaseId, tableId, path, holdsReaders: false };
+}

@@ -1,0 +1,183 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, suite, test } from 'node:test';
+import { NO_OBJECT_STORES } from '../storage/object/test-stores.ts';
+import { sampleStream } from '../support/arrow-tables.ts';
+import { Client } from '../support/client.ts';
+import type { Answer } from '../support/client.ts';
+import { Cluster } from '../support/cluster.ts';
+import { eventually } from '../support/eventually.ts';
+import { withoutPostgres } from '../support/postgres.ts';
+import { stageOnStore } from '../support/staged-on-store.ts';
+import type { StagedVersion } from '../support/staged-version.ts';
+
+const skip = withoutPostgres === false ? NO_OBJECT_STORES : withoutPostgres;
+
+function ok({ status, text, json }: Answer): any {
+  assert.equal(status, 200, text);
+  return json;
+}
+
+suite('versions of external writers on three nodes', { skip }, () => {
+  let folder: string;
+  let cluster: Cluster;
+  let clients: readonly [Client, Client, Client];
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'tiltyard-nodes-'));
+    cluster = await Cluster.start({ folder, flags: ['--maintenance-running-max=0', '--storage-poll-seconds=3600'] });
+    const [a, b, c] = cluster.nodes.map(({ url }) => new Client(url));
+    assert.ok(a !== undefined && b !== undefined && c !== undefined);
+    clients = [a, b, c];
+  });
+  after(async () => {
+    await cluster.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  interface Managed {
+    readonly name: string;
+    readonly at: string;
+    readonly location: string;
+  }
+
+  /** Created through a node, which owns it from its first write on: ten rows, at version 2. */
+  async function createOwned(name: string, owner: Client = clients[0]): Promise<Managed> {
+    const at = `/v1/table/${name}`;
+    const query = new URLSearchParams({ properties: '{"managed_versioning":"true"}' }).toString();
+    const { location } = ok(await owner.arrow(`${at}/create?${query}`, sampleStream(9)));
+    ok(await owner.arrow(`${at}/insert`, sampleStream(1)));
+    return { name, at, location };
+  }
+
+  async function stage({ location }: Managed, predicate = 'id = 3'): Promise<StagedVersion> {
+    return stageOnStore(cluster.store, location, async (table) => table.delete(predicate));
+  }
+
+  async function toEntries(tables: readonly Managed[]): Promise<readonly object[]> {
+    const entries: object[] = [];
+    for (const table of tables) entries.push({ id: [table.name], ...(await stage(table)) });
+    return entries;
+  }
+
+  const count = async (client: Client, { at }: Managed): Promise<number> =>
+    ok(await client.post(`${at}/count_rows`, {}));
+
+  async function counts(tables: readonly Managed[]): Promise<readonly number[]> {
+    const rows: number[] = [];
+    for (const table of tables) for (const client of clients) rows.push(await count(client, table));
+    return rows;
+  }
+
+  test('a commit through any node is made by the owner of the table, and seen by all at once', async () => {
+    const table = await createOwned('seen');
+    for (const [index, client] of clients.entries()) {
+      const { version } = ok(await client.post(`${table.at}/version/create`, await stage(table, `id = ${index + 3}`)));
+      assert.equal(version.version, 3 + index);
+      assert.equal(version.manifest_path.startsWith('root/seen'), true);
+      assert.match(version.e_tag, /./);
+      assert.deepEqual(await counts([table]), [9 - index, 9 - index, 9 - index]);
+    }
+    ok(await clients[1].post(`${table.at}/update`, { updates: [['price', '1']] }));
+  });
+
+  test('a commit with a key that is repeated through another node is applied once; without one it is a conflict', async () => {
+    const table = await createOwned('keyed');
+    const staged = await stage(table);
+    const headers = { 'idempotency-key': 'managed' };
+    for (const client of clients) {
+      assert.equal(ok(await client.post(`${table.at}/version/create`, staged, headers)).version.version, 3);
+    }
+    const again = await clients[1].post(`${table.at}/version/create`, staged);
+    assert.deepEqual([again.status, again.json.code], [409, 14], again.text);
+  });
+
+  test('of two external writers through two nodes exactly one wins', async () => {
+    const table = await createOwned('raced');
+    const staged = [await stage(table, 'id = 3'), await stage(table, 'id = 4')];
+    const answers = await Promise.all(
+      staged.map(async (each, index) => (clients[index] ?? clients[0]).post(`${table.at}/version/create`, each)),
+    );
+    assert.deepEqual(answers.map(({ status }) => status).toSorted(), [200, 409]);
+    assert.deepEqual(await counts([table]), [9, 9, 9]);
+  });
+
+  /** Kills the first node while its commit is on its way to the store, and gives what lets it arrive. */
+  async function killDuringCommit(table: Managed, staged: StagedVersion): Promise<() => void> {
+    const path = new RegExp(`${table.name}-.*_versions/\\d{20}\\.manifest$`);
+    const held = cluster.store.faults.hold({ method: 'PUT', path });
+    const late = clients[0].post(`${table.at}/version/create`, staged).catch(() => undefined);
+    await held.reached;
+    await cluster.node(0).kill();
+    await late;
+    return () => held.release();
+  }
+
+  test('a commit of a killed node that arrives is found by the next owner, and answers the same request', async () => {
+    const table = await createOwned('arrived');
+    const staged = await stage(table);
+    const arrive = await killDuringCommit(table, staged);
+    arrive();
+    const again = await clients[1].post(`${table.at}/version/create`, staged);
+    assert.equal(ok(again).version.version, 3);
+    assert.equal(again.headers.get('idempotency-replayed'), 'true');
+    await cluster.node(0).start();
+    assert.deepEqual(await counts([table]), [9, 9, 9]);
+  });
+
+  test('a commit of a killed node that arrives after the takeover is fenced off, and has to be made again', async () => {
+    const table = await createOwned('fenced');
+    const staged = await stage(table);
+    const arrive = await killDuringCommit(table, staged);
+    const again = await clients[1].post(`${table.at}/version/create`, staged);
+    assert.deepEqual([again.status, again.json.code], [409, 14], again.text);
+    arrive();
+    assert.equal(await count(clients[1], table), 10);
+    ok(await clients[2].post(`${table.at}/version/create`, await stage(table)));
+    await cluster.node(0).start();
+    assert.deepEqual(await counts([table]), [9, 9, 9]);
+  });
+
+  test('a batch takes tables of different nodes, and all nodes see all of it', async () => {
+    const tables = [await createOwned('mine'), await createOwned('yours', clients[1])];
+    const entries = await toEntries(tables);
+    const { versions } = ok(await clients[2].post('/v1/table/version/batch-create', { entries }));
+    assert.deepEqual(
+      versions.map(({ version }: { version: number }) => version),
+      [3, 3],
+    );
+    assert.deepEqual(await counts(tables), [9, 9, 9, 9, 9, 9]);
+    for (const [index, table] of tables.entries()) {
+      await eventually(async () => {
+        const answer = await (clients[index] ?? clients[0]).post(`${table.at}/update`, { updates: [['price', '1']] });
+        return answer.status === 200;
+      });
+    }
+  });
+
+  test('a batch whose node is killed between two tables is taken back by the node that follows', async () => {
+    const tables = [await createOwned('cut-one'), await createOwned('cut-two')];
+    const entries = await toEntries(tables);
+    // The second of the two, whichever it is.
+    const first = cluster.store.faults.hold({ method: 'PUT', path: /cut-.*_versions\/\d{20}\.manifest$/ });
+    const late = clients[0].post('/v1/table/version/batch-create', { entries }).catch(() => undefined);
+    await first.reached;
+    const second = cluster.store.faults.hold({ method: 'PUT', path: /cut-.*_versions\/\d{20}\.manifest$/ });
+    first.release();
+    await second.reached;
+    for (const client of clients.slice(1)) {
+      for (const table of tables) assert.equal(await count(client, table), 10);
+    }
+    await cluster.node(0).kill();
+    second.release();
+    await late;
+    for (const { at } of tables) ok(await clients[1].post(`${at}/update`, { updates: [['price', '1']] }));
+    for (const client of clients.slice(1)) {
+      for (const table of tables) assert.equal(await count(client, table), 10);
+    }
+    ok(await clients[2].post('/v1/table/version/batch-create', { entries: await toEntries(tables) }));
+    await cluster.node(0).start();
+    assert.deepEqual(await counts(tables), [9, 9, 9, 9, 9, 9]);
+  });
+});
