@@ -23,6 +23,7 @@ import { createVersionsEngine } from './versions/versions.ts';
 
 export type { AppendedRows } from './commits/append.ts';
 export type { ColumnAlteration, NewColumn, NewComputedColumn } from './commits/columns.ts';
+export type { UpdatedRows } from './updates/update.ts';
 export type { CommitGroup, CommitPlan, Committed, MultiCommitPlan, PreparedCommit } from './commits/commit-plan.ts';
 export type { FillRequest, FilledRows } from './computed/fill.ts';
 export type { MergeCounts, MergeRequest } from './commits/merge.ts';

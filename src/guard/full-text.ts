@@ -3,15 +3,16 @@ import type { SqlLimits } from '../model/limits.ts';
 import type { FullTextQuery } from '../model/query.ts';
 import { requireFinite, requireInteger } from './numbers.ts';
 
-const EDITS_MAX = 2;
+const EDITS_MAX = 255;
 const EXPANSIONS_MAX = 1000;
 const PREFIX_CHARACTERS_MAX = 1000;
 const SLOP_MAX = 1000;
 /**
  * What a word costs by its fuzziness, relative to an exact one (about 0.07 ms): the engine searches all words of the index
- * for each fuzzy word that it does not contain. Expansions count once for a clause, each like a word.
+ * for each fuzzy word that it does not contain. The last is for more edits: the engine bounds the size of the automaton
+ * of a word, and builds up to 100 ms on it. Expansions count once for a clause, each like a word.
  */
-const WORD_COST: readonly number[] = [1, 3, 25];
+const WORD_COST = [1, 3, 25, 1500] as const;
 
 /** Depth is checked before each descent: a deep tree is refused before it exhausts the stack. */
 export function guardFullText(query: FullTextQuery, limits: SqlLimits): FullTextQuery {
@@ -127,18 +128,22 @@ function countCost(terms: string, cost: ClauseCost, at: Position): void {
   const { totals, limits } = at;
   const words = terms.match(/[\p{Alphabetic}\p{N}]+/gu) ?? [];
   const { fuzziness, columns = 1, expansions = 0 } = cost;
-  for (const word of words) totals.cost += (WORD_COST[fuzziness ?? editsOf(word)] ?? 1) * columns;
+  for (const word of words) totals.cost += costOf(fuzziness ?? editsOf(word)) * columns;
   totals.cost += expansions;
   if (totals.cost <= limits.fullTextCostMax) return;
-  const [exact, one, two] = WORD_COST;
+  const [exact, one, two, more] = WORD_COST;
   throw invalidInput(
     `full_text_query costs more than ${limits.fullTextCostMax}, counted up to ${at.field}, which has ${words.length} words.`,
-    `Each word costs ${exact} for each column, ${one} with fuzziness 1, ${two} with fuzziness 2, and a fuzzy clause its max_expansions. Lower these, or give fewer words.`,
+    `Each word costs ${exact} for each column, ${one} with fuzziness 1, ${two} with fuzziness 2, ${more} with more, and a fuzzy clause its max_expansions. Lower these, or give fewer words.`,
   );
+}
+
+function costOf(edits: number): number {
+  return WORD_COST[edits] ?? WORD_COST[3];
 }
 
 /** The fuzziness that the engine chooses. */
 function editsOf(word: string): number {
   if (word.length <= 2) return 0;
-  return word.length <= 5 ? 1 : EDITS_MAX;
+  return word.length <= 5 ? 1 : 2;
 }

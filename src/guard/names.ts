@@ -1,5 +1,5 @@
 import { invalidInput } from '../errors/service-error.ts';
-import { checkName, quoteForMessage } from '../model/identifier.ts';
+import { NO_DELIMITER, checkName, quoteForMessage } from '../model/identifier.ts';
 
 /** Names become file names, with a suffix and the marks of an unfinished write. */
 const NAME_BYTES_MAX = 200;
@@ -38,12 +38,10 @@ function isSegment(text: string): boolean {
   return SEGMENT.test(text) && !text.includes('..') && !text.endsWith('.') && !text.endsWith('.lock');
 }
 
-/** Names of indexes are part of URLs like those of tables, but no delimiter divides them. */
-const NO_DELIMITER = '\u0000';
-
 /** The engine's internal indexes have such names; one of a user would make the table unreadable. */
 const ENGINE_PREFIX = '__lance';
 
+/** Names of indexes are part of URLs like those of tables, but no delimiter divides them. */
 export function checkIndexName(name: string): void {
   checkName(name, NO_DELIMITER);
   if (!name.startsWith(ENGINE_PREFIX)) return;

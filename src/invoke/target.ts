@@ -76,7 +76,10 @@ async function findTable(request: TargetRequest): Promise<TableRecord> {
   const isHidden = decide(request, path) === 'hidden';
   const found = isHidden ? undefined : await catalog.tables.find(database.id, path, request.arrivedAt);
   const table = found ?? (await findRenamed(request, path));
-  if (table === undefined) throw tableNotFound(shown, delimiter);
+  if (table === undefined) {
+    if (shown.length > 1) await requireNamespace(request, namespaceOf(path));
+    throw tableNotFound(shown, delimiter);
+  }
   if (decide(request, table.path) === 'forbidden') throw notPermitted(operation.permission);
   return table;
 }

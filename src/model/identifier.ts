@@ -8,6 +8,9 @@ export type TablePath = readonly [string, ...string[]];
 
 export const DEFAULT_DELIMITER = '$';
 
+/** For names that no delimiter divides: no name contains it. */
+export const NO_DELIMITER = '\u0000';
+
 const NAME_BYTES_MAX = 255;
 const PATH_NAMES_MAX = 32;
 const DELIMITER_CHARACTERS_MAX = 8;

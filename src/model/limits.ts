@@ -157,7 +157,7 @@ export const LIMITS = {
     fullTextCostMax: integer(
       20_000,
       [100, 10_000_000],
-      'Most that a full-text query may cost: 1 for each word and column, 3 with fuzziness 1, 25 with fuzziness 2.',
+      'Most that a full-text query may cost: 1 per word and column; with fuzziness 1: 3, 2: 25, more: 1,500.',
     ),
     updatesMax: integer(512, [1, 10_000], 'Most fields that one update may set.'),
   },

@@ -88,6 +88,18 @@ export function branchKey(location: TableLocation, branch: string | undefined): 
   return `${locationKey(location)}\u0000${branch ?? MAIN_BRANCH}`;
 }
 
+/** A location as callers give it, as a plain path when it is a file URI; empty when the URI is malformed. */
+export function readLocation(text: string): string {
+  const trimmed = text.replace(/\/+$/, '');
+  if (!trimmed.startsWith('file://')) return trimmed;
+  try {
+    const { host, pathname } = new URL(trimmed);
+    return host === '' ? decodeURIComponent(pathname) : '';
+  } catch {
+    return '';
+  }
+}
+
 /** The URI under which an embedded client opens the table. */
 export function locationUri(location: TableLocation): string {
   const folder = location.kind === 'listed' ? `${location.directory}.lance` : location.directory;

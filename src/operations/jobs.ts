@@ -7,7 +7,7 @@ import { JobBody, JobReply, ListJobsBody, ListJobsReply } from '../wire/jobs.ts'
 import { defineDatabaseOperation, json, objectReply } from './operation.ts';
 import type { DatabaseRequest, Reply, RequestFacts } from './operation.ts';
 import type { Services } from './services.ts';
-import { cutPage, readPageSize } from './shared/pages.ts';
+import { cutPage, readPageSize, readPageToken, toPageToken } from './shared/pages.ts';
 
 export const listJobs = defineDatabaseOperation({
   id: 'list_jobs',
@@ -19,9 +19,10 @@ export const listJobs = defineDatabaseOperation({
   async run(request, services) {
     const { body, database, delimiter } = request;
     const readable = (await services.jobs.list(database.id)).filter((job) => isReadable(job, request));
-    // The token is the last id of the page before; a job that was forgotten meanwhile starts the list anew.
-    const start = readable.findIndex(({ id }) => id === body.page_token) + 1;
-    const { entries, page_token } = cutPage(readable.slice(start), readPageSize(body.limit, services), ({ id }) => id);
+    const [at, after = ''] = readPageToken(body.page_token, 2) ?? [];
+    const rest = at === undefined ? readable : readable.filter((job) => isBehind(job, Number(at), after));
+    const limit = readPageSize(body.limit, services);
+    const { entries, page_token } = cutPage(rest, limit, ({ id, createdAt }) => toPageToken([String(createdAt), id]));
     const jobs = entries.map(({ id, subject, state, createdAt }) => ({
       job_id: id,
       table: formatPath(subject.table, delimiter),
@@ -56,6 +57,11 @@ export const cancelJob = defineDatabaseOperation({
     return replyWithJob((await services.jobs.cancel(job.id)) ?? job, request);
   },
 });
+
+/** In the order of the list, which stays valid when the last job of the page before is forgotten. */
+function isBehind({ id, createdAt }: JobSummary, at: number, after: string): boolean {
+  return createdAt < at || (createdAt === at && id < after);
+}
 
 /** A job is shown to those who may read its table. */
 function isReadable(job: JobSummary, { caller, database }: RequestFacts): boolean {

@@ -1,6 +1,7 @@
 import { ServiceError, invalidInput } from '../errors/service-error.ts';
 import { guardProperties } from '../guard/metadata.ts';
 import { isPermitted, visibleNamespaces } from '../model/access.ts';
+import { NO_DELIMITER, checkName } from '../model/identifier.ts';
 import type { NamespacePath } from '../model/identifier.ts';
 import { namespaceNotFound, notPermitted } from '../model/refusals.ts';
 import {
@@ -16,7 +17,7 @@ import { EmptyBody, NoContent } from '../wire/shapes.ts';
 import { defineNamespaceOperation, defineNewNamespaceOperation, json, objectReply, toShownPath } from './operation.ts';
 import type { NamespaceRequest, Reply } from './operation.ts';
 import type { Services } from './services.ts';
-import { collectPages, cutPage, readLimit } from './shared/pages.ts';
+import { collectPages, cutPage, readLimit, readNameToken } from './shared/pages.ts';
 import { readWord } from './shared/parameters.ts';
 import { toCommitEntry } from './shared/record-commit.ts';
 import { removeData } from './tables/drop-table.ts';
@@ -81,8 +82,8 @@ export const listNamespaces = defineNamespaceOperation({
   replies: [json(ListNamespacesReply, 'Names in order.')],
   async run({ caller, database, namespace: parent, query }, services) {
     const limit = readLimit(query, services.limits.http.unpagedNamesMax);
-    const token = query['page_token'];
-    const start = token === undefined || token === '' ? undefined : [...parent, token];
+    const token = readNameToken(query['page_token'], (name) => checkName(name, NO_DELIMITER));
+    const start = token === undefined ? undefined : [...parent, token];
     const children = visibleNamespaces(caller, database.name, parent);
     const paths = children === 'all' ? undefined : children.map((name) => [...parent, name]);
     const page = { databaseId: database.id, parent, paths };

@@ -1,10 +1,9 @@
-import { invalidInput } from '../errors/service-error.ts';
 import { formatPath } from '../model/identifier.ts';
 import type { SlowQuery } from '../slow-queries/slow-queries.ts';
 import type { Sent } from '../wire/shapes.ts';
 import { ListSlowQueriesBody, ListSlowQueriesReply } from '../wire/operating/slow-queries.ts';
 import { defineDatabaseOperation, json, objectReply } from './operation.ts';
-import { cutPage, readPageSize } from './shared/pages.ts';
+import { cutPage, readPageSize, unknownPageToken } from './shared/pages.ts';
 
 export const listSlowQueries = defineDatabaseOperation({
   id: 'list_slow_queries',
@@ -27,7 +26,7 @@ export const listSlowQueries = defineDatabaseOperation({
 function readPageToken(token: string | undefined): number {
   if (token === undefined || token === '') return Infinity;
   if (/^\d{1,15}$/.test(token)) return Number(token);
-  throw invalidInput('The page token is not one of this listing.', 'Give the page_token of the page before.');
+  throw unknownPageToken();
 }
 
 function toShape(query: SlowQuery, delimiter: string): Sent<ListSlowQueriesReply['slow_queries'][number]> {

@@ -30,9 +30,11 @@ export type ListTablesReply = Type.Static<typeof ListTablesReply>;
 export const DescribeTableBody = Shape.requestBody({
   ...Shape.stateFields,
   tag: Type.Optional(Type.String({ minLength: 1, description: 'Instead of `version` and `branch`.' })),
-  with_table_uri: Shape.optionalFlag(),
-  load_detailed_metadata: Shape.optionalFlag(),
-  check_declared: Shape.optionalFlag(),
+  with_table_uri: Shape.optionalFlag('Adds `table_uri`.'),
+  load_detailed_metadata: Shape.optionalFlag(
+    'Adds `stats` and `metadata`; `false` leaves out names, version and schema too.',
+  ),
+  check_declared: Shape.optionalFlag('`false` leaves out `is_only_declared`.'),
   vend_credentials: Shape.optionalFlag('Adds short-lived credentials for the files of the table to `storage_options`.'),
 });
 export type DescribeTableBody = Type.Static<typeof DescribeTableBody>;
@@ -48,11 +50,11 @@ export const DescribeTableQuery = Shape.queryParameters({
 const ManagedVersioning = Type.Boolean({ description: 'Writers of files commit their versions through the service.' });
 
 export const DescribeTableReply = Shape.replyBody({
-  table: Type.String(),
-  namespace: Type.Array(Type.String()),
+  table: Shape.optionalText(),
+  namespace: Type.Optional(Type.Array(Type.String())),
   version: Type.Optional(Shape.Version),
   location: Type.String(),
-  table_uri: Type.String(),
+  table_uri: Shape.optionalText('With `with_table_uri`.'),
   schema: Type.Optional(Shape.anyObject('The Arrow schema as JSON.')),
   stats: Type.Optional(
     Type.Object(
@@ -61,7 +63,7 @@ export const DescribeTableReply = Shape.replyBody({
     ),
   ),
   metadata: Type.Optional(Shape.StringMap),
-  is_only_declared: Type.Boolean({ description: 'The table has no data yet, and so neither version nor schema.' }),
+  is_only_declared: Shape.optionalFlag('The table has no data yet, and so neither version nor schema.'),
   storage_options: Shape.StringMap,
   properties: Type.Union([Shape.StringMap, Type.Null()]),
   managed_versioning: ManagedVersioning,

@@ -62,6 +62,8 @@ describe('guardFullText', () => {
     refusedFrom(6651, { fuzziness: 1, maxExpansions: 50 });
     refusedFrom(799, { fuzziness: 2, maxExpansions: 50 });
     refusedFrom(799, { fuzziness: undefined, maxExpansions: 50 });
+    refusedFrom(14, { fuzziness: 3, maxExpansions: 50 });
+    refusedFrom(14, { fuzziness: 9, maxExpansions: 50 });
     refusedFrom(761, { fuzziness: 2, maxExpansions: 1000 });
     guardFullText(match({ terms: 'it is an ox or so '.repeat(500), fuzziness: undefined }), sqlLimits);
     const columns = Array.from({ length: 200 }, (_, column): [string] => [`c${column}`]);
@@ -73,7 +75,7 @@ describe('guardFullText', () => {
   for (const [title, change, field] of [
     ['an infinite boost', { boost: Number.POSITIVE_INFINITY }, 'boost'],
     ['a boost that is no number', { boost: Number.NaN }, 'boost'],
-    ['a fuzziness of 3', { fuzziness: 3 }, 'fuzziness'],
+    ['a fuzziness of 256', { fuzziness: 256 }, 'fuzziness'],
     ['a negative fuzziness', { fuzziness: -1 }, 'fuzziness'],
     ['no expansions', { maxExpansions: 0 }, 'max_expansions'],
     ['a billion expansions', { maxExpansions: 1e9 }, 'max_expansions'],

@@ -11,7 +11,15 @@ import { requireNamespaceId } from '../namespaces/namespace-rows.ts';
 import { toPathText, toTablePath } from '../path-text.ts';
 import type { Sql } from '../store.ts';
 import { releaseRow } from './lifecycle.ts';
-import { chooseLocation, findVisible, insertTable, toTableRecord, toTableRow, visibleTables } from './table-rows.ts';
+import {
+  chooseLocation,
+  findVisible,
+  insertTable,
+  tableExists,
+  toTableRecord,
+  toTableRow,
+  visibleTables,
+} from './table-rows.ts';
 import type { NewTableRow } from './table-rows.ts';
 
 export interface NewDeclaration {
@@ -87,7 +95,8 @@ export function createDeclarationStore({ read, write, append, roots, now }: Cata
       const { databaseId, path, location } = registration;
       return write(async (sql) => {
         const createdAt = now();
-        const former = replaces ? await findVisible(sql, databaseId, path) : undefined;
+        const former = await findVisible(sql, databaseId, path);
+        if (former !== undefined && !replaces) throw tableExists(path);
         if (former !== undefined) await releaseRow(sql, former, createdAt);
         const owner = await findOwner(sql, databaseId, roots.toStored(locationUri(location)));
         if (owner !== undefined && owner.kind !== 'released') throw locationTaken();

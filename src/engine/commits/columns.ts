@@ -13,6 +13,7 @@ import { engineCall } from '../native/engine-errors.ts';
 import type { NativeAlteration, NativeTable } from '../native/native.ts';
 import type { EngineParts } from '../parts.ts';
 import { readSchema } from '../tables/table-handle.ts';
+import { refuseAmbiguousNames } from '../workarounds/ambiguous-names.ts';
 import { planChange } from './commit-plan.ts';
 import type { CommitPlan } from './commit-plan.ts';
 import { isInsideList } from './schema-fit.ts';
@@ -44,7 +45,12 @@ export interface ColumnAlteration {
 export function planAddColumns(columns: readonly NewColumn[], columnsMax: number): CommitPlan<object> {
   // Allowing nulls is a second commit, which may be missing.
   return planChange(['merge'], async (table) => {
-    checkAdditions(columns, await table.schema(), columnsMax);
+    const schema = await table.schema();
+    checkAdditions(columns, schema, columnsMax);
+    refuseAmbiguousNames(
+      schema,
+      columns.map((column) => (column.kind === 'calculated' ? column.expression : undefined)),
+    );
     return async () => addColumns(table.native, columns);
   });
 }

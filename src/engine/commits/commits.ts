@@ -7,6 +7,8 @@ import { engineCall, retryConflicts } from '../native/engine-errors.ts';
 import type { EngineParts } from '../parts.ts';
 import type { WriteTarget } from '../tables/table-handle.ts';
 import type { MergeSource } from '../workarounds/merge-index.ts';
+import { refuseAmbiguousNames } from '../workarounds/ambiguous-names.ts';
+import { planCrossedUpdate } from '../updates/crossed-update.ts';
 import { UpdatePlan } from '../updates/update.ts';
 import type { UpdateRequest } from '../updates/update.ts';
 import { planFill } from '../computed/fill.ts';
@@ -35,6 +37,8 @@ export function createCommitsEngine(parts: EngineParts) {
     takesTwoCommits: async (target: WriteTarget, request: UpdateRequest) => takesTwoCommits(parts, target, request),
     recomputingUpdate: (target: WriteTarget, request: UpdateRequest) => planRecomputingUpdate(parts, target, request),
     fillComputed: (request: FillRequest) => planFill(parts, request),
+    /** For an update whose expressions read what it sets; `undefined` for others. */
+    crossedUpdate: (target: WriteTarget, request: UpdateRequest) => planCrossedUpdate(parts, target, request),
     delete: planDelete,
     merge: (source: MergeSource, request: MergeRequest) => planMerge(parts, source, request),
     overwrite: (data: OverwriteData) => planOverwrite(parts, data),
@@ -59,13 +63,16 @@ export function createCommitsEngine(parts: EngineParts) {
 function planDelete(predicate: GuardedSql): CommitPlan<{ readonly rowsDeleted: number }> {
   return {
     kinds: ['delete'],
-    prepare: async (table) => ({
-      async commit() {
-        const { numDeletedRows, version } = await engineCall(async () => table.native.delete(predicate));
-        table.moved(version);
-        return { version, outcome: { rowsDeleted: numDeletedRows } };
-      },
-    }),
+    async prepare(table) {
+      refuseAmbiguousNames(await table.schema(), [predicate]);
+      return {
+        async commit() {
+          const { numDeletedRows, version } = await engineCall(async () => table.native.delete(predicate));
+          table.moved(version);
+          return { version, outcome: { rowsDeleted: numDeletedRows } };
+        },
+      };
+    },
   };
 }
 

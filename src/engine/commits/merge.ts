@@ -10,6 +10,7 @@ import { engineCall, storeRows } from '../native/engine-errors.ts';
 import type { NativeMerge } from '../native/native.ts';
 import type { EngineParts } from '../parts.ts';
 import type { OpenTable } from '../tables/table-handle.ts';
+import { refuseAmbiguousNames } from '../workarounds/ambiguous-names.ts';
 import { canUseIndex } from '../workarounds/merge-index.ts';
 import type { MergeSource } from '../workarounds/merge-index.ts';
 import type { CommitPlan, Committed } from './commit-plan.ts';
@@ -47,6 +48,7 @@ export function planMerge(parts: EngineParts, given: MergeSource, request: Merge
     kinds: ['update', 'append', 'delete'],
     async prepare(table) {
       const schema = await table.schema();
+      refuseAmbiguousNames(schema, [request.updateFilter, request.deleteFilter]);
       const keys = requireKeys(request.on, schema, given.schema);
       if (request.insertNew) requireFit(given.schema, schema);
       else requireKnown(given.schema.fields, schema.fields);

@@ -9,6 +9,7 @@ import { toAssignmentTree, toColumnUpdates, toTypedValue } from '../updates/assi
 import type { UpdateRequest, UpdatedRows } from '../updates/update.ts';
 import { refuseCrossReferences } from '../workarounds/cross-references.ts';
 import { keepNullStructs } from '../workarounds/filtered-scans.ts';
+import type { ComputedColumn } from './definitions.ts';
 import { mayReadUpdated, planRecomputation } from './recompute.ts';
 
 export async function takesTwoCommits(
@@ -51,18 +52,20 @@ export function planRecomputingUpdate(
       const outcome = { rowsUpdated: first.rowsUpdated };
       if (first.rowsUpdated === 0 || after.length === 0) return { version: first.version, outcome };
       const firstAddress = await firstAddressOf(parts, target, first.version);
-      const columns = after.map(({ field, expression }): [string, string] => {
-        return [field.name, toTypedValue(expression, field, [field.name])];
-      });
-      const { version } = await update(`(_rowaddr >= ${firstAddress})`, columns);
+      const { version } = await update(`(_rowaddr >= ${firstAddress})`, toColumnValues(after));
       return { version, outcome };
     },
     close: () => opened?.close(),
   };
 }
 
+/** Computed columns, each with its expression. */
+export function toColumnValues(columns: readonly ComputedColumn[]): [column: string, expression: string][] {
+  return columns.map(({ field, expression }) => [field.name, toTypedValue(expression, field, [field.name])]);
+}
+
 /** The lowest address that a row written by a commit can have. */
-async function firstAddressOf(
+export async function firstAddressOf(
   { storages }: EngineParts,
   { location, branch }: WriteTarget,
   version: number,

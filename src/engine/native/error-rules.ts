@@ -210,6 +210,11 @@ export const ERROR_RULES = {
     /column (\S+) has type .*, is not utf8|FTS field '(.+?)' must resolve to Utf8/,
     'The column {1} does not hold text.',
   ),
+  'full-text-too-fuzzy': invalid(
+    /Levenshtein automaton exceeds size limit/,
+    'The fuzziness of the full-text query is too large for its longest word.',
+    'Give a smaller fuzziness, or 0 for words as they are written.',
+  ),
   'full-text-empty-boolean': invalid(
     /boolean query must have at least one should\/must query|FTS query must contain at least one leaf query/,
     'A boolean full-text query needs at least one clause that must or should match.',

@@ -7,6 +7,7 @@ import type { EngineRelease } from '../native/engine-release.ts';
 import type { NativeFullTextSearch, NativeQuery, NativeTable, NativeVectorQuery } from '../native/native.ts';
 import type { EngineParts } from '../parts.ts';
 import type { OpenTable } from '../tables/table-handle.ts';
+import { refuseAmbiguousNames } from '../workarounds/ambiguous-names.ts';
 import { toScanFilter } from '../workarounds/filtered-scans.ts';
 import { searchColumn, toNativeSearch } from './full-text-query.ts';
 import { requireVectorColumn } from './vector-column.ts';
@@ -31,6 +32,9 @@ export async function planQuery(
   query: Query,
 ): Promise<QueryPlan> {
   const schema = await table.schema();
+  const { filter, projection } = query;
+  const expressions = projection?.kind === 'aliases' ? projection.columns.map(([, expression]) => expression) : [];
+  refuseAmbiguousNames(schema, [filter, ...expressions]);
   const vectorColumn = query.vectors.length === 0 ? undefined : requireVectorColumn(query, schema);
   const searched = { native: table.native, schema, factory: native.JsFullTextQuery };
   const search = query.fullText === undefined ? undefined : await toNativeSearch(query.fullText, searched);

@@ -5,6 +5,7 @@ import { changedMeanwhile, planRecomputation } from '../computed/recompute.ts';
 import { engineCall } from '../native/engine-errors.ts';
 import type { EngineParts } from '../parts.ts';
 import type { OpenTable, WriteTarget } from '../tables/table-handle.ts';
+import { refuseAmbiguousNames } from '../workarounds/ambiguous-names.ts';
 import { refuseCrossReferences } from '../workarounds/cross-references.ts';
 import { keepNullStructs } from '../workarounds/filtered-scans.ts';
 import { toAssignmentTree, toColumnUpdates } from './assignments.ts';
@@ -68,6 +69,7 @@ async function prepareUpdate(
 ): Promise<() => Promise<Committed<UpdatedRows>>> {
   const { predicate } = update;
   const schema = await table.schema();
+  refuseAmbiguousNames(schema, [predicate]);
   refuseCrossReferences(update.tree, schema);
   const { tree, after } = planRecomputation(update.tree, schema, sqlLimits);
   if (after.length > 0) throw changedMeanwhile();

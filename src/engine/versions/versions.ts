@@ -18,10 +18,10 @@ export interface TableVersion {
   readonly manifestPath: string;
 }
 
-/** From the start up to, but not including, the end. */
+/** From the start up to, but not including, the end; without an end, up to the latest, which stays. */
 export interface VersionRange {
   readonly start: number;
-  readonly end: number;
+  readonly end: number | undefined;
 }
 
 /** The history of tables: versions, tags, branches, and statistics of a version. */
@@ -91,7 +91,9 @@ async function removeVersions(tables: OpenTables, target: WriteTarget, ranges: r
   const storage = tables.storages.of(target.location.root);
   const versions = await listVersions(tables, target);
   const latest = versions.at(-1)?.version ?? 0;
-  const doomed = versions.filter(({ version }) => ranges.some(({ start, end }) => version >= start && version < end));
+  const doomed = versions.filter(({ version }) =>
+    ranges.some(({ start, end = latest }) => version >= start && version < end),
+  );
   if (doomed.some(({ version }) => version === latest)) {
     throw invalidInput(
       `Version ${latest} is the latest and cannot be deleted.`,

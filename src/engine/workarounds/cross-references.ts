@@ -1,27 +1,73 @@
 import { invalidInput } from '../../errors/service-error.ts';
-import { quotePath } from '../../model/field-path.ts';
+import { quotePath, sqlFieldReference } from '../../model/field-path.ts';
 import type { GuardedSql } from '../../model/query.ts';
 import type { Schema } from '../../model/schema.ts';
-import { referredColumns } from '../computed/references.ts';
-import type { AssignmentNode, AssignmentTree } from '../updates/assignments.ts';
+import { findReferences, referredColumns } from '../computed/references.ts';
+import type { Assignment, AssignmentNode, AssignmentTree } from '../updates/assignments.ts';
 
-/**
+/*
  * Seen in @lancedb/lancedb 0.31.0 and 0.39.0: one update computes its columns one after the other, in random order, each from the values
  * that the previous ones have written. An expression that reads another updated column would see its old or its new value
- * by chance, so it is refused. A column may read itself: fields of one struct are one column. Can go when every expression
- * sees the old values.
+ * by chance. A column may read itself: fields of one struct are one column. Can go when every expression sees the old
+ * values.
  */
-export function refuseCrossReferences(tree: AssignmentTree, schema: Schema): void {
+
+/** Whether an expression may read a column that another one sets. Says yes too often, never too rarely. */
+export function mayCross(assignments: readonly Assignment[]): boolean {
+  const columns = new Set(assignments.map(({ path }) => path[0].toLowerCase()));
+  return assignments.some(({ path, expression }) =>
+    findReferences(expression, NO_COLUMNS).some(({ token: { text } }) => {
+      return text.toLowerCase() !== path[0].toLowerCase() && columns.has(text.toLowerCase());
+    }),
+  );
+}
+
+const NO_COLUMNS: Schema = { fields: [], metadata: new Map() };
+
+/** The updated columns that the expressions of others read. */
+export function findCrossedColumns(tree: AssignmentTree, schema: Schema): readonly string[] {
+  const crossed = new Set<string>();
   for (const [column, node] of tree) {
     for (const expression of expressionsOf(node)) {
-      const other = referredColumns(expression, schema).find((name) => name !== column && tree.has(name));
-      if (other === undefined) continue;
-      throw invalidInput(
-        `The expression for ${quotePath([column])} reads ${quotePath([other])}, which the same request updates.`,
-        'Whether it would see the old value or the new one is not certain; send the two updates one after the other.',
-      );
+      for (const name of referredColumns(expression, schema)) {
+        if (name !== column && tree.has(name)) crossed.add(name);
+      }
     }
   }
+  return [...crossed];
+}
+
+/** For an update of one commit. */
+export function refuseCrossReferences(tree: AssignmentTree, schema: Schema): void {
+  const [crossed] = findCrossedColumns(tree, schema);
+  if (crossed === undefined) return;
+  throw invalidInput(
+    `An expression reads ${quotePath([crossed])}, which the same commit updates.`,
+    'Send the updates one after the other.',
+  );
+}
+
+/** The same assignments, whose expressions read the copies of other columns. A column still reads itself. */
+export function readCopies(tree: AssignmentTree, copies: ReadonlyMap<string, string>, schema: Schema): AssignmentTree {
+  return new Map([...tree].map(([column, node]) => [column, rewrite(node)]));
+
+  function rewrite(node: AssignmentNode): AssignmentNode {
+    if (node.kind === 'value') return { kind: 'value', expression: rename(node.expression, copies, schema) };
+    return { kind: 'fields', fields: new Map([...node.fields].map(([name, child]) => [name, rewrite(child)])) };
+  }
+}
+
+function rename(expression: GuardedSql, copies: ReadonlyMap<string, string>, schema: Schema): GuardedSql {
+  let renamed = '';
+  let end = 0;
+  for (const { column, token } of findReferences(expression, schema)) {
+    const copy = column === undefined ? undefined : copies.get(column);
+    if (copy === undefined) continue;
+    renamed += expression.slice(end, token.start) + sqlFieldReference([copy]);
+    end = token.end;
+  }
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Guarded before; only names were replaced by names.
+  return (renamed + expression.slice(end)) as GuardedSql;
 }
 
 export function* expressionsOf(node: AssignmentNode): Generator<GuardedSql> {

@@ -21,7 +21,7 @@ import type { Sent } from '../../wire/shapes.ts';
 import { defineServerOperation, json, objectReply } from '../operation.ts';
 import type { Reply, ServerRequest } from '../operation.ts';
 import type { Services } from '../services.ts';
-import { collectPages, cutPage, readPageSize } from '../shared/pages.ts';
+import { collectPages, cutPage, readIdToken, readPageSize } from '../shared/pages.ts';
 import { readGrant, reportChange, requireGivable, toGrantShape } from './access-rules.ts';
 
 /** Keys and clients differ in their secrets; the rules about them are the same. */
@@ -137,11 +137,12 @@ async function create(
 
 async function list(kind: CredentialKind, { body, caller }: ServerRequest<PageBody>, services: Services) {
   const limit = readPageSize(body.limit, services);
+  const after = readIdToken(body.page_token);
   const databases = administeredDatabases(caller);
   const store = storeOf(kind, services.catalog);
   const found = await collectPages<CredentialRecord>(
     limit + 1,
-    async (last, wanted) => store.list({ limit: wanted, databases, after: last?.id ?? body.page_token }),
+    async (last, wanted) => store.list({ limit: wanted, databases, after: last?.id ?? after }),
     (record) => isVisible(record, caller),
   );
   const { entries, page_token } = cutPage(found, limit, ({ id }) => id);

@@ -51,7 +51,7 @@ export const listDatabases = defineServerOperation({
   replies: [json(ListDatabasesReply, 'By name.')],
   async run({ body, caller }, services) {
     const limit = readPageSize(body.limit, services);
-    const [after] = body.page_token === undefined ? [] : readPageToken(body.page_token, 1);
+    const [after] = readPageToken(body.page_token, 1) ?? [];
     const all = await services.catalog.databases.list();
     const rest = all
       .map(({ name }) => name)

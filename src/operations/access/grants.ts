@@ -57,7 +57,7 @@ export const listGrants = defineServerOperation({
     const limit = readPageSize(body.limit, services);
     const { principal, page_token: token } = body;
     const databases = chooseDatabases(caller, body.database);
-    const start = token === undefined ? undefined : readToken(token);
+    const start = readToken(token);
     const { grants: store } = services.catalog;
     const found = await collectPages<GivenGrant>(
       limit + 1,
@@ -80,8 +80,10 @@ function toToken({ principal, role, database, path }: GivenGrant): string {
   return toPageToken([principal, role, database ?? '', ...path]);
 }
 
-function readToken(token: string): GivenGrant {
-  const [principal = '', roleName = '', database = '', ...path] = readPageToken(token, 3);
+function readToken(token: string | undefined): GivenGrant | undefined {
+  const position = readPageToken(token, 3);
+  if (position === undefined) return undefined;
+  const [principal = '', roleName = '', database = '', ...path] = position;
   const role = ROLES.find((each) => each === roleName) ?? 'reader';
   return { principal, role, database: database === '' ? undefined : database, path };
 }

@@ -9,7 +9,7 @@ import { ListQuotasReply, PageBody, QuotaReply, RemoveQuotaBody, SetQuotaBody } 
 import type { GivenQuota, QuotaShape } from '../../wire/access.ts';
 import type { Sent } from '../../wire/shapes.ts';
 import { defineServerOperation, json, objectReply } from '../operation.ts';
-import { cutPage, readPageSize } from '../shared/pages.ts';
+import { cutPage, readPageSize, unknownPageToken } from '../shared/pages.ts';
 import { reportChange, requireServerAdministrator } from './access-rules.ts';
 
 /** Only administrators of the server change quotas: those of a database could otherwise lift their own. */
@@ -61,11 +61,18 @@ export const listQuotas = defineServerOperation({
   async run({ body, caller }, services) {
     requireServerAdministrator(caller);
     const limit = readPageSize(body.limit, services);
-    const found = await services.catalog.quotas.list({ after: body.page_token, limit: limit + 1 });
+    const after = readQuotaToken(body.page_token);
+    const found = await services.catalog.quotas.list({ after, limit: limit + 1 });
     const { entries, page_token } = cutPage(found, limit, ({ subject }) => subject);
     return objectReply<typeof ListQuotasReply>({ quotas: entries.map(toGivenQuota), page_token });
   },
 });
+
+function readQuotaToken(token: string | undefined): string | undefined {
+  if (token === undefined || token === '') return undefined;
+  if (/^(?:client|database|key):[0-9a-z]{1,64}$/.test(token)) return token;
+  throw unknownPageToken();
+}
 
 /** Wire names of limits. A rate of 0 would mean no request at all: that is a revoked key. */
 const LIMITS = {

@@ -1,3 +1,4 @@
+import type { UpdatedRows } from '../../engine/engine.ts';
 import { guardTableProperties } from '../../guard/metadata.ts';
 import { guardSql } from '../../guard/sql/guard-sql.ts';
 import { parseFieldPath } from '../../model/field-path.ts';
@@ -30,18 +31,19 @@ export const updateTable = defineTableOperation({
       ...describeWrite(request, body.branch),
       properties: body.properties,
       growth: SOME_BYTES,
-      toFields: ({ rowsUpdated }: { readonly rowsUpdated: number }) => ({
-        updated_rows: rowsUpdated,
-        rows_updated: rowsUpdated,
-      }),
+      toFields: ({ rowsUpdated }: UpdatedRows) => ({ updated_rows: rowsUpdated, rows_updated: rowsUpdated }),
     };
-    const result = (await commits.takesTwoCommits(target, update))
-      ? await services.writes.runSeveral({ ...write, plan: commits.recomputingUpdate(target, update) })
-      : await services.writes.run({
-          ...write,
-          plan: commits.update(target, update),
-          rule: { from: 'added-rows', names: ['updated_rows', 'rows_updated'] },
-        });
+    const several =
+      commits.crossedUpdate(target, update) ??
+      ((await commits.takesTwoCommits(target, update)) ? commits.recomputingUpdate(target, update) : undefined);
+    const result =
+      several === undefined
+        ? await services.writes.run({
+            ...write,
+            plan: commits.update(target, update),
+            rule: { from: 'added-rows', names: ['updated_rows', 'rows_updated'] },
+          })
+        : await services.writes.runSeveral({ ...write, plan: several });
     return replyToWrite(result, ({ properties = table.properties }) => ({ properties }));
   },
 });

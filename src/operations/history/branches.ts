@@ -17,7 +17,7 @@ export const listBranches = defineTableOperation({
   query: ListQuery,
   replies: [json(ListBranchesReply, 'The branches by name.')],
   async run(request, services) {
-    const page = readPage(request, services);
+    const page = readPage(request, services, guardNewBranchName);
     const found = await services.engine.versions.listBranches(request.table.location, withNext(page));
     const { entries, page_token } = cutPage(found, page.limit, ({ name }) => name);
     const branches = entries.map(({ name, parentBranch, parentVersion, createdAtSeconds, manifestBytes }) => {

@@ -17,7 +17,7 @@ export const listTags = defineTableOperation({
   query: ListQuery,
   replies: [json(ListTagsReply, 'The tags by name.')],
   async run(request, services) {
-    const page = readPage(request, services);
+    const page = readPage(request, services, guardTagName);
     const found = await services.engine.versions.listTags(request.table.location, withNext(page));
     const { entries, page_token } = cutPage(found, page.limit, ({ name }) => name);
     const shapes = entries.map(({ name, version, branch, manifestBytes, createdAt }) => {

@@ -12,7 +12,7 @@ import { EmptyBody } from '../../wire/shapes.ts';
 import { defineDatabaseOperation, json, objectReply, toShownPath } from '../operation.ts';
 import type { DatabaseRequest, Reply, RequestFacts } from '../operation.ts';
 import type { Services } from '../services.ts';
-import { readLimit } from '../shared/pages.ts';
+import { readIdToken, readLimit } from '../shared/pages.ts';
 import { readFlag, readWord } from '../shared/parameters.ts';
 
 /** How many pages are searched for a caller who may see few of their records. */
@@ -32,7 +32,7 @@ export const listTransactions = defineDatabaseOperation({
     const limit = readLimit(query, services.limits.http.pageSizeMax);
     const isNewestFirst = readFlag(query, 'newest_first') ?? false;
     const visible: TransactionRecord[] = [];
-    let after = readPageToken(query['page_token']);
+    let after = readIdToken(query['page_token']);
     let hasMore = true;
     for (let page = 0; page < PAGES_MAX && hasMore && visible.length < limit; page += 1) {
       const search = { databaseId: database.id, after, limit: limit + 1, isNewestFirst };
@@ -108,13 +108,6 @@ async function requireTransaction(
   const record = await services.catalog.transactions.find(id);
   if (record !== undefined && maySee(request, record)) return record;
   throw new ServiceError('TransactionNotFound', `The transaction ${quoteForMessage(id)} was not found.`);
-}
-
-function readPageToken(token: string | undefined): string | undefined {
-  if (token === undefined || token === '') return undefined;
-  if (/^[0-9a-z]{26}$/.test(token)) return token;
-  const hint = 'Give the page_token of the page before, or the id of a transaction.';
-  throw invalidInput('The page token is not one of this listing.', hint);
 }
 
 function replyWithTransaction(request: RequestFacts, record: TransactionRecord): Reply {

@@ -15,7 +15,7 @@ import {
 } from '../../wire/history/versions.ts';
 import { defineTableOperation, json, objectReply } from '../operation.ts';
 import type { Services } from '../services.ts';
-import { cutPage, readPage } from '../shared/pages.ts';
+import { cutPage, readPage, unknownPageToken } from '../shared/pages.ts';
 import { runChange } from '../shared/record-commit.ts';
 import { toTableState } from '../shared/table-state.ts';
 import { runWrite } from '../shared/write-reply.ts';
@@ -109,7 +109,7 @@ function selectAfter(versions: readonly TableVersion[], after: number | undefine
 function readToken(token: string | undefined): number | undefined {
   if (token === undefined) return undefined;
   if (/^\d{1,15}$/.test(token)) return Number(token);
-  throw invalidInput('The page_token is none that this listing gave.');
+  throw unknownPageToken();
 }
 
 function readDescending(text: string | undefined): boolean | undefined {
@@ -124,8 +124,8 @@ function readRanges({ ranges }: DeleteVersionsBody, rangesMax: number): readonly
     throw invalidInput(`ranges has ${ranges.length} entries.`, hint);
   }
   return ranges.map(({ start_version, end_version }, index) => {
-    const end = end_version === -1 ? Infinity : end_version;
-    if (end > start_version) return { start: start_version, end };
+    if (end_version === -1) return { start: start_version, end: undefined };
+    if (end_version > start_version) return { start: start_version, end: end_version };
     throw invalidInput(`ranges[${index}] ends before it starts.`, 'The start belongs to the range, the end does not.');
   });
 }

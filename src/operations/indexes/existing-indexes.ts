@@ -1,4 +1,5 @@
 import { ServiceError, invalidInput } from '../../errors/service-error.ts';
+import { checkIndexName } from '../../guard/names.ts';
 import { requireInteger } from '../../guard/numbers.ts';
 import { parseFieldPath } from '../../model/field-path.ts';
 import { quoteForMessage } from '../../model/identifier.ts';
@@ -22,7 +23,7 @@ import { BranchQuery } from '../../wire/shapes.ts';
 import type { Sent } from '../../wire/shapes.ts';
 import { defineTableOperation, json, objectReply } from '../operation.ts';
 import type { Dialect, TableRequest } from '../operation.ts';
-import { cutPage, readPageSize } from '../shared/pages.ts';
+import { cutPage, readNameToken, readPageSize } from '../shared/pages.ts';
 import { orReport } from '../shared/record-commit.ts';
 import { readState, toTableState } from '../shared/table-state.ts';
 import { runWrite } from '../shared/write-reply.ts';
@@ -38,11 +39,12 @@ export const listIndices = defineTableOperation({
   replies: [json(ListIndicesReply, 'The indexes, by name.')],
   async run({ table, body, dialect }, services) {
     const limit = readPageSize(body.limit, services);
+    const after = readNameToken(body.page_token, checkIndexName);
     const state = toTableState(table, body);
     const all = await services.engine.indexes.list(state);
     const rest = all
       .filter((index) => isShown(index, dialect))
-      .filter(({ name }) => body.page_token === undefined || name > body.page_token)
+      .filter(({ name }) => after === undefined || name > after)
       .toSorted((one, other) => (one.name < other.name ? -1 : 1));
     const { entries, page_token } = cutPage(rest, limit, ({ name }) => name);
     return objectReply<typeof ListIndicesReply>({

@@ -1,5 +1,6 @@
 import { setImmediate as nextEventLoopTick } from 'node:timers/promises';
 import { invalidInput } from '../../errors/service-error.ts';
+import type { ServiceError } from '../../errors/service-error.ts';
 import { requireInteger } from '../../guard/numbers.ts';
 import { parseJson } from '../../model/strict-json.ts';
 import type { ListBody } from '../../wire/shapes.ts';
@@ -13,9 +14,12 @@ export interface Page {
 }
 
 /** From the query, or else from the body. The LanceDB client knows no pages here: without a limit it gets everything. */
-export function readPage({ query, dialect, body }: TableRequest<ListBody>, services: Services): Page {
-  const token = query['page_token'] ?? body.page_token;
-  const after = token === '' ? undefined : token;
+export function readPage(
+  { query, dialect, body }: TableRequest<ListBody>,
+  services: Services,
+  checkName: (name: string) => void = () => {},
+): Page {
+  const after = readNameToken(query['page_token'] ?? body.page_token, checkName);
   if (query['limit'] !== undefined) return { after, limit: readLimit(query, services.limits.http.pageSizeMax) };
   const isUnlimited = body.limit === undefined && dialect === 'lancedb';
   return { after, limit: isUnlimited ? undefined : readPageSize(body.limit, services) };
@@ -54,16 +58,39 @@ export function withNext({ after, limit }: Page): Page {
   return { after, limit: limit === undefined ? undefined : limit + 1 };
 }
 
+export function unknownPageToken(): ServiceError {
+  return invalidInput('The page token is not one of this listing.', 'Give the page_token of the page before.');
+}
+
+/** The token of a listing whose tokens are names: any name will do, such as that of an entry that was deleted since. */
+export function readNameToken(token: string | undefined, checkName: (name: string) => void): string | undefined {
+  if (token === undefined || token === '') return undefined;
+  try {
+    checkName(token);
+    return token;
+  } catch {
+    throw unknownPageToken();
+  }
+}
+
+/** The token of a listing whose tokens are ids of the catalog. */
+export function readIdToken(token: string | undefined): string | undefined {
+  if (token === undefined || token === '') return undefined;
+  if (/^[0-9a-z]{26}$/.test(token)) return token;
+  throw unknownPageToken();
+}
+
 /** A position in an order of texts, as one text. */
 export function toPageToken(position: readonly string[]): string {
   return Buffer.from(JSON.stringify(position)).toString('base64url');
 }
 
-export function readPageToken(token: string, length: number): readonly string[] {
+export function readPageToken(token: string | undefined, length: number): readonly string[] | undefined {
+  if (token === undefined || token === '') return undefined;
   const position = parseJson(Buffer.from(token, 'base64url').toString());
   const isList = Array.isArray(position) && position.length >= length;
   if (isList && position.every((each) => typeof each === 'string')) return position;
-  throw invalidInput('The page token is not one that was given out here.');
+  throw unknownPageToken();
 }
 
 /** Between reads of this many entries, other requests run. */

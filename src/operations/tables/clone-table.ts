@@ -1,7 +1,7 @@
 import { ServiceError, invalidInput } from '../../errors/service-error.ts';
 import { guardTagName } from '../../guard/names.ts';
 import { isPermitted } from '../../model/access.ts';
-import { locationUri } from '../../model/table.ts';
+import { locationUri, readLocation } from '../../model/table.ts';
 import type { TableRecord, TableState } from '../../model/table.ts';
 import { CloneTableBody, CloneTableReply } from '../../wire/tables.ts';
 import { defineNewTableOperation, json, objectReply } from '../operation.ts';
@@ -47,7 +47,7 @@ async function requireSource(
     const hint = 'Give one of them, or none for the latest version.';
     throw invalidInput('source_version and source_tag are both given.', hint);
   }
-  const source = await services.catalog.tables.findByLocation(toLocation(body.source_location));
+  const source = await services.catalog.tables.findByLocation(readLocation(body.source_location));
   const databases = source === undefined ? [] : await services.catalog.databases.list();
   const database = databases.find(({ id }) => id === source?.databaseId);
   if (source !== undefined && database !== undefined && isPermitted(caller, 'read', database.name, source.path)) {
@@ -62,14 +62,4 @@ async function readSourceState(source: TableRecord, body: CloneTableBody, { engi
   const { source_tag: tag, source_version: version } = body;
   if (tag === undefined) return toTableState(source, { version });
   return toTableState(source, await engine.versions.requireTag(source.location, guardTagName(tag)));
-}
-
-function toLocation(text: string): string {
-  const trimmed = text.replace(/\/+$/, '');
-  if (!trimmed.startsWith('file://')) return trimmed;
-  try {
-    return decodeURIComponent(new URL(trimmed).pathname);
-  } catch {
-    return '';
-  }
 }

@@ -32,27 +32,24 @@ export const describeTable = defineTableOperation({
   query: DescribeTableQuery,
   replies: [json(DescribeTableReply, 'The table.')],
   async run(request, services) {
+    const wanted = readWanted(request);
     if (await isOnlyDeclared(request.table, services)) {
       refuseStateOfDeclared(request);
       return objectReply<typeof DescribeTableReply>({
-        ...describeRecord(request),
-        is_only_declared: true,
+        ...describeRecord(request, wanted),
+        is_only_declared: wanted.declared ? true : undefined,
         storage_options: await vendCredentials(request, { table: request.table, isEmpty: true }, services),
       });
     }
     const state = await readState(request, services);
     const { version, schema } = await services.engine.describeTable(state);
-    const isDetailed =
-      request.body.load_detailed_metadata ?? readFlag(request.query, 'load_detailed_metadata') ?? false;
-    // Version and schema are always sent: clients take a table without them for one that has no data yet.
     return objectReply<typeof DescribeTableReply>({
-      ...describeRecord(request),
-      version,
-      schema: toSchemaJson(schema, request.dialect),
-      is_only_declared: false,
+      ...describeRecord(request, wanted),
+      ...(wanted.state && { version, schema: toSchemaJson(schema, request.dialect) }),
+      is_only_declared: wanted.declared ? false : undefined,
       storage_options: await vendCredentials(request, { table: request.table, isEmpty: false }, services),
-      stats: isDetailed ? await readStats({ ...state, version }, services) : undefined,
-      metadata: isDetailed ? Object.fromEntries(schema.metadata) : undefined,
+      stats: wanted.details ? await readStats({ ...state, version }, services) : undefined,
+      metadata: wanted.details ? Object.fromEntries(schema.metadata) : undefined,
     });
   },
 });
@@ -102,6 +99,28 @@ export const tableStats = defineTableOperation({
 
 type DescribeRequest = TableRequest<DescribeTableBody>;
 
+/** Which groups of fields a description has. */
+interface Wanted {
+  /** Names, version and schema. Clients take a table without them for one without data: only a plain `false` omits them. */
+  readonly state: boolean;
+  /** Statistics and metadata of the schema. */
+  readonly details: boolean;
+  readonly uri: boolean;
+  readonly declared: boolean;
+}
+
+function readWanted({ body, query, dialect }: DescribeRequest): Wanted {
+  const flag = (name: 'load_detailed_metadata' | 'with_table_uri' | 'check_declared') =>
+    body[name] ?? readFlag(query, name);
+  const details = flag('load_detailed_metadata');
+  return {
+    state: details !== false || dialect === 'lancedb',
+    details: details === true,
+    uri: flag('with_table_uri') === true,
+    declared: flag('check_declared') !== false || details === true,
+  };
+}
+
 /** The LanceDB client cannot read a description without a version: to it, the table does not exist. */
 function refuseStateOfDeclared(request: DescribeRequest): void {
   const { dialect, delimiter, body } = request;
@@ -128,17 +147,20 @@ async function readStats(state: TableState, services: Services): Promise<Describ
 }
 
 /** What the catalog knows of the table. */
-function describeRecord(request: DescribeRequest) {
+function describeRecord(request: DescribeRequest, wanted: Wanted) {
   const { table } = request;
   const location = locationUri(table.location);
   const path = toShownPath(request, table.path);
   return {
-    table: path.at(-1) ?? '',
-    namespace: path.slice(0, -1),
+    ...(wanted.state && { table: path.at(-1) ?? '', namespace: path.slice(0, -1) }),
     location,
     // Unlike the location, always a whole URI.
-    table_uri: location.includes('://') ? location : pathToFileURL(location).href,
+    table_uri: wanted.uri ? toUri(location) : undefined,
     properties: table.properties,
     managed_versioning: isManaged(table),
   };
+}
+
+function toUri(location: string): string {
+  return location.includes('://') ? location : pathToFileURL(location).href;
 }

@@ -1,12 +1,20 @@
 import { readableScopes, readableTables } from '../../model/access.ts';
-import { belowPrefix, formatPath, nameOf, parseTablePath, toTablePath } from '../../model/identifier.ts';
+import {
+  NO_DELIMITER,
+  belowPrefix,
+  checkName,
+  formatPath,
+  nameOf,
+  parseTablePath,
+  toTablePath,
+} from '../../model/identifier.ts';
 import type { NamespacePath, TablePath } from '../../model/identifier.ts';
 import type { TableRecord } from '../../model/table.ts';
 import { ListTablesOfQuery, ListTablesQuery, ListTablesReply } from '../../wire/tables.ts';
 import { defineDatabaseOperation, defineNamespaceOperation, json, objectReply, toShownPath } from '../operation.ts';
 import type { DatabaseRequest, Reply, RequestFacts } from '../operation.ts';
 import type { Services } from '../services.ts';
-import { collectPages, cutPage, readLimit } from '../shared/pages.ts';
+import { collectPages, cutPage, readLimit, readNameToken } from '../shared/pages.ts';
 import { filterDeclared } from './declared-tables.ts';
 
 export const listTables = defineDatabaseOperation({
@@ -97,9 +105,9 @@ function toPageToken(path: NamespacePath, delimiter: string): string {
 async function listNames(request: RequestFacts, inside: NamespacePath, services: Services): Promise<Reply> {
   const { caller, database, query } = request;
   const limit = readLimit(query, services.limits.http.unpagedNamesMax);
-  const token = query['page_token'];
+  const token = readNameToken(query['page_token'], (name) => checkName(name, NO_DELIMITER));
   const children = readableTables(caller, database.name, inside);
-  const start = token === undefined || token === '' ? undefined : belowPrefix(inside, [token]);
+  const start = token === undefined ? undefined : belowPrefix(inside, [token]);
   const paths = children === 'all' ? undefined : children.map((name) => belowPrefix(inside, [name]));
   const page = { databaseId: database.id, inside, paths };
   const found = await collectPages<TableRecord>(limit + 1, async (last, wanted) =>

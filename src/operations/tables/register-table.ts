@@ -1,8 +1,8 @@
-import { invalidInput } from '../../errors/service-error.ts';
+import { ServiceError, invalidInput } from '../../errors/service-error.ts';
 import { guardTableProperties } from '../../guard/metadata.ts';
 import { isPermitted } from '../../model/access.ts';
 import { notPermitted } from '../../model/refusals.ts';
-import { locationUri } from '../../model/table.ts';
+import { locationUri, readLocation } from '../../model/table.ts';
 import type { TableLocation } from '../../model/table.ts';
 import { RegisterTableBody, RegisterTableReply } from '../../wire/tables.ts';
 import { defineNewTableOperation, json, objectReply } from '../operation.ts';
@@ -24,11 +24,11 @@ export const registerTable = defineNewTableOperation({
     const mode = readWord('mode', body.mode, ['create', 'overwrite']);
     const { properties = {} } = body;
     guardTableProperties(properties, services.limits.metadata);
-    const location = await services.engine.lifecycle.locate(database.root, body.location);
+    const location = await locate(request, services);
     await requireUnowned(request, location, services);
 
     const state = { location, branch: undefined, version: undefined };
-    const { version } = await services.engine.describeTable(state);
+    const { version } = await orNoTable(services.engine.describeTable(state));
     await services.engine.lifecycle.refuseForeignFiles(location, version);
     if (request.write.admit !== undefined) {
       await request.write.admit({ ...(await services.engine.versions.size(state)), replacesAll: mode === 'overwrite' });
@@ -43,6 +43,20 @@ export const registerTable = defineNewTableOperation({
 });
 
 type Request = NewTableRequest<RegisterTableBody>;
+
+async function locate({ database, body }: Request, { engine }: Services): Promise<TableLocation> {
+  return orNoTable(engine.lifecycle.locate(database.root, readLocation(body.location)));
+}
+
+/** What is missing is named by the body; a 404 would be about the address. */
+async function orNoTable<Found>(finding: Promise<Found>): Promise<Found> {
+  try {
+    return await finding;
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.kind !== 'TableNotFound') throw error;
+    throw invalidInput('There is no Lance table at the location.', 'Give the directory of the table.', error);
+  }
+}
 
 /** Data below the root belong to the owner of the database, those of a former table also to the owner of that table. */
 async function requireUnowned(request: Request, location: TableLocation, services: Services): Promise<void> {

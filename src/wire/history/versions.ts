@@ -90,7 +90,7 @@ export const DeleteVersionsBody = Shape.requestBody({
       end_version: Type.Integer({
         minimum: -1,
         maximum: Number.MAX_SAFE_INTEGER,
-        description: 'The version before which the range ends; -1 for no end.',
+        description: 'The version before which the range ends; -1 for all up to the latest, which stays.',
       }),
     }),
   ),

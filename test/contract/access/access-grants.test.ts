@@ -202,7 +202,7 @@ suite('list_grants', () => {
   });
 
   test('refuses invalid pages, a caller without credential, and one who administers nothing', async () => {
-    for (const page_token of ['x', '', 'W10', Buffer.from('[1,2,3]').toString('base64url'), 'e30']) {
+    for (const page_token of ['x', 'W10', Buffer.from('[1,2,3]').toString('base64url'), 'e30']) {
       assertRefused(await list(server.admin, { page_token }), badRequest(/page token/));
     }
     assertRefused(await list(server.admin, { limit: 0 }), badRequest());

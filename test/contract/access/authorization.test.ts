@@ -71,7 +71,8 @@ suite('a grant', () => {
         for (const send of Object.values(reads)) assert.equal((await send(caller, id)).status, 200);
       }
       for (const send of Object.values({ ...reads, ...writes })) {
-        for (const id of ['root', 'hr$people']) assertRefused(await send(caller, id), tableNotFound);
+        assertRefused(await send(caller, 'root'), tableNotFound);
+        assertRefused(await send(caller, 'hr$people'), NO_NAMESPACE);
       }
       assert.deepEqual(await server.listed(caller), ['sales$north$orders', 'sales$orders']);
     });
@@ -82,7 +83,7 @@ suite('a grant', () => {
     for (const send of Object.values({ ...reads, ...writes }))
       assert.equal((await send(caller, 'sales$orders')).status, 200);
     assert.equal((await overwrite(caller, 'sales$orders')).status, 200);
-    assertRefused((await reads['analyze_plan']?.(caller, 'sales$north$orders')) ?? assert.fail(), tableNotFound);
+    assertRefused((await reads['analyze_plan']?.(caller, 'sales$north$orders')) ?? assert.fail(), NO_NAMESPACE);
     assertRefused(await caller.arrow('/v1/table/sales$other/create', sampleStream(1)), forbidden);
     assertRefused(await caller.arrow('/v1/table/root/create', sampleStream(1)), forbidden);
     assertRefused(await caller.arrow('/v1/table/hr$people/create', sampleStream(1)), NO_NAMESPACE);
@@ -161,7 +162,7 @@ suite('what the caller may not see', () => {
     for (const body of [{ updates: [] }, { updates: [['nope', '1']] }, { updates: [['price', '(']] }]) {
       const hidden = await caller.post('/v1/table/hr$people/update', body);
       const absent = await caller.post('/v1/table/ab$nobody/update', body);
-      assert.equal(hidden.text.replaceAll('hr$people', 'ab$nobody'), absent.text);
+      assert.equal(hidden.text.replaceAll('hr$people', 'ab$nobody').replaceAll('"hr\\"', '"ab\\"'), absent.text);
     }
   });
 

@@ -186,10 +186,20 @@ suite('deleting versions', () => {
 
   test('keeps the latest', async () => {
     const table = await tableOf(3);
-    for (const ranges of [[range(3, 4)], [range(0, -1)], [range(1, 99)]]) {
+    for (const ranges of [[range(3, 4)], [range(1, 99)]]) {
       assertRefused(await remove(table, ranges), badRequest(/Version 3 is the latest/));
     }
     assert.deepEqual(numbersOf(await list(table)), [1, 2, 3]);
+  });
+
+  test('removes all but the latest with the range from 0 to -1, also when there is nothing else', async () => {
+    const table = await tableOf(4);
+    for (const removed of [3, 0]) {
+      const answer = await remove(table, [range(0, -1)]);
+      assert.deepEqual([answer.status, answer.json.deleted_count], [200, removed], answer.text);
+    }
+    assert.deepEqual(numbersOf(await list(table)), [4]);
+    assert.equal(await (await server.embedded(table)).countRows(), 3);
   });
 
   test('keeps what a tag or a branch needs', async () => {

@@ -75,9 +75,9 @@ suite('every error is a JSON object with type, title, status, detail and instanc
     });
 
     test(`404 of ${operation}`, async () => {
-      const code = operation === 'create' ? CODE.namespaceNotFound : CODE.tableNotFound;
       const answer = await send(endpoint, 'no$such');
-      assertRefused(answer, { status: 404, code, instance: `/v1/table/no$such/${operation}` });
+      const instance = `/v1/table/no$such/${operation}`;
+      assertRefused(answer, { status: 404, code: CODE.namespaceNotFound, instance });
     });
   }
 

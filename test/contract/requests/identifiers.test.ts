@@ -70,7 +70,7 @@ suite('the identifier of a table', () => {
 
   test('has at most 32 names', async () => {
     assertRefused(await analyze(Array(33).fill('a').join('$')), badRequest(/33 names/));
-    assertRefused(await analyze(Array(32).fill('a').join('$')), tableNotFound);
+    assertRefused(await analyze(Array(32).fill('a').join('$')), { status: 404, code: CODE.namespaceNotFound });
   });
 
   test('has a delimiter of 1 to 8 visible characters, given once', async () => {

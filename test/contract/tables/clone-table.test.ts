@@ -48,7 +48,7 @@ suite('POST /v1/table/{id}/clone', () => {
     await server.admin.post(`${source.at}/tags/create`, { tag: 'begin', version: 1 });
     const tagged = await clone(server.name('clone'), from(source, { source_tag: 'begin' }));
     assert.deepEqual(await ids(tagged.json), await ids(first.json));
-    const { table_uri: uri } = (await server.admin.post(`${source.at}/describe`, {})).json;
+    const { table_uri: uri } = (await server.admin.post(`${source.at}/describe`, { with_table_uri: true })).json;
     assert.equal((await clone(server.name('clone'), { source_location: uri })).status, 200);
   });
 

@@ -218,8 +218,28 @@ suite('POST /v1/table/{id}/register', () => {
     await symlink(server.folder, join(server.folder, 'folder-link'));
     await mkdir(join(server.folder, 'empty.lance'));
     for (const odd of ['link.lance', `folder-link/${location}`, 'empty.lance', 'nowhere.lance', 'tiltyard.db.lance']) {
-      assertRefused(await post(server.name(), 'register', { location: odd }), tableNotFound);
+      assertRefused(
+        await post(server.name(), 'register', { location: odd }),
+        badRequest(/no Lance table at the location/),
+      );
     }
+  });
+
+  test('takes the location and the URI that a description gives, for a table that was deregistered', async () => {
+    for (const form of ['location', 'table_uri']) {
+      const table = await server.table();
+      const described = (await post(table.id, 'describe', { with_table_uri: true })).json;
+      await post(table.id, 'deregister');
+      const answer = await post(table.id, 'register', { location: described[form] });
+      assert.deepEqual([answer.status, answer.json.location], [200, table.location], answer.text);
+    }
+    for (const odd of ['file:///etc/x.lance', `file://elsewhere${server.folder}/x.lance`, 'file://%zz/x.lance'])
+      assertRefused(await post(server.name(), 'register', { location: odd }), badRequest(/location/));
+  });
+
+  test('of a name that exists is a table that exists, also at the location that it has', async () => {
+    const table = await server.table();
+    assertRefused(await post(table.id, 'register', { location: basename(table.location) }), tableExists);
   });
 
   test('refuses a table whose files are another’s, as in a shallow clone of the engine’s', async () => {
@@ -239,7 +259,10 @@ suite('POST /v1/table/{id}/register', () => {
     const table = await server.table();
     assertRefused(await post(server.name(), 'register', { location: basename(table.location) }), locationTaken);
     const declared = (await post(server.name(), 'declare')).json.location;
-    assertRefused(await post(server.name(), 'register', { location: basename(declared) }), tableNotFound);
+    assertRefused(
+      await post(server.name(), 'register', { location: basename(declared) }),
+      badRequest(/no Lance table/),
+    );
 
     const tenant = await server.database();
     await server.table({ headers: { 'x-service-database': tenant } });

@@ -24,9 +24,32 @@ suite('POST /v1/table/{id}/describe', () => {
     const { json } = await describe({ id: [table.id] });
     assert.deepEqual([json.table, json.namespace, json.version], [table.id, [], 2]);
     assert.deepEqual([json.location, json.properties, json.storage_options], [table.location, { a: 'b' }, {}]);
-    assert.equal(json.table_uri, pathToFileURL(table.location).href);
     assert.equal(json.is_only_declared, false);
-    assert.ok(!('stats' in json));
+    for (const field of ['stats', 'metadata', 'table_uri']) assert.ok(!(field in json), field);
+  });
+
+  for (const [place, body, query] of [
+    ['body', { with_table_uri: true }, ''],
+    ['address', {}, '?with_table_uri=true'],
+  ] as const) {
+    test(`adds the URI when the ${place} wants it`, async () => {
+      assert.equal((await describe(body, query)).json.table_uri, pathToFileURL(table.location).href);
+    });
+  }
+
+  test('leaves out what is switched off', async () => {
+    const off = { load_detailed_metadata: false, check_declared: false, with_table_uri: false };
+    const { json } = await describe(off);
+    assert.deepEqual(Object.keys(json).toSorted(), ['context', 'location', 'properties', 'storage_options']);
+    assert.equal(
+      (await describe({ check_declared: false, load_detailed_metadata: true })).json.is_only_declared,
+      false,
+    );
+    assertRefused(await describe({ ...off, version: 9 }), { status: 404, code: CODE.versionNotFound });
+    const toLanceDb = await server.admin.post(`${table.at}/describe/`, off, {
+      'user-agent': 'LanceDB-Node-Client/0.31.0',
+    });
+    assert.equal(toLanceDb.json.version, 2);
   });
 
   for (const [place, body, query] of [

@@ -337,3 +337,22 @@ suite('x-lancedb-database-prefix', () => {
     assertRefused(await caller.post(at('secret', 'describe'), {}, PREFIX), tableNotFound);
   });
 });
+
+suite('a table in a namespace that does not exist', () => {
+  for (const operation of ['describe', 'exists', 'drop', 'deregister', 'count_rows', 'stats', 'version/list']) {
+    test(`is refused for its namespace, as by a create: ${operation}`, async () => {
+      assertRefused(await post('nowhere$t', operation), { ...namespaceNotFound, detail: /The namespace "nowhere" / });
+      assertRefused(await post('sales$nowhere', operation), tableNotFound);
+    });
+  }
+
+  test('looks the same to a caller who may not see the namespace', async () => {
+    const { id } = await server.table({ id: 'sales$hidden' });
+    const other = await server.caller('reader', ['other']);
+    for (const each of [id, 'sales$absent', 'nowhere$t']) {
+      assertRefused(await post(each, 'describe', {}, other), namespaceNotFound);
+    }
+    const beside = await server.caller('reader', ['sales', 'north']);
+    for (const each of [id, 'sales$absent']) assertRefused(await post(each, 'describe', {}, beside), tableNotFound);
+  });
+});

@@ -1,0 +1,110 @@
+import { ServiceError } from '../../errors/service-error.ts';
+import { sqlFieldReference } from '../../model/field-path.ts';
+import type { Schema } from '../../model/schema.ts';
+import type { MultiCommitPlan } from '../commits/commit-plan.ts';
+import { planRecomputation } from '../computed/recompute.ts';
+import { firstAddressOf, toColumnValues } from '../computed/recomputing-update.ts';
+import { engineCall } from '../native/engine-errors.ts';
+import type { NativeTable } from '../native/native.ts';
+import type { EngineParts } from '../parts.ts';
+import { readSchema, readVersion } from '../tables/table-handle.ts';
+import type { WriteTarget } from '../tables/table-handle.ts';
+import { refuseAmbiguousNames } from '../workarounds/ambiguous-names.ts';
+import { findCrossedColumns, mayCross, readCopies } from '../workarounds/cross-references.ts';
+import { keepNullStructs } from '../workarounds/filtered-scans.ts';
+import { toAssignmentTree, toColumnUpdates } from './assignments.ts';
+import type { UpdateRequest, UpdatedRows } from './update.ts';
+
+/**
+ * An update whose expressions read columns that it sets, such as a swap. The engine would read some of them after they
+ * were set, so the columns that others read are copied first, the expressions read the copies, and the copies are dropped
+ * again: three commits, which the pipeline makes visible together. `undefined` when one commit will do.
+ */
+export function planCrossedUpdate(
+  parts: EngineParts,
+  target: WriteTarget,
+  { assignments, predicate }: UpdateRequest,
+): MultiCommitPlan<UpdatedRows> | undefined {
+  if (!mayCross(assignments)) return undefined;
+  const { tables, release, sqlLimits } = parts;
+  let prepared: Prepared | undefined;
+  return {
+    async prepare() {
+      const native = await tables.openPrivate(target);
+      prepared = { native, baseVersion: await readVersion(native), commits: 0 };
+      const schema = await readSchema(native);
+      refuseAmbiguousNames(schema, [predicate]);
+      const { tree } = planRecomputation(toAssignmentTree(assignments), schema, sqlLimits);
+      await tryExpressions(native, toColumnUpdates(tree, schema), predicate);
+      return prepared;
+    },
+    async write() {
+      if (prepared === undefined) throw new Error('The update was not prepared.');
+      const { native } = prepared;
+      const before = await readSchema(native);
+      const { tree, after } = planRecomputation(toAssignmentTree(assignments), before, sqlLimits);
+      const copies = nameCopies(findCrossedColumns(tree, before), before);
+      const copied = [...copies].map(([column, name]) => ({ name, valueSql: sqlFieldReference([column]) }));
+      if (copied.length > 0) await commit(prepared, async () => native.addColumns(copied));
+      const schema = await readSchema(native);
+      const updates = toColumnUpdates(readCopies(tree, copies, schema), schema);
+      const guarded = predicate === undefined ? null : keepNullStructs(predicate, schema, release);
+      const updated = await commit(prepared, async () => native.update(guarded, updates));
+      const outcome = { rowsUpdated: updated.rowsUpdated };
+      let { version } = updated;
+      if (after.length > 0 && outcome.rowsUpdated > 0) {
+        const written = `(_rowaddr >= ${await firstAddressOf(parts, target, version)})`;
+        const computed = toColumnValues(after);
+        ({ version } = await commit(prepared, async () => native.update(written, computed)));
+      }
+      if (copied.length > 0)
+        ({ version } = await commit(prepared, async () => native.dropColumns([...copies.values()])));
+      return { version, outcome };
+    },
+    close: () => prepared?.native.close(),
+  };
+}
+
+interface Prepared {
+  readonly native: NativeTable;
+  readonly baseVersion: number;
+  /** How many were made. */
+  commits: number;
+}
+
+/** A commit of another program in between may have changed values that were copied already. */
+async function commit<Made extends { readonly version: number }>(
+  prepared: Prepared,
+  call: () => Promise<Made>,
+): Promise<Made> {
+  const made = await engineCall(call);
+  prepared.commits += 1;
+  if (made.version === prepared.baseVersion + prepared.commits) return made;
+  throw new ServiceError('ConcurrentModification', 'Another program has changed the table during the update.', {
+    hint: 'Send the update again.',
+    retryAfterSeconds: 1,
+  });
+}
+
+/** Refuses what is wrong with any row before something is written. */
+async function tryExpressions(native: NativeTable, expressions: [string, string][], predicate: string | undefined) {
+  const query = native.query();
+  query.select(expressions);
+  if (predicate !== undefined) query.onlyIf(predicate);
+  query.limit(1);
+  await engineCall(async () => (await query.execute(1, NO_TIMEOUT)).next());
+}
+
+const NO_TIMEOUT = -1;
+
+function nameCopies(columns: readonly string[], schema: Schema): ReadonlyMap<string, string> {
+  const taken = new Set(schema.fields.map(({ name }) => name.toLowerCase()));
+  let number = 0;
+  const nextName = (): string => {
+    number += 1;
+    return taken.has(`${COPY_PREFIX}${number}`) ? nextName() : `${COPY_PREFIX}${number}`;
+  };
+  return new Map(columns.map((column) => [column, nextName()]));
+}
+
+const COPY_PREFIX = '__tiltyard_copy_';
