@@ -40,7 +40,8 @@ suite('POST /v1/table/{id}/describe', () => {
   test('leaves out what is switched off', async () => {
     const off = { load_detailed_metadata: false, check_declared: false, with_table_uri: false };
     const { json } = await describe(off);
-    assert.deepEqual(Object.keys(json).toSorted(), ['context', 'location', 'properties', 'storage_options']);
+    const left = ['context', 'location', 'managed_versioning', 'properties', 'storage_options'];
+    assert.deepEqual(Object.keys(json).toSorted(), left);
     assert.equal(
       (await describe({ check_declared: false, load_detailed_metadata: true })).json.is_only_declared,
       false,
