@@ -36,6 +36,8 @@ export interface ClientService {
   /** Empty, for local tables. */
   readonly folder: string;
   readonly kind: ServiceKind;
+  /** By which clients that read and write tables themselves reach the object store, as variables of the environment. */
+  readonly storeEnv: Readonly<Record<string, string>>;
   /** Only what takes little time. */
   readonly isShort: boolean;
 }
@@ -55,6 +57,7 @@ export function startProgram({ file, args, cwd, env }: Command, service: ClientS
     ...(cwd !== undefined && { cwd }),
     env: {
       ...process.env,
+      ...service.storeEnv,
       ...env,
       TILTYARD_URL: service.url,
       TILTYARD_API_KEY: service.key,

@@ -24,6 +24,7 @@ export async function startClientService(kind: ServiceKind, isShort: boolean): P
   const started = kind === 'nodes' ? await startNodes(data, key) : await startOne(data, key);
   return {
     url: started.url,
+    storeEnv: started.storeEnv,
     key,
     database: DATABASE,
     folder,
@@ -42,12 +43,13 @@ export function whyNoService(kind: ServiceKind): Skipped | undefined {
 
 interface Started {
   readonly url: string;
+  readonly storeEnv: ClientService['storeEnv'];
   close(): Promise<unknown>;
 }
 
 async function startOne(data: string, key: string): Promise<Started> {
   const server = await startServerProcess(data, [], { TILTYARD_ADMIN_KEY: key });
-  return { url: server.url, close: async () => server.stop() };
+  return { url: server.url, storeEnv: {}, close: async () => server.stop() };
 }
 
 let postgres: Promise<TestPostgres> | undefined;
@@ -58,5 +60,13 @@ const LEASE_SECONDS = 15;
 async function startNodes(data: string, key: string): Promise<Started> {
   const running = await (postgres ??= startPostgres());
   const cluster = await Cluster.start({ folder: data, adminKey: key, postgres: running, leaseSeconds: LEASE_SECONDS });
-  return { url: cluster.balancer.url, close: async () => cluster.close() };
+  const storeEnv = toAwsVariables(cluster.store.storageOptions);
+  return { url: cluster.balancer.url, storeEnv, close: async () => cluster.close() };
+}
+
+/** `aws_region` as `AWS_REGION`, and `allow_http` as `AWS_ALLOW_HTTP`. */
+function toAwsVariables(options: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(options).map(([name, value]) => [`AWS_${name.replace(/^aws_/, '')}`.toUpperCase(), value]),
+  );
 }

@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
+import { connect } from '@lancedb/lancedb';
 import { hopHeader } from '../../src/http/forwarding/hop.ts';
 import { NO_OBJECT_STORES } from '../storage/object/test-stores.ts';
 import { sampleStream } from '../support/arrow-tables.ts';
@@ -142,6 +143,21 @@ suite('three nodes on one catalog and one store', { skip }, () => {
       .slice(requests)
       .filter(({ path, query }) => /_versions|list-type/.test(path + query));
     assert.ok(metadata.length <= 2, JSON.stringify(metadata));
+  });
+
+  test('a commit of another program is seen by readers who repeat one query', async () => {
+    const table = await createOwned('watched');
+    const { location } = ok(await clients[1].post(`${table}/describe`, {}));
+    const read = async (): Promise<number> =>
+      ok(await clients[1].post(`${table}/query`, { k: 100 }, { accept: 'application/json' })).rows.length;
+    for (let round = 0; round < 3; round += 1) assert.equal(await read(), 11);
+    const { storageOptions } = cluster.store;
+    const folderUri = location.slice(0, location.lastIndexOf('/'));
+    const db = await connect(folderUri, { storageOptions: { ...storageOptions } });
+    const outside = await db.openTable(location.slice(folderUri.length + 1).replace(/\.lance$/, ''));
+    await outside.delete('id = 3');
+    db.close();
+    await eventually(async () => (await read()) < 11);
   });
 
   test('a header of a hop without proof changes nothing', async () => {

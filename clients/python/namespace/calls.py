@@ -65,7 +65,9 @@ def query(table, **fields):
 
 
 def same_rows(table, wanted, **fields):
-    same(rows_of(query(table, **fields)), rows_of(wanted), f"rows of {table}")
+    found = query(table, **fields)
+    same(len(found), len(wanted), f"number of rows of {table}")
+    same(rows_of(found), rows_of(wanted), f"rows of {table}")
 
 
 def insert_into_branch(table, branch, rows):

@@ -67,7 +67,7 @@ def outcome_of(check):
             check()
             seen.update(outcome="works")
         except Differs as difference:
-            seen.update(outcome="differs", detail=str(difference))
+            seen.update(outcome="differs", detail=f"{line_of(difference)}{difference}")
         except Explained as difference:
             seen.update(outcome="differs", detail=str(difference), explained=difference.reason)
         except NotOffered as refusal:
@@ -87,6 +87,10 @@ def outcome_of(check):
 
 
 def describe(error):
-    last = traceback.extract_tb(error.__traceback__)
-    line = next((frame.lineno for frame in reversed(last) if "clients/python" in frame.filename), "?")
-    return f"line {line}: {type(error).__name__}: {str(error)[:800]}"
+    return f"{line_of(error)}{type(error).__name__}: {str(error)[:800]}"
+
+
+def line_of(error):
+    """The line of the check."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "/checks/" in frame.filename]
+    return f"line {frames[0].lineno}: " if frames else ""

@@ -200,6 +200,7 @@ export class OpenTables {
     const { recorded } = ref;
     // A head never goes back, and a table that is created again has another id.
     if (recorded !== undefined && version === undefined) {
+      this.#recorded.pollSometimes(ref.location, recorded);
       return { text: `${recorded.tableId}:${recorded.version}`, version: recorded.version };
     }
     const stamp = watch.read();

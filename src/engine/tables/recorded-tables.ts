@@ -24,11 +24,14 @@ export class RecordedTables {
   readonly #connections: Connections;
   readonly #settings: RecordedSettings;
   readonly #open: LRUCache<string, Promise<RecordedTable>>;
+  /** When the store was asked for later versions; of a table that is new here, when it was first read. */
+  readonly #polledAt: LRUCache<string, number>;
 
   constructor(connections: Connections, settings: RecordedSettings) {
     this.#connections = connections;
     this.#settings = settings;
     this.#open = new LRUCache({ max: settings.openTablesMax, dispose: retireSoon });
+    this.#polledAt = new LRUCache({ max: settings.openTablesMax });
   }
 
   /** At the recorded version or a later one that was recorded meanwhile; to be released. `undefined`: it is not there. */
@@ -38,7 +41,7 @@ export class RecordedTables {
       if (!table.acquire()) continue;
       try {
         await table.moveTo(recorded.version);
-        this.#pollSometimes(location, recorded, table);
+        this.pollSometimes(location, recorded);
         return table;
       } catch (error) {
         this.evict(location);
@@ -47,6 +50,17 @@ export class RecordedTables {
         throw error;
       }
     }
+  }
+
+  /** For every read, also of a cached result, which opens nothing. */
+  pollSometimes(location: TableLocation, recorded: RecordedVersion): void {
+    const now = performance.now();
+    const key = locationKey(location);
+    const polledAt = this.#polledAt.get(key);
+    if (polledAt !== undefined && now - polledAt < this.#settings.pollSeconds * 1000) return;
+    this.#polledAt.set(key, now);
+    // Whatever fails here is met by the next read, or by the next poll.
+    if (polledAt !== undefined) void this.#poll(location, recorded).catch(() => {});
   }
 
   evict(location: TableLocation): void {
@@ -75,19 +89,11 @@ export class RecordedTables {
     }
   }
 
-  #pollSometimes(location: TableLocation, { tableId }: RecordedVersion, table: RecordedTable): void {
-    const now = performance.now();
-    if (now - table.polledAt < this.#settings.pollSeconds * 1000) return;
-    table.polledAt = now;
-    // Whatever fails here is met by the next read, or by the next poll.
-    void this.#poll(location, tableId, table).catch(() => {});
-  }
-
-  async #poll(location: TableLocation, tableId: string, table: RecordedTable): Promise<void> {
+  async #poll(location: TableLocation, { tableId, version }: RecordedVersion): Promise<void> {
     const native = await this.#connections.openTable(location);
     try {
       const latest = await readVersion(native);
-      if (latest > (await table.version())) await this.#settings.onLaterVersion(tableId, latest);
+      if (latest > version) await this.#settings.onLaterVersion(tableId, latest);
     } finally {
       native.close();
     }
@@ -96,7 +102,6 @@ export class RecordedTables {
 
 /** A handle at a recorded version, shared by all its readers. It only ever moves forward. */
 class RecordedTable extends CountedHandle implements OpenTable {
-  polledAt = performance.now();
   #version = 0;
   #moving: Promise<void> | undefined;
   #schema: Promise<Schema> | undefined;

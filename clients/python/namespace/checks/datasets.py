@@ -4,6 +4,8 @@ service must see every commit; and the other way round.
 """
 
 import functools
+import os
+import time
 
 import lance
 import numpy as np
@@ -17,6 +19,7 @@ from outcomes import Skipped, holds, same
 from sample_rows import DIMENSION, rows_of, sample, to_stream
 
 VECTORS = 300
+SECONDS_MAX = 30
 
 
 class Made:
@@ -41,10 +44,17 @@ class Made:
 
     def same_everywhere(self, wanted):
         """The service and a dataset that is opened now have these rows, at the same version."""
-        same_rows(self.name, wanted)
+        self.seen_by_service(wanted)
         dataset = self.open()
         same(rows_of(dataset.to_table()), rows_of(wanted), "rows of the dataset")
         same(describe(self.name).version, dataset.version, "version of the service, by that of the dataset")
+
+    def seen_by_service(self, wanted):
+        """Nodes look for commits of other programs every few seconds (`storage.pollSeconds`)."""
+        end = time.monotonic() + (SECONDS_MAX if os.environ["TILTYARD_SERVICE"] == "nodes" and not self.managed else 0)
+        while time.monotonic() < end and rows_of(query(self.name)) != rows_of(wanted):
+            time.sleep(0.2)
+        same_rows(self.name, wanted)
 
     def insert_by_service(self, rows):
         call("insert_into_table", self.name, to_stream(rows))

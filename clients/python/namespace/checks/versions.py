@@ -6,8 +6,10 @@ from pathlib import Path
 
 import lance_namespace_urllib3_client as client
 from calls import Refused, all_pages, call, describe, new_name, new_table, refused, same_rows
-from outcomes import Skipped, holds, same
+from outcomes import Explained, Skipped, holds, same
 from sample_rows import sample, to_stream
+
+TOO_YOUNG = 19
 
 
 def versions_of(table, **kwargs):
@@ -45,7 +47,12 @@ def describe_table_version():
 def batch_delete_table_versions():
     name = with_versions(4)
     ranges = [client.VersionRange(start_version=1, end_version=3)]
-    reply = call("batch_delete_table_versions", name, client.BatchDeleteTableVersionsRequest(ranges=ranges))
+    try:
+        reply = call("batch_delete_table_versions", name, client.BatchDeleteTableVersionsRequest(ranges=ranges))
+    except Refused as refusal:
+        if refusal.code != TOO_YOUNG or os.environ["TILTYARD_SERVICE"] == "one":
+            raise
+        raise Explained(str(refusal), "on an object store, readers may still need a version that is this young") from refusal
     same(reply.deleted_count, 2, "deleted versions")
     same(sorted(versions_of(name)), [3, 4], "versions that are left")
     same_rows(name, sample(0, 80))
