@@ -346,11 +346,7 @@ export const LIMITS = {
   },
   access: {
     grantsMax: integer(100, [1, 10_000], 'Most grants that a key or a client is made with.'),
-    measureSeconds: integer(
-      2,
-      [1, 60],
-      'Longest wait for sizes of tables that a quota counts and that are not known yet.',
-    ),
+    measureSeconds: integer(2, [1, 60], 'Longest wait for unknown sizes of tables that a quota counts.'),
   },
 };
 

@@ -28,14 +28,14 @@ const APPROXIMATION_TARGETS: ReadonlyMap<unknown, number | undefined> = new Map(
 
 /** A LanceDB client names 20 probes in each query, without being asked to: then the server chooses. */
 function withoutClientDefaults({ approx_mode: mode, ...body }: Readonly<Record<string, unknown>>) {
-  const isUnset =
+  const isDefault =
     PROBE_FIELDS.every((name) => body[name] === PROBES_OF_CLIENT) &&
     body['ef'] === undefined &&
     body['refine_factor'] === undefined;
   const target = APPROXIMATION_TARGETS.get(mode);
   return {
     ...body,
-    ...(isUnset ? Object.fromEntries(PROBE_FIELDS.map((name) => [name, undefined])) : {}),
+    ...(isDefault ? Object.fromEntries(PROBE_FIELDS.map((name) => [name, undefined])) : {}),
     // An unknown one is left for the check of the shape.
     ...(mode === undefined || APPROXIMATION_TARGETS.has(mode) ? {} : { approx_mode: mode }),
     ...(target === undefined ? {} : { recall_target: body['recall_target'] ?? target }),
