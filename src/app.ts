@@ -45,13 +45,14 @@ export async function startApp(config: Config, outside: Outside = {}): Promise<A
 }
 
 async function joinParts(parts: AppParts, open: OpenParts) {
-  const { config, catalog, writes, engine, maintenance, jobs, adminKey } = parts;
+  const { config, catalog, writes, engine, maintenance, jobs, viewSchedule, adminKey } = parts;
   const databases = await catalog.databases.list();
   const recovered = { swept: 0, adopted: 0 };
   const steps = listRecoverySteps(parts, recovered);
   const onDone = (): void => {
     maintenance.start();
     jobs.startResuming();
+    viewSchedule.start();
   };
   open.add(await recoverWrites({ steps, gate: parts.writeGate, telemetry: parts.telemetry, onDone }));
   warmUp(parts);

@@ -29,7 +29,10 @@ const MODULES: Readonly<Record<string, { readonly values: readonly string[]; rea
   maintenance: { values: ['model', 'errors'], types: ['engine', 'catalog', 'writes', 'jobs', 'telemetry', 'tuning'] },
   'result-cache': { values: ['model'] },
   'slow-queries': { values: ['model', 'errors'], types: ['engine', 'telemetry'] },
-  derived: { values: ['model', 'errors', 'guard'], types: ['engine', 'catalog', 'writes', 'jobs'] },
+  derived: {
+    values: ['model', 'errors', 'guard', 'arrow'],
+    types: ['engine', 'catalog', 'writes', 'jobs', 'quotas', 'telemetry'],
+  },
   quotas: { values: ['model', 'errors'], types: ['engine', 'catalog', 'writes', 'telemetry'] },
   operations: {
     values: ['model', 'errors', 'wire', 'arrow', 'guard'],

@@ -12,6 +12,7 @@ const GROUPS = [
       'docs/guides/querying.md',
       'docs/guides/indexes.md',
       'docs/guides/computed-columns.md',
+      'docs/guides/materialized-views.md',
       'docs/guides/versions.md',
       'docs/guides/external-writers.md',
       'docs/guides/namespaces.md',

@@ -12,6 +12,8 @@ import { ServerLock } from '../coordination/server-lock.ts';
 import type { TableLeases } from '../coordination/table-leases.ts';
 import { WriteGate } from '../coordination/write-gate.ts';
 import { Backfills } from '../derived/backfills.ts';
+import { ViewSchedule } from '../derived/view-schedule.ts';
+import { Views } from '../derived/views.ts';
 import { openEngine } from '../engine/engine.ts';
 import type { TornManifest } from '../engine/native/connections.ts';
 import { readEngineRelease, requireRootSupport } from '../engine/native/engine-release.ts';
@@ -110,6 +112,7 @@ export async function openParts(config: Config, outside: Outside, open: OpenPart
   const sizeQuotas = new SizeQuotas({ catalog, engine, telemetry, measureSeconds });
   const maintained = { engine, catalog, jobs, telemetry, tuner, writes, sizeQuotas };
   const maintenance = open.add(openMaintenance(config, maintained));
+  const views = new Views({ engine, catalog, writes, jobs, sizeQuotas, limits, now });
   return {
     ...observed,
     config,
@@ -131,6 +134,8 @@ export async function openParts(config: Config, outside: Outside, open: OpenPart
     issuerUrl,
     jobs,
     backfills: new Backfills({ engine, catalog, writes, jobs, limits }),
+    views,
+    viewSchedule: open.add(new ViewSchedule({ engine, catalog, writes, views, telemetry, limits: limits.views, now })),
     maintenance,
     tuner,
     filterShares: new FilterShares(engine),

@@ -12,6 +12,7 @@ const POLL_MILLISECONDS = 20;
 export async function finishWork(parts: AppParts, drainSeconds: number): Promise<void> {
   const { load, jobs, maintenance, writes, writeGate, leases } = parts;
   void maintenance.close();
+  parts.viewSchedule.close();
   jobs.handOver();
   // The tables of this node go to others as soon as its writes have ended; long reads may go on. Without the catalog, they
   // go to others when its lease ends.

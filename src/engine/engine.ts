@@ -19,6 +19,7 @@ import { findTables } from './tables/find-tables.ts';
 import { createLifecycleEngine } from './tables/lifecycle.ts';
 import type { OpenTable, WriteTarget } from './tables/table-handle.ts';
 import { createTable } from './tables/write-table.ts';
+import { createViewsEngine } from './views.ts';
 import { createVersionsEngine } from './versions/versions.ts';
 
 export type { AppendedRows } from './commits/append.ts';
@@ -56,6 +57,7 @@ export async function openEngine(settings: EngineSettings, native = loadNative()
     indexes: createIndexesEngine(parts),
     commits: createCommitsEngine(parts),
     computed: createComputedEngine(parts),
+    views: createViewsEngine(parts),
     maintenance: createMaintenanceEngine(parts),
     /** The location is fresh; after a failure nothing is left there. */
     async createTable(

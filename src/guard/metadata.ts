@@ -1,6 +1,7 @@
 import { invalidInput } from '../errors/service-error.ts';
 import type { ServiceError } from '../errors/service-error.ts';
 import { COMPUTED_KEY } from '../model/schema.ts';
+import { VIEW_PROPERTY, VIEW_STATE_PROPERTY } from '../model/derived/view.ts';
 import { quoteForMessage } from '../model/identifier.ts';
 import type { MetadataLimits } from '../model/limits.ts';
 import { MANAGED_PROPERTY } from '../model/table.ts';
@@ -58,6 +59,11 @@ export function guardProperties(properties: Entries, field: string, limits: Meta
 /** As `guardProperties`, of a table: one of them switches something. */
 export function guardTableProperties(properties: Entries, limits: MetadataLimits): void {
   guardProperties(properties, 'properties', limits);
+  const own = Object.keys(properties).find((key) => key === VIEW_PROPERTY || key === VIEW_STATE_PROPERTY);
+  if (own !== undefined) {
+    const hint = 'Create a materialized view to have them.';
+    throw invalidInput(`The property ${quoteForMessage(own)} is set by the service alone.`, hint);
+  }
   const managed = properties[MANAGED_PROPERTY] ?? 'false';
   if (BOOLEAN.test(managed)) return;
   throw invalidInput(`The property ${MANAGED_PROPERTY} is ${quoteForMessage(managed)}.`, 'It is "true" or "false".');

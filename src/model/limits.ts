@@ -233,7 +233,7 @@ export const LIMITS = {
     backfillBytes: bytes(
       32 * MiB,
       [64 * KiB, 4 * GiB],
-      'How much a step of a backfill rewrites, about; other writers of the table wait for it.',
+      'Size, about, of a step of a backfill; other writers wait for it.',
     ),
     batchGatherMilliseconds: integer(
       3,
@@ -290,8 +290,12 @@ export const LIMITS = {
     keptMax: integer(
       1000,
       [0, 100_000],
-      'Ended jobs that are kept: until the next start, or in a PostgreSQL catalog for all nodes.',
+      'Ended jobs that are kept; most kinds only until the next start without PostgreSQL.',
     ),
+  },
+  views: {
+    pollSeconds: seconds(10, [0, DAY], 'How often sources of views are looked at for changes; 0: never.'),
+    intervalSecondsMin: seconds(10, [1, DAY], 'Shortest time between two refreshes of a view by themselves.'),
   },
   maintenance: {
     runningMax: integer(1, [0, 16], 'Tables that maintenance works on at once; 0 turns it off.'),

@@ -61,6 +61,19 @@ export interface TableState {
   readonly recorded?: RecordedVersion | undefined;
 }
 
+/** A state as a caller names it. */
+export type StateRequest = Partial<Pick<TableState, 'branch' | 'version'>>;
+
+/** The requested state; by default the latest version, or the one that readers keep while a write takes several commits. */
+export function toTableState(table: TableRecord, request: StateRequest): TableState {
+  const branch = request.branch === MAIN_BRANCH ? undefined : request.branch;
+  const held = branch === table.heldBranch ? table.heldVersion : undefined;
+  const version = request.version ?? held;
+  const state = { location: table.location, branch, version };
+  if (table.recordedVersion === undefined || branch !== undefined || version !== undefined) return state;
+  return { ...state, recorded: { tableId: table.id, version: table.recordedVersion } };
+}
+
 /** The version of a table that readers get, as the catalog has it. */
 export interface RecordedVersion {
   readonly tableId: string;

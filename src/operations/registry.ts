@@ -46,6 +46,13 @@ import { listAllTables, listTables, listTablesOfNamespace } from './tables/list-
 import { registerTable } from './tables/register-table.ts';
 import { renameTable } from './tables/rename-table.ts';
 import { UNSUPPORTED_OPERATIONS } from './unsupported.ts';
+import {
+  createMaterializedView,
+  describeMaterializedView,
+  listMaterializedViews,
+  dropMaterializedView,
+  refreshMaterializedView,
+} from './views/views.ts';
 import { WRITE_BUFFER_OPERATIONS } from './write-buffers.ts';
 
 /** Every operation that the service offers. Routes, OpenAPI, the permission table and the docs come from this list. */
@@ -108,6 +115,11 @@ export const OPERATIONS: readonly Operation[] = [
   alterColumns,
   dropColumns,
   backfillColumn,
+  createMaterializedView,
+  refreshMaterializedView,
+  describeMaterializedView,
+  listMaterializedViews,
+  dropMaterializedView,
   createIndex,
   createScalarIndex,
   listIndices,

@@ -1,6 +1,7 @@
 import type { generateApiKey, generateClientSecret } from '../auth/keys/secrets.ts';
 import type { Catalog, NodeRecord, Takeover } from '../catalog/catalog.ts';
 import type { Backfills } from '../derived/backfills.ts';
+import type { Views } from '../derived/views.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Jobs } from '../jobs/jobs.ts';
 import type { Maintenance } from '../maintenance/maintenance.ts';
@@ -30,6 +31,7 @@ export interface Services {
   readonly nodes: NodeList;
   readonly jobs: Jobs;
   readonly backfills: Backfills;
+  readonly views: Views;
   readonly maintenance: Maintenance;
   readonly sizeQuotas: SizeQuotas;
   readonly slowQueries: SlowQueries;

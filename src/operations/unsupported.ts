@@ -13,7 +13,6 @@ interface Unsupported extends Pick<Operation, 'id' | 'path'>, Partial<Pick<Opera
   readonly permission?: 'read' | 'write';
 }
 
-const VIEW = 'Materialized views need workers that run queries and functions, which the service has not.';
 const LSM = 'Writes go to the table at once; there is no write-ahead tree in front of it.';
 const BRANCH_JOIN = 'The service neither compares nor joins branches.';
 const EVENTS = 'Jobs have no history of events; describe_job tells state, phase, result and failure.';
@@ -23,8 +22,6 @@ const SECRETS = 'The service keeps no secrets for functions.';
 const SQL_VIEWS = 'The service keeps no views; save the query where it is used.';
 
 export const UNSUPPORTED: readonly Unsupported[] = [
-  { id: 'create_materialized_view', path: '/v1/materialized_view/:id/create', about: 'new-table', reason: VIEW },
-  { id: 'refresh_materialized_view', path: '/v1/materialized_view/:id/refresh', reason: VIEW },
   { id: 'set_lsm_write_spec', path: '/v1/table/:id/set_lsm_write_spec', reason: LSM },
   { id: 'unset_lsm_write_spec', path: '/v1/table/:id/unset_lsm_write_spec', reason: LSM },
   { id: 'flush_lsm', path: '/v1/table/:id/flush_lsm', reason: LSM },
@@ -43,7 +40,6 @@ export const UNSUPPORTED: readonly Unsupported[] = [
   ...unsupportedObject('function', FUNCTIONS, ['create', 'describe', 'drop']),
   ...unsupportedObject('secret', SECRETS, ['create', 'alter', 'describe', 'drop']),
   ...unsupportedObject('view', SQL_VIEWS, ['create', 'describe', 'drop']),
-  ...unsupportedObject('materialized_view', VIEW, ['drop']),
 ];
 
 /** A kind of object beside tables, with its list in each namespace. */

@@ -8,7 +8,7 @@ import type { TableRecord } from '../model/table.ts';
 import type { SyncScope } from '../storage/storage.ts';
 import { toCommit, toEntry, toReplayed } from './journal-entries.ts';
 import { prepareUndo } from './recovery/undo-commits.ts';
-import { asServiceError, inDoubt } from './refusals.ts';
+import { asServiceError, inDoubt, requireNoView } from './refusals.ts';
 import type { FailedWrite, Fields, SucceededWrite, WriteRequest, WriteResult } from './write.ts';
 import { beginEntries, noteLoss, runReplayable } from './shared-steps.ts';
 import type { PipelineParts } from './shared-steps.ts';
@@ -57,6 +57,7 @@ export class BatchCommits {
   async run(request: WriteRequest, prepare: () => Promise<BatchWrite>): Promise<WriteResult> {
     return runReplayable(this.#parts, { request }, async () => {
       const batch = await prepare();
+      for (const { table } of batch.versions) requireNoView({ table });
       const versions = batch.versions.toSorted((one, other) => (one.table.id < other.table.id ? -1 : 1));
       return this.#inQueues(batch, versions, async () => this.#commit(batch, versions));
     });

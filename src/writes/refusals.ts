@@ -1,4 +1,6 @@
 import { ServiceError, invalidInput } from '../errors/service-error.ts';
+import { isView } from '../model/derived/view.ts';
+import type { JournaledWrite } from './write.ts';
 
 /** The engine or the service refused the write, and nothing was committed. A timeout is no clear refusal. */
 export function isClearRefusal(error: unknown): boolean {
@@ -67,4 +69,16 @@ export function notUndoneYet(): ServiceError {
   const message = 'An earlier write of the table failed and has yet to be undone. This write was not made.';
   const hint = 'Send it again later: the service keeps trying.';
   return new ServiceError('ServiceUnavailable', message, { hint, retryAfterSeconds: 1 });
+}
+
+type WrittenTable = Pick<JournaledWrite, 'table'> & { readonly recordedAs?: string | undefined };
+
+/** Writes of a view that change none of its rows, or are its own. */
+const WRITES_OF_VIEWS: ReadonlySet<string> = new Set(['refresh_materialized_view', 'drop_table_index']);
+
+export function requireNoView({ table, recordedAs = '' }: WrittenTable): void {
+  if (!isView(table) || WRITES_OF_VIEWS.has(recordedAs)) return;
+  throw new ServiceError('InvalidTableState', 'The table is a materialized view, which only its refresh writes.', {
+    hint: 'Write to the table that it is made from, and refresh the view.',
+  });
 }

@@ -9,7 +9,7 @@ import type { Responses } from './idempotency/responses.ts';
 import type { WriteQueues } from './queue/write-queues.ts';
 import type { InDoubtWrites } from './recovery/in-doubt-writes.ts';
 import type { SettleParts } from './recovery/verify.ts';
-import { asServiceError, notBegun, versionDiffers } from './refusals.ts';
+import { asServiceError, notBegun, requireNoView, versionDiffers } from './refusals.ts';
 import type { JournaledWrite, OnBatch, OnWriteStep, SucceededWrite, WriteResult } from './write.ts';
 
 /** Steps that writes of one commit, of several commits and of several tables share. */
@@ -28,15 +28,17 @@ export interface PipelineParts extends SettleParts {
   readonly onCommit: (table: TableRecord) => void;
 }
 
-type ReplayableRequest = Pick<JournaledWrite, 'request'> & Partial<Pick<JournaledWrite, 'check' | 'growth' | 'branch'>>;
+type ReplayableRequest = Pick<JournaledWrite, 'request'> &
+  Partial<Pick<JournaledWrite, 'check' | 'growth' | 'branch' | 'table' | 'recordedAs'>>;
 
 /** Step 1 of any write: the result of the same request, if it was applied before; otherwise it is enqueued. */
 export async function runReplayable(
   { idempotency, onStep }: PipelineParts,
-  { request, check, growth, branch }: ReplayableRequest,
+  { request, check, growth, branch, table, recordedAs }: ReplayableRequest,
   enqueue: () => Promise<WriteResult>,
 ): Promise<WriteResult> {
   try {
+    if (table !== undefined) requireNoView({ table, recordedAs });
     return await idempotency.serializeWrite(request, async () => {
       await onStep('replay');
       const replayed = await idempotency.findReplay(request);

@@ -146,6 +146,11 @@ export class Writes {
     return this.#inserts.insert(write, stream);
   }
 
+  /** Rows whose properties are set by the same transaction that makes them visible, or not at all. */
+  async insertWhole(write: RowsWrite, stream: CheckedStream): Promise<WriteResult> {
+    return this.#inserts.insertWhole(write, stream);
+  }
+
   /** A request that is one catalog transaction, of which it is not known whether it was committed. */
   addInDoubt({ id, key, digest }: CompletedRequest, { fills, tableId }: Reservation): void {
     this.inDoubtWrites.add([{ id, key, digest, tableId: fills ?? tableId, branch: undefined, expected: '{}' }]);

@@ -66,6 +66,19 @@ export function createTableStore(context: CatalogContext) {
       return rows.map((row) => toTableRecord(row, roots));
     },
 
+    /** Tables of all databases with this property, after an id, in the order of ids. */
+    async listWithProperty(name: string, { after = '', limit }: { readonly after?: string; readonly limit: number }) {
+      const rows = await read(async (sql) =>
+        visibleTables(sql)
+          .where('properties', 'like', `%${JSON.stringify(name)}:%`)
+          .where('id', '>', after)
+          .orderBy('id')
+          .limit(limit)
+          .execute(),
+      );
+      return rows.map((row) => toTableRecord(row, roots)).filter(({ properties }) => properties[name] !== undefined);
+    },
+
     /** Readers see the latest version again. */
     async release(tableId: string): Promise<void> {
       await write(async (sql) => releaseVersion(sql, tableId));

@@ -107,13 +107,15 @@ export interface LongAppendData {
   /** More than one when the rows came in several streams. */
   readonly schemas: readonly Schema[];
   readonly source: ChunkSource;
+  /** All rows that are there go first; columns and indexes stay. */
+  readonly replacesRows?: boolean;
 }
 
 /** Adds the rows of a stream of many chunks, one commit for each. */
 export function planLongAppend(
   parts: EngineParts,
   target: WriteTarget,
-  { schemas, source }: LongAppendData,
+  { schemas, source, replacesRows = false }: LongAppendData,
 ): MultiCommitPlan<AppendedRows> {
   const { tables, limits } = parts;
   let native: NativeTable | undefined;
@@ -139,6 +141,12 @@ export function planLongAppend(
       let { version } = before;
       let commits = 0;
       return storeRows(async () => {
+        if (replacesRows && before.rows > 0) {
+          const remove = async () => engineCall(async () => opened.delete('true'));
+          ({ version } = await retryConflicts(limits.writeAttemptsMax, remove));
+          commits += 1;
+        }
+        const kept = replacesRows ? 0 : before.rows;
         const rows = await writeChunks(source, async (chunk) => {
           if (chunk.rows === 0) return;
           const file = await toWholeFile(chunk);
@@ -147,7 +155,7 @@ export function planLongAppend(
           commits += 1;
         });
         const after = await count(opened);
-        const stored = after.rows - before.rows;
+        const stored = after.rows - kept;
         // With a commit of another process in between, the difference proves nothing.
         const isComparable = after.version === before.version + commits;
         if (isComparable && stored !== rows) throw new RowsMissing({ stored, rows, version });

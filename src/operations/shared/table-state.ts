@@ -2,20 +2,10 @@ import type { WriteTarget } from '../../engine/engine.ts';
 import { invalidInput } from '../../errors/service-error.ts';
 import { requireInteger } from '../../guard/numbers.ts';
 import { MAIN_BRANCH } from '../../model/table.ts';
-import type { TableRecord, TableState } from '../../model/table.ts';
+import type { StateRequest, TableRecord } from '../../model/table.ts';
 import type { TableRequest } from '../operation.ts';
 
-type StateRequest = Partial<Pick<TableState, 'branch' | 'version'>>;
-
-/** The requested state; by default the latest version, or the one that readers keep while a write takes several commits. */
-export function toTableState(table: TableRecord, request: StateRequest): TableState {
-  const branch = request.branch === MAIN_BRANCH ? undefined : request.branch;
-  const held = branch === table.heldBranch ? table.heldVersion : undefined;
-  const version = request.version ?? held;
-  const state = { location: table.location, branch, version };
-  if (table.recordedVersion === undefined || branch !== undefined || version !== undefined) return state;
-  return { ...state, recorded: { tableId: table.id, version: table.recordedVersion } };
-}
+export { toTableState } from '../../model/table.ts';
 
 /** The branch that a body names, or a query where the body is data; `undefined` for the main one. */
 export function readBranch({ branch }: StateRequest): string | undefined {

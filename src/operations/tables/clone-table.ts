@@ -1,6 +1,7 @@
 import { ServiceError, invalidInput } from '../../errors/service-error.ts';
 import { guardTagName } from '../../guard/names.ts';
 import { isPermitted } from '../../model/access.ts';
+import { withoutView } from '../../model/derived/view.ts';
 import { locationUri, readLocation } from '../../model/table.ts';
 import type { TableRecord, TableState } from '../../model/table.ts';
 import { CloneTableBody, CloneTableReply } from '../../wire/tables.ts';
@@ -31,7 +32,7 @@ export const cloneTable = defineNewTableOperation({
         services.engine.lifecycle.clone(state, reservation.location),
       ),
     );
-    const { properties } = source;
+    const properties = withoutView(source.properties);
     const transactionId = await publish(reservation, { ...toCommitEntry(request, version), properties }, services);
     const location = locationUri(reservation.location);
     return objectReply<typeof CloneTableReply>({ location, version, properties, transaction_id: transactionId });

@@ -8,7 +8,8 @@ import type { Spool, SpooledChunk } from './spool.ts';
 import type { Fields, Growth, JournaledWrite, WriteResult } from '../write.ts';
 import type { WritePipeline } from '../write-pipeline.ts';
 
-export type InsertMode = 'append' | 'overwrite';
+/** `replace`: all rows, but neither columns nor indexes. */
+export type InsertMode = 'append' | 'overwrite' | 'replace';
 
 /** Rows for an existing table: appended, or replacing all that it has. */
 export interface RowsWrite extends JournaledWrite {
@@ -59,6 +60,18 @@ export class Inserts {
     }
   }
 
+  /** In several commits, however few rows there are: whatever fails, the version before it is restored. */
+  async insertWhole(write: RowsWrite, stream: CheckedStream): Promise<WriteResult> {
+    const { spool } = this.#parts;
+    const { schema } = stream;
+    const chunks = await spool.take(await pullChunks(stream, 0));
+    try {
+      return await this.insertParts(write, [{ schema, chunks }]);
+    } finally {
+      await spool.remove(chunks);
+    }
+  }
+
   /** A part of an upload waits on disk for the others. */
   async receivePart(target: WriteTarget, stream: CheckedStream, mode: InsertMode): Promise<UploadPart> {
     if (mode === 'append') await this.#parts.engine.requireFit(target, stream.schema);
@@ -73,8 +86,8 @@ export class Inserts {
     const schemas = parts.map(({ schema }) => schema);
     const [schema] = schemas;
     const plan =
-      mode === 'append' || schema === undefined
-        ? engine.commits.longAppend({ location, branch }, { schemas, source })
+      mode !== 'overwrite' || schema === undefined
+        ? engine.commits.longAppend({ location, branch }, { schemas, source, replacesRows: mode === 'replace' })
         : engine.commits.longOverwrite({ location, branch, schema, source, storageOptions });
     const growth = measureChunks(
       parts.flatMap(({ chunks }) => chunks),
@@ -99,5 +112,5 @@ export class Inserts {
 
 function measureChunks(chunks: readonly Pick<SpooledChunk, 'rows' | 'bytes'>[], mode: InsertMode): Growth {
   const sum = (field: 'rows' | 'bytes'): number => chunks.reduce((total, chunk) => total + chunk[field], 0);
-  return { rows: sum('rows'), bytes: sum('bytes'), replacesAll: mode === 'overwrite' };
+  return { rows: sum('rows'), bytes: sum('bytes'), replacesAll: mode !== 'append' };
 }

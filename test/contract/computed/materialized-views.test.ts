@@ -1,0 +1,282 @@
+import assert from 'node:assert/strict';
+import { after, before, suite, test } from 'node:test';
+import { ContractServer } from '../contract-server.ts';
+import type { MadeTable } from '../contract-server.ts';
+import {
+  CODE,
+  assertRefused,
+  badRequest,
+  columnNotFound,
+  forbidden,
+  tableNotFound,
+  unauthenticated,
+} from '../refusal.ts';
+import { eventually } from '../../support/eventually.ts';
+import { ended, itemsStream } from './computed-tables.ts';
+import type { Item } from './computed-tables.ts';
+
+const ITEMS: readonly Item[] = [
+  [1, 1.5, 2],
+  [2, 2.5, 4],
+  [3, 3.5, 1],
+  [4, null, 1],
+];
+
+let server: ContractServer;
+before(async () => {
+  server = await ContractServer.start({
+    flags: ['--views-poll-seconds=1', '--views-interval-seconds-min=1', '--maintenance-running-max=0'],
+  });
+});
+after(async () => server.close());
+
+interface View {
+  readonly id: string;
+  readonly at: string;
+  readonly source: MadeTable;
+}
+
+const viewOf = (id: string): string => `/v1/materialized_view/${id}`;
+const query = (text: string, fields: object = {}): object => ({ kind: 'query', source_query: text, ...fields });
+
+async function makeView(
+  select = 'SELECT id, price * 2 AS twice FROM @ WHERE price > 2',
+  fields: object = {},
+): Promise<View> {
+  const source = await server.table({ stream: itemsStream(ITEMS) });
+  const id = server.name('view');
+  const answer = await server.admin.post(`${viewOf(id)}/create`, query(select.replace('@', source.id), fields));
+  assert.equal(answer.status, 201, answer.text);
+  return { id, at: `/v1/table/${id}`, source };
+}
+
+async function refresh(view: View, body: object = {}): Promise<any> {
+  const answer = await server.admin.post(`${viewOf(view.id)}/refresh`, body);
+  assert.equal(answer.status, 202, answer.text);
+  const job = await ended(server.admin, answer.json.job_id);
+  assert.equal(job.job_state, 'DONE', JSON.stringify(job));
+  return job.result;
+}
+
+async function rows(view: View): Promise<readonly unknown[][]> {
+  return (await server.embeddedByName(view.id)).map((row) => Object.values(row));
+}
+
+async function insert(view: View, ...items: readonly Item[]): Promise<void> {
+  const answer = await server.admin.arrow(`${view.source.at}/insert`, itemsStream(items));
+  assert.equal(answer.status, 200, answer.text);
+}
+
+async function change(view: View, operation: string, body: object): Promise<void> {
+  const answer = await server.admin.post(`${view.source.at}/${operation}`, body);
+  assert.equal(answer.status, 200, answer.text);
+}
+
+suite('a materialized view', () => {
+  test('has the columns of its query and no rows, until it is refreshed', async () => {
+    const view = await makeView();
+    assert.deepEqual(await rows(view), []);
+    const { how, rows: written, source_version: version } = await refresh(view);
+    assert.deepEqual([how, written, version], ['rebuilt', 2, view.source.version]);
+    assert.deepEqual(await rows(view), [
+      [2, 5],
+      [3, 7],
+    ]);
+  });
+
+  test('is refreshed when it is created with data', async () => {
+    const source = await server.table({ stream: itemsStream(ITEMS) });
+    const id = server.name('view');
+    const body = query(JSON.stringify({ table: source.id, columns: ['id', 'price'], limit: 2 }), {
+      with_no_data: false,
+    });
+    const { json } = await server.admin.post(`${viewOf(id)}/create`, body);
+    assert.equal((await ended(server.admin, json.job_id)).job_state, 'DONE');
+    assert.equal((await server.embeddedByName(id)).length, 2);
+  });
+
+  test('gets what was appended to its source, and is built anew after any other change', async () => {
+    const view = await makeView();
+    await refresh(view);
+    await insert(view, [5, 10, 1], [6, 1, 1]);
+    await insert(view, [7, 20, 1]);
+    const appended = await refresh(view);
+    assert.deepEqual([appended.how, appended.rows], ['appended', 2]);
+    assert.deepEqual(
+      (await rows(view)).map(([id]) => id),
+      [2, 3, 5, 7],
+    );
+    assert.equal((await refresh(view)).how, 'unchanged');
+    await change(view, 'delete', { predicate: 'id = 2' });
+    await change(view, 'update', { updates: [['price', '4.0']], predicate: 'id = 1' });
+    assert.equal((await refresh(view)).how, 'rebuilt');
+    assert.deepEqual(
+      (await rows(view)).map(([id]) => id),
+      [1, 3, 5, 7],
+    );
+  });
+
+  test('with a limit is always built anew; of an older version, as that was', async () => {
+    const view = await makeView('SELECT * FROM @ LIMIT 3');
+    await refresh(view);
+    await insert(view, [9, 9, 9]);
+    assert.equal((await refresh(view)).how, 'rebuilt');
+    assert.equal((await rows(view)).length, 3);
+    const all = await makeView('SELECT * FROM @');
+    await insert(all, [9, 9, 9]);
+    await refresh(all);
+    assert.equal((await rows(all)).length, 5);
+    await refresh(all, { src_version: all.source.version });
+    assert.equal((await rows(all)).length, 4);
+  });
+
+  test('can be searched, indexed, renamed and dropped, and keeps its indexes when it is refreshed', async () => {
+    const view = await makeView();
+    await refresh(view);
+    const built = await server.admin.post(`${view.at}/create_index`, { column: 'id', index_type: 'BTREE' });
+    assert.equal(built.status, 200, built.text);
+    await change(view, 'delete', { predicate: 'id = 2' });
+    await refresh(view);
+    const { json } = await server.admin.post(`${view.at}/index/list`, {});
+    assert.equal(json.indexes.length, 1);
+    assert.equal((await server.admin.post(`${view.at}/count_rows`, { predicate: 'twice > 1' })).json, 1);
+    const renamed = server.name('view');
+    const answer = await server.admin.post(`${view.at}/rename`, { new_table_name: renamed });
+    assert.equal(answer.status, 200, answer.text);
+    await insert(view, [8, 8, 8]);
+    assert.equal((await refresh({ ...view, id: renamed })).how, 'appended');
+    assert.equal((await server.admin.post(`${viewOf(renamed)}/drop`, {})).status, 200);
+    assertRefused(await server.admin.post(`${viewOf(renamed)}/describe`, {}), tableNotFound);
+  });
+
+  test('is written by its refresh alone', async () => {
+    const view = await makeView();
+    const refused = { status: 409, code: CODE.tableState, detail: /materialized view, which only its refresh writes/ };
+    const stream = itemsStream([[1, 1, 1]]);
+    assertRefused(await server.admin.arrow(`${view.at}/insert`, stream), refused);
+    assertRefused(await server.admin.arrow(`${view.at}/insert?mode=overwrite`, stream), refused);
+    assertRefused(await server.admin.arrow(`${view.at}/create?mode=overwrite`, stream), refused);
+    assertRefused(
+      await server.admin.arrow(`${view.at}/merge_insert?on=id&when_not_matched_insert_all=true`, stream),
+      refused,
+    );
+    assertRefused(await server.admin.post(`${view.at}/update`, { updates: [['id', '1']] }), refused);
+    assertRefused(await server.admin.post(`${view.at}/delete`, { predicate: 'id = 1' }), refused);
+    assertRefused(await server.admin.post(`${view.at}/drop_columns`, { columns: ['id'] }), refused);
+    const properties = { updates: [['price', '1']], properties: { 'tiltyard.view': '{}' } };
+    assertRefused(await server.admin.post(`${view.source.at}/update`, properties), badRequest(/service alone/));
+  });
+
+  test('is described, and listed for those who may read it', async () => {
+    const view = await makeView();
+    await refresh(view);
+    await insert(view, [5, 10, 1]);
+    const { json } = await server.admin.post(`${viewOf(view.id)}/describe`, {});
+    assert.deepEqual(
+      [json.source, json.filter, json.columns, json.refresh, json.source_version, json.source_latest_version],
+      [
+        view.source.id,
+        'price > 2',
+        { id: 'id', twice: 'price * 2' },
+        'manual',
+        view.source.version,
+        view.source.version + 1,
+      ],
+    );
+    const list = await server.admin.get('/v1/namespace/$/materialized_view/list');
+    assert.ok(
+      list.json.views.some(({ table }: { table: string }) => table === view.id),
+      list.text,
+    );
+    const first = await server.admin.get('/v1/namespace/$/materialized_view/list?limit=1');
+    assert.equal(first.json.views.length, 1);
+    const stranger = await server.caller('reader', ['elsewhere']);
+    assert.deepEqual((await stranger.get('/v1/namespace/$/materialized_view/list')).json.views, []);
+    assertRefused(
+      await server.admin.post(`${viewOf(view.source.id)}/describe`, {}),
+      badRequest(/not a materialized view/),
+    );
+  });
+
+  test('is refreshed by itself when its source has changed, or when its time has come', async () => {
+    for (const fields of [{ auto_refresh: true }, { refresh_seconds: 1 }]) {
+      const view = await makeView('SELECT id FROM @', fields);
+      await eventually(async () => (await rows(view)).length === 4);
+      await insert(view, [5, 1, 1]);
+      await eventually(async () => (await rows(view)).length === 5);
+    }
+  });
+
+  test('cannot be refreshed once its source is gone', async () => {
+    const view = await makeView();
+    await refresh(view);
+    assert.equal((await server.admin.post(`${view.source.at}/drop`, {})).status, 200);
+    assertRefused(await server.admin.post(`${viewOf(view.id)}/refresh`, {}), tableNotFound);
+    assert.equal((await rows(view)).length, 2);
+  });
+
+  test('copied by a clone is a plain table', async () => {
+    const view = await makeView();
+    await refresh(view);
+    const copy = server.name('copy');
+    const { json } = await server.admin.post(`/v1/table/${view.id}/describe`, {});
+    const answer = await server.admin.post(`/v1/table/${copy}/clone`, { source_location: json.location });
+    assert.equal(answer.status, 200, answer.text);
+    assert.equal((await server.admin.post(`/v1/table/${copy}/delete`, { predicate: 'id = 2' })).status, 200);
+  });
+
+  test('is refused with the reason', async () => {
+    const source = await server.table({ stream: itemsStream(ITEMS) });
+    const at = `${viewOf(server.name('view'))}/create`;
+    const refusals: readonly (readonly [string, RegExp])[] = [
+      ['DELETE FROM x', /begin with SELECT/],
+      [`SELECT id FROM ${source.id}, other`, /more than one table/],
+      [`SELECT id, price + 1 FROM ${source.id}`, /has no name/],
+      [`SELECT id FROM ${source.id} LIMIT many`, /LIMIT/],
+      [`SELECT id FROM ${source.id} WHERE id = `, /filter/],
+      [`SELECT random() AS r FROM ${source.id}`, /another value each time/],
+      [`SELECT id AS _rowid FROM ${source.id}`, /reserved/],
+      ['{"table": 7}', /names no table/],
+      ['{"table": "x", "join": "y"}', /"join"/],
+    ];
+    for (const [text, detail] of refusals) {
+      const answer = await server.admin.post(at, query(text));
+      assert.equal(answer.status, 400, `${text}: ${answer.text}`);
+      assert.match(answer.json.detail, detail);
+    }
+    const good = query(`SELECT id FROM ${source.id}`);
+    assertRefused(await server.admin.post(at, query(`SELECT nope FROM ${source.id}`)), columnNotFound);
+    assertRefused(await server.admin.post(at, query('SELECT id FROM nothing')), tableNotFound);
+    assertRefused(await server.admin.post(at, { ...good, kind: 'udtf' }), { status: 406, code: CODE.unsupported });
+    assertRefused(
+      await server.admin.post(at, { ...good, auto_refresh: true, refresh_seconds: 60 }),
+      badRequest(/one of the two/),
+    );
+    assertRefused(await server.stranger().post(at, good), unauthenticated);
+    assertRefused(await (await server.caller('reader')).post(at, good), forbidden);
+    const taken = await server.admin.post(`${viewOf(source.id)}/create`, good);
+    assertRefused(taken, { status: 409, code: CODE.tableExists });
+    const view = await makeView();
+    const refreshAt = `${viewOf(view.id)}/refresh`;
+    assertRefused(await server.admin.post(refreshAt, { output_limit: 5 }), badRequest(/output_limit/));
+    assertRefused(await server.admin.post(refreshAt, { src_version: 999 }), {
+      status: 404,
+      code: CODE.versionNotFound,
+    });
+    assertRefused(await server.admin.post(`${viewOf(source.id)}/refresh`, {}), badRequest(/not a materialized view/));
+    assertRefused(await server.stranger().post(refreshAt, {}), unauthenticated);
+    assertRefused(await (await server.caller('reader')).post(refreshAt, {}), forbidden);
+  });
+
+  test('needs the permission to read its source, to create it and to refresh it', async () => {
+    await server.namespace(['secret']);
+    await server.namespace(['open']);
+    const source = await server.table({ stream: itemsStream(ITEMS), id: 'secret$items' });
+    const writer = await server.caller('writer', ['open']);
+    const body = query(JSON.stringify({ table: source.id }));
+    assertRefused(await writer.post('/v1/materialized_view/open$mine/create', body), tableNotFound);
+    const made = await server.admin.post('/v1/materialized_view/open$mine/create', body);
+    assert.equal(made.status, 201, made.text);
+    assertRefused(await writer.post('/v1/materialized_view/open$mine/refresh', {}), forbidden);
+  });
+});
