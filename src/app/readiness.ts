@@ -1,4 +1,4 @@
-import { endsWithin } from '../model/limits.ts';
+import { endsWithin } from '../model/time/ends-within.ts';
 import type { AppParts } from './parts.ts';
 
 /** Load balancers wait a few seconds for a probe; without a reply they would not learn the reason. */

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { endsWithin } from '../model/limits.ts';
+import { endsWithin } from '../model/time/ends-within.ts';
 import type { AppParts } from './parts.ts';
 
 const COMMIT_GRACE_SECONDS = 5;

@@ -2,7 +2,7 @@ import Fastify from 'fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Socket } from 'node:net';
 import { ServiceError } from '../errors/service-error.ts';
-import { endsWithin } from '../model/limits.ts';
+import { endsWithin } from '../model/time/ends-within.ts';
 import { Connections, InFlight } from './admission/in-flight.ts';
 import { RefusalCache } from './admission/refusal-cache.ts';
 import { refuseTunnel, refuseUnreadable } from './reply/error-reply.ts';

@@ -3,15 +3,6 @@ import { availableParallelism } from 'node:os';
 /** Time for running commits and an orderly shutdown, after `http.drainSeconds`. */
 export const SHUTDOWN_GRACE_SECONDS = 10;
 
-/** False when the work takes longer; it goes on then. */
-export async function endsWithin(timeoutSeconds: number, work: Promise<unknown>): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<false>((resolve) => {
-    timer = setTimeout(() => resolve(false), timeoutSeconds * 1000);
-  });
-  return Promise.race([work.then(() => true), late]).finally(() => clearTimeout(timer));
-}
-
 export const KiB = 1024;
 const MiB = 1024 * KiB;
 const GiB = 1024 * MiB;

@@ -14,7 +14,7 @@ import {
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
 import type { Sampler } from '@opentelemetry/sdk-trace';
-import { endsWithin } from '../../model/limits.ts';
+import { endsWithin } from '../../model/time/ends-within.ts';
 import type { TelemetryEvent } from '../events.ts';
 import { levelOf, levelsUpTo, toLogLine } from '../log/log-line.ts';
 import type { LogLevel } from '../log/log-line.ts';

@@ -1,0 +1,8 @@
+/** False when the work takes longer; it goes on then. */
+export async function endsWithin(timeoutSeconds: number, work: Promise<unknown>): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<false>((resolve) => {
+    timer = setTimeout(() => resolve(false), timeoutSeconds * 1000);
+  });
+  return Promise.race([work.then(() => true), late]).finally(() => clearTimeout(timer));
+}
