@@ -118,12 +118,12 @@ export class WritePipeline {
             else await journal.requireOwner(record.id, epoch);
             await onStep('commit');
             const startedAt = performance.now();
-            const { version, firstVersion = version, outcome, ...committed } = await prepared.commit();
+            const { version, outcome, ...committed } = await prepared.commit();
             const { storedRows } = prepared;
             // The first version of a branch does not follow its base.
-            const range = { base: Math.max(base, firstVersion - 1), version, storedRows };
+            const range = { base: Math.max(base, version - 1), version, storedRows };
             const fault = committed.fault ?? (await findFault(storages, target, range));
-            if (fault !== undefined) return this.#takeBack(target, { entries, scope }, firstVersion, fault);
+            if (fault !== undefined) return this.#takeBack(target, { entries, scope }, version, fault);
             onBatch({ kind: at(plan.kinds, 0), members: batch.length, startedAt, endedAt: performance.now() });
             const fields = batch.map((member, index) => member.write.toFields(outcome[index]));
             return { kind: 'committed', entries, scope, version, fields };

@@ -10,9 +10,8 @@ import type { DataType, Field, Schema } from '../../model/schema.ts';
 import { checkDefinition, findReaders } from '../computed/definitions.ts';
 import type { Scratch } from '../computed/scratch.ts';
 import { engineCall } from '../native/engine-errors.ts';
-import type { NativeAlteration, NativeTable } from '../native/native.ts';
+import type { NativeAlteration } from '../native/native.ts';
 import type { EngineParts } from '../parts.ts';
-import { readSchema } from '../tables/table-handle.ts';
 import { refuseAmbiguousNames } from '../workarounds/ambiguous-names.ts';
 import { planChange } from './commit-plan.ts';
 import type { CommitPlan } from './commit-plan.ts';
@@ -43,7 +42,6 @@ export interface ColumnAlteration {
 // Each plan changes all that it was asked to, or nothing. Checks refuse what the engine would do silently, or panic at.
 
 export function planAddColumns(columns: readonly NewColumn[], columnsMax: number): CommitPlan<object> {
-  // Allowing nulls is a second commit, which may be missing.
   return planChange(['merge'], async (table) => {
     const schema = await table.schema();
     checkAdditions(columns, schema, columnsMax);
@@ -51,7 +49,8 @@ export function planAddColumns(columns: readonly NewColumn[], columnsMax: number
       schema,
       columns.map((column) => (column.kind === 'calculated' ? column.expression : undefined)),
     );
-    return async () => addColumns(table.native, columns);
+    const values = columns.map((column) => ({ name: column.name, valueSql: toValueSql(column) }));
+    return async () => table.native.addColumns(values);
   });
 }
 
@@ -121,28 +120,6 @@ export function planDropColumns(paths: readonly FieldPath[]): CommitPlan<object>
     checkDrops(paths, await table.schema());
     return async () => table.native.dropColumns(paths.map(formatFieldPath));
   });
-}
-
-async function addColumns(native: NativeTable, columns: readonly NewColumn[]) {
-  const added = await native.addColumns(columns.map((column) => ({ name: column.name, valueSql: toValueSql(column) })));
-  const allowed = await allowNulls(native, columns);
-  return { version: (allowed ?? added).version, firstVersion: added.version };
-}
-
-/**
- * The engine makes a column of constants non-nullable, and would refuse rows without it from then on. The column is
- * committed already, so a failure here is not the caller's.
- */
-async function allowNulls(native: NativeTable, columns: readonly NewColumn[]) {
-  try {
-    const { fields } = await readSchema(native);
-    const strict = columns.filter(({ name }) => fields.some((field) => field.name === name && !field.nullable));
-    if (strict.length === 0) return undefined;
-    const alterations = strict.map(({ name }) => ({ path: formatFieldPath([name]), nullable: true }));
-    return await native.alterColumns(alterations);
-  } catch {
-    return undefined;
-  }
 }
 
 /** The engine cannot write a dictionary without values. */

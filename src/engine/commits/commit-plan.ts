@@ -5,8 +5,6 @@ import type { OpenTable } from '../tables/table-handle.ts';
 
 export interface Committed<Outcome> {
   readonly version: number;
-  /** Of the first commit, when it took two. */
-  readonly firstVersion?: number;
   readonly outcome: Outcome;
   /** The commit was made, and must be undone. */
   readonly fault?: ServiceError | undefined;
@@ -41,7 +39,7 @@ export interface CommitPlan<Outcome> {
 /** A commit that changes something other than rows, and has no outcome but its version. */
 export function planChange(
   kinds: readonly CommitKind[],
-  prepare: (table: OpenTable) => Promise<() => Promise<Pick<Committed<object>, 'version' | 'firstVersion'>>>,
+  prepare: (table: OpenTable) => Promise<() => Promise<Pick<Committed<object>, 'version'>>>,
 ): CommitPlan<object> {
   return {
     kinds,
@@ -50,9 +48,9 @@ export function planChange(
       return {
         expected: {},
         async commit() {
-          const versions = await engineCall(change);
+          const { version } = await engineCall(change);
           table.forget();
-          return { ...versions, outcome: {} };
+          return { version, outcome: {} };
         },
       };
     },

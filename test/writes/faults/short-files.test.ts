@@ -40,7 +40,6 @@ const WRITES: readonly Write[] = [
     files: ['/_deletions/'],
   },
   {
-    // A column of constants takes two commits: the second one allows nulls.
     name: 'constant-column',
     send: async ({ client }, at) =>
       client.post(`${at}/add_columns`, { new_columns: [{ name: 'one', expression: '1' }] }),
