@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Answer } from '../../support/client.ts';
+import { FaultyServer, MANIFEST } from '../../support/faulty-server.ts';
+import { stageVersion } from '../../support/staged-version.ts';
+import type { StagedVersion } from '../../support/staged-version.ts';
+
+const BEFORE = [
+  { id: 1, value: 10 },
+  { id: 2, value: 20 },
+];
+
+interface Managed {
+  readonly name: string;
+  readonly location: string;
+  readonly staged: StagedVersion;
+}
+
+/** A table with two rows, and a staged version that has changed both. */
+async function create(server: FaultyServer, name: string): Promise<Managed> {
+  const { location } = (await server.create(name, BEFORE)).json as { location: string };
+  const managed = await server.client.post(`/v1/table/${name}/managed_versioning`, { enabled: true });
+  assert.equal(managed.status, 200, managed.text);
+  const staged = await stageVersion(location, async (table) => table.update({ valuesSql: { value: 'value + 1' } }));
+  return { name, location, staged };
+}
+
+async function commit(server: FaultyServer, { name, staged }: Managed, key?: string): Promise<Answer> {
+  const headers = key === undefined ? {} : { 'idempotency-key': key };
+  return server.client.post(`/v1/table/${name}/version/create`, staged, headers);
+}
+
+async function values(server: FaultyServer, { name }: Managed): Promise<readonly unknown[]> {
+  return (await server.rows(name)).map(({ value }) => value).toSorted();
+}
+
+test('the commit of an external writer whose reply was lost is answered as the success that it is', async (t) => {
+  const server = await FaultyServer.start(t);
+  if (server === undefined) return;
+  for (const key of [undefined, 'key']) {
+    const table = await create(server, `lost-${key ?? 'keyless'}`);
+    const fault = server.faults.set({ action: 'lose', calls: ['link'], paths: MANIFEST, error: 'EIO' });
+    const answer = await commit(server, table, key);
+    server.faults.clear();
+    assert.equal(fault.acted(), 1, 'the fault did not happen');
+    assert.equal(answer.status, 200, answer.text);
+    assert.equal(answer.json.version.version, 2);
+    assert.deepEqual(await values(server, table), [11, 21]);
+    if (key === undefined) continue;
+    const again = await commit(server, table, key);
+    assert.equal(again.headers.get('idempotency-replayed'), 'true', again.text);
+    assert.equal(await server.version(table.name), 2);
+  }
+});
+
+test('the commit of an external writer that the disk refuses changes nothing, and can be sent again', async (t) => {
+  const server = await FaultyServer.start(t);
+  if (server === undefined) return;
+  const table = await create(server, 'refused');
+  server.faults.set({ action: 'fail', calls: ['link'], paths: MANIFEST, error: 'EIO' });
+  const answer = await commit(server, table);
+  server.faults.clear();
+  assert.ok(answer.status >= 500, answer.text);
+  assert.deepEqual(await values(server, table), [10, 20]);
+  assert.equal((await commit(server, table)).status, 200);
+  assert.deepEqual(await values(server, table), [11, 21]);
+});
+
+test('all files of an external writer are on disk before its commit is answered', async (t) => {
+  const server = await FaultyServer.start(t);
+  if (server === undefined) return;
+  const table = await create(server, 'synced');
+  server.faults.set({ action: 'log', calls: ['sync'], paths: [table.location], count: Infinity });
+  assert.equal((await commit(server, table)).status, 200);
+  const synced = server.faults.log().map(({ path }) => path.slice(table.location.length));
+  server.faults.clear();
+  for (const pattern of [/^\/data\/.+\.lance$/, /^\/data\/?$/, /^\/_versions\/\d+\.manifest$/]) {
+    assert.ok(
+      synced.some((path) => pattern.test(path)),
+      `${pattern} is not among the synced ${synced.join(' ')}`,
+    );
+  }
+});
+
+test('a batch whose second commit fails takes the first one back, and succeeds when it is sent again', async (t) => {
+  const server = await FaultyServer.start(t);
+  if (server === undefined) return;
+  const tables = [await create(server, 'first'), await create(server, 'second')];
+  const send = async (entries: readonly object[]): Promise<Answer> =>
+    server.client.post('/v1/table/version/batch-create', { entries });
+  const last = '/second-';
+  const fault = server.faults.set({ action: 'fail', calls: ['link'], paths: [last], error: 'EIO' });
+  const answer = await send(tables.map(({ name, staged }) => ({ id: [name], ...staged })));
+  server.faults.clear();
+  assert.equal(fault.acted(), 1, 'the fault did not happen');
+  assert.ok(answer.status >= 500, answer.text);
+  for (const table of tables) assert.deepEqual(await values(server, table), [10, 20]);
+  const entries = [];
+  for (const { name, location } of tables) {
+    const change = await stageVersion(location, async (table) => table.update({ valuesSql: { value: 'value + 1' } }));
+    entries.push({ id: [name], ...change });
+  }
+  const again = await send(entries);
+  assert.equal(again.status, 200, again.text);
+  for (const table of tables) assert.deepEqual(await values(server, table), [11, 21]);
+});
+
+test('a batch whose second commit seems to fail, but is made, is taken back too', async (t) => {
+  const server = await FaultyServer.start(t);
+  if (server === undefined) return;
+  const tables = [await create(server, 'made'), await create(server, 'lost')];
+  const fault = server.faults.set({ action: 'lose', calls: ['link'], paths: ['/lost-'], error: 'EIO' });
+  const answer = await server.client.post('/v1/table/version/batch-create', {
+    entries: tables.map(({ name, staged }) => ({ id: [name], ...staged })),
+  });
+  server.faults.clear();
+  assert.equal(fault.acted(), 1, 'the fault did not happen');
+  assert.ok(answer.status >= 500, answer.text);
+  for (const table of tables) assert.deepEqual(await values(server, table), [10, 20]);
+});
