@@ -12,7 +12,11 @@ import type { S3Emulator } from './s3/s3-emulator.ts';
 import type { Change, StagedVersion } from './staged-version.ts';
 
 /** As `stageVersion`, for a table on an object store. */
-export async function stageOnStore(emulator: S3Emulator, location: string, change: Change): Promise<StagedVersion> {
+export async function stageOnStore(
+  emulator: Pick<S3Emulator, 'storageOptions'>,
+  location: string,
+  change: Change,
+): Promise<StagedVersion> {
   const address = parseAddress(location);
   const store = new ObjectStores(toObjectSettings(emulator)).open(address);
   const folder = await mkdtemp(join(tmpdir(), 'tiltyard-staged-'));

@@ -37,6 +37,7 @@ export class ManifestTrials {
   readonly #limit = pLimit(1);
   #child: ChildProcess | undefined;
   #idle: NodeJS.Timeout | undefined;
+  #isUsed = false;
 
   constructor(settings: TrialSettings) {
     this.#settings = settings;
@@ -61,6 +62,9 @@ export class ManifestTrials {
 
   async #try({ name, content }: TrialManifest): Promise<Ending> {
     const { folder } = this.#settings;
+    // What a killed process has left.
+    if (!this.#isUsed) await rm(folder, { recursive: true, force: true });
+    this.#isUsed = true;
     await mkdir(folder, { recursive: true });
     const trial = await mkdtemp(join(folder, 'trial-'));
     try {

@@ -1,5 +1,6 @@
 import { isPermitted } from '../../model/access.ts';
 import { formatPath } from '../../model/identifier.ts';
+import { isManaged } from '../../model/table.ts';
 import type { TableRecord } from '../../model/table.ts';
 import type { TableAccess } from '../../storage/storages.ts';
 import type { DatabaseRequest } from '../operation.ts';
@@ -45,8 +46,10 @@ export async function vendCredentials(
 
 /**
  * Who may do what with the files of a table. Rows of a table that has data are written through the server, which orders
- * its commits: everyone gets `read`. Once versioning can be managed, writers of such tables get `stage`.
+ * its commits: everyone gets `read`. Writers of a table whose versions are managed get `stage`: they commit through it.
  */
-function chooseAccess({ caller, database }: VendingRequest, { path }: TableRecord, isEmpty: boolean): TableAccess {
-  return isEmpty && isPermitted(caller, 'write', database.name, path) ? 'create' : 'read';
+function chooseAccess({ caller, database }: VendingRequest, table: TableRecord, isEmpty: boolean): TableAccess {
+  if (!isPermitted(caller, 'write', database.name, table.path)) return 'read';
+  if (isManaged(table)) return 'stage';
+  return isEmpty ? 'create' : 'read';
 }

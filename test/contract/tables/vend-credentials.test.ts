@@ -11,6 +11,8 @@ import { Client } from '../../support/client.ts';
 import type { Answer } from '../../support/client.ts';
 import { eventually } from '../../support/eventually.ts';
 import { S3Emulator } from '../../support/s3/s3-emulator.ts';
+import { stageOnStore } from '../../support/staged-on-store.ts';
+import type { Change } from '../../support/staged-version.ts';
 import { startServerProcess } from '../../support/server-process.ts';
 import { ContractServer } from '../contract-server.ts';
 import { CODE, assertRefused, badRequest, forbidden, tableNotFound, unauthenticated } from '../refusal.ts';
@@ -111,6 +113,26 @@ suite('describe_table with vend_credentials', { skip }, () => {
     engine.close();
     assert.deepEqual(emulator.objects.paths(prefix), files);
     assert.equal((await post(table.id, 'describe', {})).json.version, table.version);
+  });
+
+  test('lets writers of a managed table stage a version, which only the server can commit', async () => {
+    const table = await server.table({ query: { properties: '{"managed_versioning":"true"}' } });
+    const writer = await server.caller('writer', [table.id]);
+    const storageOptions = await optionsOf(await post(table.id, 'describe', VEND, writer));
+    const engine = await openEngine(storageOptions);
+    await assert.rejects((await engine.openTable(nameAt(table.location))).delete('id = 1'), DENIED);
+    engine.close();
+    const change: Change = async (each) => each.delete('id = 1');
+    const staged = await stageOnStore({ storageOptions }, table.location, change);
+    const committed = await post(table.id, 'version/create', staged, writer);
+    assert.equal(committed.status, 200, committed.text);
+    assert.equal(Number((await post(table.id, 'count_rows', {})).text), 9);
+    const reader = await server.caller('reader', [table.id]);
+    const forReader = { storageOptions: await optionsOf(await post(table.id, 'describe', VEND, reader)) };
+    await assert.rejects(
+      stageOnStore(forReader, table.location, async (each) => each.delete('id = 2')),
+      /refuses/,
+    );
   });
 
   test('gives none unless it is asked for', async () => {
