@@ -51,7 +51,10 @@ def few(query):
 
 
 STEPS = {
-    "where": [lambda query: few(query.where("id > 2 and kind <> 'b'"))],
+    "where": [
+        lambda query: few(query.where("id > 2 and kind <> 'b'")),
+        lambda query: few(query.where("id > 2", prefilter=False) if hasattr(query, "to_df") else query.where("id > 2")),
+    ],
     "select": [
         lambda query: few(query.select(["id", "kind"])),
         lambda query: few(query.select({"id": "id", "double": "price * 2"})),
@@ -63,7 +66,10 @@ STEPS = {
     "with_row_address": [lambda query: few(query.with_row_address(True))],
     "fast_search": [lambda query: few(query.fast_search())],
     "use_lsm": [lambda query: few(query.use_lsm(False))],
-    "postfilter": [lambda query: query.where("id < 100").postfilter().limit(20)],
+    "postfilter": [
+        lambda query: query.where("id < 100").postfilter().limit(20),
+        lambda query: query.where("id > 2").postfilter().limit(5).offset(1),
+    ],
     "distance_type": [lambda query: few(query.distance_type("cosine"))],
     "metric": [lambda query: few(query.metric("dot"))],
     "distance_range": [lambda query: query.distance_range(0.5, 300.0).limit(10)],

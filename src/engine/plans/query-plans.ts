@@ -4,7 +4,7 @@ import { engineCall } from '../native/engine-errors.ts';
 import type { NativeQuery } from '../native/native.ts';
 import type { QueryTimeout } from '../native/query-deadline.ts';
 import type { EngineParts } from '../parts.ts';
-import { buildLegs } from '../queries/hybrid-legs.ts';
+import { buildLegs, filterTextAfter } from '../queries/hybrid-legs.ts';
 import { buildQuery, isHybrid, planQuery, requireOneSearch } from '../queries/native-query.ts';
 import { reserveMemory, runToEnd } from '../queries/result-batches.ts';
 import { runOnce } from '../queries/query-run.ts';
@@ -56,7 +56,8 @@ export async function analyzeQuery(
       const plan = await planQuery(parts, table, withoutRowOffset(query));
       const batchRows = await reserveMemory(parts, table.native, plan, lease);
       if (isHybrid(plan)) return analyzeHybrid({ table: table.native, plan, batchRows, analyze });
-      const analysis = await analyze(() => buildQuery(table.native, plan));
+      const run = (await filterTextAfter(table.native, plan, batchRows)) ?? plan;
+      const analysis = await analyze(() => buildQuery(table.native, run));
       const check = toFailureCheck(query, analysis.text);
       if (check !== undefined) await runToEnd(() => buildQuery(table.native, { ...plan, query: check }), seconds);
       return analysis;

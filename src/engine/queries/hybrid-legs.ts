@@ -1,4 +1,5 @@
 import { readFixedColumn } from '../../arrow/results/row-picker.ts';
+import type { GuardedSql } from '../../model/query.ts';
 import { engineCall } from '../native/engine-errors.ts';
 import type { NativeQuery, NativeTable } from '../native/native.ts';
 import { buildScan, buildVectorSearch } from './native-query.ts';
@@ -41,6 +42,30 @@ export function buildLegs(table: NativeTable, plan: HybridPlan) {
     vector: () => buildVectorSearch(table, toLeg('_distance'), plan.vectorColumn),
     text: () => buildScan(table, toTextLeg(toLeg('_score'))),
   };
+}
+
+/**
+ * A full-text search that is filtered afterwards: its best rows are found without the filter, and then searched for again
+ * among themselves. `undefined` when there are none.
+ */
+export async function filterTextAfter(
+  table: NativeTable,
+  plan: QueryPlan,
+  batchRows: number,
+): Promise<QueryPlan | undefined> {
+  const { search, vectorColumn, query } = plan;
+  const isLimited = query.k !== undefined && query.orderBy === undefined;
+  if (search === undefined || vectorColumn !== undefined || !isLimited || !isFilteredAfter(plan)) return plan;
+  const projection = { kind: 'names', paths: [['_rowid'], ['_score']] } as const;
+  const leg = toTextLeg({ ...plan, query: { ...query, projection, withRowId: false } });
+  const rows = await readLeg(buildScan(table, leg), '_score', batchRows);
+  if (rows.length === 0) return undefined;
+  // All rows with these words: the order of searching and filtering does not matter.
+  if (rows.length < (leg.query.k ?? ROWS_DEFAULT)) return plan;
+  const ids = rows.map(({ id }) => id).join(', ');
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- A guarded expression, and numbers.
+  const filter = `(${query.filter}) AND _rowid IN (${ids})` as GuardedSql;
+  return { ...plan, query: { ...query, filter } };
 }
 
 /**

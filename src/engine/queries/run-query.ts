@@ -8,6 +8,7 @@ import type { EngineParts } from '../parts.ts';
 import type { OpenTable } from '../tables/table-handle.ts';
 import { buildQuery, hidesRowId, isHybrid, planQuery, requireOneSearch } from './native-query.ts';
 import { chooseColumns, returnsRowId, runHybrid } from './hybrid-query.ts';
+import { filterTextAfter } from './hybrid-legs.ts';
 import type { QueryPlan } from './native-query.ts';
 import type { QueryRun } from './query-run.ts';
 import { reserveMemory } from './result-batches.ts';
@@ -22,10 +23,12 @@ export async function startQuery(
   table: OpenTable,
   query: Query,
 ): Promise<ResultFiles> {
-  const plan = await planQuery(parts, table, query);
-  if (query.k === 0) return toEmptyResult(table.native, plan);
-  const batchRows = await reserveMemory(parts, table.native, plan, lease);
-  if (isHybrid(plan)) return (await runHybrid(table.native, plan, batchRows)) ?? toEmptyResult(table.native, plan);
+  const asked = await planQuery(parts, table, query);
+  if (query.k === 0) return toEmptyResult(table.native, asked);
+  const batchRows = await reserveMemory(parts, table.native, asked, lease);
+  if (isHybrid(asked)) return (await runHybrid(table.native, asked, batchRows)) ?? toEmptyResult(table.native, asked);
+  const plan = await filterTextAfter(table.native, asked, batchRows);
+  if (plan === undefined) return toEmptyResult(table.native, asked);
   // The engine's own timeout would count the time that the reader takes.
   const batches = await engineCall(async () => buildQuery(table.native, plan).execute(batchRows, null));
   const first = await engineCall(async () => batches.next());

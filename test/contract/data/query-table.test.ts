@@ -5,7 +5,7 @@ import { Index } from '@lancedb/lancedb';
 import { ADMIN_KEY } from '../../support/server.ts';
 import { ContractServer } from '../contract-server.ts';
 import type { MadeTable } from '../contract-server.ts';
-import { documentStream, nestedStream, vectorStream } from '../contract-tables.ts';
+import { Int32, Utf8, count, documentStream, nestedStream, streamOf, vectorStream } from '../contract-tables.ts';
 import { assertRefused, badRequest, columnNotFound, tableNotFound, unauthenticated } from '../refusal.ts';
 
 const FILE = 'application/vnd.apache.arrow.file';
@@ -197,6 +197,26 @@ suite('a query', () => {
     for (const query of fullText) {
       assert.equal((await ids({ k: 5, full_text_query: query }))[0], 7, JSON.stringify(query));
     }
+  });
+
+  test('filters before a search for words, or after it', async () => {
+    // The longer the text, the lower its score: the rows are found in the order of their ids.
+    const body = count(9).map((id) => `lamp${' filler'.repeat(id)}`);
+    const stream = streamOf({
+      id: { type: new Int32(), values: count(9) },
+      body: { type: new Utf8(), values: body },
+    });
+    const lamps = await server.table({ stream });
+    await (await server.embedded(lamps)).createIndex('body', { config: Index.fts() });
+    const search = { full_text_query: { string_query: { query: 'lamp', columns: ['body'] } }, filter: 'id > 2' };
+    const after = { ...search, prefilter: false };
+    assert.deepEqual(await ids({ ...search, k: 4 }, lamps), [3, 4, 5, 6]);
+    assert.deepEqual(await ids({ ...after, k: 4 }, lamps), [3]);
+    assert.deepEqual(await ids({ ...after, k: 5, offset: 1 }, lamps), [4, 5]);
+    assert.deepEqual(await ids({ ...after, k: 2 }, lamps), []);
+    assert.deepEqual(await ids({ ...after, k: 20 }, lamps), [3, 4, 5, 6, 7, 8]);
+    const analysis = await server.admin.post(`${lamps.at}/analyze_plan`, { ...after, k: 4 });
+    assert.match(analysis.text, /output_rows=1\b/);
   });
 
   test('by vector and words fuses both by their ranks', async () => {
