@@ -3,7 +3,10 @@ import { join } from 'node:path';
 
 /** Groups in the order of the menu. Pages that are not there yet are left out; unlisted pages come last. */
 const GROUPS = [
-  { title: 'Start', pages: ['docs/index.md', 'docs/start.md', 'docs/guides/lancedb-users.md', 'docs/guides/python.md'] },
+  {
+    title: 'Start',
+    pages: ['docs/index.md', 'docs/start.md', 'docs/guides/lancedb-users.md', 'docs/guides/python.md'],
+  },
   {
     title: 'Guides',
     pages: [
@@ -15,6 +18,7 @@ const GROUPS = [
       'docs/guides/materialized-views.md',
       'docs/guides/versions.md',
       'docs/guides/external-writers.md',
+      'docs/guides/lance-namespace.md',
       'docs/guides/namespaces.md',
       'docs/guides/access.md',
       'docs/guides/quotas.md',

@@ -7,6 +7,7 @@ import calls
 import namespace_calls
 from checks.all import checks_of
 from checks.datasets import CHECKS as DATASETS
+from checks.guide import CHECKS as GUIDE
 from outcomes import run_checks
 
 LOSES_BRANCH = (
@@ -26,4 +27,4 @@ KNOWN = {
 
 calls.connected.call = namespace_calls.call
 operations = checks_of(namespace_calls.OPERATIONS)
-run_checks({f"RestNamespace.{name}": check for name, check in operations.items()} | DATASETS, KNOWN)
+run_checks({f"RestNamespace.{name}": check for name, check in operations.items()} | DATASETS | GUIDE, KNOWN)
