@@ -3,6 +3,15 @@ import { JAVA_LANCE, JAVA_REST } from './java/java.ts';
 import { JAVASCRIPT } from './javascript/javascript.ts';
 import { GENERATED_PYTHON, PYLANCE } from './python/namespace.ts';
 import { PYTHON } from './python/python.ts';
+import { SPARK } from './spark/spark.ts';
 
 /** In the order of the docs. */
-export const SUITES: readonly ClientSuite[] = [JAVASCRIPT, PYTHON, PYLANCE, GENERATED_PYTHON, JAVA_REST, JAVA_LANCE];
+export const SUITES: readonly ClientSuite[] = [
+  JAVASCRIPT,
+  PYTHON,
+  PYLANCE,
+  GENERATED_PYTHON,
+  JAVA_REST,
+  JAVA_LANCE,
+  SPARK,
+];

@@ -76,10 +76,10 @@ export function withoutUnset(body: Readonly<Record<string, unknown>>): Record<st
 }
 
 function withoutEmpty(members: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => !isUnset(value)));
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => !isEmpty(value)));
 }
 
-function isUnset(value: unknown): boolean {
+function isEmpty(value: unknown): boolean {
   return value === undefined || value === null || (typeof value === 'object' && Object.keys(value).length === 0);
 }
 
