@@ -4,6 +4,7 @@ import { JAVASCRIPT } from './javascript/javascript.ts';
 import { GENERATED_PYTHON, PYLANCE } from './python/namespace.ts';
 import { PYTHON } from './python/python.ts';
 import { SPARK } from './spark/spark.ts';
+import { WALKTHROUGH } from './walkthrough/walkthrough.ts';
 
 /** In the order of the docs. */
 export const SUITES: readonly ClientSuite[] = [
@@ -14,4 +15,5 @@ export const SUITES: readonly ClientSuite[] = [
   JAVA_REST,
   JAVA_LANCE,
   SPARK,
+  WALKTHROUGH,
 ];

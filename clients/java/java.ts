@@ -3,6 +3,7 @@ import type { ClientSuite } from '../client.ts';
 import { javaCommand, prepareJava, sourcePath } from './maven.ts';
 
 const MEGABYTES_MAX = 512;
+export const JAVA_SOURCES = [sourcePath('clients/java/program'), sourcePath('examples/java')];
 
 interface JavaClient {
   readonly name: string;
@@ -40,7 +41,7 @@ function toSuite({ name, artifact, releases, client }: JavaClient): ClientSuite 
         folder,
         pom: sourcePath('clients/java/pom.xml'),
         properties: { 'lance.artifact': artifact, 'lance.release': release },
-        sources: [sourcePath('clients/java/program')],
+        sources: JAVA_SOURCES,
       }),
     run: ({ folder }, service) => startProgram(javaCommand(folder, MEGABYTES_MAX, ['Main', client]), service),
   };

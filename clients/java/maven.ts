@@ -37,6 +37,13 @@ export async function prepareJava(project: JavaProject): Promise<Prepared | Skip
   return failed === undefined ? { release, folder } : { skipped: failed };
 }
 
+/** Downloads packages for programs that are not compiled here. */
+export async function prepareClassPath(project: Omit<JavaProject, 'sources'>): Promise<Prepared | Skipped> {
+  const { release, folder } = project;
+  const failed = await downloadPackages(project);
+  return failed === undefined ? { release, folder } : { skipped: failed };
+}
+
 /** Runs a class that `prepareJava` compiled. */
 export function javaCommand(folder: string, megabytes: number, args: readonly string[]): Command {
   const opened = [...OPENED, ...OPENED_OF_SUN].map((name) => `--add-opens=${name}=ALL-UNNAMED`);
@@ -44,12 +51,16 @@ export function javaCommand(folder: string, megabytes: number, args: readonly st
 }
 
 /** Why the packages are not there. */
-async function downloadPackages({ folder, pom, properties }: JavaProject): Promise<string | undefined> {
+async function downloadPackages({
+  folder,
+  pom,
+  properties,
+}: Omit<JavaProject, 'sources'>): Promise<string | undefined> {
   const hash = createHash('sha256')
     .update(await readFile(pom))
     .update(JSON.stringify(properties))
     .digest('hex');
-  const complete = join(folder, 'packages.txt');
+  const complete = join(folder, 'java-packages.txt');
   if ((await readFile(complete, 'utf8').catch(() => '')) === hash) return undefined;
   const given = Object.entries(properties).map(([name, value]) => `-D${name}=${value}`);
   const output = `-Dmdep.outputFile=${classPathFile(folder)}`;
@@ -80,7 +91,7 @@ async function javaFiles(folder: string): Promise<readonly string[]> {
   return (await readdir(folder)).filter((name) => name.endsWith('.java')).map((name) => join(folder, name));
 }
 
-function classPathFile(folder: string): string {
+export function classPathFile(folder: string): string {
   return join(folder, 'classpath.txt');
 }
 

@@ -1,8 +1,9 @@
 import { startProgram } from '../client.ts';
 import type { ClientSuite } from '../client.ts';
+import { JAVA_SOURCES } from '../java/java.ts';
 import { javaCommand, prepareJava, sourcePath } from '../java/maven.ts';
 
-export const SPARK_MEGABYTES_MAX = 1024;
+const MEGABYTES_MAX = 1024;
 
 /** The connector of Lance for Spark 3.5, in local mode. */
 export const SPARK: ClientSuite = {
@@ -16,10 +17,10 @@ export const SPARK: ClientSuite = {
       folder,
       pom: sourcePath('clients/spark/pom.xml'),
       properties: { 'connector.release': release },
-      sources: [sourcePath('clients/java/program'), sourcePath('clients/spark/program')],
+      sources: [...JAVA_SOURCES, sourcePath('clients/spark/program')],
     }),
   run: ({ folder }, service) => {
-    const command = javaCommand(folder, SPARK_MEGABYTES_MAX, ['SparkMain']);
+    const command = javaCommand(folder, MEGABYTES_MAX, ['SparkMain']);
     // Of the JavaScript client, which makes and searches tables beside Spark.
     const env = { TILTYARD_NODE: process.execPath, TILTYARD_JAVASCRIPT: sourcePath('clients/spark/javascript.mjs') };
     return startProgram({ ...command, env }, service);

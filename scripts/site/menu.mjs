@@ -5,7 +5,14 @@ import { join } from 'node:path';
 const GROUPS = [
   {
     title: 'Start',
-    pages: ['docs/index.md', 'docs/start.md', 'docs/guides/lancedb-users.md', 'docs/guides/python.md'],
+    pages: [
+      'docs/index.md',
+      'docs/start.md',
+      'docs/guides/lancedb-users.md',
+      'docs/guides/python.md',
+      'docs/guides/java.md',
+      'docs/guides/spark.md',
+    ],
   },
   {
     title: 'Guides',

@@ -46,10 +46,16 @@ test('every block of code in the docs is run, or says why it is not', () => {
   }
 });
 
-test('the README shows the examples as they are in the repository', () => {
-  const codes = readCodeBlocks('README.md').map(({ code }) => `${code}\n`);
-  assert.ok(codes.includes(readFileSync('examples/first-table.mjs', 'utf8')));
-  assert.ok(codes.includes(readFileSync('examples/first_table.py', 'utf8')));
+test('README and guides show the examples as they are in the repository', () => {
+  for (const [page, example] of [
+    ['README.md', 'first-table.mjs'],
+    ['README.md', 'first_table.py'],
+    ['docs/guides/java.md', 'java/FirstTable.java'],
+    ['docs/guides/spark.md', 'walkthrough/Enrich.java'],
+  ] as const) {
+    const codes = readCodeBlocks(page).map(({ code }) => `${code}\n`);
+    assert.ok(codes.includes(readFileSync(`examples/${example}`, 'utf8')), `${page} shows another ${example}`);
+  }
 });
 
 for (const page of PAGES) {

@@ -1,3 +1,5 @@
+import java.io.ByteArrayOutputStream;
+import java.io.PrintStream;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -15,6 +17,20 @@ public final class Main {
 
   private static void tryNamespace(Fixture fixture) {
     for (String operation : NamespaceClient.operations()) Checks.run("LanceNamespace." + operation, operation, fixture);
+    Report.check("the example of the guide", Main::runExample);
+  }
+
+  /** What it prints is in the guide. */
+  private static void runExample() throws Exception {
+    PrintStream console = System.out;
+    ByteArrayOutputStream printed = new ByteArrayOutputStream();
+    System.setOut(new PrintStream(printed));
+    try {
+      FirstTable.main(new String[0]);
+    } finally {
+      System.setOut(console);
+    }
+    Report.same("output", printed.toString().strip().replace("\t", " ").replace("\n", "; "), "id price; 3 40");
   }
 
   /** An operation of several classes is tried on each. */
