@@ -18,8 +18,7 @@ export const WALKTHROUGH: ClientSuite = {
     return prepareClassPath({ release, folder, pom, properties: { 'connector.release': release } });
   },
   run({ folder }, service) {
-    const { url, key, storageOptions } = service;
-    const args = ['--outcomes', '--url', url, '--key', key, '--storage', JSON.stringify(storageOptions)];
+    const args = ['--outcomes', '--url', service.url, '--key', service.key];
     const env = { PYTHON: pythonOf(folder), SPARK_CLASSPATH: classPathFile(folder) };
     const file = sourcePath('examples/walkthrough/walkthrough.mjs');
     return startProgram({ file: process.execPath, args: [file, ...args], env }, service);
