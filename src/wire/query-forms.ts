@@ -67,7 +67,7 @@ export function withoutUnset(body: Readonly<Record<string, unknown>>): Record<st
       new_namespace_id: namespace,
       vector: isObject(vector) ? withoutEmpty(vector) : vector,
       columns: isObject(columns) ? withoutEmpty(columns) : undefined,
-      full_text_query: isStringQuery ? { string_query: withoutEmpty(Object(words['string_query'])) } : words,
+      full_text_query: isStringQuery ? { ...words, string_query: withoutEmpty(Object(words['string_query'])) } : words,
       query: isObject(query) ? withoutUnset(query) : query,
     }),
     // A list of columns is none of a query.
@@ -76,10 +76,10 @@ export function withoutUnset(body: Readonly<Record<string, unknown>>): Record<st
 }
 
 function withoutEmpty(members: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => !isEmpty(value)));
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => !isNothing(value)));
 }
 
-function isEmpty(value: unknown): boolean {
+function isNothing(value: unknown): boolean {
   return value === undefined || value === null || (typeof value === 'object' && Object.keys(value).length === 0);
 }
 
