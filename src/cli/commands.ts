@@ -21,8 +21,10 @@ import { completionCommand } from './server/completion.ts';
 import { doctorCommand } from './server/doctor.ts';
 import { nodesCommand } from './server/nodes.ts';
 import { configCommand, serveCommand } from './server/serve.ts';
+import { columnCommands } from './tables/columns.ts';
 import { describeCommand } from './tables/describe.ts';
 import { namespaceCommands } from './tables/namespaces.ts';
+import { viewCommands } from './tables/views.ts';
 import { dropCommand, managedCommand, optimizeCommand, renameCommand, tablesCommand } from './tables/tables.ts';
 import { branchCommands, tagCommands, versionCommands } from './versions/history.ts';
 import { indexCommands } from './versions/indexes.ts';
@@ -54,6 +56,8 @@ export const COMMAND_GROUPS: readonly { readonly title: string; readonly command
       renameCommand,
       optimizeCommand,
       managedCommand,
+      ...columnCommands,
+      ...viewCommands,
       ...indexCommands,
       ...versionCommands,
       ...tagCommands,

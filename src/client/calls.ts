@@ -7,12 +7,16 @@ export function tableAddress(table: TablePath, action: string): string {
   return toAddress('table', table, action);
 }
 
+export function viewAddress(view: TablePath, action: string): string {
+  return toAddress('materialized_view', view, action);
+}
+
 export function namespaceAddress(namespace: NamespacePath, action: string): string {
   return toAddress('namespace', namespace, action);
 }
 
 /** No name contains a slash, so it can join names that contain the default delimiter. */
-function toAddress(kind: 'table' | 'namespace', names: NamespacePath, action: string): string {
+function toAddress(kind: 'table' | 'namespace' | 'materialized_view', names: NamespacePath, action: string): string {
   const isPlain = names.every((name) => !name.includes(DEFAULT_DELIMITER));
   const identifier = encodeURIComponent(formatPath(names, isPlain ? DEFAULT_DELIMITER : '/'));
   return `/v1/${kind}/${identifier}/${action}${isPlain ? '' : '?delimiter=%2F'}`;

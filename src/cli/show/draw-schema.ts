@@ -1,3 +1,4 @@
+import { COMPUTED_KEY } from '../../model/schema.ts';
 import { formatBytes, formatCount, formatShare } from '../../plans/format-figure.ts';
 import type { IndexContent } from '../../wire/indexes.ts';
 import type { SchemaJson, TypeJson } from '../../wire/schema/schema-json.ts';
@@ -45,8 +46,10 @@ function typeText(type: TypeJson): string {
 }
 
 function notesOf({ nullable, metadata }: FieldJson): string {
-  const pairs = Object.entries(metadata ?? {}).map(([name, value]) => `${visibleText(name)}=${visibleText(value)}`);
-  return [...(nullable ? [] : ['not null']), ...pairs].join('  ');
+  const { [COMPUTED_KEY]: computed, ...others } = metadata ?? {};
+  const pairs = Object.entries(others).map(([name, value]) => `${visibleText(name)}=${visibleText(value)}`);
+  const definition = computed === undefined ? [] : [`computed: ${visibleText(computed)}`];
+  return [...(nullable ? [] : ['not null']), ...definition, ...pairs].join('  ');
 }
 
 const INDEX_HEADS = [

@@ -1,0 +1,117 @@
+import { defined } from '../../client/api-client.ts';
+import { collect } from '../../client/calls.ts';
+import { createView, describeView, dropView, listViews, startRefresh } from '../../client/views.ts';
+import { formatCount } from '../../plans/format-figure.ts';
+import type { DescribeViewReply } from '../../wire/views.ts';
+import { defineClientCommand, defineTableCommand } from '../client-command.ts';
+import { EXIT } from '../command.ts';
+import type { Command } from '../command.ts';
+import { readNumber } from '../options.ts';
+import { YES_OPTION, confirm, followJob, readNamespace, showPath } from '../session.ts';
+import type { Result, TableSession } from '../session.ts';
+import { drawPairs, drawTable } from '../show/draw-table.ts';
+import type { Pair } from '../show/draw-table.ts';
+import { countOf } from '../show/text.ts';
+
+export const viewCommands: readonly Command[] = [
+  defineTableCommand({
+    words: ['view', 'create'],
+    names: 'QUERY',
+    summary: 'create a materialized view, and fill it',
+    about: 'QUERY is a SELECT of one table, with WHERE and LIMIT if wanted; expressions need a name.',
+    options: [
+      { name: 'on-change', help: 'refresh it when its source has changed' },
+      { name: 'every', value: 'SECONDS', help: 'refresh it so often, if anything changed' },
+      { name: 'no-data', help: 'leave it empty until it is refreshed' },
+    ],
+    examples: ["view create cheap 'SELECT id, price * 2 AS twice FROM orders WHERE price < 10' --on-change"],
+    async run(session, query = '') {
+      const { client, table, given } = session;
+      const reply = await createView(client, table, {
+        kind: 'query',
+        source_query: query,
+        with_no_data: given.has('no-data'),
+        ...defined({
+          auto_refresh: given.has('on-change') || undefined,
+          refresh_seconds: readNumber(given, 'every', 1),
+        }),
+      });
+      if (reply.job_id === undefined) return { reply, text: `${showPath(table)} is created, without rows.\n` };
+      return refreshed(session, reply.job_id);
+    },
+  }),
+  defineTableCommand({
+    words: ['view', 'refresh'],
+    summary: 'bring a materialized view up to date, and wait for it',
+    options: [{ name: 'source-version', value: 'N', help: 'version of its source; the latest when absent' }],
+    examples: ['view refresh cheap'],
+    async run(session) {
+      const body = defined({ src_version: readNumber(session.given, 'source-version', 1) });
+      const { job_id: id } = await startRefresh(session.client, session.table, body);
+      return refreshed(session, id);
+    },
+  }),
+  defineClientCommand({
+    words: ['view', 'list'],
+    names: '[NAMESPACE]',
+    summary: 'list the materialized views of a database or a namespace',
+    examples: ['view list', 'view list eu --json'],
+    async run({ client, given, canvas }) {
+      const views = await collect(listViews(client, given.names.length === 0 ? [] : readNamespace(given)));
+      const lines = views.map((view) => [view.table, view.source, refreshOf(view), stateOf(view)]);
+      const text = drawTable(['view', 'source', 'refresh', 'state'], lines, canvas);
+      return { reply: { views }, text, none: 'There are no materialized views here.' };
+    },
+  }),
+  defineTableCommand({
+    words: ['view', 'describe'],
+    summary: 'show what a materialized view is made from, and how far it is behind',
+    examples: ['view describe cheap'],
+    async run({ client, table, canvas }) {
+      const reply = await describeView(client, table);
+      const pairs: Pair[] = [
+        ['source', reply.source],
+        ...Object.entries(reply.columns).map(([name, sql]): Pair => [`column ${name}`, sql]),
+        ...(reply.filter === undefined ? [] : [['filter', reply.filter] as Pair]),
+        ...(reply.limit === undefined ? [] : [['limit', formatCount(reply.limit)] as Pair]),
+        ['refresh', refreshOf(reply)],
+        ['state', stateOf(reply)],
+        ['source is at', `version ${reply.source_latest_version ?? 'none: it was dropped'}`],
+      ];
+      return { reply, text: drawPairs(pairs, canvas) };
+    },
+  }),
+  defineTableCommand({
+    words: ['view', 'drop'],
+    summary: 'drop a materialized view and remove its data',
+    options: [YES_OPTION],
+    examples: ['view drop cheap --yes'],
+    async run(session) {
+      const { client, table } = session;
+      if (!(await confirm(session, `Drop the view ${showPath(table)}?`))) return EXIT.failed;
+      return { reply: await dropView(client, table), text: `The view ${showPath(table)} is dropped.\n` };
+    },
+  }),
+];
+
+async function refreshed(session: TableSession, id: string): Promise<Result | number> {
+  const name = showPath(session.table);
+  const job = await followJob(session, id, `refreshing ${name}`);
+  if (job === undefined) return EXIT.failed;
+  const fields = new Map<string, unknown>(Object.entries(job.result ?? {}));
+  const source = `version ${String(fields.get('source_version'))} of its source`;
+  const how = String(fields.get('how'));
+  const what = how === 'unchanged' ? 'was up to date' : `is ${how}`;
+  const rows = how === 'unchanged' ? '' : `: ${countOf(Number(fields.get('rows')), 'row')}`;
+  return { reply: { job_id: id, result: job.result }, text: `${name} ${what} with ${source}${rows}.\n` };
+}
+
+type Summary = Pick<DescribeViewReply, 'refresh' | 'refresh_seconds' | 'source_version' | 'last_refresh'>;
+
+function refreshOf({ refresh, refresh_seconds: seconds }: Summary): string {
+  return seconds === undefined ? refresh.replace('_', ' ') : `every ${seconds} s`;
+}
+
+function stateOf({ source_version: version, last_refresh: how }: Summary): string {
+  return version === undefined ? 'never refreshed' : `${how ?? 'refreshed'} from version ${version}`;
+}

@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { Client } from '../../support/client.ts';
+import { sampleStream } from '../../support/arrow-tables.ts';
+import { runCliOn } from '../../support/run-cli.ts';
+import { startServer } from '../../support/server.ts';
+import type { TestServer } from '../../support/server.ts';
+
+let server: TestServer;
+before(async () => {
+  server = await startServer();
+  const client = new Client(server.url);
+  await client.arrow('/v1/table/orders/create', sampleStream(40));
+});
+after(async () => server.close());
+
+async function done(...argv: readonly string[]): Promise<string> {
+  const { code, out, err } = await runCliOn(server.url, argv);
+  assert.equal(code, 0, err);
+  return out;
+}
+
+test('column add --computed adds a column, --fill fills it, and describe shows its definition', async () => {
+  assert.match(
+    await done('column', 'add', 'orders', 'next', '--computed', 'id + 1', '--fill'),
+    /next is filled in 40 rows/,
+  );
+  assert.match(await done('describe', 'orders'), /next .*computed: id \+ 1/);
+  assert.match(await done('column', 'fill', 'orders', 'next'), /filled in 0 rows/);
+  const { code, err } = await runCliOn(server.url, ['column', 'add', 'orders', 'x']);
+  assert.deepEqual([code, /either --computed or --expression/.test(err)], [2, true]);
+});
+
+test('column add --expression calculates a column once', async () => {
+  assert.match(await done('column', 'add', 'orders', 'one', '--expression', '1'), /has the column one since version/);
+});
+
+test('views are created, refreshed, listed, described and dropped', async () => {
+  const query = 'SELECT id, id * 2 AS twice FROM orders WHERE id < 10';
+  assert.match(
+    await done('view', 'create', 'small', query, '--every', '3600'),
+    /small is rebuilt with version \d+ .*10 rows/,
+  );
+  assert.match(await done('view', 'refresh', 'small'), /was up to date/);
+  assert.match(await done('view', 'list'), /small +orders +every 3600 s +rebuilt from version/);
+  assert.match(await done('view', 'describe', 'small'), /column twice +id \* 2/);
+  const empty = await done('view', 'create', 'empty', 'SELECT id FROM orders', '--no-data', '--on-change');
+  assert.match(empty, /without rows/);
+  const { views } = JSON.parse(await done('view', 'list', '--json'));
+  assert.deepEqual(
+    views.map((view: { table: string }) => view.table),
+    ['small', 'empty'],
+  );
+  assert.match(await done('view', 'drop', 'small', '--yes'), /dropped/);
+  const { code, err } = await runCliOn(server.url, ['view', 'create', 'bad', 'SELECT FROM']);
+  assert.deepEqual([code, /source_query/.test(err)], [1, true]);
+});
