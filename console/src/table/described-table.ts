@@ -28,7 +28,7 @@ export interface TabProps {
 export async function readTable(client: ApiClient, path: TablePath, asked: AskedAt): Promise<DescribedTable> {
   const at = await findAt(client, path, asked);
   const described = await describeTable(client, path, at);
-  const isDeclared = described.is_only_declared;
+  const isDeclared = described.is_only_declared === true;
   const [tags, branches] = isDeclared
     ? [{}, {}]
     : await Promise.all([listTags(client, path), listBranches(client, path)]);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { RecordBatchReader, tableFromIPC } from 'apache-arrow';
-import { Index } from '@lancedb/lancedb';
+import { Index, rerankers } from '@lancedb/lancedb';
 import { ADMIN_KEY } from '../../support/server.ts';
 import { ContractServer } from '../contract-server.ts';
 import type { MadeTable } from '../contract-server.ts';
@@ -276,6 +276,35 @@ suite('a query', () => {
       { accept: 'application/x-ndjson' },
     );
     assert.equal(lines.text, fused.map((row) => `${JSON.stringify(row)}\n`).join(''));
+  });
+
+  test('by vector and words ranks as the LanceDB client fuses the two searches itself', async () => {
+    const embedded = await server.embedded(documents);
+    const reranker = await rerankers.RRFReranker.create(60);
+    for (const [words, at] of [
+      ['7', 5],
+      ['fox', 12],
+      ['number 3 jumps', 0],
+    ] as const) {
+      const near = [at, at + 0.1, at + 0.2, at + 0.3];
+      const search = embedded.query().fullTextSearch(words, { columns: 'body' }).nearestTo(near);
+      const own = await search.rerank(reranker).select(['id']).limit(6).toArray();
+      const { json } = await server.admin.post(
+        `${documents.at}/query`,
+        {
+          k: 6,
+          columns: { column_names: ['id'] },
+          vector: { single_vector: near },
+          full_text_query: { string_query: { query: words, columns: ['body'] } },
+        },
+        { accept: 'application/json' },
+      );
+      const toScores = (rows: readonly { readonly id: number; readonly _relevance_score: number }[]) =>
+        rows
+          .map(({ id, _relevance_score: score }) => [id, Math.fround(score)])
+          .toSorted(([one = 0], [other = 0]) => one - other);
+      assert.deepEqual(toScores(json.rows), toScores(own), words);
+    }
   });
 
   test('for several vectors tells which one each row is near to', async () => {
