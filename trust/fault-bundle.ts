@@ -8,7 +8,11 @@ const SOURCES = fileURLToPath(new URL('../../trust/', import.meta.url));
 /** Joins the fault server into a few files, as `scripts/bundle.mjs` does: a worker then restarts in half the time. */
 export async function bundleFaultServer(): Promise<string> {
   await build({
-    entryPoints: [`${SOURCES}fault-server.ts`, `${SOURCES}fault-worker.ts`],
+    entryPoints: {
+      'fault-server': `${SOURCES}fault-server.ts`,
+      'fault-worker': `${SOURCES}fault-worker.ts`,
+      trial: `${SOURCES}../src/trial.ts`,
+    },
     outdir: OUT,
     bundle: true,
     splitting: true,

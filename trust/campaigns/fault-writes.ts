@@ -1,5 +1,7 @@
 import { Int32, Table, Utf8, tableToIPC, vectorFromArray } from 'apache-arrow';
 import type { HttpClient, Reply } from '../http.ts';
+import { stageVersion } from '../../test/support/staged-version.ts';
+import type { StagedVersion } from '../../test/support/staged-version.ts';
 import { intRows, readRows, requireOk } from '../rows.ts';
 import { listTables } from './kill-writers.ts';
 
@@ -213,6 +215,21 @@ async function createChanged(client: HttpClient, table: string): Promise<void> {
   await requireOk(client.post(`/v1/table/${table}/update`, { updates: [['value', '0']] }));
 }
 
+/** What an external writer has staged, by the table. */
+const staged = new Map<string, StagedVersion>();
+const beside = (table: string): string => `${table}-beside`;
+
+async function createStaged(client: HttpClient, table: string): Promise<void> {
+  await createBefore(client, table);
+  await requireOk(client.post(`/v1/table/${table}/managed_versioning`, { enabled: true }));
+  const { json } = await client.post(`/v1/table/${table}/describe`, {});
+  staged.set(table, await stageVersion(json.location, async (each) => each.delete('id = 2')));
+}
+
+async function readStaged(client: HttpClient, table: string): Promise<Applied> {
+  return whichOf(await readRows(client, table), BEFORE, BEFORE.slice(0, 1));
+}
+
 const renamed = (table: string): string => `${table}-renamed`;
 
 /** Every kind of write of the service. */
@@ -277,6 +294,28 @@ export const FAULT_WRITES: readonly FaultWrite[] = [
       return old === 'torn' || now === 'torn' || old === now ? 'torn' : (now ?? 0);
     },
   }),
+  once({
+    name: 'version of an external writer',
+    prepare: createStaged,
+    post: (table) => ['version/create', { ...staged.get(table) }],
+    read: readStaged,
+  }),
+  {
+    name: 'batch of two versions',
+    members: 1,
+    isRepeatable: false,
+    async prepare(client, table) {
+      for (const each of [table, beside(table)]) await createStaged(client, each);
+    },
+    async send(client, table, _member, headers) {
+      const entries = [table, beside(table)].map((each) => ({ id: [each], ...staged.get(each) }));
+      return client.post('/v1/table/version/batch-create', { entries }, headers);
+    },
+    async read(client, table) {
+      const [one, other] = [await readStaged(client, table), await readStaged(client, beside(table))];
+      return [one === other ? one : 'torn'];
+    },
+  },
   once({ name: 'create index', post: () => ['create_index', INDEX], read: readIndexes }),
   once({
     name: 'drop index',
