@@ -10,6 +10,8 @@ export interface ClientSuite {
   readonly packageName: string;
   /** Newest first. */
   readonly releases: readonly string[];
+  /** Why it is run only when it is named. */
+  readonly onRequest?: string;
   /** Installs a release into this folder, which is there already when it was installed before. */
   prepare(release: string, folder: string): Promise<Prepared | Skipped>;
   /** Starts the program that tries every method, with `startProgram`. */

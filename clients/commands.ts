@@ -11,19 +11,21 @@ const LINES_MAX = 5;
 export interface CommandOptions {
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
+  /** Longest time; long enough for most downloads when absent. */
+  readonly milliseconds?: number;
 }
 
 /** What a tool printed; `failed` has its last lines when it is missing or failed. */
 export async function runTool(
   file: string,
   args: readonly string[],
-  { cwd, env }: CommandOptions = {},
+  { cwd, env, milliseconds = PREPARE_MILLISECONDS_MAX }: CommandOptions = {},
 ): Promise<{ readonly stdout: string } | { readonly failed: string }> {
   try {
     const { stdout } = await run(file, [...args], {
       ...(cwd !== undefined && { cwd }),
       env: { ...process.env, ...env },
-      timeout: PREPARE_MILLISECONDS_MAX,
+      timeout: milliseconds,
       maxBuffer: OUTPUT_BYTES_MAX,
     });
     return { stdout };

@@ -10,6 +10,8 @@ import { SUITES } from './suites.ts';
 
 interface Wanted {
   readonly suites: readonly ClientSuite[];
+  /** Not all of them because none was named. */
+  readonly isNamed: boolean;
   readonly kind: ServiceKind;
   /** `newest`, `all`, or one release. */
   readonly releases: string;
@@ -29,6 +31,10 @@ async function main(): Promise<number> {
   if (wanted.kind === 'nodes') await runTool(process.execPath, ['scripts/install-postgres.mjs']);
   const counts: Counts[] = [];
   for (const suite of wanted.suites) {
+    if (suite.onRequest !== undefined && !wanted.isNamed) {
+      say(`${suite.name}: skipped: ${suite.onRequest}`);
+      continue;
+    }
     for (const release of releasesOf(suite, wanted.releases)) counts.push(await runRelease(suite, release, wanted));
   }
   if (wanted.writesDocs) await writeDocs(wanted.suites, await readResults());
@@ -76,6 +82,7 @@ function readArguments(given: string[]): Wanted {
     process.exit(2);
   }
   return {
+    isNamed: positionals.length > 0,
     suites: SUITES.filter(({ name }) => positionals.length === 0 || positionals.includes(name)),
     kind: values.nodes ? 'nodes' : 'one',
     releases: values.releases,

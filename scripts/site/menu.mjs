@@ -10,6 +10,7 @@ const GROUPS = [
       'docs/start.md',
       'docs/guides/lancedb-users.md',
       'docs/guides/python.md',
+      'docs/guides/rust.md',
       'docs/guides/java.md',
       'docs/guides/spark.md',
     ],

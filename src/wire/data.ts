@@ -13,7 +13,7 @@ export type UpdateTableBody = Type.Static<typeof UpdateTableBody>;
 
 export const UpdateTableReply = Shape.replyBody({
   updated_rows: Shape.count(),
-  rows_updated: Shape.count('The same number, under the name that the LanceDB client reads.'),
+  rows_updated: Shape.count('The same number, under the name that the LanceDB client reads. It gets this one alone.'),
   version: Shape.Version,
   transaction_id: Shape.optionalText(),
   properties: Type.Union([Shape.StringMap, Type.Null()]),

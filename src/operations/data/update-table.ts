@@ -44,7 +44,9 @@ export const updateTable = defineTableOperation({
             rule: { from: 'added-rows', names: ['updated_rows', 'rows_updated'] },
           })
         : await services.writes.runSeveral({ ...write, plan: several });
-    return replyToWrite(result, ({ properties = table.properties }) => ({ properties }));
+    // Release 0.41 of the LanceDB client for Rust reads both names as one field, and refuses a reply that has it twice.
+    const hidden = request.dialect === 'lancedb' ? { updated_rows: undefined } : {};
+    return replyToWrite(result, ({ properties = table.properties }) => ({ ...hidden, properties }));
   },
 });
 
