@@ -1,5 +1,8 @@
 import type { JSX } from 'preact';
 import { callTable } from '../../../../src/client/calls.ts';
+import { startBackfill, startRefresh } from '../../../../src/client/views.ts';
+import { VIEW_PROPERTY } from '../../../../src/model/derived/view.ts';
+import { COMPUTED_KEY } from '../../../../src/model/schema.ts';
 import { useClient } from '../../api.ts';
 import { listFields, typeText } from '../../parts/grid/field-type.ts';
 import type { PlacedField } from '../../parts/grid/field-type.ts';
@@ -7,6 +10,7 @@ import { formatCountOf } from '../../parts/format.ts';
 import { Heads } from '../../parts/grid/pager.tsx';
 import { Badge } from '../../parts/states.tsx';
 import type { DescribedTable, TabProps } from '../described-table.ts';
+import { JobButton } from './job-button.tsx';
 import { MetadataPairs } from './metadata-pairs.tsx';
 import type { MetadataChange } from './pair-form.tsx';
 
@@ -23,6 +27,8 @@ export function SchemaTab({ table, onChanged }: TabProps): JSX.Element {
               key={placed.path}
               placed={placed}
               onSave={edit === undefined ? undefined : async (change) => edit.field(placed.path, change)}
+              onFill={edit?.fill}
+              onChanged={onChanged}
             />
           ))}
         </tbody>
@@ -30,6 +36,12 @@ export function SchemaTab({ table, onChanged }: TabProps): JSX.Element {
       <section class="beside">
         <h2>Metadata of the schema</h2>
         <MetadataPairs owner="the schema" record={table.schema.metadata} onSave={edit?.schema} />
+        {edit !== undefined && table.properties[VIEW_PROPERTY] !== undefined ? (
+          <>
+            <h2>Materialized view</h2>
+            <JobButton label="Refresh" done="The view is up to date." start={edit.refresh} onDone={onChanged} />
+          </>
+        ) : null}
         <h2>Properties of the table</h2>
         {Object.keys(table.properties).length === 0 ? <span class="muted">none</span> : null}
         <MetadataPairs owner="the table" record={table.properties} onSave={undefined} />
@@ -47,6 +59,9 @@ export function SchemaTab({ table, onChanged }: TabProps): JSX.Element {
 interface Edits {
   readonly field: (path: string, change: MetadataChange) => Promise<void>;
   readonly schema: (change: MetadataChange) => Promise<void>;
+  /** Fills a computed column. */
+  readonly fill: (column: string) => Promise<{ readonly job_id: string }>;
+  readonly refresh: () => Promise<{ readonly job_id: string }>;
 }
 
 /** Absent for old versions, which are read-only. */
@@ -60,6 +75,8 @@ function useEdits(table: DescribedTable, onChanged: () => void): Edits | undefin
       await callTable(client, id, 'update_field_metadata', { ...onBranch, updates: [{ path, metadata }] });
       onChanged();
     },
+    fill: async (column) => startBackfill(client, id, { ...onBranch, column }),
+    refresh: async () => startRefresh(client, id),
     schema: async (change) => {
       const whole = Object.entries({ ...schema.metadata, ...change }).filter(([, value]) => value !== null);
       await callTable(client, id, 'schema_metadata/update', { ...onBranch, metadata: Object.fromEntries(whole) });
@@ -71,10 +88,13 @@ function useEdits(table: DescribedTable, onChanged: () => void): Edits | undefin
 interface FieldRowProps {
   readonly placed: PlacedField;
   readonly onSave: ((change: MetadataChange) => Promise<void>) | undefined;
+  readonly onFill: Edits['fill'] | undefined;
+  readonly onChanged: () => void;
 }
 
-function FieldRow({ placed, onSave }: FieldRowProps): JSX.Element {
+function FieldRow({ placed, onSave, onFill, onChanged }: FieldRowProps): JSX.Element {
   const { field, path, level } = placed;
+  const { [COMPUTED_KEY]: computed, ...metadata } = field.metadata ?? {};
   return (
     <tr>
       <td>
@@ -88,7 +108,20 @@ function FieldRow({ placed, onSave }: FieldRowProps): JSX.Element {
       </td>
       <td>{field.nullable ? <span class="muted">allowed</span> : <Badge>never</Badge>}</td>
       <td>
-        <MetadataPairs owner={path} record={field.metadata} onSave={onSave} />
+        {computed === undefined ? null : (
+          <p>
+            <Badge>computed</Badge> <code>{computed}</code>{' '}
+            {onFill === undefined ? null : (
+              <JobButton
+                label="Fill"
+                done={`${field.name} is filled.`}
+                start={async () => onFill(field.name)}
+                onDone={onChanged}
+              />
+            )}
+          </p>
+        )}
+        <MetadataPairs owner={path} record={metadata} onSave={onSave} />
       </td>
     </tr>
   );
