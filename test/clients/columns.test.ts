@@ -96,9 +96,14 @@ suite('the LanceDB client is refused', () => {
   }
 });
 
-test('rows that come after a constant column may be without it', async () => {
-  const [table] = await makePair();
-  await table.addColumns([{ name: 'constant', valueSql: '1' }]);
+test('a constant column takes no nulls, as in the embedded engine, until it is altered', async () => {
+  const pair = await makePair();
+  for (const each of pair) {
+    await each.addColumns([{ name: 'constant', valueSql: '1' }]);
+    assert.equal((await each.schema()).fields.find(({ name }) => name === 'constant')?.nullable, false);
+  }
+  const [table] = pair;
+  await table.alterColumns([{ path: 'constant', nullable: true }]);
   await server.admin.post(`/v1/table/${table.name}/update`, { updates: [['constant', 'NULL']], predicate: 'id = 1' });
   const rows = await table.query().where('constant IS NULL').toArray();
   assert.deepEqual(
