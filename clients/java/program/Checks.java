@@ -3,7 +3,6 @@ import java.util.Map;
 
 /** What each operation is expected to do, by its name in the description. */
 final class Checks {
-  private static final int UNSUPPORTED = 0;
   /** The native part of the namespace client does not know how Jackson writes values that may be null. */
   private static final String NOT_SENT = "Failed to parse request JSON";
   private static final Map<String, Check> ALL = new HashMap<>();
@@ -33,22 +32,5 @@ final class Checks {
         throw new Report.Other("refused by the client", "its native part cannot read what its Java part writes");
       }
     });
-  }
-
-  /** Passes when the service says that it does not offer the operation. */
-  static Check notOffered(String operation, Request request) {
-    return fixture -> {
-      try {
-        fixture.client.call(operation, request.of(fixture));
-      } catch (Client.Refusal refusal) {
-        if (refusal.code == UNSUPPORTED) throw new Report.Other("not offered", "");
-        throw refusal;
-      }
-      throw new Report.Difference("it is offered, and the program does not check what it does");
-    };
-  }
-
-  interface Request {
-    Map<String, Object> of(Fixture fixture) throws Exception;
   }
 }

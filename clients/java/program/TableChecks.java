@@ -30,10 +30,8 @@ final class TableChecks {
     checks.put("alterTableAlterColumns", TableChecks::alterColumns);
     checks.put("alterTableDropColumns", TableChecks::dropColumns);
     checks.put("alterTableBackfillColumns", TableChecks::backfillColumns);
-    checks.put("createMaterializedView", Checks.notOffered("createMaterializedView",
-        fixture -> of("id", fixture.newId())));
-    checks.put("refreshMaterializedView", Checks.notOffered("refreshMaterializedView",
-        fixture -> of("id", fixture.newTable())));
+    checks.put("createMaterializedView", TableChecks::createView);
+    checks.put("refreshMaterializedView", TableChecks::refreshView);
   }
 
   private static void create(Fixture fixture) throws Exception {
@@ -177,5 +175,26 @@ final class TableChecks {
     fixture.client.call("alterTableDropColumns", of("id", id, "columns", List.of("name")));
     Report.same("columns", fixture.columnsOf(id), List.of("id", "vector"));
     Report.same("row", fixture.query(id, of("filter", "id = 3")).get(0).keySet(), List.of("id", "vector"));
+  }
+
+  private static void createView(Fixture fixture) throws Exception {
+    List<String> view = newView(fixture);
+    Report.same("rows before a refresh", fixture.count(view), 0);
+    Report.same("columns", fixture.columnsOf(view), List.of("id", "twice"));
+  }
+
+  private static void refreshView(Fixture fixture) throws Exception {
+    List<String> view = newView(fixture);
+    fixture.client.call("refreshMaterializedView", of("id", view));
+    for (int attempt = 0; attempt < 60 && fixture.count(view) == 0; attempt += 1) Thread.sleep(500);
+    Report.same("ids", fixture.ids(view, "twice >= 0"), List.of(0, 1, 2));
+  }
+
+  private static List<String> newView(Fixture fixture) throws Exception {
+    String query = "SELECT id, id * 2 AS twice FROM " + String.join(".", fixture.newTable()) + " WHERE id < 3";
+    List<String> view = fixture.newId();
+    Map<String, Object> request = of("id", view, "kind", "query", "source_query", query, "with_no_data", true);
+    fixture.client.call("createMaterializedView", request);
+    return view;
   }
 }
