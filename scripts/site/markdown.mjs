@@ -172,7 +172,10 @@ function uniqueSlug({ slugs }, text) {
       .replaceAll(/\s/g, '-') || 'part';
   const count = slugs.get(slug) ?? 0;
   slugs.set(slug, count + 1);
-  return count === 0 ? slug : `${slug}-${count}`;
+  if (count === 0) return slug;
+  // A text may end with that number itself: `select (2)`, and the third `select`.
+  const numbered = `${slug}-${count}`;
+  return slugs.has(numbered) ? uniqueSlug({ slugs }, slug) : uniqueSlug({ slugs }, numbered);
 }
 
 /** Long names may break after their dots, slashes and underscores. */
