@@ -26,8 +26,11 @@ test('the root of a database that was moved away is missed, not made again, also
     }
     assert.ok(!existsSync(root));
   };
-  await assertMissing(before);
-  await before.close();
+  try {
+    await assertMissing(before);
+  } finally {
+    await before.close();
+  }
 
   const after = await ContractServer.start({ folder, flags });
   t.after(async () => after.close());

@@ -139,6 +139,8 @@ function findFault(
       return status === 401 || status === 403 || isMissing(operation, status, json) ? 'should be permitted' : undefined;
     }
     case 'database':
+      // Its body names tables of the root, which they do not see, or none.
+      if (operation.authorizesTables === true) return [400, 403, 404].includes(status) ? undefined : 'should be hidden';
       return operation.permission === 'see' || status === 403 ? undefined : 'should be 403: the database is not theirs';
     case 'server':
       if (operation.permission === 'see') return undefined;

@@ -18,7 +18,9 @@ export async function takesTwoCommits(
   { assignments }: UpdateRequest,
 ): Promise<boolean> {
   if (!mayReadUpdated(assignments)) return false;
-  const schema = await tables.use(target, async (table) => table.schema());
+  // What is wrong with a table that cannot be opened is found again, and told, by the write itself.
+  const schema = await tables.use(target, async (table) => table.schema()).catch(() => undefined);
+  if (schema === undefined) return false;
   return planRecomputation(toAssignmentTree(assignments), schema, sqlLimits).after.length > 0;
 }
 

@@ -35,7 +35,9 @@ export function planCrossedUpdate(
       const schema = await readSchema(native);
       refuseAmbiguousNames(schema, [predicate]);
       const { tree } = planRecomputation(toAssignmentTree(assignments), schema, sqlLimits);
-      await tryExpressions(native, toColumnUpdates(tree, schema), predicate);
+      // The engine refuses a query that reads no column.
+      const read = schema.fields.slice(0, 1).map(({ name }): [string, string] => [READ, sqlFieldReference([name])]);
+      await tryExpressions(native, [...toColumnUpdates(tree, schema), ...read], predicate);
       return prepared;
     },
     async write() {
@@ -108,3 +110,4 @@ function nameCopies(columns: readonly string[], schema: Schema): ReadonlyMap<str
 }
 
 const COPY_PREFIX = '__tiltyard_copy_';
+const READ = `${COPY_PREFIX}0`;

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { Null } from 'apache-arrow';
 import type { DataType } from 'apache-arrow';
+import { readEngineRelease } from '../../../src/engine/native/engine-release.ts';
 import type { Client } from '../../support/client.ts';
 import { ContractServer } from '../contract-server.ts';
 import { Field, FixedSizeList, Int32, List, Struct, Utf8, count, optional, streamOf } from '../contract-tables.ts';
@@ -123,8 +124,11 @@ suite('values that the storage engine cannot hold', () => {
     ['a null list of fixed size', { type: new FixedSizeList(2, item(new Int32())), values: [null, [1, 2]] }],
     ['a list of structs', { type: new List(item(required)), values: [[{ a: 1, b: 2 }], null, []] }],
   ];
+  const { isFallback } = readEngineRelease();
   for (const [what, column] of stored) {
-    test(`are not refused with what it can hold: ${what}`, async () => {
+    // The fallback refuses it, with the column.
+    const skip = isFallback && column.type === required ? 'the fallback engine cannot store it' : false;
+    test(`are not refused with what it can hold: ${what}`, { skip }, async () => {
       const table = await server.table({ stream: withIds(column.values.length, { c: column }) });
       assert.deepEqual(
         (await readRows(server.admin, table.at)).map((row) => row['c']),

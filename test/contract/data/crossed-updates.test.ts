@@ -94,6 +94,15 @@ suite('every expression of an update sees the row as it was', () => {
   });
   const bound = fc.option(fc.tuple(fc.constantFrom(...columns), fc.integer({ min: -99, max: 99 })), { nil: undefined });
 
+  test('also where the values that are left of them read no column', async () => {
+    const table = await tableOf([{ id: 0, a: 1, b: 2, c: 3 }]);
+    await update(table, [
+      ['b', 'coalesce(5, 0)'],
+      ['a', 'coalesce(4, b)'],
+    ]);
+    assert.deepEqual(await server.rows(table), [{ id: 0, a: 4, b: 5, c: 3 }]);
+  });
+
   test('as in a model, for any rows, expressions and predicates', async () => {
     await fc.assert(
       fc.asyncProperty(rows, assigned, bound, async (before, updates, limit) => {
@@ -311,5 +320,6 @@ suite('an update that reads what it sets changes nothing when it is refused', ()
 function calculate(sign: string, one: number | null, other: number | null): number | null {
   if (one === null || other === null) return null;
   if (sign === '+') return one + other;
-  return sign === '-' ? one - other : one * other;
+  // A product of 0 has no sign in the engine.
+  return sign === '-' ? one - other : one * other + 0;
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { cp, mkdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
+import { readEngineRelease } from '../../../src/engine/native/engine-release.ts';
 import { encodeBytes, encodeNumber, splitFields } from '../../../src/storage/format/protobuf.ts';
 import { findMessage } from '../../../src/storage/format/manifest.ts';
 import { sampleStream } from '../../support/arrow-tables.ts';
@@ -355,7 +356,9 @@ suite('a commit is refused', () => {
     assert.equal((await commit(table, staged)).status, 200);
   });
 
-  test('when the engine cannot open the table with it, and the service lives on', async () => {
+  // The fallback does not read the types of fields that no column has.
+  const skip = readEngineRelease().isFallback ? 'the fallback engine opens it' : false;
+  test('when the engine cannot open the table with it, and the service lives on', { skip }, async () => {
     const table = await managed();
     const staged = await stageVersion(table.location, removeFirst);
     const content = await readFile(`/${staged.manifest_path}`);

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
-import { Int32, Schema, Struct, Table, tableToIPC, Utf8, vectorFromArray } from 'apache-arrow';
+import { Field, Int32, List, Null, Schema, Struct, Table, tableToIPC, Utf8, vectorFromArray } from 'apache-arrow';
 import { openArrowStream } from '../../../src/arrow/stream/checked-stream.ts';
 import { findErrorRule, translateError } from '../../../src/engine/native/engine-errors.ts';
 import { ERROR_RULES } from '../../../src/engine/native/error-rules.ts';
@@ -195,6 +195,26 @@ const PROVOCATIONS: Readonly<Record<string, readonly Provoke[]>> = {
       return created.update(null, [['s', "named_struct('a', 1, 'b', 2)"]]);
     },
   ],
+  'null-in-required-item': [
+    async ({ connection }) => {
+      const table = toTable({ c: [new List(required('item', new Int32())), [[1], [null]]] });
+      return connection.createTable('r', toFile(table), 'create', [], {});
+    },
+  ],
+  'null-field-in-null-struct': [
+    async ({ connection }) => {
+      const odd = new Struct([optional('a', new Null()), optional('b', new Int32())]);
+      const table = toTable({ c: [odd, [{ a: null, b: 1 }, null]] });
+      return connection.createTable('r', toFile(table), 'create', [], {});
+    },
+  ],
+  'text-not-json': [
+    async ({ connection }) => {
+      const json = new Field('c', new Utf8(), true, new Map([['ARROW:extension:name', 'arrow.json']]));
+      const table = new Table(new Schema([json]), { c: vectorFromArray(['{'], new Utf8()) });
+      return connection.createTable('r', toFile(table), 'create', [], {});
+    },
+  ],
   'column-missing-in-expression': [
     async ({ table }) => table.update('(nope = 1)', [['id', '1']]),
     async ({ table }) => table.update(null, [['id', '(`no pe`)']]),
@@ -237,6 +257,15 @@ const PROVOCATIONS: Readonly<Record<string, readonly Provoke[]>> = {
       const phrase = FullText.phraseQuery('alpha beta', 'body', 0);
       const query = table.query();
       query.fullTextSearch({ query: phrase, columns: null });
+      return run(query);
+    },
+  ],
+  'full-text-too-fuzzy': [
+    async ({ table }) => {
+      await table.createIndex(Index.fts(true), 'body');
+      const query = table.query();
+      const fuzzy = FullText.matchQuery('alphabetically', 'body', 1, 200, 50, 'or', 0);
+      query.fullTextSearch({ query: fuzzy, columns: null });
       return run(query);
     },
   ],

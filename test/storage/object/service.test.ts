@@ -188,7 +188,7 @@ suite('on an object store', () => {
       connection.close();
       await call('table/outside/register', { location: 'outside.lance' });
       assert.deepEqual(await idsOf('outside'), [1, 2]);
-      await call('table/nothing/register', { location: 'nothing.lance' }, 404);
+      await call('table/nothing/register', { location: 'nothing.lance' }, 400);
     },
   );
 

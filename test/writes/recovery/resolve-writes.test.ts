@@ -138,10 +138,13 @@ suite('a start at which the data cannot be read', () => {
   async function writeAfterBlindStart(folder: string, data: string, table: MadeTable): Promise<void> {
     await rename(data, `${data}.away`);
     const blind = await ContractServer.start({ folder, flags: ['--maintenance-running-max=0'] });
-    await rename(`${data}.away`, data);
-    assert.equal((await send(blind, table)).status, 503);
-    assert.equal((await blind.admin.post(`${table.at}/update`, OTHER)).status, 200);
-    await blind.close();
+    try {
+      assert.equal((await send(blind, table)).status, 503);
+      await rename(`${data}.away`, data);
+      assert.equal((await blind.admin.post(`${table.at}/update`, OTHER)).status, 200);
+    } finally {
+      await blind.close();
+    }
   }
 
   test('what was written after it is not taken for a write that a kill prevented', async (t) => {
