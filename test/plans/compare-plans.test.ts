@@ -51,7 +51,8 @@ test('the parts of the time sum up to the whole, and those of an exact search li
   const shares = timeShares(plan);
   const sum = [...shares.values()].reduce((total, share) => total + share, 0);
   assert.ok(Math.abs(sum - 1) < 1e-9);
-  assert.ok([...ownTimes(plan).values()].every((time) => time >= 0 && time <= totalTime(plan) * 1.1));
+  // A step that runs on several threads may take longer than the whole.
+  assert.ok([...ownTimes(plan).values()].every((time) => time >= 0));
   assert.equal(resultRows(plan), 20);
 });
 
